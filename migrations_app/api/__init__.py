@@ -1,0 +1,1 @@
+"""REST for other tools, one module a resource, each with its own small serializers."""

@@ -1,0 +1,1 @@
+"""Rows. Nouns only; no decisions and no outside calls."""

@@ -1,0 +1,1 @@
+"""Reading rows for pages, the API and the command line. Nothing here changes anything."""

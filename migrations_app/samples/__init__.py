@@ -1,0 +1,1 @@
+"""The sample fleet: one cluster story a file, used by the demo and by the tests."""
