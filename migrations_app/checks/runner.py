@@ -1,0 +1,93 @@
+"""Puts every check to a case. A crash of a check is a finding; a check is never asked about what was not seen."""
+
+from collections.abc import Iterable
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.values import (
+    ByHand,
+    CannotTell,
+    Evidence,
+    Finding,
+    NotApplicable,
+    Remedy,
+    Status,
+    Word,
+)
+from migrations_app.inventory.seen import Unseen
+
+EVIDENCE_KEPT = 200
+"""Rows of evidence stored with a finding; `evidence_total` still counts all."""
+
+
+def run(checks: Iterable[Check], case: Case) -> tuple[Finding, ...]:
+    """One finding for each check that applies to the hop, in the order of the checks."""
+    return tuple(_answer(check, case) for check in checks if check.applies(case.hop))
+
+
+def _answer(check: Check, case: Case) -> Finding:
+    unseen = _unseen(check, case)
+    if unseen:
+        return _finding(check, case, status="unknown", summary=unseen)
+    try:
+        words = check.ask(case)
+        evidence = tuple(word for word in words if isinstance(word, Evidence))
+        remedies = check.remedies(case, evidence) if evidence else ()
+    except Exception as crash:  # noqa: BLE001 - a crash of a check is a result (style.md habit 5)
+        return _finding(check, case, status="unknown", summary=f"check failed: {type(crash).__name__} in {check.id}")
+    status, summary = _settle(check, words, _quarantined(check, case))
+    return _finding(check, case, status=status, summary=summary, evidence=evidence, remedies=remedies)
+
+
+def _unseen(check: Check, case: Case) -> str:
+    for name in check.reads:
+        part = case.inventory.part(name)
+        if isinstance(part, Unseen):
+            return f"{name} could not be read: {part.why}" + (f" ({part.detail})" if part.detail else "")
+    return ""
+
+
+def _quarantined(check: Check, case: Case) -> str:
+    for name in check.reads:
+        part = case.inventory.part(name)
+        if not isinstance(part, Unseen) and part.quarantined:
+            first = part.quarantined[0]
+            return f"{len(part.quarantined)} of {name} could not be read, first {first.name} at {first.field}"
+    return ""
+
+
+def _settle(check: Check, words: tuple[Word, ...], quarantined: str) -> tuple[Status, str]:
+    """Failure is certain even where other things are unknown; a pass needs that nothing was left unread."""
+    count = sum(word.count for word in words if isinstance(word, Evidence))
+    if count:
+        return "fail", check.says[0 if count == 1 else 1].format(count=count)
+    for kind, status in ((CannotTell, "unknown"), (NotApplicable, "not_applicable"), (ByHand, "manual")):
+        found = next((word for word in words if isinstance(word, kind)), None)
+        if found:
+            return status, found.detail  # type: ignore[return-value]  # the table above pairs each word with a Status
+    return ("unknown", quarantined) if quarantined else ("pass", check.title)
+
+
+def _finding(
+    check: Check,
+    case: Case,
+    *,
+    status: Status,
+    summary: str,
+    evidence: tuple[Evidence, ...] = (),
+    remedies: tuple[Remedy, ...] = (),
+) -> Finding:
+    return Finding(
+        id=check.id,
+        hop=case.hop,
+        phase=check.phase,
+        title=check.title,
+        status=status,
+        severity=check.severity_for(case.hop),
+        why=check.why,
+        summary=summary,
+        evidence_total=sum(row.count for row in evidence),
+        evidence_exact=not _quarantined(check, case),
+        evidence=evidence[:EVIDENCE_KEPT],
+        remedies=remedies,
+        sources=check.sources,
+    )

@@ -1,0 +1,61 @@
+"""The inventory: every part of a scan, each Seen or Unseen."""
+
+from dataclasses import dataclass, fields
+
+from migrations_app.inventory import objects as o
+from migrations_app.inventory.seen import NOT_ASKED, Part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inventory:
+    """All that was seen in one cluster at one moment. A part that nobody filled in is Unseen, never empty."""
+
+    cluster: str
+    taken_at: str
+    """RFC 3339, UTC, from the server's clock where it gives one."""
+    version: Part[o.ServerVersion] = NOT_ASKED
+    discovery: Part[o.ServedResource] = NOT_ASKED
+    crds: Part[o.CRD] = NOT_ASKED
+    """Only CRDs of Karpenter's groups."""
+    provisioners: Part[o.Provisioner] = NOT_ASKED
+    awsnodetemplates: Part[o.AWSNodeTemplate] = NOT_ASKED
+    machines: Part[o.Machine] = NOT_ASKED
+    nodepools: Part[o.NodePool] = NOT_ASKED
+    ec2nodeclasses: Part[o.EC2NodeClass] = NOT_ASKED
+    nodeclaims: Part[o.NodeClaim] = NOT_ASKED
+    nodes: Part[o.Node] = NOT_ASKED
+    pods: Part[o.PodGroup] = NOT_ASKED
+    """Groups; `Seen.total` counts the pods."""
+    deployments: Part[o.Workload] = NOT_ASKED
+    """Only workloads that name a Karpenter key, and Karpenter's own; the rest is in `Seen.total`; so the next four."""
+    statefulsets: Part[o.Workload] = NOT_ASKED
+    daemonsets: Part[o.Workload] = NOT_ASKED
+    jobs: Part[o.Workload] = NOT_ASKED
+    cronjobs: Part[o.Workload] = NOT_ASKED
+    pdbs: Part[o.DisruptionBudget] = NOT_ASKED
+    controller: Part[o.Workload] = NOT_ASKED
+    """The Karpenter Deployments; empty when there is none."""
+    controller_pods: Part[o.Pod] = NOT_ASKED
+    controller_accounts: Part[o.ServiceAccount] = NOT_ASKED
+    services: Part[o.Service] = NOT_ASKED
+    """The Karpenter Services and those that a conversion or admission webhook names."""
+    endpoints: Part[o.Endpoints] = NOT_ASKED
+    """The endpoints of those Services."""
+    settings: Part[o.ConfigMap] = NOT_ASKED
+    """karpenter-global-settings."""
+    aws_auth: Part[o.ConfigMap] = NOT_ASKED
+    webhooks: Part[o.WebhookConfiguration] = NOT_ASKED
+    """Admission webhooks that are Karpenter's own or point at a Karpenter service or group."""
+    helm_releases: Part[o.HelmRelease] = NOT_ASKED
+    """The deployed karpenter and karpenter-crd releases."""
+    deliveries: Part[o.Delivery] = NOT_ASKED
+    """Flux and Argo CD objects that deliver Karpenter."""
+
+    def part(self, name: str) -> Part[object]:
+        """The part of that name; raises AttributeError for a name that is none."""
+        found: Part[object] = getattr(self, name)
+        return found
+
+
+PART_NAMES: tuple[str, ...] = tuple(f.name for f in fields(Inventory) if f.name not in ("cluster", "taken_at"))
+WORKLOAD_PARTS = ("deployments", "statefulsets", "daemonsets", "jobs", "cronjobs")

@@ -1,0 +1,46 @@
+"""What one read gave: `Seen` or `Unseen`. Absent and empty are Seen; everything that kept us from looking is Unseen."""
+
+from dataclasses import dataclass, field
+from typing import Generic, TypeAlias, TypeVar
+
+T = TypeVar("T", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """One object that could not be read; its list still counts. `field` is a path such as $.spec.taints[0]."""
+
+    kind: str
+    namespace: str
+    name: str
+    field: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seen(Generic[T]):
+    """The items of a part. `served` is the group/version they were read in, None when nothing serves the kind."""
+
+    items: tuple[T, ...] = ()
+    served: str | None = None
+    quarantined: tuple[Quarantined, ...] = ()
+    total: int | None = None
+    """How many objects were read where `items` are groups of them (pods); None means one object an item."""
+
+    @property
+    def count(self) -> int:
+        return len(self.items) if self.total is None else self.total
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """Why a part could not be read: the `code` of an errors.CouldNotLook, or `not_asked`. `detail` is safe to show."""
+
+    why: str
+    detail: str = ""
+    items: tuple[()] = field(default=(), init=False)
+    count: None = field(default=None, init=False)
+
+
+Part: TypeAlias = Seen[T] | Unseen
+NOT_ASKED = Unseen("not_asked", "the source does not hold this")

@@ -1,0 +1,130 @@
+"""The report of one scan: what `scan -o json` prints and the API serves as a snapshot (design 4.3)."""
+
+from typing import Literal
+
+import msgspec
+
+from migrations_app.checks.values import Finding
+
+Verdict = Literal["ready", "ready_with_warnings", "needs_facts", "blocked", "in_progress", "done"]
+Stage = Literal["no_karpenter", "alpha", "mixed", "beta", "beta_v1", "v1", "unknown"]
+OWNERS: tuple[str, ...] = (
+    "karpenter_alpha",
+    "karpenter_beta",
+    "karpenter_v1",
+    "managed_node_group",
+    "fargate",
+    "auto_mode",
+    "hybrid",
+    "self_managed",
+    "unknown",
+)
+
+
+class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    kubernetes_version: str | None
+    karpenter_version: str | None
+    stage: Stage
+    karpenter_told_by: str = ""
+    """How the release was told, such as `helm release`; empty when it is not known."""
+    karpenter_certainty: str = "unknown"
+    """exact, range or unknown."""
+    disagreements: tuple[str, ...] = ()
+
+
+class PartLine(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    seen: bool
+    why: str = ""
+    detail: str = ""
+    count: int | None = None
+    quarantined: int = 0
+    seconds: float = 0.0
+
+
+class KubernetesWindow(msgspec.Struct, frozen=True):
+    min: str
+    max: str
+
+
+class PathStep(msgspec.Struct, frozen=True, kw_only=True):
+    hop: str
+    release: str
+    rollback_to: tuple[str, ...] = ()
+    kubernetes: KubernetesWindow
+    notes: tuple[str, ...] = ()
+
+
+class Target(msgspec.Struct, frozen=True):
+    release: str | None
+    path: tuple[PathStep, ...]
+
+
+class Counts(msgspec.Struct, frozen=True, rename={"passed": "pass"}):
+    passed: int = 0
+    fail: int = 0
+    unknown: int = 0
+    not_applicable: int = 0
+    manual: int = 0
+    waived: int = 0
+
+
+class HopLine(msgspec.Struct, frozen=True, kw_only=True):
+    hop: str
+    verdict: Verdict
+    done_percent: int
+    counts: Counts
+    reasons: tuple[str, ...] = ()
+    """Summaries of what keeps the hop from being ready, most severe first; at most five."""
+
+
+class OwnedNode(msgspec.Struct, frozen=True, kw_only=True):
+    """One node and whose it is. `told_by` names the signals: label, owner, provider_id; `anomalies` are their ids."""
+
+    name: str
+    owner: str
+    pool: str = ""
+    claim: str = ""
+    told_by: tuple[str, ...] = ()
+    anomalies: tuple[str, ...] = ()
+    capacity: str = ""
+    instance_type: str = ""
+    zone: str = ""
+    can_drift: bool | None = None
+
+
+class Anomaly(msgspec.Struct, frozen=True, kw_only=True):
+    """Something about ownership that does not add up, such as a claim without its node."""
+
+    id: str
+    kind: str
+    name: str
+    detail: str = ""
+
+
+class NodeCounts(msgspec.Struct, frozen=True):
+    total: int
+    by_owner: dict[str, int]
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    schema: str = "karpdash/scan/v1"
+    cluster: ClusterFacts
+    scanned_at: str
+    complete: bool
+    parts: tuple[PartLine, ...]
+    target: Target
+    hops: tuple[HopLine, ...]
+    checks: tuple[Finding, ...]
+    nodes: NodeCounts
+    anomalies: tuple[Anomaly, ...] = ()
+    legacy: dict[str, int | None] = {}
+    """Legacy objects left, by kind (Provisioner, AWSNodeTemplate, Machine, Node); None where it could not be read."""
+
+
+class Scanned(msgspec.Struct, frozen=True, kw_only=True):
+    """A report and the rows of its nodes, which are shown and searched but not part of the report's JSON."""
+
+    report: Report
+    nodes: tuple[OwnedNode, ...]
