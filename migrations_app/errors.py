@@ -4,7 +4,8 @@ KarpdashError
 ├── BadInput            what a person or file gave us cannot be used (exit code 2, HTTP 400)
 │   ├── BadKubeconfig
 │   ├── BadBundle
-│   └── BadManifest
+│   ├── BadManifest
+│   └── BadPolicy
 ├── CouldNotLook        something we wanted to read did not answer (exit code 3, a part is Unseen)
 │   ├── Forbidden  Unauthorized  NotServed  TimedOut  Unreachable  TooLarge  Expired  Garbled  ServerFailed
 │   └── AddressRefused  TlsRefused
@@ -44,6 +45,12 @@ class BadBundle(BadInput):
 
 class BadManifest(BadInput):
     code = "bad_manifest"
+
+
+class BadPolicy(BadInput):
+    """An IAM policy document that AWS itself could not read, or one far beyond any size AWS stores."""
+
+    code = "bad_policy"
 
 
 class CouldNotLook(KarpdashError):
