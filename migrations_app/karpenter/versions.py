@@ -1,0 +1,96 @@
+"""Versions as values: Karpenter releases, their minors, and Kubernetes minors.
+
+A minor is text such as "0.32" or "1.10". Text sorts wrongly ("1.10" < "1.9"), so compare with `minor_order`.
+"""
+
+import re
+from dataclasses import dataclass
+
+_RELEASE = re.compile(
+    r"v?(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?",
+    re.ASCII,
+)
+_MINOR = re.compile(r"v?(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})", re.ASCII)
+_KUBERNETES = re.compile(r"v?([1-9]\d{0,2})\.(0|[1-9]\d{0,2})(?:\+|(?:\.\d+)?(?:[-+][0-9A-Za-z.+-]*)?)", re.ASCII)
+_LONGEST = 128
+"""No version, tag or label value is longer; a longer text is refused before the expression sees it."""
+
+Order = tuple[int, int, int, int, tuple[tuple[int, int, str], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One Karpenter release. Ordered as in semantic versioning: 1.0.0-rc.1 comes before 1.0.0."""
+
+    major: int
+    minor_number: int
+    patch: int
+    pre: str = ""
+
+    @property
+    def minor(self) -> str:
+        return f"{self.major}.{self.minor_number}"
+
+    @property
+    def order(self) -> Order:
+        parts = tuple(_pre_order(part) for part in self.pre.split(".")) if self.pre else ()
+        return self.major, self.minor_number, self.patch, 0 if self.pre else 1, parts
+
+    def __str__(self) -> str:
+        return f"{self.minor}.{self.patch}" + (f"-{self.pre}" if self.pre else "")
+
+    def __lt__(self, other: "Release") -> bool:
+        return self.order < other.order
+
+    def __le__(self, other: "Release") -> bool:
+        return self.order <= other.order
+
+    def __gt__(self, other: "Release") -> bool:
+        return self.order > other.order
+
+    def __ge__(self, other: "Release") -> bool:
+        return self.order >= other.order
+
+
+def parse(text: object) -> Release | None:
+    """The release named by "v0.32.10", "0.32.10" or "1.0.0-rc.1"; None for anything else, a bare minor included."""
+    if not isinstance(text, str) or len(text) > _LONGEST:
+        return None
+    found = _RELEASE.fullmatch(text.strip())
+    if found is None:
+        return None
+    return Release(int(found[1]), int(found[2]), int(found[3]), found[4] or "")
+
+
+def release(text: str) -> Release:
+    """As `parse`, for text written by us: raises ValueError where it is no release."""
+    found = parse(text)
+    if found is None:
+        raise ValueError(f"not a release: {text!r}")
+    return found
+
+
+def parse_minor(text: object) -> str | None:
+    """The minor named by "0.32" or "v0.32"; None for anything else, a whole release included."""
+    if not isinstance(text, str) or len(text) > _LONGEST:
+        return None
+    found = _MINOR.fullmatch(text.strip())
+    return f"{int(found[1])}.{int(found[2])}" if found else None
+
+
+def minor_order(minor: str) -> tuple[int, int]:
+    """A key that sorts minors as people count them; raises ValueError for text that is no minor."""
+    major, _, number = minor.partition(".")
+    return int(major), int(number)
+
+
+def kubernetes_minor(text: object) -> str | None:
+    """The minor of a Kubernetes version as servers spell it ("v1.29.3-eks-036c24b", "1.29+", "1.29"), else None."""
+    if not isinstance(text, str) or len(text) > _LONGEST:
+        return None
+    found = _KUBERNETES.fullmatch(text.strip())
+    return f"{int(found[1])}.{int(found[2])}" if found else None
+
+
+def _pre_order(part: str) -> tuple[int, int, str]:
+    return (0, int(part), "") if part.isascii() and part.isdigit() else (1, 0, part)
