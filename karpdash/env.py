@@ -1,0 +1,183 @@
+"""Reads and checks the environment once, into a frozen value. Every setting of the product is a field of `Env`."""
+
+import base64
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from migrations_app.errors import BadSetting
+
+
+def _setting(default: str, doc: str) -> Any:  # noqa: ANN401 - dataclasses.field hides its type in the same way
+    return field(default=default, metadata={"doc": doc})
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """The texts of the environment, KARPDASH_<NAME>; the docs table is made from these fields."""
+
+    data_dir: str = _setting("var", "Folder for SQLite, keys and the embedded broker's socket.")
+    database_url: str = _setting("", "postgres://user:password@host/name or sqlite:///path; empty: SQLite in DATA_DIR.")
+    broker_url: str = _setting("", "redis://, rediss:// or redis+socket://; empty: the embedded broker's socket.")
+    secret_key: str = _setting("", "Django's signing key; empty: a generated key file in DATA_DIR.")
+    encryption_keys: str = _setting(
+        "", "id:base64 pairs of 32-byte keys, comma separated, newest first; empty: a key file."
+    )
+    allowed_hosts: str = _setting("localhost,127.0.0.1,[::1]", "Host names that requests may carry, comma separated.")
+    trusted_origins: str = _setting("", "Origins with scheme for CSRF behind a proxy, comma separated.")
+    https: str = _setting("0", "1: cookies only over TLS, HSTS, redirect; for every deployment behind TLS.")
+    behind_proxy: str = _setting("0", "1: X-Forwarded-Proto of the proxy in front is believed.")
+    allow_loopback: str = _setting("0", "1: clusters on loopback addresses may be registered; development only.")
+    allow_private: str = _setting("1", "0: clusters on private address ranges are refused.")
+    allowed_networks: str = _setting("", "Networks in CIDR form that are allowed whatever else says no.")
+    scan_interval: str = _setting("3600", "Seconds between two scans of a cluster; 0: only on demand.")
+    scan_deadline: str = _setting("600", "Seconds after which a scan is given up.")
+    worker_slots: str = _setting("2", "Scans that one worker runs at once.")
+    log_level: str = _setting("INFO", "DEBUG, INFO, WARNING or ERROR.")
+
+
+@dataclass(frozen=True, slots=True)
+class Env:
+    """The checked values. `database` is Django's dictionary for one database."""
+
+    data_dir: Path
+    database: dict[str, Any]
+    broker_url: str
+    secret_key: str
+    encryption_keys: tuple[tuple[str, bytes], ...]
+    allowed_hosts: tuple[str, ...]
+    trusted_origins: tuple[str, ...]
+    https: bool
+    behind_proxy: bool
+    allow_loopback: bool
+    allow_private: bool
+    allowed_networks: tuple[str, ...]
+    scan_interval: int
+    scan_deadline: int
+    worker_slots: int
+    log_level: str
+
+
+def settings_rows() -> tuple[tuple[str, str, str], ...]:
+    """(environment name, default, what it does) of each setting, for the docs."""
+    return tuple((f"KARPDASH_{f.name.upper()}", str(f.default), f.metadata["doc"]) for f in fields(Raw))
+
+
+@cache
+def current() -> Env:
+    """The environment of this process; raises BadSetting naming the variable."""
+    return read(os.environ)
+
+
+def read(environ: Mapping[str, str]) -> Env:
+    """Checks every variable. Raises BadSetting with the variable's name in `where`."""
+    known = {f"KARPDASH_{f.name.upper()}": f.name for f in fields(Raw)}
+    raw = Raw(**{name: environ[key].strip() for key, name in known.items() if key in environ})
+    data_dir = Path(raw.data_dir).absolute()
+    return Env(
+        data_dir=data_dir,
+        database=_database(raw.database_url, data_dir),
+        broker_url=_broker(raw.broker_url, data_dir),
+        secret_key=raw.secret_key or _kept_secret(data_dir / "secret.key"),
+        encryption_keys=_keys(raw.encryption_keys or _kept_secret(data_dir / "encryption.keys")),
+        allowed_hosts=_listed(raw.allowed_hosts),
+        trusted_origins=_listed(raw.trusted_origins),
+        https=_switch("HTTPS", raw.https),
+        behind_proxy=_switch("BEHIND_PROXY", raw.behind_proxy),
+        allow_loopback=_switch("ALLOW_LOOPBACK", raw.allow_loopback),
+        allow_private=_switch("ALLOW_PRIVATE", raw.allow_private),
+        allowed_networks=_listed(raw.allowed_networks),
+        scan_interval=_number("SCAN_INTERVAL", raw.scan_interval, low=0, high=604_800),
+        scan_deadline=_number("SCAN_DEADLINE", raw.scan_deadline, low=10, high=3_600),
+        worker_slots=_number("WORKER_SLOTS", raw.worker_slots, low=1, high=64),
+        log_level=_chosen("LOG_LEVEL", raw.log_level.upper(), ("DEBUG", "INFO", "WARNING", "ERROR")),
+    )
+
+
+def _bad(name: str, message: str) -> BadSetting:
+    return BadSetting(message, where=f"KARPDASH_{name}")
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(piece.strip() for piece in text.split(",") if piece.strip())
+
+
+def _switch(name: str, text: str) -> bool:
+    return _chosen(name, text, ("0", "1")) == "1"
+
+
+def _chosen(name: str, text: str, choices: tuple[str, ...]) -> str:
+    if text not in choices:
+        raise _bad(name, f"{text!r} is none of {', '.join(choices)}")
+    return text
+
+
+def _number(name: str, text: str, *, low: int, high: int) -> int:
+    if not text.isdecimal() or not low <= int(text) <= high:
+        raise _bad(name, f"{text!r} is not a whole number from {low} to {high}")
+    return int(text)
+
+
+def _database(url: str, data_dir: Path) -> dict[str, Any]:
+    parts = urlsplit(url or f"sqlite:///{data_dir}/karpdash.sqlite3")
+    if parts.scheme == "sqlite":
+        return _sqlite(parts.path[1:] if parts.path.startswith("//") else parts.path)
+    if parts.scheme in ("postgres", "postgresql"):
+        return _postgres(parts.hostname, parts.port, parts.username, parts.password, parts.path.lstrip("/"))
+    raise _bad("DATABASE_URL", f"scheme {parts.scheme!r} is neither sqlite nor postgres")
+
+
+def _sqlite(path: str) -> dict[str, Any]:
+    # Measured: without IMMEDIATE most concurrent writes fail at once instead of waiting for the lock.
+    options = {
+        "timeout": 20,
+        "transaction_mode": "IMMEDIATE",
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+    }
+    return {"ENGINE": "django.db.backends.sqlite3", "NAME": path, "OPTIONS": options}
+
+
+def _postgres(host: str | None, port: int | None, user: str | None, password: str | None, name: str) -> dict[str, Any]:
+    if not name:
+        raise _bad("DATABASE_URL", "names no database")
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": name,
+        "HOST": unquote(host or ""),
+        "PORT": str(port or ""),
+        "USER": unquote(user or ""),
+        "PASSWORD": unquote(password or ""),
+        "CONN_MAX_AGE": 60,
+        "CONN_HEALTH_CHECKS": True,
+    }
+
+
+def _broker(url: str, data_dir: Path) -> str:
+    chosen = url or f"redis+socket://{data_dir}/broker/broker.sock?virtual_host=0"
+    if urlsplit(chosen).scheme not in ("redis", "rediss", "redis+socket", "memory"):
+        raise _bad("BROKER_URL", f"scheme {urlsplit(chosen).scheme!r} is none of redis, rediss, redis+socket")
+    return chosen
+
+
+def _kept_secret(path: Path) -> str:
+    """The text of a key file; empty when `karpdash up` has not made it: system_checks refuses to start then."""
+    return path.read_text().strip() if path.is_file() else ""
+
+
+def _keys(text: str) -> tuple[tuple[str, bytes], ...]:
+    return tuple(_key(piece) for piece in _listed(text))
+
+
+def _key(text: str) -> tuple[str, bytes]:
+    name, _, encoded = text.partition(":")
+    try:
+        key = base64.b64decode(encoded, validate=True)
+    except ValueError:
+        raise _bad("ENCRYPTION_KEYS", f"key {name!r} is not base64") from None
+    if len(key) != 32 or not name:
+        raise _bad("ENCRYPTION_KEYS", f"key {name!r} must be id:base64 of 32 bytes")
+    return name, key

@@ -1,0 +1,8 @@
+"""Server entry."""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
+application = get_wsgi_application()
