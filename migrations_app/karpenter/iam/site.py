@@ -1,0 +1,107 @@
+"""The place a policy is judged for: partition, region, account, cluster, node roles and queue."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+# Stand-ins for what nobody told. Requests and placeholders of a document are filled with the same names, so that an
+# unedited template can be judged without a single option.
+SOME_CLUSTER = "my-cluster"
+SOME_ACCOUNT = "111122223333"
+SOME_REGION = "us-west-2"
+
+_PLACEHOLDER = re.compile(r"\$\{(!?)([^{}]*)\}")
+# IAM answers at one place per partition, and aws:RequestedRegion names that place.
+_HOME_OF_IAM = {"aws": "us-east-1", "aws-cn": "cn-north-1", "aws-us-gov": "us-gov-west-1"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """Names that fill requests and placeholders. `extra_tags` are those of spec.tags of the node classes."""
+
+    cluster: str = SOME_CLUSTER
+    account: str = SOME_ACCOUNT
+    region: str = SOME_REGION
+    partition: str = "aws"
+    node_roles: tuple[str, ...] = ()
+    queue: str = ""
+    assume_role_arn: str = ""
+    extra_tags: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Node role names with their path; the name of the official template when none was told."""
+        return tuple(map(role_name, self.node_roles)) or (f"KarpenterNodeRole-{self.cluster}",)
+
+    @property
+    def queue_name(self) -> str:
+        return self.queue.rpartition(":")[2] or self.cluster
+
+    @property
+    def iam_region(self) -> str:
+        return _HOME_OF_IAM.get(self.partition, "us-east-1")
+
+    def words(self) -> dict[str, str]:
+        """What the braces in a row of probes.py or grants.py stand for."""
+        return {
+            "partition": self.partition,
+            "region": self.region,
+            "account": self.account,
+            "cluster": self.cluster,
+            "queue": self.queue_name,
+            "role": self.roles[0],
+            "assume_role_arn": self.assume_role_arn,
+        }
+
+    def fill(self, text: str) -> str:
+        """The text with every placeholder replaced that a template, a shell script or Terraform uses for these names.
+
+        Others stay as they are: policy variables are for the evaluator, and an unknown placeholder could be anything.
+        """
+        known = self._placeholders()
+
+        def value(found: re.Match[str]) -> str:
+            literal, name = found.groups()
+            return f"${{{name}}}" if literal else known.get(name.strip(), found[0])
+
+        return _PLACEHOLDER.sub(value, text)
+
+    def _placeholders(self) -> dict[str, str]:
+        values = {
+            **dict.fromkeys(_PARTITION, self.partition),
+            **dict.fromkeys(_REGION, self.region),
+            **dict.fromkeys(_ACCOUNT, self.account),
+            **dict.fromkeys(_CLUSTER, self.cluster),
+            "AWS::URLSuffix": "amazonaws.com.cn" if self.partition == "aws-cn" else "amazonaws.com",
+            "Queue": self.queue_name,
+            "NodeRole": self.roles[0],
+            "KarpenterInterruptionQueue.Arn": "arn:{partition}:sqs:{region}:{account}:{queue}".format_map(self.words()),
+            "KarpenterNodeRole.Arn": "arn:{partition}:iam::{account}:role/{role}".format_map(self.words()),
+        }
+        return values | ({"AssumeRoleArn": self.assume_role_arn} if self.assume_role_arn else {})
+
+
+_PARTITION = ("AWS::Partition", "AWS_PARTITION", "Partition", "local.partition", "data.aws_partition.current.partition")
+_REGION = ("AWS::Region", "AWS_REGION", "AWS_DEFAULT_REGION", "Region", "local.region", "data.aws_region.current.name")
+_ACCOUNT = (
+    "AWS::AccountId",
+    "AWS_ACCOUNT_ID",
+    "AccountId",
+    "local.account_id",
+    "data.aws_caller_identity.current.account_id",
+)
+_CLUSTER = ("ClusterName", "CLUSTER_NAME", "var.cluster_name", "module.eks.cluster_name")
+
+
+def role_name(role: str) -> str:
+    """Name of a role with its path, from a name or an ARN."""
+    return role.partition(":role/")[2] if role.startswith("arn:") else role.strip("/")
+
+
+def pricing_region(region: str) -> str:
+    """Where the price list is asked for a cluster in `region`: it has an endpoint in few regions only.
+
+    Source: aws/karpenter-provider-aws@v1.14.1:pkg/providers/pricing/pricing.go
+    """
+    places = {"ap": "ap-south-1", "eu": "eu-central-1", "cn": "cn-northwest-1"}
+    return places.get(region.partition("-")[0], "us-east-1")
