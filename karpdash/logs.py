@@ -3,6 +3,7 @@
 import logging
 
 import structlog
+from structlog.typing import Processor
 
 SILENCED = ("urllib3", "kubernetes", "botocore", "boto3")
 
@@ -16,7 +17,7 @@ class NoBodies(logging.Filter):
 
 def json_formatter() -> logging.Formatter:
     """One JSON object a line: event, level, logger, timestamp."""
-    shared = [
+    shared: list[Processor] = [
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),

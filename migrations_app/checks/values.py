@@ -26,7 +26,7 @@ class Value(msgspec.Struct, frozen=True):
     """Base of the values of judging: frozen, compared by content."""
 
 
-class Evidence(Value, kw_only=True):
+class Evidence(Value, frozen=True, kw_only=True):
     """One cause. `count` says how many objects share it; `path` is a field path; seen and wanted are texts."""
 
     kind: str
@@ -38,19 +38,19 @@ class Evidence(Value, kw_only=True):
     count: int = 1
 
 
-class CannotTell(Value):
+class CannotTell(Value, frozen=True):
     """The parts were read and still do not answer the question; `detail` names the field or object."""
 
     detail: str
 
 
-class NotApplicable(Value):
+class NotApplicable(Value, frozen=True):
     """The question does not arise in this cluster or at this hop; `detail` says why."""
 
     detail: str
 
 
-class ByHand(Value):
+class ByHand(Value, frozen=True):
     """Only a person can look; `detail` says where and for what."""
 
     detail: str
@@ -59,7 +59,7 @@ class ByHand(Value):
 Word: TypeAlias = Evidence | CannotTell | NotApplicable | ByHand
 
 
-class Remedy(Value, kw_only=True):
+class Remedy(Value, frozen=True, kw_only=True):
     """One way to fix it. `action` names a karpdash action, only where `how` is `action`."""
 
     how: How
@@ -67,7 +67,7 @@ class Remedy(Value, kw_only=True):
     action: str = ""
 
 
-class Finding(Value, kw_only=True):
+class Finding(Value, frozen=True, kw_only=True):
     """The answer of one check at one hop."""
 
     id: str

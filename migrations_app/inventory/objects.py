@@ -1,140 +1,174 @@
 """Frozen projections of the API objects a scan reads; pages are decoded straight into them.
 
-Field names follow the API in snake case. Absent and null read as None or the default, never as an error; a wrong type
-raises msgspec.ValidationError with the field's path, and the object is quarantined. Sizes: only what checks ask for.
+The one door to all of them: `bones` and `workloads` hold the parts that stand apart by size.
 """
-
-from typing import Any
 
 import msgspec
 
-Tree = dict[str, Any]
-Strings = dict[str, str]
+from migrations_app.inventory.bones import (
+    Condition,
+    ManagedField,
+    Metadata,
+    Named,
+    OwnerReference,
+    Projection,
+    Strings,
+    Tree,
+    WholeObject,
+)
+from migrations_app.inventory.workloads import (
+    Affinity,
+    BudgetSpec,
+    BudgetStatus,
+    Constraint,
+    Container,
+    ControllerPlacement,
+    DisruptionBudget,
+    EnvironmentVariable,
+    Expression,
+    JobTemplate,
+    JobTemplateSpec,
+    LabelSelector,
+    NodeAffinity,
+    NodeTerm,
+    NodeTerms,
+    Placement,
+    Pod,
+    PodAffinity,
+    PodAffinityTerm,
+    PodGroup,
+    PodStatus,
+    PodTemplate,
+    Spread,
+    Toleration,
+    WeightedNodeTerm,
+    WeightedPodAffinityTerm,
+    Workload,
+    WorkloadSpec,
+    WorkloadStatus,
+)
+
+__all__ = [
+    "CRD",
+    "AWSNodeTemplate",
+    "AdmissionRule",
+    "AdmissionWebhook",
+    "Affinity",
+    "BudgetSpec",
+    "BudgetStatus",
+    "CRDNames",
+    "CRDSpec",
+    "CRDStatus",
+    "CRDVersion",
+    "Claim",
+    "ClaimSpec",
+    "ClaimStatus",
+    "ClassReference",
+    "Condition",
+    "ConfigMap",
+    "Constraint",
+    "Container",
+    "ControllerPlacement",
+    "Conversion",
+    "ConversionWebhook",
+    "Delivery",
+    "DisruptionBudget",
+    "EC2NodeClass",
+    "EndpointAddress",
+    "EndpointSubset",
+    "Endpoints",
+    "EnvironmentVariable",
+    "Expression",
+    "HelmRelease",
+    "JobTemplate",
+    "JobTemplateSpec",
+    "LabelSelector",
+    "Machine",
+    "ManagedField",
+    "Metadata",
+    "Named",
+    "Node",
+    "NodeAffinity",
+    "NodeClaim",
+    "NodeInfo",
+    "NodePool",
+    "NodeSpec",
+    "NodeStatus",
+    "NodeTerm",
+    "NodeTerms",
+    "OwnerReference",
+    "Placement",
+    "Pod",
+    "PodAffinity",
+    "PodAffinityTerm",
+    "PodGroup",
+    "PodStatus",
+    "PodTemplate",
+    "Projection",
+    "Provisioner",
+    "ServedResource",
+    "ServerVersion",
+    "Service",
+    "ServiceAccount",
+    "ServicePort",
+    "ServiceReference",
+    "ServiceSpec",
+    "Spread",
+    "Strings",
+    "Taint",
+    "Toleration",
+    "Tree",
+    "WebhookConfiguration",
+    "WebhookTarget",
+    "WeightedNodeTerm",
+    "WeightedPodAffinityTerm",
+    "WholeObject",
+    "Workload",
+    "WorkloadSpec",
+    "WorkloadStatus",
+]
 
 
-class Projection(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
-    """Unknown fields are ignored, by design: newer servers add fields."""
-
-
-class OwnerReference(Projection):
-    api_version: str = ""
-    kind: str = ""
-    name: str = ""
-    uid: str = ""
-    controller: bool | None = None
-
-
-class ManagedField(Projection):
-    manager: str | None = None
-    operation: str | None = None
-
-
-class Metadata(Projection):
-    name: str = ""
-    namespace: str | None = None
-    uid: str | None = None
-    resource_version: str | None = None
-    generation: int | None = None
-    creation_timestamp: str | None = None
-    deletion_timestamp: str | None = None
-    labels: Strings | None = None
-    annotations: Strings | None = None
-    finalizers: list[str] | None = None
-    owner_references: list[OwnerReference] | None = None
-    managed_fields: list[ManagedField] | None = None
-
-    def label(self, key: str) -> str | None:
-        return (self.labels or {}).get(key)
-
-    def annotation(self, key: str) -> str | None:
-        return (self.annotations or {}).get(key)
-
-    def owner(self, *kinds: str) -> OwnerReference | None:
-        return next((ref for ref in self.owner_references or () if ref.kind in kinds), None)
-
-    @property
-    def deleting(self) -> bool:
-        return self.deletion_timestamp is not None
-
-
-class Named(Projection):
-    """Anything with metadata. `kind` and `api_version` may be empty inside typed lists; `Seen.served` says more."""
-
-    kind: str = ""
-    api_version: str = ""
-    metadata: Metadata = Metadata()
-
-    @property
-    def name(self) -> str:
-        return self.metadata.name
-
-    @property
-    def namespace(self) -> str:
-        return self.metadata.namespace or ""
-
-
-class WholeObject(Named):
-    """A small object kept whole: pools, classes, templates, GitOps objects. `spec` and `status` are plain JSON."""
-
-    spec: Tree | None = None
-    status: Tree | None = None
-
-    def get(self, path: str, default: Any = None) -> Any:  # noqa: ANN401 - the tree is the API's own JSON
-        """The value at a dotted path below the object, such as `spec.template.spec.nodeClassRef.name`."""
-        here: Any = {"spec": self.spec, "status": self.status}
-        for step in path.split("."):
-            if not isinstance(here, dict) or step not in here or here[step] is None:
-                return default
-            here = here[step]
-        return here
-
-
-class Provisioner(WholeObject):
+class Provisioner(WholeObject, frozen=True):
     pass
 
 
-class AWSNodeTemplate(WholeObject):
+class AWSNodeTemplate(WholeObject, frozen=True):
     pass
 
 
-class NodePool(WholeObject):
+class NodePool(WholeObject, frozen=True):
     pass
 
 
-class EC2NodeClass(WholeObject):
+class EC2NodeClass(WholeObject, frozen=True):
     pass
 
 
-class Delivery(WholeObject):
+class Delivery(WholeObject, frozen=True):
     """A Flux HelmRelease/Kustomization or an Argo CD Application that delivers Karpenter."""
 
 
-class ClaimStatus(Projection):
+class ClaimStatus(Projection, frozen=True):
     provider_id: str | None = msgspec.field(default=None, name="providerID")
     node_name: str | None = None
     conditions: list["Condition"] | None = None
 
 
-class Condition(Projection):
-    type: str = ""
-    status: str = ""
-    reason: str | None = None
-
-
-class ClassReference(Projection):
+class ClassReference(Projection, frozen=True):
     group: str | None = None
     api_version: str | None = None
     kind: str | None = None
     name: str | None = None
 
 
-class ClaimSpec(Projection):
+class ClaimSpec(Projection, frozen=True):
     node_class_ref: ClassReference | None = None
     machine_template_ref: ClassReference | None = None
     expire_after: str | None = None
 
 
-class Claim(Named):
+class Claim(Named, frozen=True):
     """A Machine (alpha) or a NodeClaim (beta, v1)."""
 
     spec: ClaimSpec = ClaimSpec()
@@ -149,233 +183,85 @@ class Claim(Named):
         return next(found, None)
 
 
-class Machine(Claim):
+class Machine(Claim, frozen=True):
     pass
 
 
-class NodeClaim(Claim):
+class NodeClaim(Claim, frozen=True):
     pass
 
 
-class Taint(Projection):
+class Taint(Projection, frozen=True):
     key: str = ""
     value: str | None = None
     effect: str | None = None
 
 
-class NodeSpec(Projection):
+class NodeSpec(Projection, frozen=True):
     provider_id: str | None = msgspec.field(default=None, name="providerID")
     taints: list[Taint] | None = None
     unschedulable: bool | None = None
 
 
-class NodeInfo(Projection):
+class NodeInfo(Projection, frozen=True):
     kubelet_version: str | None = None
 
 
-class NodeStatus(Projection):
+class NodeStatus(Projection, frozen=True):
     conditions: list[Condition] | None = None
     node_info: NodeInfo | None = None
 
 
-class Node(Named):
+class Node(Named, frozen=True):
     spec: NodeSpec = NodeSpec()
     status: NodeStatus | None = None
 
 
-class Toleration(Projection):
-    key: str | None = None
-    operator: str | None = None
-    value: str | None = None
-    effect: str | None = None
-
-
-class Expression(Projection):
-    key: str = ""
-    operator: str = ""
-    values: list[str] | None = None
-
-
-class NodeTerm(Projection):
-    match_expressions: list[Expression] | None = None
-
-
-class WeightedNodeTerm(Projection):
-    weight: int | None = None
-    preference: NodeTerm | None = None
-
-
-class NodeTerms(Projection):
-    node_selector_terms: list[NodeTerm] | None = None
-
-
-class NodeAffinity(Projection):
-    required_during_scheduling_ignored_during_execution: NodeTerms | None = None
-    preferred_during_scheduling_ignored_during_execution: list[WeightedNodeTerm] | None = None
-
-
-class PodAffinityTerm(Projection):
-    topology_key: str | None = None
-
-
-class WeightedPodAffinityTerm(Projection):
-    pod_affinity_term: PodAffinityTerm | None = None
-
-
-class PodAffinity(Projection):
-    required_during_scheduling_ignored_during_execution: list[PodAffinityTerm] | None = None
-    preferred_during_scheduling_ignored_during_execution: list[WeightedPodAffinityTerm] | None = None
-
-
-class Affinity(Projection):
-    node_affinity: NodeAffinity | None = None
-    pod_affinity: PodAffinity | None = None
-    pod_anti_affinity: PodAffinity | None = None
-
-
-class Spread(Projection):
-    topology_key: str | None = None
-
-
-class EnvironmentVariable(Projection):
-    name: str = ""
-    value: str | None = None
-
-
-class Container(Projection):
-    name: str = ""
-    image: str | None = None
-    env: list[EnvironmentVariable] | None = None
-    args: list[str] | None = None
-
-
-class Placement(Projection):
-    """Where a pod may run: the part of a pod spec that upgrade checks read."""
-
-    node_name: str | None = None
-    node_selector: Strings | None = None
-    affinity: Affinity | None = None
-    tolerations: list[Toleration] | None = None
-    topology_spread_constraints: list[Spread] | None = None
-    host_network: bool | None = None
-    service_account_name: str | None = None
-
-
-class PodStatus(Projection):
-    phase: str | None = None
-
-
-class Pod(Named):
-    spec: Placement = Placement()
-    status: PodStatus | None = None
-
-
-class ControllerPlacement(Placement):
-    containers: list[Container] | None = None
-
-
-class PodTemplate(Projection):
-    metadata: Metadata = Metadata()
-    spec: ControllerPlacement = ControllerPlacement()
-
-
-class LabelSelector(Projection):
-    match_labels: Strings | None = None
-
-
-class WorkloadSpec(Projection):
-    replicas: int | None = None
-    template: PodTemplate = PodTemplate()
-    job_template: "JobTemplate | None" = None
-    selector: LabelSelector | None = None
-
-
-class JobTemplateSpec(Projection):
-    template: PodTemplate = PodTemplate()
-
-
-class JobTemplate(Projection):
-    metadata: Metadata = Metadata()
-    spec: JobTemplateSpec = JobTemplateSpec()
-
-
-class WorkloadStatus(Projection):
-    ready_replicas: int | None = None
-
-
-class Workload(Named):
-    """A Deployment, StatefulSet, DaemonSet, Job or CronJob: placement and annotations of its pods."""
-
-    spec: WorkloadSpec = WorkloadSpec()
-    status: WorkloadStatus | None = None
-
-    @property
-    def template(self) -> PodTemplate:
-        return self.spec.job_template.spec.template if self.spec.job_template else self.spec.template
-
-
-class BudgetSpec(Projection):
-    min_available: int | str | None = None
-    max_unavailable: int | str | None = None
-
-
-class BudgetStatus(Projection):
-    disruptions_allowed: int | None = None
-    expected_pods: int | None = None
-    current_healthy: int | None = None
-    desired_healthy: int | None = None
-
-
-class DisruptionBudget(Named):
-    spec: BudgetSpec = BudgetSpec()
-    status: BudgetStatus | None = None
-
-
-class ServiceReference(Projection):
+class ServiceReference(Projection, frozen=True):
     namespace: str = ""
     name: str = ""
     port: int | None = None
     path: str | None = None
 
 
-class WebhookTarget(Projection):
+class WebhookTarget(Projection, frozen=True):
     service: ServiceReference | None = None
     url: str | None = None
 
 
-class ConversionWebhook(Projection):
+class ConversionWebhook(Projection, frozen=True):
     client_config: WebhookTarget | None = None
 
 
-class Conversion(Projection):
+class Conversion(Projection, frozen=True):
     strategy: str | None = None
     webhook: ConversionWebhook | None = None
 
 
-class CRDVersion(Projection):
+class CRDVersion(Projection, frozen=True):
     name: str = ""
     served: bool = False
     storage: bool = False
 
 
-class CRDNames(Projection):
+class CRDNames(Projection, frozen=True):
     kind: str = ""
     plural: str = ""
 
 
-class CRDSpec(Projection):
+class CRDSpec(Projection, frozen=True):
     group: str = ""
     names: CRDNames = CRDNames()
     versions: list[CRDVersion] | None = None
     conversion: Conversion | None = None
 
 
-class CRDStatus(Projection):
+class CRDStatus(Projection, frozen=True):
     stored_versions: list[str] | None = None
     conditions: list[Condition] | None = None
 
 
-class CRD(Named):
+class CRD(Named, frozen=True):
     spec: CRDSpec = CRDSpec()
     status: CRDStatus | None = None
 
@@ -392,56 +278,56 @@ class CRD(Named):
         return tuple((self.status and self.status.stored_versions) or ())
 
 
-class AdmissionRule(Projection):
+class AdmissionRule(Projection, frozen=True):
     api_groups: list[str] | None = None
     resources: list[str] | None = None
 
 
-class AdmissionWebhook(Projection):
+class AdmissionWebhook(Projection, frozen=True):
     name: str = ""
     client_config: WebhookTarget | None = None
     failure_policy: str | None = None
     rules: list[AdmissionRule] | None = None
 
 
-class WebhookConfiguration(Named):
+class WebhookConfiguration(Named, frozen=True):
     """A Validating- or MutatingWebhookConfiguration."""
 
     webhooks: list[AdmissionWebhook] | None = None
 
 
-class ConfigMap(Named):
+class ConfigMap(Named, frozen=True):
     data: Strings | None = None
 
 
-class ServiceAccount(Named):
+class ServiceAccount(Named, frozen=True):
     pass
 
 
-class ServicePort(Projection):
+class ServicePort(Projection, frozen=True):
     name: str | None = None
     port: int | None = None
 
 
-class ServiceSpec(Projection):
+class ServiceSpec(Projection, frozen=True):
     ports: list[ServicePort] | None = None
     selector: Strings | None = None
 
 
-class Service(Named):
+class Service(Named, frozen=True):
     spec: ServiceSpec = ServiceSpec()
 
 
-class EndpointAddress(Projection):
+class EndpointAddress(Projection, frozen=True):
     ip: str = ""
 
 
-class EndpointSubset(Projection):
+class EndpointSubset(Projection, frozen=True):
     addresses: list[EndpointAddress] | None = None
     ports: list[ServicePort] | None = None
 
 
-class Endpoints(Named):
+class Endpoints(Named, frozen=True):
     subsets: list[EndpointSubset] | None = None
 
     @property
@@ -449,7 +335,7 @@ class Endpoints(Named):
         return sum(len(subset.addresses or ()) for subset in self.subsets or ())
 
 
-class HelmRelease(Projection):
+class HelmRelease(Projection, frozen=True):
     """What is kept of a Helm release record: names, versions, status and the values of the Karpenter charts only."""
 
     name: str
@@ -466,13 +352,13 @@ class HelmRelease(Projection):
     updated: str = ""
 
 
-class ServerVersion(Projection):
+class ServerVersion(Projection, frozen=True):
     major: str = ""
     minor: str = ""
     git_version: str = ""
 
 
-class ServedResource(Projection):
+class ServedResource(Projection, frozen=True):
     """One resource of discovery: what may be listed, and in which version."""
 
     group: str
@@ -480,28 +366,3 @@ class ServedResource(Projection):
     plural: str
     kind: str
     namespaced: bool
-
-
-class PodGroup(Projection):
-    """Pods alike in what upgrade checks ask for; memory follows the number of groups, not of pods."""
-
-    namespace: str
-    owner_kind: str
-    owner_name: str
-    markers: Strings
-    """Annotations and labels of the pods whose keys are Karpenter's."""
-    placement: list["Constraint"]
-    """Selectors, affinities, spread keys and tolerations that name a Karpenter key."""
-    count: int
-    samples: list[str]
-    """Names of the first pods of the group, at most three."""
-    nodes: list[str]
-    """Nodes they run on, at most 50; kept only for groups with markers or without an owner."""
-
-
-class Constraint(Projection):
-    """One mention of a Karpenter key in a placement. `path` as in spec.nodeSelector or spec.tolerations."""
-
-    path: str
-    key: str
-    value: str

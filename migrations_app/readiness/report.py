@@ -5,6 +5,25 @@ from typing import Literal
 import msgspec
 
 from migrations_app.checks.values import Finding
+from migrations_app.inventory.ownership import Anomaly, OwnedNode
+
+__all__ = [
+    "OWNERS",
+    "Anomaly",
+    "ClusterFacts",
+    "Counts",
+    "HopLine",
+    "KubernetesWindow",
+    "NodeCounts",
+    "OwnedNode",
+    "PartLine",
+    "PathStep",
+    "Report",
+    "Scanned",
+    "Stage",
+    "Target",
+    "Verdict",
+]
 
 Verdict = Literal["ready", "ready_with_warnings", "needs_facts", "blocked", "in_progress", "done"]
 Stage = Literal["no_karpenter", "alpha", "mixed", "beta", "beta_v1", "v1", "unknown"]
@@ -77,30 +96,6 @@ class HopLine(msgspec.Struct, frozen=True, kw_only=True):
     counts: Counts
     reasons: tuple[str, ...] = ()
     """Summaries of what keeps the hop from being ready, most severe first; at most five."""
-
-
-class OwnedNode(msgspec.Struct, frozen=True, kw_only=True):
-    """One node and whose it is. `told_by` names the signals: label, owner, provider_id; `anomalies` are their ids."""
-
-    name: str
-    owner: str
-    pool: str = ""
-    claim: str = ""
-    told_by: tuple[str, ...] = ()
-    anomalies: tuple[str, ...] = ()
-    capacity: str = ""
-    instance_type: str = ""
-    zone: str = ""
-    can_drift: bool | None = None
-
-
-class Anomaly(msgspec.Struct, frozen=True, kw_only=True):
-    """Something about ownership that does not add up, such as a claim without its node."""
-
-    id: str
-    kind: str
-    name: str
-    detail: str = ""
 
 
 class NodeCounts(msgspec.Struct, frozen=True):

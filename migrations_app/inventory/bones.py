@@ -1,0 +1,95 @@
+"""What every projection is made of: metadata, owners, conditions.
+
+Field names follow the API in snake case. Absent and null read as None or the default; a wrong type raises
+msgspec.ValidationError with the field's path, and the object is quarantined.
+"""
+
+from typing import Any
+
+import msgspec
+
+Tree = dict[str, Any]
+Strings = dict[str, str]
+
+
+class Projection(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
+    """Unknown fields are ignored, by design: newer servers add fields."""
+
+
+class OwnerReference(Projection, frozen=True):
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+
+
+class ManagedField(Projection, frozen=True):
+    manager: str | None = None
+    operation: str | None = None
+
+
+class Metadata(Projection, frozen=True):
+    name: str = ""
+    namespace: str | None = None
+    uid: str | None = None
+    resource_version: str | None = None
+    generation: int | None = None
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    labels: Strings | None = None
+    annotations: Strings | None = None
+    finalizers: list[str] | None = None
+    owner_references: list[OwnerReference] | None = None
+    managed_fields: list[ManagedField] | None = None
+
+    def label(self, key: str) -> str | None:
+        return (self.labels or {}).get(key)
+
+    def annotation(self, key: str) -> str | None:
+        return (self.annotations or {}).get(key)
+
+    def owner(self, *kinds: str) -> OwnerReference | None:
+        return next((ref for ref in self.owner_references or () if ref.kind in kinds), None)
+
+    @property
+    def deleting(self) -> bool:
+        return self.deletion_timestamp is not None
+
+
+class Named(Projection, frozen=True):
+    """Anything with metadata. `kind` and `api_version` may be empty inside typed lists; `Seen.served` says more."""
+
+    kind: str = ""
+    api_version: str = ""
+    metadata: Metadata = Metadata()
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    @property
+    def namespace(self) -> str:
+        return self.metadata.namespace or ""
+
+
+class WholeObject(Named, frozen=True):
+    """A small object kept whole: pools, classes, templates, GitOps objects. `spec` and `status` are plain JSON."""
+
+    spec: Tree | None = None
+    status: Tree | None = None
+
+    def get(self, path: str, default: Any = None) -> Any:  # noqa: ANN401 - the tree is the API's own JSON
+        """The value at a dotted path below the object, such as `spec.template.spec.nodeClassRef.name`."""
+        here: Any = {"spec": self.spec, "status": self.status}
+        for step in path.split("."):
+            if not isinstance(here, dict) or step not in here or here[step] is None:
+                return default
+            here = here[step]
+        return here
+
+
+class Condition(Projection, frozen=True):
+    type: str = ""
+    status: str = ""
+    reason: str | None = None

@@ -1,0 +1,23 @@
+"""Which label, annotation and taint keys of ordinary objects an inventory keeps."""
+
+KARPENTER_DOMAINS = ("karpenter.sh", "karpenter.k8s.aws")
+NODE_KEYS = frozenset(
+    {
+        "kubernetes.io/arch",
+        "kubernetes.io/os",
+        "node.kubernetes.io/instance-type",
+        "topology.kubernetes.io/zone",
+        "alpha.eksctl.io/nodegroup-name",
+    }
+)
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def is_karpenter(key: str) -> bool:
+    """Whether the key's domain is one of Karpenter's or lies below one."""
+    domain, slash, _ = key.partition("/")
+    return bool(slash) and (domain in KARPENTER_DOMAINS or domain.endswith((".karpenter.sh", ".karpenter.k8s.aws")))
+
+
+def kept_on_node(key: str) -> bool:
+    return key in NODE_KEYS or is_karpenter(key) or key.startswith("eks.amazonaws.com/")
