@@ -1,0 +1,126 @@
+"""Who looks after an object: Helm, Flux, Argo CD, Terraform, eksctl, or a person. Read from its marks, never asked.
+
+The most jealous one is named first: what reverts a direct write (Flux, Argo CD), then what would revert it at its next
+run (Terraform, eksctl), then Helm, which only overwrites at the next upgrade.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from migrations_app.inventory.keys import LAST_APPLIED
+from migrations_app.inventory.objects import Delivery, Metadata
+
+Manager = Literal["flux", "argocd", "terraform", "eksctl", "helm", "hand"]
+MANAGERS: tuple[Manager, ...] = get_args(Manager)
+REVERTS: tuple[Manager, ...] = ("flux", "argocd")
+"""These undo a direct write by themselves, within minutes."""
+
+FLUX_KUSTOMIZATION = "kustomize.toolkit.fluxcd.io/"
+FLUX_HELM = "helm.toolkit.fluxcd.io/"
+DELIVERERS: dict[str, Manager] = {"Application": "argocd", "HelmRelease": "flux", "Kustomization": "flux"}
+ARGO_TRACKING = "argocd.argoproj.io/tracking-id"
+ARGO_INSTANCE = "argocd.argoproj.io/instance"
+MANAGED_BY = "app.kubernetes.io/managed-by"
+HELM_RELEASE = "meta.helm.sh/release-name"
+HELM_NAMESPACE = "meta.helm.sh/release-namespace"
+
+WRITERS: tuple[tuple[str, Manager], ...] = (
+    ("kustomize-controller", "flux"),
+    ("helm-controller", "flux"),
+    ("argocd", "argocd"),
+    ("terraform", "terraform"),
+    ("hashicorp", "terraform"),
+    ("opentofu", "terraform"),
+    ("eksctl", "eksctl"),
+    ("helm", "helm"),
+    ("kubectl", "hand"),
+)
+"""How the name of a field manager begins, in lower case, and who that is; the first that fits decides.
+
+Sources: fluxcd/pkg@main:ssa (kustomize-controller, helm-controller), argoproj/argo-cd@master:common,
+hashicorp/terraform-provider-kubernetes@main:manifest ("Terraform"; its typed resources write as "HashiCorp"),
+helm/helm@main:pkg/kube ("helm"), kubernetes/kubectl@master (kubectl-client-side-apply, kubectl-edit and others).
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Managed:
+    """`by` looks after the object; `told_by` is the mark that says so, empty where nothing does; `name` its owner."""
+
+    by: Manager
+    told_by: str = ""
+    name: str = ""
+    namespace: str = ""
+
+    @property
+    def reverts(self) -> bool:
+        """Whether a direct write would be undone without anybody's doing."""
+        return self.by in REVERTS
+
+
+BY_HAND = Managed("hand")
+
+
+def managed(metadata: Metadata) -> Managed:
+    """Who looks after the object with that metadata; a hand where nothing says otherwise."""
+    found = {mark.by: mark for mark in reversed(list(_marks(metadata)))}
+    return next((found[manager] for manager in MANAGERS if manager in found), BY_HAND)
+
+
+def delivered(metadata: Metadata, deliveries: Iterable[Delivery]) -> Managed:
+    """As `managed`, and where the object itself names no GitOps tool, the Flux or Argo CD object that delivers it.
+
+    Argo CD tracks by a label that charts set too, so only its Application tells the two apart.
+    """
+    own = managed(metadata)
+    if own.by in ("helm", "hand"):
+        return next((_of(delivery) for delivery in deliveries if _of(delivery) is not BY_HAND), own)
+    return own
+
+
+def _of(delivery: Delivery) -> Managed:
+    by = DELIVERERS.get(delivery.kind)
+    return Managed(by, f"{delivery.kind} {delivery.name}", delivery.name, delivery.namespace) if by else BY_HAND
+
+
+def _marks(metadata: Metadata) -> Iterator[Managed]:
+    yield from _flux(metadata)
+    yield from _argo(metadata)
+    yield from _labels(metadata)
+    yield from _writers(metadata)
+    if metadata.annotation(LAST_APPLIED) is not None:
+        yield Managed("hand", f"annotation {LAST_APPLIED}")
+
+
+def _flux(metadata: Metadata) -> Iterator[Managed]:
+    for prefix in (FLUX_KUSTOMIZATION, FLUX_HELM):
+        name = metadata.label(f"{prefix}name")
+        if name is not None:
+            yield Managed("flux", f"label {prefix}name", name, metadata.label(f"{prefix}namespace") or "")
+
+
+def _argo(metadata: Metadata) -> Iterator[Managed]:
+    tracking = metadata.annotation(ARGO_TRACKING)
+    if tracking is not None:
+        yield Managed("argocd", f"annotation {ARGO_TRACKING}", tracking.partition(":")[0])
+    instance = metadata.label(ARGO_INSTANCE)
+    if instance is not None:
+        yield Managed("argocd", f"label {ARGO_INSTANCE}", instance)
+
+
+def _labels(metadata: Metadata) -> Iterator[Managed]:
+    """The label alone is not enough for Helm: charts rendered by Argo CD or Terraform carry it too."""
+    release, says = metadata.annotation(HELM_RELEASE), (metadata.label(MANAGED_BY) or "").lower()
+    if release is not None:
+        yield Managed("helm", f"annotation {HELM_RELEASE}", release, metadata.annotation(HELM_NAMESPACE) or "")
+    if says in ("terraform", "eksctl"):
+        yield Managed("terraform" if says == "terraform" else "eksctl", f"label {MANAGED_BY}")
+
+
+def _writers(metadata: Metadata) -> Iterator[Managed]:
+    for field in metadata.managed_fields or ():
+        name = (field.manager or "").lower()
+        by = next((manager for start, manager in WRITERS if name.startswith(start)), None)
+        if by is not None:
+            yield Managed(by, f"field manager {field.manager}")

@@ -1,0 +1,127 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from migrations_app.inventory.keys import LAST_APPLIED
+from migrations_app.inventory.managers import BY_HAND, MANAGERS, Managed, delivered, managed
+from migrations_app.inventory.objects import Delivery, ManagedField, Metadata
+
+HELM_MARKS = {"meta.helm.sh/release-name": "karpenter", "meta.helm.sh/release-namespace": "kube-system"}
+BY_HELM = Managed("helm", "annotation meta.helm.sh/release-name", "karpenter", "kube-system")
+
+
+def written_by(*managers: str | None) -> Metadata:
+    return Metadata(managed_fields=[ManagedField(manager=manager, operation="Update") for manager in managers])
+
+
+def test_an_object_without_marks_is_looked_after_by_hand():
+    assert managed(Metadata(name="nodepools.karpenter.sh")) == BY_HAND
+
+
+def test_helm_names_its_release():
+    assert managed(Metadata(labels={"app.kubernetes.io/managed-by": "Helm"}, annotations=HELM_MARKS)) == BY_HELM
+
+
+def test_the_managed_by_label_alone_is_not_helm():
+    assert managed(Metadata(labels={"app.kubernetes.io/managed-by": "Helm"})) == BY_HAND
+
+
+@pytest.mark.parametrize("prefix", ["kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/"])
+def test_flux_marks_win_over_the_helm_marks_that_it_writes_too(prefix):
+    metadata = Metadata(labels={f"{prefix}name": "infra", f"{prefix}namespace": "flux-system"}, annotations=HELM_MARKS)
+    assert managed(metadata) == Managed("flux", f"label {prefix}name", "infra", "flux-system")
+
+
+def test_argo_tracking_id_names_the_application():
+    metadata = Metadata(
+        annotations={"argocd.argoproj.io/tracking-id": "karpenter:apps/Deployment:kube-system/karpenter"}
+    )
+    assert managed(metadata) == Managed("argocd", "annotation argocd.argoproj.io/tracking-id", "karpenter")
+
+
+def test_argo_instance_label_names_the_application():
+    metadata = Metadata(labels={"argocd.argoproj.io/instance": "platform"})
+    assert managed(metadata) == Managed("argocd", "label argocd.argoproj.io/instance", "platform")
+
+
+@pytest.mark.parametrize(
+    ("manager", "by"),
+    [
+        ("kustomize-controller", "flux"),
+        ("helm-controller", "flux"),
+        ("argocd-controller", "argocd"),
+        ("argocd-application-controller", "argocd"),
+        ("Terraform", "terraform"),
+        ("HashiCorp", "terraform"),
+        ("terraform-provider-helm_v2.12.1_x5", "terraform"),
+        ("eksctl", "eksctl"),
+        ("helm", "helm"),
+        ("kubectl-client-side-apply", "hand"),
+        ("kubectl-edit", "hand"),
+    ],
+)
+def test_field_managers(manager, by):
+    assert managed(written_by(manager)) == Managed(by, f"field manager {manager}")
+
+
+def test_the_controller_itself_manages_nothing():
+    assert managed(written_by("karpenter", "kube-apiserver", None)) == BY_HAND
+
+
+def test_a_terraform_run_helm_release_belongs_to_terraform():
+    metadata = Metadata(
+        annotations=HELM_MARKS,
+        managed_fields=[ManagedField(manager="helm"), ManagedField(manager="terraform-provider-helm_v2.12.1_x5")],
+    )
+    assert managed(metadata) == Managed("terraform", "field manager terraform-provider-helm_v2.12.1_x5")
+
+
+def test_eksctl_by_its_label():
+    metadata = Metadata(labels={"app.kubernetes.io/managed-by": "eksctl"})
+    assert managed(metadata) == Managed("eksctl", "label app.kubernetes.io/managed-by")
+
+
+def test_last_applied_is_a_hand_with_a_mark():
+    assert managed(Metadata(annotations={LAST_APPLIED: ""})) == Managed("hand", f"annotation {LAST_APPLIED}")
+
+
+def test_only_gitops_reverts():
+    assert {manager: Managed(manager).reverts for manager in MANAGERS} == {
+        "flux": True,
+        "argocd": True,
+        "terraform": False,
+        "eksctl": False,
+        "helm": False,
+        "hand": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "by"), [("Application", "argocd"), ("HelmRelease", "flux"), ("Kustomization", "flux")]
+)
+def test_a_delivery_speaks_for_an_object_that_names_nobody(kind, by):
+    delivery = Delivery(kind=kind, metadata=Metadata(name="karpenter", namespace="gitops"))
+    assert delivered(Metadata(annotations=HELM_MARKS), [delivery]) == Managed(
+        by, f"{kind} karpenter", "karpenter", "gitops"
+    )
+
+
+def test_a_delivery_of_no_known_kind_says_nothing():
+    assert delivered(Metadata(annotations=HELM_MARKS), [Delivery(metadata=Metadata(name="x"))]) == BY_HELM
+
+
+def test_the_mark_on_the_object_wins_over_a_delivery():
+    delivery = Delivery(kind="Application", metadata=Metadata(name="karpenter", namespace="argocd"))
+    own = Metadata(labels={"helm.toolkit.fluxcd.io/name": "karpenter"})
+    assert delivered(own, [delivery]) == Managed("flux", "label helm.toolkit.fluxcd.io/name", "karpenter")
+
+
+texts = st.dictionaries(st.text(max_size=20), st.text(max_size=20), max_size=4)
+
+
+@given(labels=texts, annotations=texts, managers=st.lists(st.none() | st.text(max_size=20), max_size=4))
+def test_any_metadata_has_exactly_one_manager_and_a_claim_has_a_mark(labels, annotations, managers):
+    fields = [ManagedField(manager=manager) for manager in managers]
+    found = managed(Metadata(labels=labels, annotations=annotations, managed_fields=fields))
+    assert found.by in MANAGERS
+    assert found == BY_HAND or found.told_by
