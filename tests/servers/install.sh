@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Installs what the tests run against: etcd, Redis, PostgreSQL, chromium with a font, and a kube-apiserver built once.
+#
+# Nothing it installs is left running or starts at the next boot; what was there before keeps its ways.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=tests/servers/apt.sh
+source "$here/apt.sh"
+
+wanted=(redis-server postgresql chromium fonts-dejavu-core)
+if [ ! -x "${KUBEBUILDER_ASSETS:-/nowhere}/etcd" ]; then
+    wanted+=(etcd-server)
+fi
+install_packages "${wanted[@]}"
+"$here/build_kube_apiserver.sh" >/dev/null
