@@ -7,7 +7,7 @@ KarpdashError
 │   ├── BadManifest
 │   └── BadPolicy
 ├── CouldNotLook        something we wanted to read did not answer (exit code 3, a part is Unseen)
-│   ├── Forbidden  Unauthorized  NotServed  TimedOut  Unreachable  TooLarge  Expired  Garbled  ServerFailed
+│   ├── Forbidden  Unauthorized  NotServed  NotAsked  TimedOut  Unreachable  TooLarge  Expired  Garbled  ServerFailed
 │   └── AddressRefused  TlsRefused
 ├── NotFound            no such row, or not yours (HTTP 404)
 ├── Conflict            somebody else was first, or the state moved (HTTP 409)
@@ -67,6 +67,12 @@ class Unauthorized(CouldNotLook):
 
 class NotServed(CouldNotLook):
     code = "not_served"
+
+
+class NotAsked(CouldNotLook):
+    """The source, a bundle, was never asked for this: neither absent nor present."""
+
+    code = "not_asked"
 
 
 class TimedOut(CouldNotLook):

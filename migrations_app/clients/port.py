@@ -6,6 +6,8 @@ from typing import Protocol
 
 import msgspec
 
+from migrations_app.inventory.objects import ServedResource
+
 
 @dataclass(frozen=True, slots=True)
 class Resource:
@@ -17,6 +19,7 @@ class Resource:
     namespace: str = ""
     label_selector: str = ""
     field_selector: str = ""
+    page_size: int = 500
 
     @property
     def group_version(self) -> str:
@@ -40,6 +43,14 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
+class Served:
+    """What may be listed. `failed` maps a group/version whose discovery failed to the reason code."""
+
+    resources: tuple[ServedResource, ...]
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Clock:
     """`server_date` is the Date header of the newest answer, None for files."""
 
@@ -53,6 +64,9 @@ class ClusterApi(Protocol):
 
     def get(self, path: str) -> bytes:
         """The body of one object or document, such as /version or /apis; at most 64 MiB."""
+
+    def served(self) -> Served:
+        """Every listable resource with its versions; of a bundle, those of the objects that it holds."""
 
     def pages(self, resource: Resource) -> Iterator[Page]:
         """All pages of a list under one resource version. Raises Expired when that cannot be kept: start anew."""

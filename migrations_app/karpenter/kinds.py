@@ -148,6 +148,7 @@ NODE = _cluster("Node", "nodes", group="", namespaced=False)
 POD = _cluster("Pod", "pods", group="")
 SERVICE_ACCOUNT = _cluster("ServiceAccount", "serviceaccounts", group="")
 SERVICE = _cluster("Service", "services", group="")
+ENDPOINTS = _cluster("Endpoints", "endpoints", group="")
 ENDPOINT_SLICE = _cluster("EndpointSlice", "endpointslices", group="discovery.k8s.io", versions="v1 v1beta1")
 CONFIG_MAP = _cluster("ConfigMap", "configmaps", group="")
 SECRET = _cluster("Secret", "secrets", group="")
@@ -183,6 +184,7 @@ CLUSTER_KINDS = (
     POD,
     SERVICE_ACCOUNT,
     SERVICE,
+    ENDPOINTS,
     ENDPOINT_SLICE,
     CONFIG_MAP,
     SECRET,

@@ -1,0 +1,98 @@
+"""Client -> Inventory: reads every part, a few at a time; what cannot be read is Unseen with its reason."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from migrations_app.clients.port import ClusterApi
+from migrations_app.errors import CouldNotLook
+from migrations_app.flow import readers
+from migrations_app.flow.readers import Reading
+from migrations_app.inventory.inventory import PART_NAMES, Inventory
+from migrations_app.inventory.seen import Part, Seen, Unseen
+from migrations_app.readiness.report import PartLine
+
+PARALLEL = 4
+"""Lists under way at once: enough to hide latency, few enough for an API server under load."""
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """`complete` is False when any part is Unseen or any object was set aside."""
+
+    inventory: Inventory
+    parts: tuple[PartLine, ...]
+
+    @property
+    def complete(self) -> bool:
+        return all(line.seen and not line.quarantined for line in self.parts)
+
+
+@dataclass(slots=True)
+class _Run:
+    reading: Reading
+    on_part: Progress | None
+    parts: dict[str, Part[Any]]
+    seconds: dict[str, float]
+
+    def read(self, job: "readers.Job") -> None:
+        """Runs one job and files its parts; never raises for what the cluster did."""
+        started = time.monotonic()
+        found = self._blocked(job) or self._asked(job)
+        for name in job.gives:
+            self.parts[name] = found[name]
+            self.seconds[name] = round(time.monotonic() - started, 3)
+            if self.on_part:
+                self.on_part(name, len(self.parts), len(PART_NAMES))
+
+    def _asked(self, job: "readers.Job") -> "readers.Parts":
+        try:
+            self.reading.check_deadline()
+            return job.read(self.reading)
+        except CouldNotLook as reason:
+            return {name: Unseen(reason.code, reason.message) for name in job.gives}
+
+    def _blocked(self, job: "readers.Job") -> "readers.Parts":
+        for name in job.needs:
+            part = self.parts[name]
+            if isinstance(part, Unseen):
+                return {
+                    given: Unseen(part.why, f"{name} could not be read, which tells where to look")
+                    for given in job.gives
+                }
+        return {}
+
+
+def collect(
+    api: ClusterApi, *, cluster: str, deadline: float = 600.0, on_part: Progress | None = None, now: str = ""
+) -> Collected:
+    """Everything a scan reads. `deadline` is in seconds from now; parts that it cuts off are Unseen as `timeout`."""
+    run = _Run(Reading(api, time.monotonic() + deadline), on_part, {}, {})
+    run.read(readers.VERSION)
+    run.read(readers.DISCOVERY)
+    run.reading.learn(run.parts)
+    for stage in (readers.FIRST, readers.SECOND):
+        with ThreadPoolExecutor(PARALLEL, thread_name_prefix="part") as pool:
+            list(pool.map(run.read, stage))
+        run.reading.learn(run.parts)
+    inventory = Inventory(cluster=cluster, taken_at=_taken_at(api, now), **run.parts)
+    return Collected(inventory, tuple(_line(name, run) for name in PART_NAMES))
+
+
+def _taken_at(api: ClusterApi, now: str) -> str:
+    return now or api.clock().server_date or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _line(name: str, run: _Run) -> PartLine:
+    part = run.parts[name]
+    seconds = run.seconds[name]
+    if isinstance(part, Seen):
+        bad = len(part.quarantined)
+        first = f"{part.quarantined[0].name}: {part.quarantined[0].why}" if bad else ""
+        return PartLine(name=name, seen=True, count=part.count, quarantined=bad, detail=first, seconds=seconds)
+    return PartLine(name=name, seen=False, why=part.why, detail=part.detail[:500], seconds=seconds)

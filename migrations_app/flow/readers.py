@@ -1,0 +1,341 @@
+"""What each part is read from. A job reads one or more parts; the second stage needs what the first one found."""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import msgspec
+
+from migrations_app.clients.helm import read_release
+from migrations_app.clients.port import ClusterApi, Page, Resource, Served
+from migrations_app.errors import Expired, Garbled, NotServed, TimedOut
+from migrations_app.inventory import belonging
+from migrations_app.inventory import objects as o
+from migrations_app.inventory.parse import read_items
+from migrations_app.inventory.placement import names_karpenter
+from migrations_app.inventory.podgroups import PodFold
+from migrations_app.inventory.seen import Part, Quarantined, Seen
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.kinds import Kind
+
+RESTARTS = 2
+"""Lists begun anew after the server forgot the resource version (K11)."""
+HOME_NAMESPACES = ("karpenter", "kube-system")
+"""Where the charts install by default; looked into when no controller was found."""
+
+N = TypeVar("N", bound=o.Named)
+Parts = dict[str, Part[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`gives` names the parts; `read` returns exactly those, or raises CouldNotLook, which then stands for all."""
+
+    gives: tuple[str, ...]
+    read: Callable[["Reading"], Parts]
+    needs: tuple[str, ...] = ()
+    """Parts that tell where to look: while one of them is Unseen, this one is Unseen too, never empty."""
+
+
+@dataclass(slots=True)
+class Reading:
+    """One scan under way: the client, its end on the monotonic clock, and what was found so far."""
+
+    api: ClusterApi
+    ends: float
+    versions: dict[tuple[str, str], str] = field(default_factory=dict)
+    found: Parts = field(default_factory=dict)
+
+    def check_deadline(self) -> None:
+        if time.monotonic() > self.ends:
+            raise TimedOut("the scan's deadline passed before this part was read")
+
+    def learn(self, parts: Parts) -> None:
+        self.found = dict(parts)
+        for resource in parts["discovery"].items:
+            self._prefer(resource)
+
+    def _prefer(self, resource: o.ServedResource) -> None:
+        kind = next((k for k in kinds.KINDS if (k.group, k.plural) == (resource.group, resource.plural)), None)
+        if kind is None or resource.version not in kind.versions:
+            return
+        key = (kind.group, kind.plural)
+        chosen = self.versions.get(key)
+        if chosen is None or kind.versions.index(resource.version) < kind.versions.index(chosen):
+            self.versions[key] = resource.version
+
+    def resource(self, kind: Kind, **narrow: Any) -> Resource:  # noqa: ANN401 - the optional fields of Resource
+        version = self.versions.get((kind.group, kind.plural), kind.versions[0])
+        return Resource(kind.group, version, kind.plural, **narrow)
+
+    def each_page(self, resource: Resource, begin: Callable[[], Callable[[Page], None]]) -> None:
+        """Feeds every page to what `begin` returns; begins anew when the server forgot the version."""
+        for attempt in range(RESTARTS + 1):
+            take = begin()
+            try:
+                for page in self.api.pages(resource):
+                    self.check_deadline()
+                    take(page)
+                return
+            except Expired:
+                if attempt == RESTARTS:
+                    raise
+
+    def whole(self, kind: Kind, projection: type[N], **narrow: Any) -> Seen[N]:  # noqa: ANN401 - as `resource`
+        """Every object of a kind; Seen and empty when nothing serves it."""
+        resource = self.resource(kind, **narrow)
+        good: list[N] = []
+        bad: list[Quarantined] = []
+
+        def begin() -> Callable[[Page], None]:
+            good.clear()
+            bad.clear()
+
+            def take(page: Page) -> None:
+                read, refused = read_items(page.items, projection)
+                good.extend(read)
+                bad.extend(refused)
+
+            return take
+
+        try:
+            self.each_page(resource, begin)
+        except NotServed:
+            return Seen((), None)
+        return Seen(tuple(good), resource.group_version, tuple(bad))
+
+    @property
+    def controllers(self) -> tuple[o.Workload, ...]:
+        found: tuple[o.Workload, ...] = self.found["controller"].items
+        return found
+
+    @property
+    def homes(self) -> tuple[str, ...]:
+        """Namespaces of the controllers and of the releases that own the CRDs; the default ones when there is none."""
+        owners = (crd.metadata.annotation("meta.helm.sh/release-namespace") for crd in self.found["crds"].items)
+        named = [workload.namespace for workload in self.controllers] + [owner for owner in owners if owner]
+        return tuple(dict.fromkeys(named)) or HOME_NAMESPACES
+
+
+def _keep(seen: Seen[N], wanted: Callable[[N], bool], *, counts_all: bool = False) -> Seen[N]:
+    items = tuple(item for item in seen.items if wanted(item))
+    total = len(seen.items) + len(seen.quarantined) if counts_all else None
+    return Seen(items, seen.served, seen.quarantined, total=total)
+
+
+def _version(reading: Reading) -> Parts:
+    try:
+        version = msgspec.json.decode(reading.api.get("/version"), type=o.ServerVersion)
+    except (msgspec.DecodeError, RecursionError) as wrong:
+        raise Garbled(f"/version is not what an API server answers: {wrong}") from None
+    return {"version": Seen((version,))}
+
+
+def _discovery(reading: Reading) -> Parts:
+    served: Served = reading.api.served()
+    failed = tuple(Quarantined("APIService", "", group, "$", why) for group, why in sorted(served.failed.items()))
+    return {"discovery": Seen(served.resources, None, failed)}
+
+
+def _simple(part: str, kind: Kind, projection: type[o.Named]) -> Job:
+    return Job((part,), lambda reading: {part: reading.whole(kind, projection)})
+
+
+def _crds(reading: Reading) -> Parts:
+    # CRDs carry schemas of 100 kB each, so the pages are short.
+    found = reading.whole(kinds.CRD, o.CRD, page_size=50)
+    return {"crds": _of_karpenter(_keep(found, belonging.is_karpenter_crd), "karpenter")}
+
+
+def _of_karpenter(seen: Seen[N], word: str) -> Seen[N]:
+    """Objects of others that could not be read do not make Karpenter's part doubtful."""
+    mine = tuple(bad for bad in seen.quarantined if word in bad.name or bad.name == "(no name)")
+    return Seen(seen.items, seen.served, mine, total=seen.total)
+
+
+def _pods(reading: Reading) -> Parts:
+    fold = PodFold()
+
+    def begin() -> Callable[[Page], None]:
+        nonlocal fold
+        fold = PodFold()
+        return lambda page: fold.add(page.items)
+
+    resource = reading.resource(kinds.POD)
+    reading.each_page(resource, begin)
+    return {"pods": fold.seen(resource.group_version)}
+
+
+def _deployments(reading: Reading) -> Parts:
+    every = reading.whole(kinds.DEPLOYMENT, o.Workload)
+    mine = _of_karpenter(_keep(every, belonging.is_controller), "karpenter")
+    return {"deployments": _keep(every, _speaks, counts_all=True), "controller": mine}
+
+
+def _speaks(workload: o.Workload) -> bool:
+    return names_karpenter(workload) or belonging.is_controller(workload)
+
+
+def _workloads(part: str, kind: Kind) -> Job:
+    return Job((part,), lambda reading: {part: _keep(reading.whole(kind, o.Workload), _speaks, counts_all=True)})
+
+
+def _webhooks(reading: Reading) -> Parts:
+    both = [
+        reading.whole(kind, o.WebhookConfiguration) for kind in (kinds.VALIDATING_WEBHOOKS, kinds.MUTATING_WEBHOOKS)
+    ]
+    labelled = [
+        msgspec.structs.replace(item, kind=kind)
+        for seen, kind in zip(both, ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"), strict=True)
+        for item in seen.items
+        if belonging.is_karpenter_webhook(item)
+    ]
+    bad = tuple(bad for seen in both for bad in seen.quarantined if "karpenter" in bad.name)
+    return {"webhooks": Seen(tuple(labelled), both[0].served, bad)}
+
+
+def _aws_auth(reading: Reading) -> Parts:
+    return {"aws_auth": _config_maps(reading, ("kube-system",), "aws-auth")}
+
+
+def _settings(reading: Reading) -> Parts:
+    return {"settings": _config_maps(reading, reading.homes, "karpenter-global-settings")}
+
+
+def _config_maps(reading: Reading, namespaces: Iterable[str], name: str) -> Seen[o.ConfigMap]:
+    select = f"metadata.name={name}"
+    found = [reading.whole(kinds.CONFIG_MAP, o.ConfigMap, namespace=home, field_selector=select) for home in namespaces]
+    return _keep(_joined(found), lambda item: item.name == name)
+
+
+def _joined(found: Iterable[Seen[N]]) -> Seen[N]:
+    every = tuple(found)
+    items = tuple(item for seen in every for item in seen.items)
+    bad = tuple(bad for seen in every for bad in seen.quarantined)
+    return Seen(items, next((seen.served for seen in every if seen.served), None), bad)
+
+
+def _deliveries(reading: Reading) -> Parts:
+    found = [
+        reading.whole(kind, o.Delivery)
+        for kind in (kinds.FLUX_HELM_RELEASE, kinds.FLUX_KUSTOMIZATION, kinds.ARGO_APPLICATION)
+    ]
+    return {"deliveries": _of_karpenter(_keep(_joined(found), _delivers), "karpenter")}
+
+
+def _delivers(delivery: o.Delivery) -> bool:
+    return b"karpenter" in msgspec.json.encode([delivery.name, delivery.spec])
+
+
+def _controller_pods(reading: Reading) -> Parts:
+    found = []
+    for workload in reading.controllers:
+        labels = (workload.spec.selector.match_labels if workload.spec.selector else None) or {}
+        selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+        found.append(reading.whole(kinds.POD, o.Pod, namespace=workload.namespace, label_selector=selector))
+    return {"controller_pods": _joined(found)}
+
+
+def _accounts(reading: Reading) -> Parts:
+    named = {(w.namespace, w.template.spec.service_account_name or "default") for w in reading.controllers}
+    homes = sorted({home for home, _ in named})
+    found = _joined(reading.whole(kinds.SERVICE_ACCOUNT, o.ServiceAccount, namespace=home) for home in homes)
+    return {"controller_accounts": _keep(found, lambda item: (item.namespace, item.name) in named)}
+
+
+def _services(reading: Reading) -> Parts:
+    named = {(s.namespace, s.name) for s in belonging.webhook_services(_crd_items(reading), _hook_items(reading))}
+    homes = sorted({home for home, _ in named} | {workload.namespace for workload in reading.controllers})
+    every = _joined(reading.whole(kinds.SERVICE, o.Service, namespace=home) for home in homes)
+    labels = {home: _selectors(reading, home) for home in homes}
+    mine = _keep(every, lambda item: (item.namespace, item.name) in named or _selects(item, labels[item.namespace]))
+    wanted = {(item.namespace, item.name) for item in mine.items} | named
+    ends = _joined(reading.whole(kinds.ENDPOINTS, o.Endpoints, namespace=home) for home in homes)
+    return {"services": mine, "endpoints": _keep(ends, lambda item: (item.namespace, item.name) in wanted)}
+
+
+def _crd_items(reading: Reading) -> tuple[o.CRD, ...]:
+    found: tuple[o.CRD, ...] = reading.found["crds"].items
+    return found
+
+
+def _hook_items(reading: Reading) -> tuple[o.WebhookConfiguration, ...]:
+    found: tuple[o.WebhookConfiguration, ...] = reading.found["webhooks"].items
+    return found
+
+
+def _selectors(reading: Reading, home: str) -> tuple[o.Strings, ...]:
+    found = (w.template.metadata.labels or {} for w in reading.controllers if w.namespace == home)
+    return tuple(found)
+
+
+def _selects(service: o.Service, labels: tuple[o.Strings, ...]) -> bool:
+    wanted = (service.spec.selector or {}).items()
+    return bool(wanted) and any(wanted <= given.items() for given in labels)
+
+
+def _helm_releases(reading: Reading) -> Parts:
+    releases: list[o.HelmRelease] = []
+    bad: list[Quarantined] = []
+
+    def begin() -> Callable[[Page], None]:
+        releases.clear()
+        bad.clear()
+
+        def take(page: Page) -> None:
+            for item in page.items:
+                found = read_release(bytes(item))
+                if isinstance(found, Quarantined):
+                    bad.append(found)
+                elif found is not None:
+                    releases.append(found)
+
+        return take
+
+    for home in reading.homes:
+        # Records are up to 1 MB each; other people's Secrets are never asked for.
+        narrowed = reading.resource(kinds.SECRET, namespace=home, label_selector="owner=helm", page_size=20)
+        kept = tuple(releases)
+        reading.each_page(narrowed, begin)
+        releases[:0] = kept
+    return {"helm_releases": Seen(tuple(_newest(releases)), "v1", tuple(bad))}
+
+
+def _newest(releases: list[o.HelmRelease]) -> Iterable[o.HelmRelease]:
+    """The deployed revision of each release; the newest one where none is deployed."""
+    by_name: dict[tuple[str, str], o.HelmRelease] = {}
+    for release in sorted(releases, key=lambda r: (r.status == "deployed", r.revision)):
+        by_name[release.namespace, release.name] = release
+    return by_name.values()
+
+
+VERSION = Job(("version",), _version)
+DISCOVERY = Job(("discovery",), _discovery)
+FIRST: tuple[Job, ...] = (
+    Job(("pods",), _pods),
+    _simple("nodes", kinds.NODE, o.Node),
+    _simple("machines", kinds.MACHINE, o.Machine),
+    _simple("nodeclaims", kinds.NODE_CLAIM, o.NodeClaim),
+    Job(("crds",), _crds),
+    Job(("deployments", "controller"), _deployments),
+    _simple("provisioners", kinds.PROVISIONER, o.Provisioner),
+    _simple("awsnodetemplates", kinds.AWS_NODE_TEMPLATE, o.AWSNodeTemplate),
+    _simple("nodepools", kinds.NODE_POOL, o.NodePool),
+    _simple("ec2nodeclasses", kinds.EC2_NODE_CLASS, o.EC2NodeClass),
+    _workloads("statefulsets", kinds.STATEFUL_SET),
+    _workloads("daemonsets", kinds.DAEMON_SET),
+    _workloads("jobs", kinds.JOB),
+    _workloads("cronjobs", kinds.CRON_JOB),
+    _simple("pdbs", kinds.DISRUPTION_BUDGET, o.DisruptionBudget),
+    Job(("webhooks",), _webhooks),
+    Job(("aws_auth",), _aws_auth),
+    Job(("deliveries",), _deliveries),
+)
+SECOND: tuple[Job, ...] = (
+    Job(("controller_pods",), _controller_pods, needs=("controller",)),
+    Job(("controller_accounts",), _accounts, needs=("controller",)),
+    Job(("services", "endpoints"), _services, needs=("controller", "crds", "webhooks")),
+    Job(("settings",), _settings, needs=("controller",)),
+    Job(("helm_releases",), _helm_releases, needs=("controller",)),
+)

@@ -1,0 +1,74 @@
+"""Where a cluster stands on the road: its stage, told from CRDs, objects and the running release."""
+
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects import CRD
+from migrations_app.inventory.seen import Part, Seen
+from migrations_app.karpenter.detection import Detected
+from migrations_app.readiness.report import Stage
+
+ALPHA_PARTS = ("provisioners", "awsnodetemplates", "machines")
+CURRENT_PARTS = ("nodepools", "ec2nodeclasses", "nodeclaims")
+STORED_CRDS = ("nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws")
+
+
+def stage(inventory: Inventory, running: Detected) -> Stage:
+    """`unknown` whenever what decides between two stages could not be read."""
+    if not isinstance(inventory.crds, Seen) or not isinstance(inventory.controller, Seen):
+        return "unknown"
+    crds = {crd.name: crd for crd in inventory.crds.items}
+    if not crds and not inventory.controller.items:
+        return "no_karpenter"
+    alpha = any(name.startswith(ALPHA_PARTS) for name in crds)
+    if alpha:
+        return _with_alpha(inventory, running)
+    return _without_alpha(inventory, crds, running)
+
+
+def _with_alpha(inventory: Inventory, running: Detected) -> Stage:
+    old, new = _living(inventory, ALPHA_PARTS), _living(inventory, CURRENT_PARTS)
+    if old is None or new is None:
+        return "unknown"
+    if old and new:
+        return "mixed"
+    if old:
+        return "alpha"
+    if new:
+        # Alpha CRDs without objects are left-overs; the rest of the road decides.
+        return _without_alpha(inventory, {crd.name: crd for crd in inventory.crds.items}, running)
+    return "alpha" if _older_than_beta(running) else "mixed"
+
+
+def _older_than_beta(running: Detected) -> bool:
+    if running.release is not None:
+        return (running.release.major, running.release.minor_number) < (0, 32)
+    return bool(running.minors) and all(minor in ("0.28", "0.29", "0.30", "0.31") for minor in running.minors)
+
+
+def _living(inventory: Inventory, parts: tuple[str, ...]) -> bool | None:
+    """Whether any object of the parts is there; None when none was seen and a part could not be read."""
+    found: list[Part[object]] = [inventory.part(name) for name in parts]
+    if any(part.count for part in found):
+        return True
+    return False if all(isinstance(part, Seen) for part in found) else None
+
+
+def _without_alpha(inventory: Inventory, crds: dict[str, CRD], running: Detected) -> Stage:
+    pools = crds.get("nodepools.karpenter.sh")
+    if pools is None:
+        return "no_karpenter" if not inventory.controller.items else "unknown"
+    versions = set(pools.served)
+    stored = {version for name in STORED_CRDS if name in crds for version in crds[name].stored}
+    if versions == {"v1"}:
+        return "beta_v1" if "v1beta1" in stored else "v1"
+    if versions == {"v1beta1"}:
+        return "beta"
+    if "v1" in versions and "v1beta1" in versions:
+        return _between(pools, stored)
+    return "unknown"
+
+
+def _between(pools: CRD, stored: set[str]) -> Stage:
+    """Both served: v1beta1 as storage is a beta cluster with prepared CRDs; else both generations live side by side."""
+    if pools.storage == "v1beta1":
+        return "beta"
+    return "beta_v1" if pools.storage == "v1" else "unknown"
