@@ -1,7 +1,7 @@
 """The eight sets of CRDs that releases ship: every CRD with its versions, and whether the charts convert between them.
 
-Source: charts/karpenter-crd and pkg/apis/crds of every tag v0.28.0 .. v1.14.1 of aws/karpenter-provider-aws. Which release ships
-which set stands in the release rows.
+Source: charts/karpenter-crd and pkg/apis/crds of every tag v0.28.0 .. v1.14.1 of aws/karpenter-provider-aws.
+Which release ships which set stands in the release rows.
 """
 
 from dataclasses import dataclass

@@ -93,4 +93,4 @@ def kubernetes_minor(text: object) -> str | None:
 
 
 def _pre_order(part: str) -> tuple[int, int, str]:
-    return (0, int(part), "") if part.isascii() and part.isdigit() else (1, 0, part)
+    return (0, int(part), part) if part.isascii() and part.isdigit() else (1, 0, part)

@@ -1,0 +1,229 @@
+"""Which Karpenter runs, told from the marks it leaves, and how sure that is.
+
+Asked in this order: Helm release, Deployment labels, image tag; where none names a version, the shape of the CRDs and
+the names of environment variables narrow it down to a range. Sources that contradict the answer are told, not hidden.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from migrations_app.karpenter import crd_sets, kinds
+from migrations_app.karpenter.releases import RELEASES, Table, find
+from migrations_app.karpenter.versions import Release, minor_order, parse
+
+Certainty = Literal["exact", "range", "unknown"]
+
+
+class CrdSeen(NamedTuple):
+    """What a CRD in the cluster serves and stores; `storage` is empty when no version is marked."""
+
+    served: tuple[str, ...]
+    storage: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Everything that may tell the release. None or empty text: not seen, which is no evidence of absence."""
+
+    helm_app_version: str = ""
+    """chart.metadata.appVersion of the deployed Helm release of the chart "karpenter"."""
+    helm_chart_version: str = ""
+    deployment_version: str = ""
+    """Label app.kubernetes.io/version of the Deployment."""
+    chart_label: str = ""
+    """Label helm.sh/chart of the Deployment."""
+    image: str = ""
+    """Image reference of the controller container: tag, digest, mirror or any mix of them."""
+    crds: Mapping[str, CrdSeen] | None = None
+    """By CRD name; only Karpenter's matter."""
+    env_names: Collection[str] | None = None
+    feature_gates: str = ""
+    """Value of the environment variable FEATURE_GATES."""
+    global_settings: bool | None = None
+    """Whether the ConfigMap karpenter-global-settings exists."""
+    controller_seen: bool | None = None
+    """Whether there is a Karpenter Deployment; None when Deployments could not be read."""
+    node_class_groups: Collection[str] = ()
+    """spec.nodeClassRef.group of every NodePool."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detected:
+    """`release` is set only when `certainty` is exact; `minors` then holds its minor, for a range all candidates."""
+
+    release: Release | None = None
+    minors: tuple[str, ...] = ()
+    how: str = ""
+    certainty: Certainty = "unknown"
+    disagreements: tuple[str, ...] = ()
+
+
+class EnvMark(NamedTuple):
+    """A mark of the controller's environment, and the minors that leave it; an empty end is open."""
+
+    mark: str
+    first: str
+    last: str
+
+
+ENV_MARKS: tuple[EnvMark, ...] = (
+    EnvMark("CLUSTER_NAME", "0.32", ""),
+    EnvMark("DISABLE_WEBHOOK", "0.32", "1.0"),
+    EnvMark("LOG_OUTPUT_PATHS", "1.0", ""),
+    EnvMark("FEATURE_GATES Drift=", "0.32", "0.37"),
+    EnvMark("FEATURE_GATES NodeRepair=", "1.1", ""),
+    EnvMark("FEATURE_GATES ReservedCapacity=", "1.3", ""),
+    EnvMark("FEATURE_GATES NodeOverlay=", "1.7", ""),
+    EnvMark("FEATURE_GATES StaticCapacity=", "1.8", ""),
+    EnvMark("FEATURE_GATES CapacityBuffer=", "1.14", ""),
+)
+"""Source: charts/karpenter/templates/deployment.yaml of the newest tag of every minor."""
+
+AUTO_MODE = "EKS Auto Mode: every pool uses its node classes and there is no controller in the cluster"
+NO_CONTROLLER = "there is no Karpenter Deployment"
+
+
+def detect(evidence: Evidence, *, table: Table = RELEASES) -> Detected:
+    """The running release, a range of minors, or unknown; `how` names the source that decided."""
+    if _is_auto_mode(evidence):
+        return Detected(how=AUTO_MODE)
+    named = _named(evidence)
+    if named:
+        return _exact(named, evidence=evidence, table=table)
+    if evidence.controller_seen is False:
+        return Detected(how=NO_CONTROLLER)
+    by_crds = _by_crds(evidence.crds, table=table, telling=_ALL)
+    return _ranged(by_crds=by_crds, by_env=_by_env(evidence, table=table))
+
+
+def image_release(image: str) -> Release | None:
+    """The release an image tag names, also behind a mirror or with a suffix of one's own; None without such a tag."""
+    _, _, last = image.partition("@")[0].rpartition("/")
+    found = parse(last.partition(":")[2])
+    if found is None or not found.pre or _PRE_RELEASE.fullmatch(found.pre):
+        return found
+    return Release(found.major, found.minor_number, found.patch)
+
+
+_PRE_RELEASE = re.compile(r"(rc|alpha|beta)[.-]?\d*", re.ASCII)
+"""Anything else behind the patch was put there by whoever mirrored the image."""
+
+
+def chart_release(label: str) -> Release | None:
+    """The release that helm.sh/chart names ("karpenter-v0.32.1", "karpenter-1.0.0"), or None for any other chart."""
+    name, _, version = label.partition("-")
+    return parse(version) if name == "karpenter" else None
+
+
+def _named(evidence: Evidence) -> list[tuple[str, Release]]:
+    """Every source that names a release, the most trusted first."""
+    told = (
+        ("Helm release, app version", parse(evidence.helm_app_version)),
+        ("Helm release, chart version", parse(evidence.helm_chart_version)),
+        ("Deployment label app.kubernetes.io/version", parse(evidence.deployment_version)),
+        ("Deployment label helm.sh/chart", chart_release(evidence.chart_label)),
+        ("image tag", image_release(evidence.image)),
+    )
+    return [(how, release) for how, release in told if release is not None]
+
+
+def _exact(named: list[tuple[str, Release]], *, evidence: Evidence, table: Table) -> Detected:
+    how, release = named[0]
+    contrary = [f"{other} says {said}, {how} says {release}" for other, said in named[1:] if said != release]
+    contrary += [f"{source}, {how} says {release}" for source in _misfits(release, evidence=evidence, table=table)]
+    return Detected(release=release, minors=(release.minor,), how=how, certainty="exact", disagreements=tuple(contrary))
+
+
+def _misfits(release: Release, *, evidence: Evidence, table: Table) -> list[str]:
+    """What the marks of the cluster say where they do not fit that release; nothing for a release we do not know.
+
+    A ConfigMap left behind by 0.32 is common, so it contradicts nothing.
+    """
+    if find(release, table=table) is None:
+        return []
+    by_crds = _by_crds(evidence.crds, table=table, telling=_OWN)
+    by_env = _by_env(replace(evidence, global_settings=None), table=table)
+    told = (("shape of the CRDs", by_crds), ("environment of the controller", by_env))
+    return [f"{source} fits {spoken(minors)}" for source, minors in told if minors and release.minor not in minors]
+
+
+def _ranged(*, by_crds: tuple[str, ...], by_env: tuple[str, ...]) -> Detected:
+    both = tuple(minor for minor in by_crds if minor in by_env)
+    if both:
+        return Detected(minors=both, how="shape of the CRDs and environment of the controller", certainty="range")
+    if by_crds:
+        contrary = (f"environment of the controller fits {spoken(by_env)}",) if by_env else ()
+        return Detected(minors=by_crds, how="shape of the CRDs", certainty="range", disagreements=contrary)
+    if by_env:
+        return Detected(minors=by_env, how="environment of the controller", certainty="range")
+    return Detected(how="nothing that was seen names a release")
+
+
+def spoken(minors: tuple[str, ...]) -> str:
+    """A range of minors in words: "0.32", "0.32 to 0.37", or "no known release"."""
+    if not minors:
+        return "no known release"
+    return minors[0] if len(minors) == 1 else f"{minors[0]} to {minors[-1]}"
+
+
+def _is_auto_mode(evidence: Evidence) -> bool:
+    groups = set(evidence.node_class_groups)
+    return evidence.controller_seen is False and groups == {kinds.AUTO_MODE_GROUP}
+
+
+def _by_crds(crds: Mapping[str, CrdSeen] | None, *, table: Table, telling: tuple[str, ...]) -> tuple[str, ...]:
+    """The minors that ship CRDs of that shape, in any patch; empty when there is nothing to tell from."""
+    if not crds or not any(name in crds for name in _POOLS):
+        return ()
+    return tuple(row.minor for row in table if any(_fits(part.value, crds, telling=telling) for part in row.crds))
+
+
+_POOLS = (kinds.PROVISIONER.crd_name, kinds.NODE_POOL.crd_name)
+_OWN = (kinds.NODE_POOL.crd_name, kinds.NODE_OVERLAY.crd_name)
+_ALL = (*_OWN, kinds.CAPACITY_BUFFER.crd_name)
+"""The cluster autoscaler installs CapacityBuffer as well: it may narrow a range, but contradicts no release.
+
+Alpha CRDs tell nothing beside NodePools: 0.32 ships them and later releases leave them behind.
+"""
+
+
+def _fits(set_name: str, crds: Mapping[str, CrdSeen], *, telling: tuple[str, ...]) -> bool:
+    shipped = crd_sets.find(set_name)
+    return shipped is not None and all(_same(shipped.crd(name), crds.get(name)) for name in telling)
+
+
+def _same(shipped: crd_sets.Crd | None, seen: CrdSeen | None) -> bool:
+    if shipped is None or seen is None:
+        return shipped is None and seen is None
+    return set(shipped.served) == set(seen.served) and shipped.storage == seen.storage
+
+
+def _by_env(evidence: Evidence, *, table: Table) -> tuple[str, ...]:
+    """The minors that leave every mark seen in the environment; empty when there is none, or they contradict."""
+    marks = [row for row in ENV_MARKS if _marked(row.mark, evidence)] + _settings_marks(evidence)
+    if not marks:
+        return ()
+    return tuple(row.minor for row in table if all(_leaves(row.order, mark) for mark in marks))
+
+
+def _leaves(order: tuple[int, int], mark: EnvMark) -> bool:
+    late_enough = not mark.first or order >= minor_order(mark.first)
+    return late_enough and (not mark.last or order <= minor_order(mark.last))
+
+
+def _marked(mark: str, evidence: Evidence) -> bool:
+    name, _, gate = mark.partition(" ")
+    if gate:
+        return gate in evidence.feature_gates
+    return name in (evidence.env_names or ())
+
+
+def _settings_marks(evidence: Evidence) -> list[EnvMark]:
+    """0.32 alone has both the ConfigMap and the variables; before it there is the ConfigMap alone."""
+    if not evidence.global_settings or evidence.env_names is None:
+        return []
+    if "CLUSTER_NAME" in evidence.env_names:
+        return [EnvMark("ConfigMap karpenter-global-settings", "0.32", "0.32")]
+    return [EnvMark("ConfigMap karpenter-global-settings", "", "0.31")]

@@ -1,0 +1,95 @@
+"""Label, annotation, taint, finalizer and EC2 tag keys: names for those used in code, and the table of them all."""
+
+from migrations_app.karpenter.annotation_rows import ANNOTATION_ROWS
+from migrations_app.karpenter.label_rows import INSTANCE_ROWS, LABEL_ROWS
+from migrations_app.karpenter.label_shape import KeyKind, LabelRow
+from migrations_app.karpenter.mark_rows import MARK_ROWS
+from migrations_app.karpenter.versions import Release
+
+# Owner of a node
+PROVISIONER_NAME = "karpenter.sh/provisioner-name"
+NODEPOOL = "karpenter.sh/nodepool"
+NODECLAIM = "karpenter.sh/nodeclaim"
+EC2_NODE_CLASS = "karpenter.k8s.aws/ec2nodeclass"
+AUTO_MODE_NODE_CLASS = "eks.amazonaws.com/nodeclass"
+NODEGROUP = "eks.amazonaws.com/nodegroup"
+COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
+COMPUTE_TYPE_AUTO = "auto"
+COMPUTE_TYPE_FARGATE = "fargate"
+COMPUTE_TYPE_HYBRID = "hybrid"
+INITIALIZED = "karpenter.sh/initialized"
+REGISTERED = "karpenter.sh/registered"
+CAPACITY_TYPE = "karpenter.sh/capacity-type"
+SPOT = "spot"
+ON_DEMAND = "on-demand"
+RESERVED = "reserved"
+
+# Disruption
+DO_NOT_EVICT = "karpenter.sh/do-not-evict"
+DO_NOT_CONSOLIDATE = "karpenter.sh/do-not-consolidate"
+DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
+LEGACY_TAINT = "karpenter.sh/legacy"
+UNSCHEDULABLE_TAINT = "node.kubernetes.io/unschedulable"
+DISRUPTION_TAINT = "karpenter.sh/disruption"
+DISRUPTED_TAINT = "karpenter.sh/disrupted"
+UNREGISTERED_TAINT = "karpenter.sh/unregistered"
+TERMINATION_FINALIZER = "karpenter.sh/termination"
+NODE_CLASS_FINALIZER = "karpenter.k8s.aws/termination"
+
+# Drift hashes
+PROVISIONER_HASH = "karpenter.sh/provisioner-hash"
+NODE_TEMPLATE_HASH = "karpenter.k8s.aws/nodetemplate-hash"
+NODEPOOL_HASH = "karpenter.sh/nodepool-hash"
+NODEPOOL_HASH_VERSION = "karpenter.sh/nodepool-hash-version"
+EC2_NODE_CLASS_HASH = "karpenter.k8s.aws/ec2nodeclass-hash"
+EC2_NODE_CLASS_HASH_VERSION = "karpenter.k8s.aws/ec2nodeclass-hash-version"
+
+# Between the generations
+STORED_VERSION_DONE = "karpenter.sh/stored-version-migrated"
+KUBELET_COMPATIBILITY = "compatibility.karpenter.sh/v1beta1-kubelet-conversion"
+NODE_CLASS_REFERENCE_COMPATIBILITY = "compatibility.karpenter.sh/v1beta1-nodeclass-reference"
+PROVIDER_COMPATIBILITY = "compatibility.karpenter.sh/provider"
+UBUNTU_COMPATIBILITY = "compatibility.karpenter.k8s.aws/v1beta1-ubuntu"
+ALIAS_VERSION_COMPATIBILITY = "compatibility.karpenter.k8s.aws/v1-alias-version"
+CLUSTER_NAME_TAGGED = "compatibility.karpenter.k8s.aws/cluster-name-tagged"
+LINKED = "karpenter.sh/linked"
+MANAGED_BY_CLUSTER = "karpenter.sh/managed-by"
+CLUSTER_NAME_TAG = "eks:eks-cluster-name"
+
+# Who delivers an object: Helm, Flux, Argo CD, and the chart's own marks.
+# Sources: charts/karpenter/templates/_helpers.tpl of aws/karpenter-provider-aws; documentation of the three tools.
+APP_NAME = "app.kubernetes.io/name"
+APP_INSTANCE = "app.kubernetes.io/instance"
+APP_VERSION = "app.kubernetes.io/version"
+APP_MANAGED_BY = "app.kubernetes.io/managed-by"
+HELM_CHART = "helm.sh/chart"
+HELM_RELEASE_NAME = "meta.helm.sh/release-name"
+HELM_RELEASE_NAMESPACE = "meta.helm.sh/release-namespace"
+FLUX_HELM_NAME = "helm.toolkit.fluxcd.io/name"
+FLUX_HELM_NAMESPACE = "helm.toolkit.fluxcd.io/namespace"
+FLUX_KUSTOMIZE_NAME = "kustomize.toolkit.fluxcd.io/name"
+FLUX_KUSTOMIZE_NAMESPACE = "kustomize.toolkit.fluxcd.io/namespace"
+ARGO_TRACKING = "argocd.argoproj.io/tracking-id"
+ROLE_ARN = "eks.amazonaws.com/role-arn"
+
+PROVIDER_ID_PREFIX = "aws:///"
+"""aws:///<zone>/<instance id>: what joins a Node, its Machine or NodeClaim, and the instance."""
+
+KEYS: tuple[LabelRow, ...] = (*LABEL_ROWS, *INSTANCE_ROWS, *ANNOTATION_ROWS, *MARK_ROWS)
+
+
+def find(key: str, *, kind: KeyKind | None = None) -> LabelRow | None:
+    """The row of that key, in that role where one is named; None for a key we know nothing about."""
+    return next((row for row in KEYS if row.key == key and kind in (None, row.kind)), None)
+
+
+def retired(key: str, running: Release, *, kind: KeyKind | None = None) -> bool:
+    """Whether that release no longer heeds the key in any role asked about; False for a key we do not know."""
+    rows = [row for row in KEYS if row.key == key and kind in (None, row.kind)]
+    return bool(rows) and all(row.retired_in(running) for row in rows)
+
+
+def replacement(key: str, *, kind: KeyKind | None = None) -> str:
+    """What took its place, mostly another key; empty when nothing did."""
+    row = find(key, kind=kind)
+    return row.replacement if row else ""
