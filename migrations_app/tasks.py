@@ -1,0 +1,50 @@
+"""Celery's door: load an id, call flow, nothing else. A message is only a wake-up; the rows tell what is to be done."""
+
+import logging
+import uuid
+
+from celery import shared_task
+from kombu.exceptions import OperationalError
+
+from migrations_app.flow import schedule
+from migrations_app.flow.scan_cluster import scan_claimed
+
+log = logging.getLogger(__name__)
+
+
+@shared_task(name="scan_cluster", ignore_result=True)
+def scan_cluster(scan_id: str) -> None:
+    """Makes progress on one scan if nobody else has it."""
+    claim = schedule.claim(uuid.UUID(scan_id))
+    if claim is None:
+        return
+    try:
+        scan_claimed(claim)
+    except Exception as crash:
+        # The broad except of the task wrapper: a crash ends the scan with a code, never silently.
+        log.exception("scan crashed")
+        schedule.crashed(claim, type(crash).__name__)
+
+
+@shared_task(name="scan_fleet", ignore_result=True)
+def scan_fleet() -> None:
+    """Requests what is due and wakes it."""
+    for scan_id in schedule.due_scans():
+        wake(scan_id)
+
+
+@shared_task(name="sweep", ignore_result=True)
+def sweep() -> None:
+    """Wakes what lost its message or its worker."""
+    for scan_id in schedule.stranded():
+        wake(scan_id)
+
+
+def wake(scan_id: uuid.UUID) -> bool:
+    """Nudges a worker; False when the broker is down: the row stays queued and the sweeper comes back to it (R05)."""
+    try:
+        scan_cluster.delay(str(scan_id))
+    except OperationalError:
+        log.warning("broker unreachable, scan stays queued", extra={"scan": str(scan_id)})
+        return False
+    return True
