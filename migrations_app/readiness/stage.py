@@ -21,7 +21,7 @@ def stage(inventory: Inventory, running: Detected) -> Stage:
     alpha = any(name.startswith(ALPHA_PARTS) for name in crds)
     if alpha:
         return _with_alpha(inventory, running)
-    return _without_alpha(inventory, crds, running)
+    return _without_alpha(inventory, crds)
 
 
 def _with_alpha(inventory: Inventory, running: Detected) -> Stage:
@@ -32,10 +32,11 @@ def _with_alpha(inventory: Inventory, running: Detected) -> Stage:
         return "mixed"
     if old:
         return "alpha"
-    if new:
-        # Alpha CRDs without objects are left-overs; the rest of the road decides.
-        return _without_alpha(inventory, {crd.name: crd for crd in inventory.crds.items}, running)
-    return "alpha" if _older_than_beta(running) else "mixed"
+    crds = {crd.name: crd for crd in inventory.crds.items}
+    if not new and (_older_than_beta(running) or "nodepools.karpenter.sh" not in crds):
+        return "alpha"
+    # Alpha CRDs without objects are left-overs; the rest of the road decides.
+    return _without_alpha(inventory, crds)
 
 
 def _older_than_beta(running: Detected) -> bool:
@@ -52,23 +53,12 @@ def _living(inventory: Inventory, parts: tuple[str, ...]) -> bool | None:
     return False if all(isinstance(part, Seen) for part in found) else None
 
 
-def _without_alpha(inventory: Inventory, crds: dict[str, CRD], running: Detected) -> Stage:
+def _without_alpha(inventory: Inventory, crds: dict[str, CRD]) -> Stage:
     pools = crds.get("nodepools.karpenter.sh")
     if pools is None:
         return "no_karpenter" if not inventory.controller.items else "unknown"
-    versions = set(pools.served)
+    served = set(pools.served)
     stored = {version for name in STORED_CRDS if name in crds for version in crds[name].stored}
-    if versions == {"v1"}:
-        return "beta_v1" if "v1beta1" in stored else "v1"
-    if versions == {"v1beta1"}:
-        return "beta"
-    if "v1" in versions and "v1beta1" in versions:
-        return _between(pools, stored)
-    return "unknown"
-
-
-def _between(pools: CRD, stored: set[str]) -> Stage:
-    """Both served: v1beta1 as storage is a beta cluster with prepared CRDs; else both generations live side by side."""
-    if pools.storage == "v1beta1":
-        return "beta"
-    return "beta_v1" if pools.storage == "v1" else "unknown"
+    if "v1" in served:
+        return "beta_v1" if "v1beta1" in served | stored else "v1"
+    return "beta" if "v1beta1" in served else "unknown"

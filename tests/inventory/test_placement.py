@@ -1,0 +1,40 @@
+"""Every place of a pod spec where a Karpenter key can be named."""
+
+import msgspec
+import pytest
+
+from migrations_app.inventory.objects import Constraint, Placement, Workload
+from migrations_app.inventory.placement import constraints, names_karpenter
+
+KEY = "karpenter.sh/provisioner-name"
+TERM = {"matchExpressions": [{"key": KEY, "operator": "In", "values": ["a", "b"]}]}
+HARD = "requiredDuringSchedulingIgnoredDuringExecution"
+SOFT = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+@pytest.mark.parametrize(
+    ("spec", "path", "value"),
+    [
+        ({"nodeSelector": {KEY: "a"}}, "spec.nodeSelector", "a"),
+        ({"affinity": {"nodeAffinity": {HARD: {"nodeSelectorTerms": [TERM]}}}}, "spec.affinity.nodeAffinity.required", "In a b"),
+        ({"affinity": {"nodeAffinity": {SOFT: [{"weight": 1, "preference": TERM}]}}}, "spec.affinity.nodeAffinity.preferred", "In a b"),
+        ({"affinity": {"podAffinity": {HARD: [{"topologyKey": KEY}]}}}, "spec.affinity.podAffinity.required", ""),
+        ({"affinity": {"podAntiAffinity": {SOFT: [{"weight": 5, "podAffinityTerm": {"topologyKey": KEY}}]}}}, "spec.affinity.podAntiAffinity.preferred", ""),
+        ({"topologySpreadConstraints": [{"topologyKey": KEY}]}, "spec.topologySpreadConstraints", ""),
+        ({"tolerations": [{"key": KEY, "operator": "Exists"}]}, "spec.tolerations", ""),
+    ],
+)  # fmt: skip
+def test_each_mention_is_found(spec, path, value):
+    assert constraints(msgspec.convert(spec, Placement)) == (Constraint(path=path, key=KEY, value=value),)
+
+
+@pytest.mark.parametrize("key", ["disk", "example.com/karpenter.sh", "karpenter.sh", "notkarpenter.sh/x"])
+def test_other_keys_are_not_ours(key):
+    assert constraints(msgspec.convert({"nodeSelector": {key: "x"}}, Placement)) == ()
+
+
+def test_a_cron_job_is_read_through_its_job_template():
+    template = {"spec": {"nodeSelector": {KEY: "a"}}}
+    job = {"metadata": {"name": "nightly"}, "spec": {"jobTemplate": {"spec": {"template": template}}}}
+    assert names_karpenter(msgspec.convert(job, Workload))
+    assert not names_karpenter(msgspec.convert({"metadata": {"name": "plain"}}, Workload))
