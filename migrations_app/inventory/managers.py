@@ -10,20 +10,19 @@ from typing import Literal, get_args
 
 from migrations_app.inventory.keys import LAST_APPLIED
 from migrations_app.inventory.objects import Delivery, Metadata
+from migrations_app.karpenter import labels
 
 Manager = Literal["flux", "argocd", "terraform", "eksctl", "helm", "hand"]
 MANAGERS: tuple[Manager, ...] = get_args(Manager)
 REVERTS: tuple[Manager, ...] = ("flux", "argocd")
 """These undo a direct write by themselves, within minutes."""
 
-FLUX_KUSTOMIZATION = "kustomize.toolkit.fluxcd.io/"
-FLUX_HELM = "helm.toolkit.fluxcd.io/"
+FLUX_NAMES = (
+    (labels.FLUX_KUSTOMIZE_NAME, labels.FLUX_KUSTOMIZE_NAMESPACE),
+    (labels.FLUX_HELM_NAME, labels.FLUX_HELM_NAMESPACE),
+)
 DELIVERERS: dict[str, Manager] = {"Application": "argocd", "HelmRelease": "flux", "Kustomization": "flux"}
-ARGO_TRACKING = "argocd.argoproj.io/tracking-id"
 ARGO_INSTANCE = "argocd.argoproj.io/instance"
-MANAGED_BY = "app.kubernetes.io/managed-by"
-HELM_RELEASE = "meta.helm.sh/release-name"
-HELM_NAMESPACE = "meta.helm.sh/release-namespace"
 
 WRITERS: tuple[tuple[str, Manager], ...] = (
     ("kustomize-controller", "flux"),
@@ -94,16 +93,16 @@ def _marks(metadata: Metadata) -> Iterator[Managed]:
 
 
 def _flux(metadata: Metadata) -> Iterator[Managed]:
-    for prefix in (FLUX_KUSTOMIZATION, FLUX_HELM):
-        name = metadata.label(f"{prefix}name")
+    for name_label, namespace_label in FLUX_NAMES:
+        name = metadata.label(name_label)
         if name is not None:
-            yield Managed("flux", f"label {prefix}name", name, metadata.label(f"{prefix}namespace") or "")
+            yield Managed("flux", f"label {name_label}", name, metadata.label(namespace_label) or "")
 
 
 def _argo(metadata: Metadata) -> Iterator[Managed]:
-    tracking = metadata.annotation(ARGO_TRACKING)
+    tracking = metadata.annotation(labels.ARGO_TRACKING)
     if tracking is not None:
-        yield Managed("argocd", f"annotation {ARGO_TRACKING}", tracking.partition(":")[0])
+        yield Managed("argocd", f"annotation {labels.ARGO_TRACKING}", tracking.partition(":")[0])
     instance = metadata.label(ARGO_INSTANCE)
     if instance is not None:
         yield Managed("argocd", f"label {ARGO_INSTANCE}", instance)
@@ -111,11 +110,16 @@ def _argo(metadata: Metadata) -> Iterator[Managed]:
 
 def _labels(metadata: Metadata) -> Iterator[Managed]:
     """The label alone is not enough for Helm: charts rendered by Argo CD or Terraform carry it too."""
-    release, says = metadata.annotation(HELM_RELEASE), (metadata.label(MANAGED_BY) or "").lower()
+    release, says = metadata.annotation(labels.HELM_RELEASE_NAME), (metadata.label(labels.APP_MANAGED_BY) or "").lower()
     if release is not None:
-        yield Managed("helm", f"annotation {HELM_RELEASE}", release, metadata.annotation(HELM_NAMESPACE) or "")
+        yield Managed(
+            "helm",
+            f"annotation {labels.HELM_RELEASE_NAME}",
+            release,
+            metadata.annotation(labels.HELM_RELEASE_NAMESPACE) or "",
+        )
     if says in ("terraform", "eksctl"):
-        yield Managed("terraform" if says == "terraform" else "eksctl", f"label {MANAGED_BY}")
+        yield Managed("terraform" if says == "terraform" else "eksctl", f"label {labels.APP_MANAGED_BY}")
 
 
 def _writers(metadata: Metadata) -> Iterator[Managed]:

@@ -1,0 +1,53 @@
+"""The sample fleet: finds the stories and writes each as a bundle, in the shape that `kubectl get -o json` gives."""
+
+import importlib
+import json
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from migrations_app.samples import stories as package
+from migrations_app.samples.kube import Doc
+from migrations_app.samples.story import Story
+
+
+@cache
+def stories() -> tuple[Story, ...]:
+    """Every story, by name. Raises TypeError for a module of `stories/` that offers none."""
+    return tuple(_load(module.name) for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda m: m.name))
+
+
+def find(name: str) -> Story | None:
+    return next((story for story in stories() if story.name == name), None)
+
+
+def _load(name: str) -> Story:
+    story = getattr(importlib.import_module(f"{package.__name__}.{name}"), "story", None)
+    if not isinstance(story, Story):
+        raise TypeError(f"stories/{name}.py offers no story")
+    return story
+
+
+def files(story: Story) -> Mapping[str, bytes]:
+    """The files of a story's bundle, by name; what may not be read is left out of the objects."""
+    held = [doc for doc in story.docs if _plural(doc) not in story.refused]
+    return {
+        "version.json": _json(story.version),
+        "objects.json": _json({"apiVersion": "v1", "kind": "List", "items": held}),
+    }
+
+
+def write(story: Story, folder: Path) -> None:
+    """Writes the bundle of a story into a folder, which is made where it is missing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, body in files(story).items():
+        (folder / name).write_bytes(body)
+
+
+def _plural(doc: Doc) -> str:
+    return f"{doc['kind'].lower()}s"
+
+
+def _json(body: Doc) -> bytes:
+    return json.dumps(body, indent=1, sort_keys=True).encode()

@@ -1,0 +1,93 @@
+"""Collects the objects of one story's cluster: its own nodes, its workloads, and their pods."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from migrations_app.samples.karpenter_kinds import Launched
+from migrations_app.samples.kube import (
+    Doc,
+    Strings,
+    budget,
+    containers,
+    machine_labels,
+    node,
+    pods_of,
+    server_version,
+    template,
+    token,
+    workload,
+)
+
+
+@dataclass(slots=True)
+class Site:
+    """An EKS cluster under construction. `add` takes anything; the other methods answer with node names."""
+
+    name: str
+    kubernetes: str
+    region: str = "eu-central-1"
+    docs: list[Doc] = field(default_factory=list)
+    managed: list[str] = field(default_factory=list)
+
+    @property
+    def kubelet(self) -> str:
+        return f"v{self.kubernetes}.4-eks-a5df82a"
+
+    @property
+    def version(self) -> Doc:
+        return server_version(self.kubernetes)
+
+    def add(self, *docs: Doc) -> None:
+        self.docs.extend(docs)
+
+    def node_group(self, name: str, count: int, *, instance_type: str = "m6i.large") -> list[str]:
+        """Nodes of a managed node group over three zones, and the add-ons that run on every cluster."""
+        made = [self._managed_node(name, place, instance_type) for place in range(count)]
+        self.managed += made
+        return made
+
+    def _managed_node(self, group: str, place: int, instance_type: str) -> str:
+        zone = f"{self.region}{'abc'[place % 3]}"
+        name = f"ip-10-{20 + place % 3}-200-{10 + place}.{self.region}.compute.internal"
+        marks = machine_labels(instance_type=instance_type, zone=zone) | {"eks.amazonaws.com/nodegroup": group}
+        provider_id = f"aws:///{zone}/i-{token(self.name, group, place)}"
+        self.add(node(name, kubelet=self.kubelet, provider_id=provider_id, labels=marks))
+        return name
+
+    def add_ons(self, nodes: Sequence[str]) -> None:
+        """CoreDNS on the managed nodes; the network plugin and the proxy on all."""
+        self.deploy("coredns", "kube-system", 2, self.managed, image="eks/coredns:v1.11.1", spare=1)
+        for name, image in (("aws-node", "amazon-k8s-cni:v1.18.3"), ("kube-proxy", "eks/kube-proxy:v1.29.7")):
+            pod = template({"app": name}, {"hostNetwork": True, "containers": containers(name, image)})
+            found = workload("DaemonSet", name, "kube-system", replicas=len(nodes), pod=pod)
+            self.add(found, *pods_of(found, nodes, count=len(nodes)))
+
+    def launched(self, pool: str, count: int, **more: Any) -> list[Launched]:  # noqa: ANN401 - the fields of Launched
+        """That many instances of a pool, in three zones."""
+        zones = [f"{self.region}{letter}" for letter in "abc"]
+        return [
+            Launched(pool=pool, number=place, cluster=self.name, kubelet=self.kubelet, zone=zones[place % 3], **more)
+            for place in range(count)
+        ]
+
+    def deploy(
+        self,
+        name: str,
+        namespace: str,
+        replicas: int,
+        nodes: Sequence[str],
+        *,
+        image: str = "",
+        kind: str = "Deployment",
+        annotations: Strings | None = None,
+        placement: Doc | None = None,
+        spare: int | None = None,
+    ) -> None:
+        """A workload with its pods; with `spare` also a PodDisruptionBudget that allows so many to be away."""
+        spec = {"containers": containers(name, image or f"registry.example/{namespace}/{name}:2026.9.1")}
+        pod = template({"app": name}, spec | (placement or {}), annotations)
+        found = workload(kind, name, namespace, replicas=replicas, pod=pod)
+        self.add(found, *pods_of(found, nodes, count=replicas))
+        if spare is not None:
+            self.add(budget(name, namespace, healthy=replicas, allowed=spare, maxUnavailable=spare))

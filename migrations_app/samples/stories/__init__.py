@@ -1,0 +1,1 @@
+"""The cluster stories, one a file; each module offers `story`."""

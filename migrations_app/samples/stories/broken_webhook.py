@@ -1,0 +1,48 @@
+"""Karpenter 1.0 outside kube-system: the CRDs' conversion webhook calls a Service that is not there."""
+
+from migrations_app.samples.install import Crds, Install, controller, crds, helm_record
+from migrations_app.samples.karpenter_kinds import LARGE_ENOUGH, ON_DEMAND, claim, node_class, pool
+from migrations_app.samples.site import Site
+from migrations_app.samples.story import Expected, Story
+
+TAGGED = {"compatibility.karpenter.k8s.aws/cluster-name-tagged": "true"}
+
+site = Site("games-prod", "1.30", region="us-east-1")
+system = site.node_group("system", 3)
+general = site.launched("general", 4)
+for launched in general:
+    site.add(*claim(launched, node_class="default", version="v1", born_as="v1beta1", annotations=TAGGED))
+nodes = [one.node for one in general]
+site.add_ons([*system, *nodes])
+install = Install(
+    cluster=site.name,
+    version="1.0.14",
+    namespace="karpenter",
+    values={"settings": {"clusterName": site.name}},
+    env={
+        "KARPENTER_SERVICE": "karpenter",
+        "SYSTEM_NAMESPACE": "karpenter",
+        "CLUSTER_NAME": site.name,
+        "DISABLE_WEBHOOK": "false",
+        "LOG_OUTPUT_PATHS": "stdout",
+        "FEATURE_GATES": "SpotToSpotConsolidation=false",
+    },
+)
+site.add(
+    pool("general", ON_DEMAND, LARGE_ENOUGH, node_class="default", version="v1"),
+    node_class("default", cluster=site.name, version="v1"),
+    *crds(Crds(version="1.0.14", stored=("v1beta1", "v1"), service=("kube-system", "karpenter"))),
+    *controller(install, system),
+    helm_record(install),
+)
+site.deploy("matchmaker", "games", 6, nodes, spare=2)
+site.deploy("lobby", "games", 4, nodes, spare=0)
+
+story = Story(
+    name="broken_webhook",
+    title="Games, conversion webhook astray",
+    about="1.0.14 in namespace karpenter with CRDs from the main chart, whose conversion calls kube-system/karpenter.",
+    version=site.version,
+    docs=tuple(site.docs),
+    expected=Expected(stage="beta_v1"),
+)

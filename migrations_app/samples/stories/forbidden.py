@@ -1,0 +1,50 @@
+"""A scan with too few rights: Secrets, CRDs and NodeClaims may not be listed."""
+
+from migrations_app.samples.install import HELM_LABEL, Crds, Install, controller, crds, helm_marks
+from migrations_app.samples.karpenter_kinds import LARGE_ENOUGH, ON_DEMAND, claim, node_class, pool
+from migrations_app.samples.site import Site
+from migrations_app.samples.story import Expected, Story
+
+site = Site("partner-prod", "1.29", region="eu-west-1")
+system = site.node_group("system", 2)
+general = site.launched("general", 3)
+for launched in general:
+    site.add(*claim(launched, node_class="default", version="v1beta1"))
+nodes = [one.node for one in general]
+site.add_ons([*system, *nodes])
+install = Install(
+    cluster=site.name,
+    version="0.36.9",
+    env={
+        "KARPENTER_SERVICE": "karpenter",
+        "SYSTEM_NAMESPACE": "kube-system",
+        "CLUSTER_NAME": site.name,
+        "DISABLE_WEBHOOK": "false",
+        "FEATURE_GATES": "Drift=true,SpotToSpotConsolidation=false",
+    },
+)
+site.add(
+    pool("general", ON_DEMAND, LARGE_ENOUGH, node_class="default", version="v1beta1"),
+    node_class("default", cluster=site.name, version="v1beta1"),
+    *crds(
+        Crds(
+            version="0.36.9",
+            service=("kube-system", "karpenter"),
+            labels=HELM_LABEL,
+            annotations=helm_marks("karpenter-crd", "kube-system"),
+        )
+    ),
+    *controller(install, system),
+)
+site.deploy("portal", "partner", 6, nodes, spare=2)
+
+REFUSED = ("customresourcedefinitions", "nodeclaims", "secrets", "validatingwebhookconfigurations")
+story = Story(
+    name="forbidden",
+    title="Partner, scanned with too few rights",
+    about="0.36.9, but the scanner may not list CRDs, NodeClaims, Secrets or admission webhooks.",
+    version=site.version,
+    docs=tuple(site.docs),
+    expected=Expected(stage="unknown"),
+    refused=dict.fromkeys(REFUSED, "forbidden"),
+)

@@ -1,0 +1,59 @@
+"""The newest Karpenter we know; nothing is left to do."""
+
+from migrations_app.samples.install import (
+    HELM_LABEL,
+    Crds,
+    Install,
+    controller,
+    crd_manifest,
+    crds,
+    helm_marks,
+    helm_record,
+)
+from migrations_app.samples.karpenter_kinds import LARGE_ENOUGH, ON_DEMAND, claim, node_class, pool
+from migrations_app.samples.site import Site
+from migrations_app.samples.story import Expected, Story
+
+site = Site("ml-prod", "1.34", region="us-west-2")
+system = site.node_group("system", 3)
+general = site.launched("general", 5)
+for launched in general:
+    site.add(*claim(launched, node_class="default", version="v1"))
+nodes = [one.node for one in general]
+site.add_ons([*system, *nodes])
+
+owned = crds(Crds(version="1.14.1", labels=HELM_LABEL, annotations=helm_marks("karpenter-crd", "kube-system")))
+install = Install(
+    cluster=site.name,
+    version="1.14.1",
+    values={"settings": {"clusterName": site.name, "interruptionQueue": site.name}},
+    env={
+        "KARPENTER_SERVICE": "karpenter",
+        "SYSTEM_NAMESPACE": "kube-system",
+        "CLUSTER_NAME": site.name,
+        "INTERRUPTION_QUEUE": site.name,
+        "LOG_OUTPUT_PATHS": "stdout",
+        "FEATURE_GATES": "ReservedCapacity=true,SpotToSpotConsolidation=false,NodeRepair=false,NodeOverlay=false,"
+        "StaticCapacity=false,CapacityBuffer=false",
+    },
+    role="",
+)
+site.add(
+    pool("general", ON_DEMAND, LARGE_ENOUGH, node_class="default", version="v1"),
+    node_class("default", cluster=site.name, version="v1"),
+    *owned,
+    *controller(install, system),
+    helm_record(install),
+    helm_record(install, chart="karpenter-crd", manifest=crd_manifest([crd["metadata"]["name"] for crd in owned])),
+)
+site.deploy("notebooks", "ml", 5, nodes, annotations={"karpenter.sh/do-not-disrupt": "true"})
+site.deploy("inference", "ml", 10, nodes, spare=3)
+
+story = Story(
+    name="v1_newest",
+    title="Machine learning, up to date",
+    about="1.14.1 with Pod Identity: the end of the road for now.",
+    version=site.version,
+    docs=tuple(site.docs),
+    expected=Expected(stage="v1"),
+)
