@@ -9,7 +9,7 @@ import msgspec
 
 from migrations_app.clients.helm import read_release
 from migrations_app.clients.port import ClusterApi, Page, Resource, Served
-from migrations_app.errors import Expired, Garbled, NotServed, TimedOut
+from migrations_app.errors import Expired, Garbled, NotServed, ServerFailed, TimedOut
 from migrations_app.inventory import belonging
 from migrations_app.inventory import objects as o
 from migrations_app.inventory.parse import read_items
@@ -45,7 +45,7 @@ class Reading:
     api: ClusterApi
     ends: float
     versions: dict[tuple[str, str], str] = field(default_factory=dict)
-    found: Parts = field(default_factory=dict)
+    found: dict[str, Any] = field(default_factory=dict)
 
     def check_deadline(self) -> None:
         if time.monotonic() > self.ends:
@@ -65,9 +65,14 @@ class Reading:
         if chosen is None or kind.versions.index(resource.version) < kind.versions.index(chosen):
             self.versions[key] = resource.version
 
-    def resource(self, kind: Kind, **narrow: Any) -> Resource:  # noqa: ANN401 - the optional fields of Resource
-        version = self.versions.get((kind.group, kind.plural), kind.versions[0])
-        return Resource(kind.group, version, kind.plural, **narrow)
+    def candidates(self, kind: Kind, **narrow: Any) -> tuple[Resource, ...]:  # noqa: ANN401 - the fields of Resource
+        """The version that discovery names, else each known one: a 404 in all of them means that nobody serves it."""
+        key = (kind.group, kind.plural)
+        versions = (self.versions[key],) if key in self.versions else kind.versions
+        return tuple(Resource(kind.group, version, kind.plural, **narrow) for version in versions)
+
+    def resource(self, kind: Kind, **narrow: Any) -> Resource:  # noqa: ANN401 - as above
+        return self.candidates(kind, **narrow)[0]
 
     def each_page(self, resource: Resource, begin: Callable[[], Callable[[Page], None]]) -> None:
         """Feeds every page to what `begin` returns; begins anew when the server forgot the version."""
@@ -84,7 +89,21 @@ class Reading:
 
     def whole(self, kind: Kind, projection: type[N], **narrow: Any) -> Seen[N]:  # noqa: ANN401 - as `resource`
         """Every object of a kind; Seen and empty when nothing serves it."""
-        resource = self.resource(kind, **narrow)
+        self._refuse_doubtful(kind)
+        for resource in self.candidates(kind, **narrow):
+            try:
+                return self._list(resource, projection)
+            except NotServed:
+                continue
+        return Seen((), None)
+
+    def _refuse_doubtful(self, kind: Kind) -> None:
+        """A group whose discovery failed may answer 404 for what it does hold."""
+        for bad in getattr(self.found.get("discovery"), "quarantined", ()):
+            if bad.name.partition("/")[0] == kind.group and kind.group:
+                raise ServerFailed(f"discovery of {bad.name} failed: {bad.why}", code=bad.why)
+
+    def _list(self, resource: Resource, projection: type[N]) -> Seen[N]:
         good: list[N] = []
         bad: list[Quarantined] = []
 
@@ -99,10 +118,7 @@ class Reading:
 
             return take
 
-        try:
-            self.each_page(resource, begin)
-        except NotServed:
-            return Seen((), None)
+        self.each_page(resource, begin)
         return Seen(tuple(good), resource.group_version, tuple(bad))
 
     @property
@@ -134,7 +150,12 @@ def _version(reading: Reading) -> Parts:
 
 def _discovery(reading: Reading) -> Parts:
     served: Served = reading.api.served()
-    failed = tuple(Quarantined("APIService", "", group, "$", why) for group, why in sorted(served.failed.items()))
+    read = {kind.group for kind in kinds.KINDS}
+    failed = tuple(
+        Quarantined("APIService", "", group, "$", why)
+        for group, why in sorted(served.failed.items())
+        if group.partition("/")[0] in read
+    )
     return {"discovery": Seen(served.resources, None, failed)}
 
 

@@ -76,7 +76,7 @@ def _snapshot(cluster: Cluster, digest: str, report: Report) -> Snapshot:
         karpenter_version=report.cluster.karpenter_version or "",
         kubernetes_version=report.cluster.kubernetes_version or "",
         next_hop=following.hop if following else "",
-        verdict=following.verdict if following else "",
+        verdict=_verdict(report, following),
         blockers=sum(f.severity == "blocker" and f.status == "fail" for f in open_now),
         warnings=sum(f.severity == "warning" and f.status == "fail" for f in open_now),
         unknowns=sum(f.status in ("unknown", "manual") for f in open_now),
@@ -86,8 +86,15 @@ def _snapshot(cluster: Cluster, digest: str, report: Report) -> Snapshot:
 
 
 def next_hop(report: Report) -> HopLine | None:
-    """The first hop that is not done; the last one when all are; None where there is no path."""
-    return next((line for line in report.hops if line.verdict != "done"), report.hops[-1] if report.hops else None)
+    """The first hop still ahead; the one landed on when none is; None where there is no path."""
+    ahead = {step.hop for step in report.target.path}
+    return next((line for line in report.hops if line.hop in ahead), report.hops[-1] if report.hops else None)
+
+
+def _verdict(report: Report, following: HopLine | None) -> str:
+    if following:
+        return following.verdict
+    return "" if report.cluster.stage == "no_karpenter" else "needs_facts"
 
 
 def _moment(text: str) -> datetime:

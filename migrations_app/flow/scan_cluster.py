@@ -10,11 +10,12 @@ from django.db import connection
 
 from migrations_app.errors import BadInput, BadSetting, Conflict, CouldNotLook
 from migrations_app.flow import save, schedule
-from migrations_app.flow.collect import collect
+from migrations_app.flow.collect import Collected, collect
 from migrations_app.flow.connect import connect
 from migrations_app.flow.evaluate import evaluate
 from migrations_app.flow.schedule import Claim
 from migrations_app.models.cluster import Cluster
+from migrations_app.readiness.report import Scanned
 
 log = logging.getLogger(__name__)
 BEAT = 1.0
@@ -32,11 +33,19 @@ def scan_claimed(claim: Claim) -> None:
         except (CouldNotLook, BadInput, BadSetting) as reason:
             save.fail(claim.scan_id, fence=claim.fence, code=reason.code, detail=reason.message)
             return
-        scanned = evaluate(collected, target=cluster.target or None)
+    scanned = _judged(collected, cluster.target)
     try:
         save.publish(claim.scan_id, fence=claim.fence, scanned=scanned)
     except Conflict:
         log.warning("scan was taken over", extra={"scan": str(claim.scan_id)})
+
+
+def _judged(collected: Collected, target: str) -> Scanned:
+    """A cluster that has passed its target is judged towards the newest release instead of not at all."""
+    try:
+        return evaluate(collected, target=target or None)
+    except BadInput:
+        return evaluate(collected)
 
 
 class _Heart:

@@ -49,6 +49,8 @@ class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):
     """How the release was told, such as `helm release`; empty when it is not known."""
     karpenter_certainty: str = "unknown"
     """exact, range or unknown."""
+    karpenter_range: tuple[str, ...] = ()
+    """The minors it may be, where only a range is known."""
     disagreements: tuple[str, ...] = ()
 
 
@@ -72,12 +74,19 @@ class PathStep(msgspec.Struct, frozen=True, kw_only=True):
     release: str
     rollback_to: tuple[str, ...] = ()
     kubernetes: KubernetesWindow
+    kubernetes_fits: bool | None = None
+    mandatory: bool = True
+    why: str = ""
+    needs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
+    """What to know before going back."""
 
 
 class Target(msgspec.Struct, frozen=True):
     release: str | None
     path: tuple[PathStep, ...]
+    notes: tuple[str, ...] = ()
 
 
 class Counts(msgspec.Struct, frozen=True, rename={"passed": "pass"}):
