@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from migrations_app.karpenter import crd_sets, kinds
 from migrations_app.karpenter.releases import RELEASES, Table, find
-from migrations_app.karpenter.versions import Release, minor_order, parse
+from migrations_app.karpenter.versions import Release, minor_order, parse, spoken
 
 Certainty = Literal["exact", "range", "unknown"]
 
@@ -159,13 +159,6 @@ def _ranged(*, by_crds: tuple[str, ...], by_env: tuple[str, ...]) -> Detected:
     if by_env:
         return Detected(minors=by_env, how="environment of the controller", certainty="range")
     return Detected(how="nothing that was seen names a release")
-
-
-def spoken(minors: tuple[str, ...]) -> str:
-    """A range of minors in words: "0.32", "0.32 to 0.37", or "no known release"."""
-    if not minors:
-        return "no known release"
-    return minors[0] if len(minors) == 1 else f"{minors[0]} to {minors[-1]}"
 
 
 def _is_auto_mode(evidence: Evidence) -> bool:

@@ -26,5 +26,4 @@ ALWAYS_ADMITTED = Webhooks(admission="always_on", conversion="none")
 NO_WEBHOOKS = Webhooks(admission="removed", conversion="removed")
 
 UNGUIDED = "The upgrade guides do not describe this way back"
-V1_ONLY = ("Coming from 1.0: everything that 1.1 needs",)
 NEVER_REGISTERED = "a node that joins without the taint karpenter.sh/unregistered is never registered"

@@ -24,6 +24,14 @@ def find(wanted: Release | str, *, table: Table = RELEASES) -> MinorRelease | No
     return next((row for row in table if row.minor == minor), None)
 
 
+def row_of(known: Release, *, table: Table = RELEASES) -> MinorRelease:
+    """The row of a release that is known to have one; raises LookupError otherwise."""
+    row = find(known, table=table)
+    if row is None:
+        raise LookupError(f"no row for {known}")
+    return row
+
+
 def between(first: str, last: str, *, table: Table = RELEASES) -> Table:
     """The rows from minor `first` to minor `last`, both included, oldest first."""
     low, high = minor_order(first), minor_order(last)

@@ -84,6 +84,13 @@ def minor_order(minor: str) -> tuple[int, int]:
     return int(major), int(number)
 
 
+def spoken(minors: tuple[str, ...]) -> str:
+    """A range of minors in words: "0.32", "0.32 to 0.37", or "no known release"."""
+    if not minors:
+        return "no known release"
+    return minors[0] if len(minors) == 1 else f"{minors[0]} to {minors[-1]}"
+
+
 def kubernetes_minor(text: object) -> str | None:
     """The minor of a Kubernetes version as servers spell it ("v1.29.3-eks-036c24b", "1.29+", "1.29"), else None."""
     if not isinstance(text, str) or len(text) > _LONGEST:

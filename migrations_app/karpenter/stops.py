@@ -1,0 +1,105 @@
+"""The hops: where an upgrade path has to stop on the way, and the name of the hop that lands on a release.
+
+Source of the rules: aws/karpenter-provider-aws@v1.14.1:website/content/en, its upgrade guide and generation guides.
+"""
+
+from typing import Literal, NamedTuple
+
+from migrations_app.karpenter.versions import Release, minor_order
+
+Strength = Literal["recommended", "mandatory"]
+
+
+class Stop(NamedTuple):
+    """A hop whose minors, first to last, may not be jumped over. An empty last minor leaves it open.
+
+    `prefer` says which of its minors to land on where several fit the cluster.
+    """
+
+    hop: str
+    first: str
+    last: str
+    prefer: Literal["oldest", "newest"]
+    strength: Strength
+    why: str
+    leaving: str
+    source: str
+
+    def spans(self, running: Release) -> bool:
+        """Whether that release lies between its minors."""
+        place = minor_order(running.minor)
+        return minor_order(self.first) <= place and (not self.last or place <= minor_order(self.last))
+
+    def ahead_of(self, running: Release) -> bool:
+        """Whether that release is older than all of its minors."""
+        return minor_order(running.minor) < minor_order(self.first)
+
+
+STOPS: tuple[Stop, ...] = (
+    Stop(
+        hop="0.31",
+        first="0.31",
+        last="0.31",
+        prefer="newest",
+        strength="recommended",
+        why="0.32 is entered from 0.31, and only 0.31.4 and later can be gone back to once beta objects exist",
+        leaving="Only 0.31.4 and later can take over again once beta objects exist",
+        source="website/content/en/v1.0/upgrading/v1beta1-migration.md; aws/karpenter-provider-aws#5621",
+    ),
+    Stop(
+        hop="0.32",
+        first="0.32",
+        last="0.32",
+        prefer="newest",
+        strength="mandatory",
+        why="0.32 alone acts on alpha and beta objects; every node has to pass from a Machine to a NodeClaim here",
+        leaving="",
+        source="website/content/en/preview/upgrading/upgrade-guide.md",
+    ),
+    Stop(
+        hop="0.33+",
+        first="0.33",
+        last="0.37",
+        prefer="newest",
+        strength="mandatory",
+        why="1.0 is entered from 0.33 to 0.37 only; their latest patches serve v1, which is the way back from 1.0",
+        leaving="Upgrade to the latest patch of the running minor before 1.0: older patches may have no way back",
+        source="website/content/en/v1.0/upgrading/v1-migration.md",
+    ),
+    Stop(
+        hop="1.0",
+        first="1.0",
+        last="1.0",
+        prefer="newest",
+        strength="mandatory",
+        why="1.0 alone serves v1beta1 and v1 together and rewrites what is stored as v1",
+        leaving="Stored objects are rewritten by 1.0.6 and later, and from 1.1 only 1.0.9 and later can take over again",
+        source="website/content/en/v1.0/upgrading/v1-migration.md, .../preview/upgrading/upgrade-guide.md",
+    ),
+    Stop(
+        hop="1.1+",
+        first="1.1",
+        last="",
+        prefer="oldest",
+        strength="recommended",
+        why="from 1.1 on v1beta1 is gone; taken alone, what that breaks shows before later minors add their changes",
+        leaving="",
+        source="website/content/en/preview/upgrading/upgrade-guide.md",
+    ),
+)
+HOPS: tuple[str, ...] = ("0.32", "0.33+", "1.0", "1.1+")
+"""The hops of the road. Every other hop has the number of the minor it lands on."""
+
+
+def named(hop: str) -> Stop | None:
+    """The stop of that hop, or None for a hop that is just a minor."""
+    return next((stop for stop in STOPS if stop.hop == hop), None)
+
+
+def hop_of(release: Release, *, start: Release) -> str:
+    """The name of the hop that lands on `release` coming from `start`: "0.32", "0.33+", "1.0", "1.1+", or a minor."""
+    for stop in STOPS:
+        closed = bool(stop.last)
+        if stop.spans(release) and (closed or stop.ahead_of(start) or release.minor == stop.first):
+            return stop.hop
+    return release.minor
