@@ -17,7 +17,7 @@ from migrations_app.karpenter.iam.policy import MAX_BYTES, Policy, filled, parse
 from migrations_app.karpenter.iam.remedies import Closing, closing, merged
 from migrations_app.karpenter.iam.removal import removable
 from migrations_app.karpenter.iam.render import as_cloudformation, as_json, as_module_statements, as_terraform
-from migrations_app.karpenter.iam.site import Site
+from migrations_app.karpenter.iam.site import SOME_ACCOUNT, SOME_CLUSTER, SOME_REGION, Site
 
 _OPTION_FORMS = {
     "cluster_name": r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}",
@@ -154,6 +154,7 @@ def _assumed(options: argparse.Namespace) -> frozenset[Feature]:
 
 def _remedy(options: argparse.Namespace, report: Report, site: Site, policies: Sequence[Policy]) -> str:
     added = closing(report, site)
+    _say(_stand_ins(site))
     _say(f"{one.probe.action}: no added statement helps, {one.answer.because}" for one in added.stubborn)
     if not added.statements:
         _say(["no statement has to be added"])
@@ -169,6 +170,13 @@ def _remedy(options: argparse.Namespace, report: Report, site: Site, policies: S
             return as_json(merged(policies, added.statements, site=site))
         case _:
             return as_json(documents)
+
+
+def _stand_ins(site: Site) -> list[str]:
+    """Names in a remedy that nobody told, to be put right before it is used."""
+    stand_ins = {"cluster name": SOME_CLUSTER, "account": SOME_ACCOUNT, "region": SOME_REGION}
+    used = {"cluster name": site.cluster, "account": site.account, "region": site.region}
+    return [f"{name} not told: {used[name]} stands in for it" for name, some in stand_ins.items() if used[name] == some]
 
 
 def _module(told: str | None, report: Report, added: Closing) -> str:

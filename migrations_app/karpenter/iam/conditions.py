@@ -142,28 +142,26 @@ def _bytes(text: str) -> bytes | None:
         return None
 
 
-_Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+# IP version, first and last address as numbers.
+_Addresses = tuple[int, int, int]
 
 
-def _network(text: str) -> _Network | None:
+def _addresses(text: str) -> _Addresses | None:
     try:
-        return ipaddress.ip_network(text, strict=False)
+        network = ipaddress.ip_network(text, strict=False)
     except ValueError:
         return None
+    return network.version, int(network.network_address), int(network.broadcast_address)
 
 
-def _inside(value: _Network, limit: _Network) -> bool:
-    if isinstance(value, ipaddress.IPv4Network) and isinstance(limit, ipaddress.IPv4Network):
-        return value.subnet_of(limit)
-    if isinstance(value, ipaddress.IPv6Network) and isinstance(limit, ipaddress.IPv6Network):
-        return value.subnet_of(limit)
-    return False
+def _inside(value: _Addresses, limit: _Addresses) -> bool:
+    return value[0] == limit[0] and limit[1] <= value[1] and value[2] <= limit[2]
 
 
 _NUMBER_EQUAL: Compare = _ordered(_number, lambda a, b: a == b)
 _DATE_EQUAL: Compare = _ordered(_date, lambda a, b: a == b)
 _BYTES_EQUAL: Compare = _ordered(_bytes, lambda a, b: a == b)
-_IN_NETWORK: Compare = _ordered(_network, _inside)
+_IN_NETWORK: Compare = _ordered(_addresses, _inside)
 
 OPERATORS: dict[str, Operator] = {
     "stringequals": Operator(matches),

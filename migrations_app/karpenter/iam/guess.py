@@ -8,7 +8,7 @@ from migrations_app.karpenter.iam.policy import Policy, Statement
 _CLUSTER_KEY = re.compile(
     r"(?:aws:RequestTag|aws:ResourceTag|ec2:ResourceTag)/kubernetes\.io/cluster/([^${}*?]+)", re.I
 )
-_PLAIN_ARN = re.compile(r"arn:([a-z-]*):([a-z0-9-]*):([a-z0-9-]*):(\d{12})?:([^${}*?]+)")
+_PLAIN_ARN = re.compile(r"arn:([a-z-]*):([a-z0-9-]*):([a-z0-9*-]*):(\d{12}|\*|):([^${}*?]+)")
 _LOOSE_ARN = re.compile(r"arn:([a-z*-]+):([a-z0-9-]+):([a-z0-9*-]*):(\d{12}|\*|):.*")
 
 

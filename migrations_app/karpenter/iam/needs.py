@@ -109,7 +109,7 @@ NEEDS: tuple[Need, ...] = (
     Need(
         action="ec2:TerminateInstances",
         effect="Nodes drain but their instances, finalizers and cost stay.",
-        log="terminating cloudprovider instance, terminating instance, UnauthorizedOperation ... ec2:TerminateInstances",
+        log="terminating cloudprovider instance, terminating instance, UnauthorizedOperation",
         source="aws-ia/terraform-aws-eks-blueprints-addons#304",
     ),
     Need(

@@ -20,8 +20,8 @@ _CLUSTER_TAG_ON_TEMPLATES = Span((0, 28), (1, 0))
 class Probe:
     """One request the controller makes in the releases of `span`, for capacity of one owner (`mode`).
 
-    Braces in `resource`, tags and context are filled from the site. `launch_tags` says that the tags of spec.tags
-    come on top.
+    Braces in `resource`, tags and context are filled from the site. `spec_tags` says that those of spec.tags are sent
+    on top; what carries tags of the controller carries them too.
     """
 
     id: str
@@ -35,7 +35,7 @@ class Probe:
     request_tags: Tags | None = None
     resource_tags: Tags | None = None
     context: Tags = ()
-    launch_tags: bool = False
+    spec_tags: bool = False
 
     @property
     def kind(self) -> str:
@@ -63,17 +63,17 @@ class Probe:
         return Request(
             action=self.action,
             resource=self.resource.format_map(filled),
-            request_tags=self._tags(self.request_tags or (), site, minor),
+            request_tags=self._tags(self.request_tags or (), site, minor=minor, spec_tags=self.spec_tags),
             resource_tags=None
             if self.resource_tags is None and not known
-            else self._tags(self.resource_tags or (), site, minor),
+            else self._tags(self.resource_tags or (), site, minor=minor, spec_tags=True),
             context=self._context(site),
         )
 
-    def _tags(self, tags: Tags, site: Site, minor: Minor) -> dict[str, str]:
+    def _tags(self, tags: Tags, site: Site, *, minor: Minor, spec_tags: bool) -> dict[str, str]:
         words = site.words()
         filled = {key.format_map(words): value.format_map(words) for key, value in tags}
-        if not filled or not self.launch_tags:
+        if not filled or not spec_tags:
             return filled
         if self.kind == "launch-template" and minor in _CLUSTER_TAG_ON_TEMPLATES:
             filled["karpenter.k8s.aws/cluster"] = site.cluster

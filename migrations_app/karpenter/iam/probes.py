@@ -121,7 +121,7 @@ def _step_of(owner: _Owner, step: _Step) -> Probe:
         request_tags=owner.tags if sent else None,
         resource_tags=owner.tags if step.tags == "carried" else () if spot and not sent else None,
         context=(("ec2:CreateAction", step.creating),) if step.creating else (),
-        launch_tags=True,
+        spec_tags=True,
     )
 
 
@@ -147,7 +147,7 @@ def _rehearsals_and_rare_launches() -> Iterator[Probe]:
         rehearsal = feature is Feature.DRY_RUN
         yield Probe(
             id=name, span=Span(since), action=action, resource=resource, mode="nodepool", capability=capability,
-            features=(feature,), request_tags=V1_DRY_RUN if rehearsal else None, launch_tags=rehearsal,
+            features=(feature,), request_tags=V1_DRY_RUN if rehearsal else None, spec_tags=rehearsal,
         )  # fmt: skip
 
 
@@ -250,6 +250,7 @@ def _profile(name: str, span: Span, action: str, *, severity: Severity = "blocke
     return Probe(
         id=name, span=span, action=f"iam:{action}", resource=_PROFILE_IN_PATH if in_path else _PROFILE, mode="nodepool",
         capability="instance-profile", severity=severity, features=features, request_tags=sent, resource_tags=carried,
+        spec_tags=True,
     )  # fmt: skip
 
 
@@ -275,8 +276,8 @@ def _profiles() -> Iterator[Probe]:
                    features=(Feature.IN_PLACE, Feature.SPEC_ROLE))  # fmt: skip
     # Not in the call sites; every official policy grants it, so its absence is worth a word and no more.
     for name, span, tags in (("beta", Span((0, 32), (0, 37)), BETA_PROFILE), ("v1", Span((1, 0)), V1_PROFILE)):
-        yield _profile(f"ip-tag-advised-{name}", span, "TagInstanceProfile", severity="degraded", sent=tags, carried=tags,
-                       features=(Feature.TAGS_ON_CREATE,))  # fmt: skip
+        yield _profile(f"ip-tag-advised-{name}", span, "TagInstanceProfile", severity="degraded",
+                       sent=tags, carried=tags, features=(Feature.TAGS_ON_CREATE,))  # fmt: skip
     # 1.7 lists them always; from 1.8 not in isolated-VPC mode.
     for name, span, features in (
         ("ip-list-always", Span((1, 7), (1, 7)), ()),

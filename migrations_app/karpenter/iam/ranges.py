@@ -11,7 +11,7 @@ FIRST: Minor = (0, 28)
 LAST_ZERO: Minor = (0, 37)
 LAST: Minor = (1, 14)
 
-_RELEASE = re.compile(r"v?(\d{1,3})\.(\d{1,3})(?:\.\d{1,3}(?:-[0-9A-Za-z.-]{1,40})?)?\+?")
+_RELEASE = re.compile(r"v?(\d{1,3})\.(\d{1,3})(?:\.\d{1,3}(?:-[0-9A-Za-z.-]{1,40})?)?\+?", re.ASCII)
 
 
 @dataclass(frozen=True)
