@@ -106,7 +106,7 @@ class Supervisor:
 
     def _pause(self, child: Child, now: float) -> float:
         child.restarts = 1 if now - child.started > STEADY else child.restarts + 1
-        pause = min(LONGEST_PAUSE, 0.5 * 2**child.restarts)
+        pause: float = min(LONGEST_PAUSE, 0.5 * 2**child.restarts)
         code = child.process.returncode if child.process else None
         print(
             f"karpdash up: {child.name} ended with {code}, starts again in {pause:.0f} s", file=sys.stderr, flush=True

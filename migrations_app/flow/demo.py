@@ -1,7 +1,7 @@
 """Loads the sample fleet: one registered cluster a story, scanned by the real worker like any other."""
 
 from migrations_app.models.cluster import Cluster
-from migrations_app.samples import stories
+from migrations_app.samples.fleet import stories
 
 
 def load() -> int:

@@ -1,6 +1,7 @@
 """Scanned -> Snapshot: one transaction publishes everything, or nothing is published (R01)."""
 
 import hashlib
+import uuid
 import zlib
 from datetime import UTC, datetime, timedelta
 
@@ -18,7 +19,7 @@ from migrations_app.readiness.report import HopLine, Report, Scanned
 LEVEL = 6
 
 
-def publish(scan_id: object, *, fence: int, scanned: Scanned) -> Snapshot:
+def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned) -> Snapshot:
     """Stores the snapshot and ends the scan. Raises Conflict when another worker took the scan over meanwhile."""
     digest, report, nodes = _packed(scanned)
     now = timezone.now()
@@ -116,7 +117,7 @@ def _note_success(cluster: Cluster, snapshot: Snapshot, now: datetime) -> None:
     )
 
 
-def fail(scan_id: object, *, fence: int, code: str, detail: str, retry_after: timedelta | None = None) -> None:
+def fail(scan_id: uuid.UUID, *, fence: int, code: str, detail: str, retry_after: timedelta | None = None) -> None:
     """Ends the scan without a snapshot; the old one stays with its age. A taken-over scan is left alone."""
     now = timezone.now()
     with transaction.atomic():
@@ -124,7 +125,7 @@ def fail(scan_id: object, *, fence: int, code: str, detail: str, retry_after: ti
         ended = {"finished_at": now, "lease_until": None, "error_code": code[:60], "error_detail": detail[:2000]}
         if not held.update(state=Scan.State.FAILED, **ended):
             return
-        cluster = Cluster.objects.select_for_update().get(scans=scan_id)
+        cluster = Cluster.objects.select_for_update().get(scans__pk=scan_id)
         cluster.failures += 1
         cluster.failing_since = cluster.failing_since or now
         cluster.last_attempt_at = now

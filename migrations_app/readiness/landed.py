@@ -4,8 +4,10 @@ from collections.abc import Mapping
 
 from migrations_app.karpenter.detection import Detected
 from migrations_app.karpenter.hops import hop_of
+from migrations_app.karpenter.versions import minor_order
 from migrations_app.readiness.report import Counts, HopLine, Stage, Verdict
 
+FIRST_HOP = (0, 32)
 KARPENTER_OWNERS = ("karpenter_alpha", "karpenter_beta", "karpenter_v1")
 
 
@@ -13,9 +15,9 @@ def landed_line(
     running: Detected, stage: Stage, legacy: Mapping[str, int | None], by_owner: Mapping[str, int]
 ) -> HopLine | None:
     """None while the release is not known, or is older than the first hop."""
-    hop = hop_of(running.release) if running.release else None
-    if hop is None:
+    if running.release is None or minor_order(running.release.minor) < FIRST_HOP:
         return None
+    hop = hop_of(running.release, start=running.release)
     left = None if None in legacy.values() else sum(count or 0 for count in legacy.values())
     verdict, reasons = _work(stage, left)
     percent = 100 if verdict == "done" else _percent(by_owner)

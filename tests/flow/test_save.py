@@ -1,0 +1,124 @@
+"""A snapshot is published whole or not at all, and costs little when nothing changed."""
+
+import msgspec
+import pytest
+from django.db import DatabaseError
+
+from migrations_app.checks.values import Evidence, Finding
+from migrations_app.errors import Conflict
+from migrations_app.flow import save, schedule
+from migrations_app.inventory.ownership import OwnedNode
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.scan import Scan
+from migrations_app.models.snapshot import Content, FindingRow, Snapshot
+from migrations_app.readiness import report as r
+
+pytestmark = pytest.mark.django_db
+
+
+def finding(check_id="provisioners_gone", status="fail", hop="0.33+"):
+    row = Evidence(kind="Provisioner", name="default", path="metadata.name")
+    return Finding(
+        id=check_id, hop=hop, phase="resources", title="t", status=status, severity="blocker", why="w",
+        summary="1 Provisioner is left", evidence_total=1, evidence=(row,),
+    )  # fmt: skip
+
+
+def scanned(*, at="2026-11-21T10:00:00Z", seconds=0.5, findings=(finding(),), legacy=None):
+    window = r.KubernetesWindow("1.23", "1.28")
+    counts = r.Counts(fail=1)
+    return r.Scanned(
+        report=r.Report(
+            cluster=r.ClusterFacts(name="c", kubernetes_version="v1.27.1", karpenter_version="0.32.1", stage="mixed"),
+            scanned_at=at,
+            complete=True,
+            parts=(r.PartLine(name="pods", seen=True, count=4, seconds=seconds),),
+            target=r.Target("1.0.14", (r.PathStep(hop="0.33+", release="0.37.8", kubernetes=window),)),
+            hops=(r.HopLine(hop="0.33+", verdict="blocked", done_percent=0, counts=counts),),
+            checks=findings,
+            nodes=r.NodeCounts(1, {"karpenter_alpha": 1}),
+            legacy={"Provisioner": 1, "Machine": 2} if legacy is None else legacy,
+        ),
+        nodes=(OwnedNode(name="n1", owner="karpenter_alpha"),),
+    )
+
+
+@pytest.fixture
+def cluster():
+    return Cluster.objects.create(name="c1", source="sample")
+
+
+def publish(cluster, what):
+    held = schedule.claim(schedule.request_scan(cluster.pk).scan_id)
+    return save.publish(held.scan_id, fence=held.fence, scanned=what)
+
+
+def test_a_snapshot_gives_back_what_was_scanned(cluster):
+    what = scanned()
+    snapshot = Snapshot.objects.get(pk=publish(cluster, what).pk)
+    assert snapshot.report() == what.report
+    assert snapshot.nodes() == what.nodes
+    assert (snapshot.stage, snapshot.next_hop, snapshot.verdict, snapshot.blockers) == ("mixed", "0.33+", "blocked", 1)
+    assert snapshot.legacy_left == 3
+    cluster.refresh_from_db()
+    assert cluster.latest_id == snapshot.pk
+    assert Scan.objects.get().state == "done"
+
+
+def test_legacy_is_unknown_as_soon_as_one_kind_is(cluster):
+    assert publish(cluster, scanned(legacy={"Provisioner": 1, "Machine": None})).legacy_left is None
+
+
+def test_an_unchanged_snapshot_shares_its_content(cluster):
+    first = publish(cluster, scanned())
+    second = publish(cluster, scanned(at="2026-11-21T11:00:00Z", seconds=9.0))
+    assert first.content_id == second.content_id
+    assert (Content.objects.count(), FindingRow.objects.count()) == (1, 1)
+    assert second.report().scanned_at == "2026-11-21T11:00:00Z"
+    assert second.report().parts[0].seconds == 9.0
+    publish(cluster, scanned(findings=(finding(status="pass"),)))
+    assert Content.objects.count() == 2
+
+
+def test_an_unchanged_snapshot_costs_at_most_two_kilobytes(cluster):
+    publish(cluster, scanned())
+    again = Snapshot.objects.filter(pk=publish(cluster, scanned(at="2026-11-21T11:00:00Z")).pk).values().get()
+    own = sum(len(value if isinstance(value, bytes) else str(value)) for value in again.values())
+    assert 0 < own < 2000
+
+
+def test_a_worker_that_lost_its_scan_publishes_nothing(cluster):  # R03
+    held = schedule.claim(schedule.request_scan(cluster.pk).scan_id)
+    Scan.objects.update(fence=held.fence + 1)
+    with pytest.raises(Conflict):
+        save.publish(held.scan_id, fence=held.fence, scanned=scanned())
+    assert (Snapshot.objects.count(), Content.objects.count()) == (0, 0)
+
+
+def test_a_failure_in_the_middle_leaves_nothing_behind(cluster, monkeypatch):  # R01
+    def broken(*_args, **_kwargs):
+        raise DatabaseError("disk full")
+
+    monkeypatch.setattr(save, "_note_success", broken)
+    with pytest.raises(DatabaseError):
+        publish(cluster, scanned())
+    assert (Snapshot.objects.count(), Content.objects.count(), FindingRow.objects.count()) == (0, 0, 0)
+    assert Scan.objects.get().state == "running"
+
+
+def test_a_failed_scan_keeps_the_old_snapshot_with_its_age(cluster):
+    old = publish(cluster, scanned())
+    held = schedule.claim(schedule.request_scan(cluster.pk).scan_id)
+    save.fail(held.scan_id, fence=held.fence, code="unreachable", detail="no route")
+    cluster.refresh_from_db()
+    assert (cluster.latest_id, cluster.failures, cluster.last_error_code) == (old.pk, 1, "unreachable")
+    assert cluster.failing_since is not None
+    publish(cluster, scanned())
+    cluster.refresh_from_db()
+    assert (cluster.failures, cluster.failing_since, cluster.last_error_code) == (0, None, "")
+
+
+def test_large_reports_are_stored_compressed(cluster):
+    many = tuple(msgspec.structs.replace(finding(), id=f"c{i}", summary="same words " * 20) for i in range(200))
+    content = publish(cluster, scanned(findings=many)).content
+    assert len(content.report) * 10 < len(msgspec.json.encode(many))
