@@ -6,32 +6,29 @@ limited here, because the text comes from anybody.
 
 import codecs
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import yaml
 
-from migrations_app.karpenter.yaml_compose import Composed, NotReadable, compose
+from migrations_app.karpenter.json_compose import documents_of
+from migrations_app.karpenter.yaml_compose import Composed, NotReadable, Repeat, compose
 from migrations_app.karpenter.yaml_out import Path
 
 MOST_BYTES: Final = 8 * 1024 * 1024
 
 _DOCUMENT_START: Final = re.compile(r"^---(?=\s|$)", re.MULTILINE)
-_DEEPEST: Final = 100
+_OURS: Final = ("karpenter.sh/", "karpenter.k8s.aws/")
 _LISTS: Final = {
-    "ProvisionerList": "Provisioner",
-    "MachineList": "Machine",
-    "AWSNodeTemplateList": "AWSNodeTemplate",
-    "NodePoolList": "NodePool",
-    "NodeClaimList": "NodeClaim",
-    "EC2NodeClassList": "EC2NodeClass",
+    f"{kind}List": kind
+    for kind in ("Provisioner", "Machine", "AWSNodeTemplate", "NodePool", "NodeClaim", "EC2NodeClass")
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What could not be read: a loss code, the place, and one sentence."""
+    """What could not be read: a loss code, the place, one sentence, and the object where it is known."""
 
     code: str
     file: str
@@ -39,100 +36,212 @@ class Fault:
     line: int
     path: Path
     what: str
+    kind: str = ""
+    name: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document with its place: file, number from 1, the line of its first character, its text and comments."""
+
+    composed: Composed
+    file: str
+    number: int
+    line: int
+    text: str
+    head: str
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
-    """One object with its place: file, document number, item of a List (or None), first line."""
+    """One object and the document it stands in; `item` is its index when the document is a List."""
 
     body: dict[str, Any]
-    file: str
-    document: int
-    line: int
+    document: Document
     item: int | None = None
-    head: str = ""
-    text: str = field(default="", repr=False)
-    composed: Composed | None = field(default=None, repr=False)
+
+    @property
+    def head(self) -> str:
+        """The comment lines above the document; a List's comments belong to its first item."""
+        return self.document.head if not self.item else ""
 
     @property
     def place(self) -> str:
-        """`pools.yaml, document 2` and the item where it is part of a List."""
+        """`pools.yaml, document 2`, with the item where it is part of a List."""
         item = "" if self.item is None else f", item {self.item + 1}"
-        return f"{self.file}, document {self.document}{item}"
+        return f"{self.document.file}, document {self.document.number}{item}"
 
     def line_of(self, path: Path) -> int:
         """The line of the field in the file, or that of its nearest ancestor which is written there."""
-        if self.composed is None:
-            self.composed = _composed_again(self.text)
-        base = ("items", self.item) if self.item is not None else ()
-        offset = self.composed.line_of((*base, *path))
-        return self.line + offset
+        base: Path = ("items", self.item) if self.item is not None else ()
+        return self.document.line + self.document.composed.line_of((*base, *path))
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
+    """`documents`: how many documents could be read, whatever they hold."""
+
+    file: str
     manifests: list[Manifest]
     faults: list[Fault]
     documents: int
-    """How many documents could be read, whatever they hold."""
-
-
-def _composed_again(text: str) -> Composed:
-    """JSON was read by the JSON reader; its lines are looked up only when somebody asks."""
-    try:
-        return next(iter(compose(text)))
-    except (NotReadable, yaml.YAMLError, StopIteration):
-        return Composed({})
 
 
 def read(data: bytes | str, *, file: str) -> Reading:
     """Every object in the text, Lists flattened, and what could not be read."""
     if len(data) > MOST_BYTES:
         what = f"the input is larger than {MOST_BYTES // 1024**2} MiB; split it"
-        return Reading([], [Fault("too-large", file, 0, 0, (), what)], 0)
+        return Reading(file, [], [Fault("too-large", file, 0, 0, (), what)], 0)
     try:
         text = _decoded(data) if isinstance(data, bytes) else data
     except UnicodeDecodeError as error:
-        what = f"this is no UTF-8 text: byte {error.start}"
-        return Reading([], [Fault("not-yaml", file, 1, 1, (), what)], 0)
-    reading = Reading([], [], 0)
-    if text.lstrip()[:1] in ("{", "["):
-        found = _read_json(text, file)
-        if found is not None:
-            return found
-    return _read_yaml(text, file) if text.strip() else reading
+        what = f"this is no {error.encoding.upper()} text: byte {error.start} cannot be read"
+        return Reading(file, [], [Fault("not-yaml", file, 1, 1, (), what)], 0)
+    return _Reader(file).read(text)
 
 
 def _decoded(data: bytes) -> str:
-    for mark, name in (
-        (codecs.BOM_UTF8, "utf-8-sig"),
-        (codecs.BOM_UTF16_LE, "utf-16"),
-        (codecs.BOM_UTF16_BE, "utf-16"),
-    ):
-        if data.startswith(mark):
-            return data.decode(name)
-    return data.decode("utf-8")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16")
+    return data.decode("utf-8-sig")
 
 
-class _Repeats(dict[str, Any]):
-    """A JSON object with a repeated key; kept apart so that its path can be found."""
+class _Chunk:
+    """The text between two `---` lines: its first line number and the comments that stand before its content."""
 
-    key = ""
+    def __init__(self, text: str, line: int) -> None:
+        self.text = text
+        self.line = line
+        self.comments: list[str] = []
+        self.is_empty = True
+        for part in text.splitlines():
+            stripped = part.strip()
+            if stripped.startswith("#"):
+                self.comments.append(part.rstrip())
+            elif stripped and not (part.startswith("---") and stripped.partition("#")[0].strip() == "---"):
+                self.is_empty = False
+                break
+
+    @property
+    def is_directive(self) -> bool:
+        """True for a %YAML line, which belongs to the document behind the `---`."""
+        return self.text.lstrip().startswith("%") and "\n---" not in self.text
 
 
-def _json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) == len(pairs):
-        return found
-    marked = _Repeats(found)
-    seen: set[str] = set()
-    marked.key = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]  # add returns None
-    return marked
+def _chunks(text: str) -> Iterator[_Chunk]:
+    """The parts of the text; comments and directives that stand alone go to the part behind them."""
+    starts = [0, *(match.start() for match in _DOCUMENT_START.finditer(text) if match.start())]
+    line, before, comments = 1, "", list[str]()
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        part = text[start:end]
+        chunk = _Chunk(before + part, line - before.count("\n"))
+        line += part.count("\n")
+        before = chunk.text if chunk.is_directive else ""
+        comments = [*comments, *chunk.comments] if not before else comments
+        if not before and not chunk.is_empty:
+            chunk.comments, comments = comments, []
+            yield chunk
 
 
-def _repeats(value: Any, at: Path = ()) -> Iterator[Path]:
-    if isinstance(value, _Repeats):
-        yield (*at, value.key)
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in children:
-        yield from _repeats(item, (*at, key))
+class _Reader:
+    """Reads the documents of one file."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.reading: list[Manifest] = []
+        self.faults: list[Fault] = []
+        self.number = 0
+        self.readable = 0
+
+    def read(self, text: str) -> Reading:
+        # kubectl adds the final newline too; without it a literal block at the end would lose its own
+        ended = text if text.endswith("\n") else f"{text}\n"
+        for chunk in _chunks(ended):
+            try:
+                self._read_chunk(chunk)
+            except NotReadable as error:
+                self._fault("not-yaml", chunk.line + error.line, (), error.what)
+            except yaml.YAMLError as error:
+                self._not_yaml(chunk, error)
+        return Reading(self.file, self.reading, self.faults, self.readable)
+
+    def _read_chunk(self, chunk: _Chunk) -> None:
+        for found, line, text in _documents(chunk):
+            if found.value is None:
+                continue
+            self.number += 1
+            self.readable += 1
+            head = "\n".join(chunk.comments)
+            self._take(Document(found, self.file, self.number, line, text, head))
+
+    def _not_yaml(self, chunk: _Chunk, error: yaml.YAMLError) -> None:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
+        hint = "; it looks like a template, render it first" if "{{" in chunk.text or "{%" in chunk.text else ""
+        self.number += 1
+        self._add_fault("not-yaml", chunk.line + (mark.line if mark else 0), (), f"not YAML: {problem}{hint}")
+
+    def _fault(self, code: str, line: int, path: Path, what: str) -> None:
+        self.number += 1
+        self._add_fault(code, line, path, what)
+
+    def _add_fault(self, code: str, line: int, path: Path, what: str) -> None:
+        self.faults.append(Fault(code, self.file, self.number, line, path, what))
+
+    def _take(self, document: Document) -> None:
+        value = document.composed.value
+        if not isinstance(value, dict):
+            what = f"the document is {'a list' if isinstance(value, list) else 'plain text'}, an object is wanted"
+            self._add_fault("bad-type", document.line + document.composed.line, (), what)
+        elif _is_list(value):
+            self._take_list(value, document)
+        else:
+            self._take_object(value, document, None, ())
+
+    def _take_list(self, value: dict[str, Any], document: Document) -> None:
+        for index, item in enumerate(value.get("items") or []):
+            at = ("items", index)
+            if not isinstance(item, dict):
+                line = document.line + document.composed.line_of(at)
+                self._add_fault("bad-type", line, at, "the item is no object")
+                continue
+            defaults = {"apiVersion": value.get("apiVersion"), "kind": _LISTS.get(str(value.get("kind")))}
+            if defaults["kind"] and not item.get("kind"):
+                item = {**item, **defaults}
+            self._take_object(item, document, index, at)
+
+    def _take_object(self, body: dict[str, Any], document: Document, item: int | None, at: Path) -> None:
+        repeats = [repeat for repeat in document.composed.repeats if repeat.path[: len(at)] == at]
+        if repeats and str(body.get("apiVersion")).startswith(_OURS):
+            self.faults += [_repeated(repeat, document, body) for repeat in repeats]
+        else:
+            self.reading.append(Manifest(body, document, item))
+
+
+def _repeated(repeat: Repeat, document: Document, body: Mapping[str, Any]) -> Fault:
+    what = f"{repeat.path[-1]} is written twice in one map; keep the one that is meant"
+    line = document.line + repeat.line
+    kind, metadata = body.get("kind"), body.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, Mapping) else ""
+    return Fault(
+        "duplicate-key", document.file, document.number, line, repeat.path, what, str(kind or ""), str(name or "")
+    )
+
+
+def _is_list(value: Mapping[str, Any]) -> bool:
+    kind = value.get("kind")
+    is_ours = kind == "List" or (kind in _LISTS and str(value.get("apiVersion")).startswith(_OURS))
+    return is_ours and isinstance(value.get("items") or [], list)
+
+
+def _documents(chunk: _Chunk) -> Iterator[tuple[Composed, int, str]]:
+    """(document, line of its first character, its text) of a part that is YAML, JSON, or JSON objects in a row."""
+    body = chunk.text.removeprefix("---")
+    if body.lstrip()[:1] in ("{", "["):
+        found = documents_of(body)
+        if found is not None:
+            for document in found:
+                yield document.composed, chunk.line + body.count("\n", 0, document.start), document.text
+            return
+    for composed in compose(chunk.text):
+        yield composed, chunk.line, chunk.text

@@ -12,9 +12,7 @@ from yaml.events import (
     MappingStartEvent,
     ScalarEvent,
     SequenceEndEvent,
-    SequenceStartEvent,
     StreamEndEvent,
-    StreamStartEvent,
 )
 
 from migrations_app.karpenter.yaml_out import Path
@@ -24,7 +22,7 @@ from migrations_app.karpenter.yaml_scalars import resolved
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DEEPEST: Final = 100
 _MOST_BY_ALIAS: Final = 100_000
-_TAG: Final = "tag:yaml.org,2002:"
+_RESOLVED_TAGS: Final = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null"))
 _MERGE: Final = "<<"
 
 
@@ -127,7 +125,7 @@ class _Document:
         event = self.next_event()
         while type(event) is not MappingEndEvent:
             key, line = self._key(event), event.start_mark.line
-            is_merge = key == _MERGE and event.implicit[0]
+            is_merge = key == _MERGE and type(event) is ScalarEvent and event.implicit[0]
             value = self.node(self.next_event(), (*at, key))
             if is_merge:
                 merged += value if isinstance(value, list) else [value]
@@ -159,10 +157,7 @@ class _Document:
 def _scalar(event: Any) -> Any:
     if event.implicit[0]:
         return resolved(event.value)
-    tag = event.tag or ""
-    if event.implicit[1] or not tag.startswith(_TAG) or tag == f"{_TAG}str":
-        return event.value
-    return resolved(event.value)
+    return resolved(event.value) if event.tag in _RESOLVED_TAGS else event.value
 
 
 def compose(text: str) -> Iterator[Composed]:
@@ -179,6 +174,3 @@ def compose(text: str) -> Iterator[Composed]:
             event = loader.get_event()
     finally:
         loader.dispose()
-
-
-__all__ = ["Composed", "NotReadable", "Repeat", "SequenceStartEvent", "StreamStartEvent", "compose"]

@@ -88,6 +88,13 @@ def text_and_lines(body: Mapping[str, Any]) -> tuple[str, Marks]:
     return "\n".join(writer.lines) + "\n", writer.marks
 
 
+def list_text(value: list[Any]) -> list[str]:
+    """The lines of a list that stands alone."""
+    writer = _Writer()
+    writer.list(value, "", ())
+    return writer.lines
+
+
 def text_of(body: Mapping[str, Any], *, head: str = "") -> str:
     """The document as YAML, behind these comment lines."""
     text = text_and_lines(body)[0]

@@ -1,0 +1,123 @@
+"""`karpdash convert`: Karpenter manifests to their next generation. Objects on stdout, findings on stderr.
+
+Loads neither Django nor a client: it must start as fast as a tool that only reads YAML.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from migrations_app.karpenter.conversion.losses import Loss
+from migrations_app.karpenter.conversion.options import Options
+from migrations_app.karpenter.conversion.report import Finding, Report, convert_texts
+from migrations_app.karpenter.manifests import MOST_BYTES
+
+_SUFFIXES = (".yaml", ".yml", ".json")
+_STDIN = "-"
+_USAGE_ERROR = 2
+
+
+def _role_name(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("a role name is wanted")
+    return text.strip()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="karpdash convert",
+        description="Convert Provisioner, AWSNodeTemplate, NodePool and EC2NodeClass to their next generation, keeping "
+        "their behaviour. Objects go to stdout, findings to stderr.",
+        epilog="Exit codes: 0 converted; 1 an object has an error, or a person must decide before applying; 2 wrong "
+        "usage, or nothing could be read.",
+    )
+    add = parser.add_argument
+    add("-f", "--filename", action="append", required=True, metavar="PATH", help="a file, a folder, or - for stdin; repeatable")
+    add("-R", "--recursive", action="store_true", help="look into folders below the given ones")
+    add("--to", choices=("v1beta1", "v1"), help="target generation; without it each object goes to its next one")
+    add("--ignore-defaults", action="store_true", help="do not write out the requirements that the alpha webhook added")
+    add("--node-role", type=_role_name, metavar="NAME", help="IAM role of the nodes, in place of a placeholder")
+    add("--keep-instance-profile", action="store_true", help="keep instanceProfile instead of asking for a role")
+    add("-o", "--output", choices=("yaml", "json"), default="yaml", help="format of the objects (yaml)")
+    return parser
+
+
+def _files(name: str, *, recursive: bool) -> Iterator[Path]:
+    """The files behind a name; for a folder those that look like manifests, in order."""
+    path = Path(name)
+    if not path.is_dir():
+        yield path
+        return
+    for folder, below, names in os.walk(path):
+        below.sort()
+        yield from (Path(folder, entry) for entry in sorted(names) if entry.lower().endswith(_SUFFIXES))
+        if not recursive:
+            return
+
+
+def _unreadable(name: str, why: str) -> Finding:
+    return Finding(Loss("unreadable", "", "", (), why), name)
+
+
+def _read(path: Path) -> bytes:
+    # one byte more than allowed is enough to know that it is too much
+    with path.open("rb") as stream:
+        return stream.read(MOST_BYTES + 1)
+
+
+def _gather(names: Sequence[str], *, recursive: bool) -> tuple[list[tuple[str, bytes]], list[Finding]]:
+    """(file name, content) of everything named, each file once, and what could not be opened."""
+    texts: dict[str, tuple[str, bytes]] = {}
+    unreadable: list[Finding] = []
+    for name in names:
+        if name == _STDIN:
+            texts.setdefault(_STDIN, ("stdin", sys.stdin.buffer.read(MOST_BYTES + 1)))
+            continue
+        paths = list(_files(name, recursive=recursive))
+        if not paths:
+            unreadable.append(_unreadable(name, f"the folder holds no file that ends in {' '.join(_SUFFIXES)}"))
+        for path in paths:
+            try:
+                texts.setdefault(os.path.realpath(path), (str(path), _read(path)))
+            except OSError as error:
+                unreadable.append(_unreadable(str(path), error.strerror or "cannot be opened"))
+    return list(texts.values()), unreadable
+
+
+def _printable(text: str) -> str:
+    """The text on one line and without control characters: names come from files that anybody wrote."""
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+
+
+def finding_line(finding: Finding) -> str:
+    """`severity code object path message (place)`; a dash stands for an object or path that there is none of."""
+    loss = finding.loss
+    place = f" ({finding.place})" if finding.place else ""
+    return _printable(f"{loss.severity} {loss.code} {loss.object} {loss.path or '-'}: {loss.what}{place}")
+
+
+def _print(report: Report, *, output: str) -> None:
+    for finding in report.findings:
+        print(finding_line(finding), file=sys.stderr)
+    sys.stdout.write(report.as_json() if output == "json" else report.as_yaml())
+    sys.stdout.flush()
+
+
+def run(argv: list[str]) -> int:
+    """The exit code: 0 converted, 1 something is left for a person, 2 wrong usage or nothing readable."""
+    try:
+        args = _parser().parse_args(argv)
+    except SystemExit as wish:
+        return wish.code if isinstance(wish.code, int) else _USAGE_ERROR
+    options = Options(
+        to=args.to,
+        ignore_defaults=args.ignore_defaults,
+        node_role=args.node_role,
+        keep_instance_profile=args.keep_instance_profile,
+    )
+    texts, unreadable = _gather(args.filename, recursive=args.recursive)
+    report = convert_texts(texts, options, unreadable=unreadable)
+    _print(report, output=args.output)
+    return report.exit_code

@@ -1,0 +1,151 @@
+"""Provisioner to NodePool, and the node class of an inline provider.
+
+Source: kubernetes-sigs/karpenter@v0.32.3:pkg/utils/nodepool/nodepool.go; where the official converter changes behaviour
+the old behaviour is written out instead.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from migrations_app.karpenter.conversion import durations, fields, keys, kubelet, metadata, requirements
+from migrations_app.karpenter.conversion.drafts import Draft, filled, free_name, manifest, spec_of
+from migrations_app.karpenter.conversion.losses import Notes
+from migrations_app.karpenter.conversion.options import Known, Options
+from migrations_app.karpenter.conversion.shapes import shown
+from migrations_app.karpenter.conversion.template_to_class import CLASS_API, class_from_spec
+
+POOL_API: Final = "karpenter.sh/v1beta1"
+
+Spec = dict[str, Any]
+
+
+def convert_provisioner(
+    body: Mapping[str, Any], notes: Notes, *, options: Options, known: Known, taken: Collection[str]
+) -> list[Draft]:
+    """The NodePool, and behind it the EC2NodeClass of an inline provider; empty when the object has an error.
+
+    `taken`: names of node classes that the inline one must not overwrite."""
+    head = metadata.cleaned(fields.OBJECT(body, (), notes) or {}, notes)
+    if options.live:
+        head = metadata.without_markers(head, notes)
+    spec: Spec = fields.PROVISIONER(spec_of(body), ("spec",), notes) or {}
+    if notes.failed:
+        return []
+    inline = _inline_class(spec, notes, options=options, known=known, taken=taken)
+    if notes.failed:
+        return []
+    reference = _reference(spec, notes, inline=inline)
+    pool = manifest(POOL_API, "NodePool", head, _pool_spec(spec, reference, notes, options=options))
+    if notes.failed:
+        return []
+    return [Draft(pool, notes), *([Draft(inline, notes)] if inline else [])]
+
+
+def _inline_class(
+    spec: Spec, notes: Notes, *, options: Options, known: Known, taken: Collection[str]
+) -> dict[str, Any] | None:
+    if spec.get("provider") is None:
+        return None
+    at = ("spec", "provider")
+    found: Spec = fields.PROVIDER(spec["provider"], at, notes) or {}
+    if notes.failed:
+        return None
+    name = notes.name
+    if name in taken:
+        name = free_name(f"{notes.name}-provider", taken)
+        what = f"a node class {notes.name} is in the input too, so this one is named {name}"
+        notes.add("nodeclass-name-clash", at, what, proposal=name)
+    dns = (spec.get("kubeletConfiguration") or {}).get("clusterDNS") or []
+    class_spec = class_from_spec(found, at, notes, options=options, known=known, cluster_dns=dns)
+    return manifest(CLASS_API, "EC2NodeClass", {"name": name}, class_spec)
+
+
+def _reference(spec: Spec, notes: Notes, *, inline: dict[str, Any] | None) -> dict[str, str]:
+    """The nodeClassRef of the pool."""
+    old: dict[str, str] = spec.get("providerRef") or {}
+    at = ("spec", "providerRef")
+    ours = {"apiVersion": CLASS_API, "kind": "EC2NodeClass"}
+    if inline is not None:
+        if old:
+            notes.add(
+                "provider-and-ref", at, f"providerRef {shown(old.get('name'))} is left out; the inline provider wins"
+            )
+        return {**ours, "name": inline["metadata"]["name"]}
+    if not old.get("name"):
+        notes.add("no-provider", at, "neither spec.providerRef.name nor spec.provider is given; name a node class")
+        return {}
+    if old.get("kind") not in (None, "AWSNodeTemplate", "EC2NodeClass"):
+        notes.add("provider-ref-foreign", (*at, "kind"), f"kind {old['kind']} is kept as it is")
+        return old
+    if old.keys() & {"kind", "apiVersion"}:
+        notes.add("provider-ref-rewritten", at, f"{shown(old)} now names kind EC2NodeClass of {CLASS_API}")
+    return {**ours, "name": old["name"]}
+
+
+def _pool_spec(spec: Spec, reference: dict[str, str], notes: Notes, *, options: Options) -> Spec:
+    template_metadata = filled(
+        {
+            "labels": keys.open_labels(spec.get("labels") or {}, ("spec", "labels"), notes),
+            "annotations": keys.current_annotations(spec.get("annotations") or {}, ("spec", "annotations"), notes),
+        }
+    )
+    template: Spec = {
+        "nodeClassRef": reference,
+        "requirements": _requirements(spec, notes, options=options),
+        **filled(
+            {"taints": spec.get("taints"), "startupTaints": spec.get("startupTaints"), "kubelet": _kubelet(spec, notes)}
+        ),
+    }
+    return {
+        **(
+            {"template": {"metadata": template_metadata, "spec": template}}
+            if template_metadata
+            else {"template": {"spec": template}}
+        ),
+        "disruption": _disruption(spec, notes),
+        **filled({"limits": (spec.get("limits") or {}).get("resources"), "weight": spec.get("weight")}),
+    }
+
+
+def _requirements(spec: Spec, notes: Notes, *, options: Options) -> list[dict[str, Any]]:
+    at = ("spec", "requirements")
+    given: list[dict[str, Any]] = spec.get("requirements") or []
+    kept = requirements.checked(given, at, notes)
+    if not options.ignore_defaults and not notes.failed:
+        added = requirements.defaults(given, spec.get("labels") or {}, notes)
+        if added:
+            said = "; ".join(requirements.said(item) for item in added)
+            notes.add("default-requirements-added", at, f"added: {said}", proposal=added)
+        kept = kept + added
+    requirements.check_count(kept, at, notes)
+    return kept
+
+
+def _kubelet(spec: Spec, notes: Notes) -> Spec | None:
+    at = ("spec", "kubeletConfiguration")
+    if not spec.get("kubeletConfiguration"):
+        return None
+    found = kubelet.without_runtime(spec["kubeletConfiguration"], at, notes)
+    if not notes.failed:
+        kubelet.check(found, at, notes)
+    return found
+
+
+def _disruption(spec: Spec, notes: Notes) -> dict[str, str]:
+    until_expired = spec.get("ttlSecondsUntilExpired")
+    expire = durations.NEVER if until_expired is None else durations.from_seconds(until_expired)
+    return {**_consolidation(spec, notes), "expireAfter": expire}
+
+
+def _consolidation(spec: Spec, notes: Notes) -> dict[str, str]:
+    empty = spec.get("ttlSecondsAfterEmpty")
+    if (spec.get("consolidation") or {}).get("enabled"):
+        if empty is not None:
+            what = f"ttlSecondsAfterEmpty: {empty} is left out; consolidation removes empty nodes too"
+            notes.add("consolidation-and-ttl", ("spec", "ttlSecondsAfterEmpty"), what)
+        return {"consolidationPolicy": "WhenUnderutilized"}
+    if empty is not None:
+        return {"consolidationPolicy": "WhenEmpty", "consolidateAfter": durations.from_seconds(empty)}
+    what = "consolidation was off and stays off: consolidationPolicy WhenEmpty with consolidateAfter Never"
+    notes.add("consolidation-was-off", ("spec", "consolidation"), what)
+    return {"consolidationPolicy": "WhenEmpty", "consolidateAfter": durations.NEVER}

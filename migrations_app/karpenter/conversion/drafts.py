@@ -1,0 +1,81 @@
+"""Objects on their way: one draft for each object that will be printed."""
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from migrations_app.karpenter.conversion.losses import Notes, Path
+
+CLASS_GROUP: Final = "karpenter.k8s.aws"
+CLASS_KIND: Final = "EC2NodeClass"
+LONGEST_NAME: Final = 253
+
+
+class Draft:
+    """A result with what later steps still need: its kubelet and whether it is for viewing only."""
+
+    def __init__(self, body: dict[str, Any], notes: Notes) -> None:
+        self.body = body
+        self.notes = notes
+        self.kubelet: Mapping[str, Any] | None = None
+        self.kubelet_at: Path = ()
+        self.view_only = False
+
+    @property
+    def kind(self) -> str:
+        return str(self.body["kind"])
+
+    @property
+    def name(self) -> str:
+        return str(self.body["metadata"]["name"])
+
+    @property
+    def class_name(self) -> str | None:
+        """The EC2NodeClass that this v1 NodePool uses, None when it uses another kind."""
+        reference = template_spec(self.body).get("nodeClassRef") or {}
+        ours = reference.get("group") == CLASS_GROUP and reference.get("kind") == CLASS_KIND
+        return reference.get("name") if ours else None
+
+    def use_class(self, name: str) -> None:
+        """Points this v1 NodePool at another node class."""
+        reference = self.body["spec"]["template"]["spec"]["nodeClassRef"]
+        self.body = replaced(self.body, ("spec", "template", "spec", "nodeClassRef"), {**reference, "name": name})
+
+
+def template_spec(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """spec.template.spec of a NodePool, empty when a part of the way is missing."""
+    spec = body.get("spec") or {}
+    found: Mapping[str, Any] = (spec.get("template") or {}).get("spec") or {}
+    return found
+
+
+def replaced(body: Any, path: tuple[str, ...], value: Any) -> dict[str, Any]:
+    """A copy of the object with another value at the path; what lies beside the path is shared."""
+    first, *rest = path
+    inner = replaced(body.get(first) or {}, tuple(rest), value) if rest else value
+    return {**body, first: inner}
+
+
+def free_name(wanted: str, taken: Collection[str]) -> str:
+    """The name, shortened to what Kubernetes accepts, with -2, -3 ... behind it when it is taken."""
+    name, number = wanted[:LONGEST_NAME], 1
+    while name in taken:
+        number += 1
+        suffix = f"-{number}"
+        name = f"{wanted[: LONGEST_NAME - len(suffix)]}{suffix}"
+    return name
+
+
+def manifest(api_version: str, kind: str, metadata: dict[str, Any], spec: dict[str, Any]) -> dict[str, Any]:
+    """A manifest with its keys in the usual order."""
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def filled(pairs: Mapping[str, Any]) -> dict[str, Any]:
+    """The pairs without those that are None, an empty map or an empty list."""
+    return {key: value for key, value in pairs.items() if value is not None and value not in ({}, [])}
+
+
+def spec_of(body: Mapping[str, Any]) -> Any:
+    """The spec as it was written, an empty map when there is none."""
+    spec = body.get("spec")
+    return {} if spec is None else spec
