@@ -73,7 +73,7 @@ STOPS: tuple[Stop, ...] = (
         prefer="newest",
         strength="mandatory",
         why="1.0 alone serves v1beta1 and v1 together and rewrites what is stored as v1",
-        leaving="Stored objects are rewritten by 1.0.6 and later, and from 1.1 only 1.0.9 and later can take over again",
+        leaving="1.0.6 and later rewrite what is stored, and only 1.0.9 and later can take over again from 1.1",
         source="website/content/en/v1.0/upgrading/v1-migration.md, .../preview/upgrading/upgrade-guide.md",
     ),
     Stop(

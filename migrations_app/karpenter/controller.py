@@ -1,0 +1,152 @@
+"""Settings of the controller per release: Helm values, environment variables, gates, and which are still read."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from migrations_app.karpenter.env_rows import ENV_NAMES
+from migrations_app.karpenter.helm_rows import CRD_CHART, MAIN_CHART, HelmKey
+from migrations_app.karpenter.releases import RELEASES, Table, beyond_table, find
+from migrations_app.karpenter.versions import Release, minor_order, parse
+
+GLOBAL_SETTINGS = "karpenter-global-settings"
+"""The ConfigMap that held the settings up to 0.32."""
+DRIFT_KEY = "featureGates.driftEnabled"
+"""Its key for the drift gate."""
+
+_DEEPEST = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadKey:
+    """Something given that the release does not read. `replacement` is empty where nothing takes its place there."""
+
+    key: str
+    replacement: str = ""
+    fate: str = ""
+
+
+def unread_helm_keys(config: Mapping[str, object], release: Release, *, table: Table = RELEASES) -> list[UnreadKey]:
+    """The values given to the chart karpenter that its chart of that release does not read, in the order given.
+
+    Values without rows are left alone, but for those below `settings` from 0.32 on: the chart passes on none that it
+    does not name. Null and empty values are not given.
+    """
+    return _unread(config, release, rows=MAIN_CHART, closed=_closed(release, table=table))
+
+
+def unread_crd_chart_keys(config: Mapping[str, object], release: Release) -> list[UnreadKey]:
+    """As `unread_helm_keys`, for the chart karpenter-crd."""
+    return _unread(config, release, rows=CRD_CHART, closed=False)
+
+
+def unread_env_names(names: Iterable[str], release: Release) -> list[UnreadKey]:
+    """The names that some release heeds but that one does not; names we do not know are left alone."""
+    given = frozenset(names)
+    return [
+        UnreadKey(key=row.name, replacement=row.replacement, fate=row.fate or _span(row.first, row.last))
+        for row in ENV_NAMES
+        if row.name in given and not _within(release, row.first, row.last)
+    ]
+
+
+def unread_gates(feature_gates: str, release: Release, *, table: Table = RELEASES) -> list[str]:
+    """The gates named in FEATURE_GATES that the release does not know; empty for a release beyond the tables."""
+    row = find(release, table=table)
+    if row is None:
+        return []
+    return [name for name in parse_gates(feature_gates) if row.gate_default(name) is None]
+
+
+def parse_gates(feature_gates: str) -> dict[str, bool]:
+    """The gates of a FEATURE_GATES text such as "Drift=true,NodeRepair=false"; parts that are neither are dropped."""
+    pairs = (part.strip().partition("=") for part in feature_gates.split(","))
+    told = {name.strip(): _TRUTH.get(value.strip()) for name, _, value in pairs}
+    return {name: value for name, value in told.items() if name and value is not None}
+
+
+_TRUTH = {
+    **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
+}
+"""As Go's strconv.ParseBool reads them, which is what the controller uses."""
+
+
+def drift_is_on(
+    release: Release,
+    *,
+    feature_gates: str | None = None,
+    global_settings: Mapping[str, str] | None = None,
+    table: Table = RELEASES,
+) -> bool | None:
+    """Whether nodes drift under that release with those settings; None for a minor the tables do not know.
+
+    `feature_gates` is None where the variable is not set. A value that leaves Drift out turns it off.
+    """
+    row = find(release, table=table)
+    if row is None or row.drift == "always_on":
+        return None if row is None else True
+    if minor_order(row.minor) < (0, 32):
+        return bool(_TRUTH.get((global_settings or {}).get(DRIFT_KEY, ""), False))
+    if feature_gates:
+        return parse_gates(feature_gates).get("Drift", False)
+    return row.drift == "on_by_default"
+
+
+def _closed(release: Release, *, table: Table) -> bool:
+    """Whether a value below `settings` that has no row is known to be read by nobody."""
+    return minor_order(release.minor) >= (0, 32) and not beyond_table(release, table=table)
+
+
+def _unread(
+    config: Mapping[str, object], release: Release, *, rows: tuple[HelmKey, ...], closed: bool
+) -> list[UnreadKey]:
+    found: dict[str, UnreadKey] = {}
+    for given in _leaves(config):
+        matching = _rows_for(given, rows)
+        if matching and not any(not row.never and _within(release, row.first, row.last) for row in matching):
+            found.setdefault(matching[0].key, _told(matching[0], release, rows=rows))
+        elif not matching and closed and given.startswith("settings."):
+            found.setdefault(given, UnreadKey(key=given, fate="no chart of a known release reads it"))
+    return list(found.values())
+
+
+def _told(row: HelmKey, release: Release, *, rows: tuple[HelmKey, ...]) -> UnreadKey:
+    """The replacement is left out where the release does not read that either."""
+    known = [other for other in rows if other.key == row.replacement]
+    usable = not known or any(_within(release, other.first, other.last) for other in known)
+    fate = row.fate or ("" if row.never else _span(row.first, row.last))
+    return UnreadKey(key=row.key, replacement=row.replacement if usable else "", fate=fate)
+
+
+def _rows_for(given: str, rows: tuple[HelmKey, ...]) -> list[HelmKey]:
+    """The rows of that value or of the value it lies in."""
+    return [row for row in rows if given == row.key or given.startswith(row.key + ".")]
+
+
+def _leaves(config: Mapping[str, object], *, above: str = "", depth: int = 0) -> Iterator[str]:
+    """The dotted names of all values that are given; nothing below a depth that no chart has."""
+    for key, value in config.items():
+        name = f"{above}{key}"
+        if isinstance(value, Mapping) and value and depth < _DEEPEST:
+            yield from _leaves(value, above=f"{name}.", depth=depth + 1)
+        elif value not in (None, "", {}, []):
+            yield name
+
+
+def _within(release: Release, first: str, last: str) -> bool:
+    return (not first or _place(release, first) >= 0) and (not last or _place(release, last) <= 0)
+
+
+def _place(release: Release, bound: str) -> int:
+    """Below, at or above a bound; a bound that is a minor holds all its patches."""
+    exact = parse(bound)
+    if exact is not None:
+        return (release > exact) - (release < exact)
+    ours, theirs = minor_order(release.minor), minor_order(bound)
+    return (ours > theirs) - (ours < theirs)
+
+
+def _span(first: str, last: str) -> str:
+    if first and last:
+        return f"read from {first} to {last}"
+    return f"read from {first} on" if first else f"read up to {last}"
