@@ -1,0 +1,131 @@
+// Comfort only: every page works without this file.
+"use strict";
+(() => {
+  const root = document.documentElement;
+  const one = (selector, from = document) => from.querySelector(selector);
+  const all = (selector, from = document) => [...from.querySelectorAll(selector)];
+
+  // ---- theme: system -> the other one -> back to the system
+  const systemIsDark = () => matchMedia("(prefers-color-scheme: dark)").matches;
+  function turnTheme() {
+    const shown = root.dataset.theme || (systemIsDark() ? "dark" : "light");
+    const next = shown === "dark" ? "light" : "dark";
+    const system = systemIsDark() ? "dark" : "light";
+    if (next === system) delete root.dataset.theme;
+    else root.dataset.theme = next;
+    try {
+      if (next === system) localStorage.removeItem("karpdash-theme");
+      else localStorage.setItem("karpdash-theme", next);
+    } catch (refused) {
+      // Kept for this page only.
+    }
+    say(`${next} theme`);
+  }
+
+  function say(text) {
+    const live = one("#said");
+    if (live) live.textContent = text;
+  }
+
+  // ---- copy buttons
+  function addCopyButtons(from) {
+    for (const block of all(".code", from)) {
+      if (one(".copy", block)) continue;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "button button-small copy";
+      button.textContent = "Copy";
+      button.addEventListener("click", () => copy(one("pre", block).textContent, button));
+      block.append(button);
+    }
+  }
+
+  async function copy(text, button) {
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "Copied";
+      say("Copied");
+    } catch (refused) {
+      button.textContent = "Select and copy by hand";
+    }
+    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  }
+
+  // ---- relative times keep up while a page stays open
+  const STEPS = [[60, "second", 1], [3600, "minute", 60], [86400, "hour", 3600], [Infinity, "day", 86400]];
+  function ago(then) {
+    const seconds = Math.round((Date.now() - then) / 1000);
+    if (Math.abs(seconds) < 45) return seconds >= 0 ? "just now" : "in a moment";
+    const [, unit, size] = STEPS.find(([limit]) => Math.abs(seconds) < limit);
+    const count = Math.round(Math.abs(seconds) / size);
+    const words = `${count} ${unit}${count === 1 ? "" : "s"}`;
+    return seconds >= 0 ? `${words} ago` : `in ${words}`;
+  }
+  function tick() {
+    for (const stamp of all("time[data-relative]")) stamp.textContent = ago(Date.parse(stamp.dateTime));
+  }
+
+  // ---- keys
+  const rows = () => all("[data-row]").filter((row) => row.checkVisibility());
+  let at = -1;
+  function step(by) {
+    const list = rows();
+    if (!list.length) return;
+    const focused = list.findIndex((row) => row.contains(document.activeElement));
+    at = Math.max(0, Math.min(list.length - 1, (focused >= 0 ? focused : at) + by));
+    (one("a, summary", list[at]) || list[at]).focus();
+    list[at].scrollIntoView({ block: "nearest" });
+  }
+
+  let waitingForGo = 0;
+  const GO = { f: "[data-go=fleet]", c: "[data-go=catalogue]", n: "[data-go=register]" };
+  function typing(target) {
+    return target.closest("input, textarea, select, [contenteditable]") && target.type !== "radio";
+  }
+  function onKey(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || one("dialog[open]")) return;
+    if (Date.now() < waitingForGo) {
+      waitingForGo = 0;
+      const link = GO[event.key] && one(GO[event.key]);
+      if (link) { event.preventDefault(); link.click(); }
+      return;
+    }
+    const keys = {
+      "/": () => { const box = one("[data-search]"); if (box) { box.focus(); box.select(); } },
+      "g": () => { waitingForGo = Date.now() + 1200; },
+      "j": () => step(1),
+      "k": () => step(-1),
+      "?": () => one("#keys").showModal(),
+    };
+    const act = keys[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+
+  // ---- deep links to a folded row open it
+  function openTarget() {
+    const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+    for (let fold = target; fold; fold = fold.parentElement) if (fold.tagName === "DETAILS") fold.open = true;
+    if (target) target.scrollIntoView();
+  }
+
+  document.addEventListener("keydown", onKey);
+  document.addEventListener("click", (event) => {
+    const act = event.target.closest("[data-act]");
+    if (act && act.dataset.act === "theme") turnTheme();
+    if (act && act.dataset.act === "keys") one("#keys").showModal();
+    for (const menu of all("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") for (const menu of all("details.menu[open]")) menu.open = false;
+  });
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("[data-autosubmit] select")) event.target.form.requestSubmit();
+  });
+  document.addEventListener("htmx:afterSwap", (event) => { addCopyButtons(event.target); tick(); });
+  addEventListener("hashchange", openTarget);
+  addCopyButtons(document);
+  openTarget();
+  setInterval(tick, 20000);
+})();
