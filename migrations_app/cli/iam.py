@@ -12,9 +12,9 @@ from migrations_app.karpenter.iam.evaluate import oddities
 from migrations_app.karpenter.iam.features import ASSUMED, Feature
 from migrations_app.karpenter.iam.gaps import Gap, Report, find_gaps
 from migrations_app.karpenter.iam.guess import guessed
-from migrations_app.karpenter.iam.module import Setting, module_settings, module_version
+from migrations_app.karpenter.iam.module import Setting, inline_setting, module_settings, module_version
 from migrations_app.karpenter.iam.policy import MAX_BYTES, Policy, filled, parse_policy
-from migrations_app.karpenter.iam.remedies import Closing, closing, merged
+from migrations_app.karpenter.iam.remedies import MANAGED_LIMIT, Closing, closing, merged, merged_size
 from migrations_app.karpenter.iam.removal import removable
 from migrations_app.karpenter.iam.render import as_cloudformation, as_json, as_module_statements, as_terraform
 from migrations_app.karpenter.iam.site import SOME_ACCOUNT, SOME_CLUSTER, SOME_REGION, Site
@@ -94,13 +94,13 @@ def _judge(options: argparse.Namespace) -> int:
         _say(oddities(filled(policy, site)))
     report = find_gaps(policies, release=options.to, site=site, assumed=_assumed(options), boundary=boundary)
     if options.remedy:
-        print(_remedy(options, report, site, policies))
+        print(_remedy(options, report, site=site, policies=policies))
     elif options.output == "json":
         print(json.dumps(report.as_json(), indent=2))
     else:
         print("\n".join(_table(report)))
     if options.after_hop:
-        _say(_removals(policies, options.to, site))
+        _say(_removals(policies, site, release=options.to))
     return 0 if report.ok else 1
 
 
@@ -152,7 +152,7 @@ def _assumed(options: argparse.Namespace) -> frozenset[Feature]:
     return (ASSUMED | on) - {Feature(name) for name in options.turned_off}
 
 
-def _remedy(options: argparse.Namespace, report: Report, site: Site, policies: Sequence[Policy]) -> str:
+def _remedy(options: argparse.Namespace, report: Report, *, site: Site, policies: Sequence[Policy]) -> str:
     added = closing(report, site)
     _say(_stand_ins(site))
     _say(f"{one.probe.action}: no added statement helps, {one.answer.because}" for one in added.stubborn)
@@ -165,7 +165,8 @@ def _remedy(options: argparse.Namespace, report: Report, site: Site, policies: S
         case "terraform":
             return as_terraform(documents, release=report.release)
         case "module":
-            return _module(options.module_version, report, added)
+            crowded = merged_size(policies, added.statements, site=site) > MANAGED_LIMIT
+            return _module(options.module_version, report, added=added, crowded=crowded)
         case "merged":
             return as_json(merged(policies, added.statements, site=site))
         case _:
@@ -179,23 +180,25 @@ def _stand_ins(site: Site) -> list[str]:
     return [f"{name} not told: {used[name]} stands in for it" for name, some in stand_ins.items() if used[name] == some]
 
 
-def _module(told: str | None, report: Report, added: Closing) -> str:
+def _module(told: str | None, report: Report, *, added: Closing, crowded: bool) -> str:
     version = module_version(told or "21.19.0")
     lines = [f"# terraform-aws-modules/eks/aws//modules/karpenter {version[0]}.{version[1]}"]
     for setting in module_settings(report, version):
         lines.append(f"# closes {', '.join(setting.closes)}: {setting.why}")
-        lines.append(_setting(setting, added, version[0]))
+        lines.append(_setting(setting, added, major=version[0]))
+    if crowded and (inline := inline_setting(version)):
+        lines += [f"# more than 6,144 characters in all: {inline.why}", f"{inline.variable} = {inline.value}"]
     return "\n".join(lines)
 
 
-def _setting(setting: Setting, added: Closing, major: int) -> str:
+def _setting(setting: Setting, added: Closing, *, major: int) -> str:
     if setting.variable == "iam_policy_statements":
         wanted = [one for one in added.statements if set(one.actions) & set(setting.closes)]
         return as_module_statements(wanted, major=major)
     return f"{setting.variable} = {setting.value}" if setting.variable else f'version = "~> {setting.upgrade_to}"'
 
 
-def _removals(policies: Sequence[Policy], release: str, site: Site) -> list[str]:
+def _removals(policies: Sequence[Policy], site: Site, *, release: str) -> list[str]:
     found = [
         f"{one.statement.where}: {'all of it' if one.whole else ', '.join(one.actions)}"
         for one in removable(policies, release=release, site=site)

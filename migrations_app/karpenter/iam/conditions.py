@@ -50,7 +50,7 @@ def holds(condition: Condition, look: Look, *, variables: bool) -> Tri:
     if not sent:
         return _absent(name, operator)
     wanted = [tokens_of(value, look, variables=variables, wildcards=operator.wildcards) for value in condition.values]
-    return _over(name.qualifier, [_one(operator, wanted, value) for value in sent])
+    return _over(name.qualifier, [_one(operator, wanted, sent=value) for value in sent])
 
 
 def known(operator: str) -> bool:
@@ -66,7 +66,7 @@ def _taken_apart(operator: str) -> _Name:
     return _Name(qualifier, bare.removesuffix("ifexists"), bare.endswith("ifexists"))
 
 
-def _one(operator: Operator, wanted: Iterable[Tokens | None], sent: str) -> Tri:
+def _one(operator: Operator, wanted: Iterable[Tokens | None], *, sent: str) -> Tri:
     met = any_of(operator.compare(value, sent) for value in wanted)
     return negated(met) if operator.inverse else met
 

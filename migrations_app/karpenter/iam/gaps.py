@@ -107,7 +107,7 @@ def find_gaps(
         for probe in probes_for(minor)
         if site.assume_role_arn or Feature.ASSUME_ROLE not in probe.features
         for request in probe.requests(site, minor)
-        if (answer := _answer(request, judged, limit)).verdict is not Verdict.ALLOWED
+        if (answer := _answer(request, judged, boundary=limit)).verdict is not Verdict.ALLOWED
     )
     legacy = tuple(one for one in refusals if minor == (0, 32) and one.probe.mode == "provisioner")
     current = tuple(one for one in refusals if one not in legacy)
@@ -119,7 +119,7 @@ def find_gaps(
     )
 
 
-def _answer(request: Request, policies: Sequence[Policy], boundary: Sequence[Policy] | None) -> Answer:
+def _answer(request: Request, policies: Sequence[Policy], *, boundary: Sequence[Policy] | None) -> Answer:
     """The answer, or "cannot tell" where AWS names a resource in its refusal although the reference knows none.
 
     Source: kubernetes/kops#17854 (iam:ListInstanceProfiles refused on an instance-profile path).

@@ -102,18 +102,18 @@ def _of_capacity(era: _Era) -> tuple[Grant, ...]:
     carried = (_owned("Resource"), _any("Resource", era.pool_key))
     creating = ("StringEquals", "ec2:CreateAction", ("RunInstances", "CreateFleet", "CreateLaunchTemplate"))
 
-    def grant(sid: str, actions: tuple[str, ...], kinds: tuple[str, ...], lines: tuple[Line, ...]) -> Grant:
+    def grant(sid: str, actions: tuple[str, ...], *, kinds: tuple[str, ...], lines: tuple[Line, ...]) -> Grant:
         return Grant(sid=sid, span=era.span, mode=era.mode, actions=actions, kinds=kinds, lines=lines)
 
     made = (*_LAUNCH, "ec2:CreateLaunchTemplate")
     ended = ("ec2:TerminateInstances", "ec2:DeleteLaunchTemplate")
     suffix = "Provisioner" if era.mode == "provisioner" else ""
     return (
-        grant(f"LaunchTagged{suffix}", made, _MADE, sent),
-        grant(f"LaunchFromOwnTemplates{suffix}", _LAUNCH, ("launch-template",), carried),
-        grant(f"TagAtCreation{suffix}", ("ec2:CreateTags",), _MADE, (*sent, creating)),
-        grant(f"TagOwnInstances{suffix}", ("ec2:CreateTags",), ("instance",), _tagging(era)),
-        grant(f"EndOwnCapacity{suffix}", ended, ("instance", "launch-template"), carried),
+        grant(f"LaunchTagged{suffix}", made, kinds=_MADE, lines=sent),
+        grant(f"LaunchFromOwnTemplates{suffix}", _LAUNCH, kinds=("launch-template",), lines=carried),
+        grant(f"TagAtCreation{suffix}", ("ec2:CreateTags",), kinds=_MADE, lines=(*sent, creating)),
+        grant(f"TagOwnInstances{suffix}", ("ec2:CreateTags",), kinds=("instance",), lines=_tagging(era)),
+        grant(f"EndOwnCapacity{suffix}", ended, kinds=("instance", "launch-template"), lines=carried),
     )
 
 

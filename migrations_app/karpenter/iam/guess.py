@@ -20,8 +20,8 @@ def guessed(policies: Iterable[Policy]) -> dict[str, str]:
         "account": _fields(statements, 4),
         "region": _fields(statements, 3) | _requested_regions(statements),
         "cluster": _clusters(statements),
-        "queue": set(_named(statements, "sqs", "")),
-        "node_role": set(_named(statements, "iam", "role/", action="iam:PassRole")),
+        "queue": set(_named(statements, "sqs", prefix="")),
+        "node_role": set(_named(statements, "iam", prefix="role/", action="iam:PassRole")),
     }
     return {field: values.pop() for field, values in found.items() if len(values) == 1}
 
@@ -38,10 +38,10 @@ def _requested_regions(statements: Iterable[Statement]) -> set[str]:
 
 def _clusters(statements: list[Statement]) -> set[str]:
     keys = (_CLUSTER_KEY.fullmatch(line.key) for one in statements for line in one.conditions)
-    return {found[1] for found in keys if found} | set(_named(statements, "eks", "cluster/"))
+    return {found[1] for found in keys if found} | set(_named(statements, "eks", prefix="cluster/"))
 
 
-def _named(statements: Iterable[Statement], service: str, prefix: str, *, action: str = "") -> Iterable[str]:
+def _named(statements: Iterable[Statement], service: str, *, prefix: str, action: str = "") -> Iterable[str]:
     for statement in statements:
         if action and action.lower() not in map(str.lower, statement.actions):
             continue

@@ -88,13 +88,13 @@ def module_version(text: str) -> Version:
 def module_settings(report: Report, version: Version) -> tuple[Setting, ...]:
     """What to set, or to which version to move, for the gaps of a report; what is left goes in as statements."""
     open_gaps = {gap.action: gap for gap in report.gaps if gap.required == "always"}
-    found = [setting for row in _ROWS if (setting := _from_row(row, report.minor, version, open_gaps))]
+    found = [setting for row in _ROWS if (setting := _from_row(row, open_gaps, minor=report.minor, version=version))]
     closed = {action for setting in found for action in setting.closes}
     left = tuple(action for action in open_gaps if action not in closed)
     return (*found, *_statements(left, version))
 
 
-def _from_row(row: _Row, minor: Minor, version: Version, gaps: dict[str, Gap]) -> Setting | None:
+def _from_row(row: _Row, gaps: dict[str, Gap], *, minor: Minor, version: Version) -> Setting | None:
     closes = tuple(sorted(row.actions & set(gaps)))
     if not closes or minor < row.release or not row.since <= version < row.below:
         return None

@@ -139,8 +139,8 @@ def _statement(item: object, where: str) -> Statement:
         raise BadPolicy("names a Principal: this is a trust or resource policy, not one of the role", where=where)
     if item.get("Effect") not in ("Allow", "Deny"):
         raise BadPolicy(f"Effect is {_short(item.get('Effect'))}, not Allow or Deny", where=where)
-    not_action, actions = _either(item, "Action", where)
-    not_resource, resources = _either(item, "Resource", where)
+    not_action, actions = _either(item, "Action", where=where)
+    not_resource, resources = _either(item, "Resource", where=where)
     sid = item.get("Sid", "")
     return Statement(
         where=f"{where} ({sid})" if isinstance(sid, str) and sid else where,
@@ -154,7 +154,7 @@ def _statement(item: object, where: str) -> Statement:
     )
 
 
-def _either(item: Mapping[str, Any], element: str, where: str) -> tuple[bool, tuple[str, ...]]:
+def _either(item: Mapping[str, Any], element: str, *, where: str) -> tuple[bool, tuple[str, ...]]:
     inverse = f"Not{element}"
     if (element in item) == (inverse in item):
         raise BadPolicy(f"needs either {element} or {inverse}", where=where)

@@ -54,10 +54,10 @@ class Probe:
     def requests(self, site: Site, minor: Minor) -> tuple[Request, ...]:
         """The request for this site, one per node role where the role is the resource."""
         if self.kind == "role":
-            return tuple(self._request(site, minor, {"role": role}) for role in site.roles)
-        return (self._request(site, minor, {}),)
+            return tuple(self._request(site, minor, words={"role": role}) for role in site.roles)
+        return (self._request(site, minor, words={}),)
 
-    def _request(self, site: Site, minor: Minor, words: dict[str, str]) -> Request:
+    def _request(self, site: Site, minor: Minor, *, words: dict[str, str]) -> Request:
         filled = site.words() | words
         known = self.resource == "*" or self.request_tags is not None
         return Request(

@@ -244,7 +244,7 @@ _OTHER_SERVICES = (
 )  # fmt: skip
 
 
-def _profile(name: str, span: Span, action: str, *, severity: Severity = "blocker", sent: Tags | None = None,
+def _profile(name: str, span: Span, *, action: str, severity: Severity = "blocker", sent: Tags | None = None,
              carried: Tags | None = None, features: tuple[Feature, ...] = (Feature.SPEC_ROLE,)) -> Probe:  # fmt: skip
     in_path = span.since >= (1, 7) and action != "TagInstanceProfile"
     return Probe(
@@ -256,8 +256,8 @@ def _profile(name: str, span: Span, action: str, *, severity: Severity = "blocke
 
 def _profiles() -> Iterator[Probe]:
     """Instance profiles: made by the controller from 0.32, tagged with the cluster from 1.0, under a path from 1.7."""
-    yield _profile("ip-get", Span((0, 32), (1, 6)), "GetInstanceProfile")
-    yield _profile("ip-get-path", Span((1, 7)), "GetInstanceProfile")
+    yield _profile("ip-get", Span((0, 32), (1, 6)), action="GetInstanceProfile")
+    yield _profile("ip-get-path", Span((1, 7)), action="GetInstanceProfile")
     eras = (
         ("beta", "create-beta", Span((0, 32), (0, 37)), BETA_PROFILE),
         ("v1", "create-v1", Span((1, 0), (1, 6)), V1_PROFILE),
@@ -269,14 +269,14 @@ def _profiles() -> Iterator[Probe]:
         ("DeleteInstanceProfile", "degraded"),
     )
     for era, creation, span, tags in eras:
-        yield _profile(f"ip-{creation}", span, "CreateInstanceProfile", sent=tags)
+        yield _profile(f"ip-{creation}", span, action="CreateInstanceProfile", sent=tags)
         for action, severity in changes:
-            yield _profile(f"ip-{era}-{action}", span, action, severity=severity, carried=tags)
-    yield _profile("ip-tag-adopt", Span((1, 0), (1, 0)), "TagInstanceProfile", sent=V1_PROFILE, carried=BETA_PROFILE,
-                   features=(Feature.IN_PLACE, Feature.SPEC_ROLE))  # fmt: skip
+            yield _profile(f"ip-{era}-{action}", span, action=action, severity=severity, carried=tags)
+    yield _profile("ip-tag-adopt", Span((1, 0), (1, 0)), action="TagInstanceProfile", sent=V1_PROFILE,
+                   carried=BETA_PROFILE, features=(Feature.IN_PLACE, Feature.SPEC_ROLE))  # fmt: skip
     # Not in the call sites; every official policy grants it, so its absence is worth a word and no more.
     for name, span, tags in (("beta", Span((0, 32), (0, 37)), BETA_PROFILE), ("v1", Span((1, 0)), V1_PROFILE)):
-        yield _profile(f"ip-tag-advised-{name}", span, "TagInstanceProfile", severity="degraded",
+        yield _profile(f"ip-tag-advised-{name}", span, action="TagInstanceProfile", severity="degraded",
                        sent=tags, carried=tags, features=(Feature.TAGS_ON_CREATE,))  # fmt: skip
     # 1.7 lists them always; from 1.8 not in isolated-VPC mode.
     for name, span, features in (

@@ -43,7 +43,7 @@ def closing(report: Report, site: Site, *, legacy: bool = True, conditional: boo
     asked: dict[Grant, tuple[set[str], set[str]]] = {}
     for one in refusals:
         if one not in stubborn:
-            actions, kinds = asked.setdefault(_grant_for(one, report.minor, site), (set(), set()))
+            actions, kinds = asked.setdefault(_grant_for(one, report.minor, site=site), (set(), set()))
             actions.add(one.probe.action)
             kinds.add(one.probe.kind)
     return Closing(
@@ -60,7 +60,7 @@ def _counted(gap: Gap, conditional: bool) -> tuple[Refusal, ...]:
     return gap.refusals if conditional else tuple(one for one in gap.refusals if one.applies)
 
 
-def _grant_for(refusal: Refusal, minor: Minor, site: Site) -> Grant:
+def _grant_for(refusal: Refusal, minor: Minor, *, site: Site) -> Grant:
     """The first grant that allows the request. Every row of probes.py has one; a test holds the two tables together."""
     probe = refusal.probe
     for grant in GRANTS:
@@ -75,6 +75,12 @@ def merged(policies: Iterable[Policy], added: Iterable[Statement], *, site: Site
     """The policies and the added statements in as few managed documents as their size allows, doubles dropped."""
     present = [statement for policy in policies for statement in filled(policy, site).statements]
     return fitted((*present, *added), limit=MANAGED_LIMIT)
+
+
+def merged_size(policies: Iterable[Policy], added: Iterable[Statement], *, site: Site) -> int:
+    """Characters of the policies and the added statements in one document, doubles dropped."""
+    present = [statement for policy in policies for statement in filled(policy, site).statements]
+    return size_of(document_of(_without_doubles((*present, *added))))
 
 
 def fitted(statements: Iterable[Statement], *, limit: int) -> tuple[Document, ...]:

@@ -151,8 +151,11 @@ def test_operators_that_iam_knows():
 
 def test_a_variable_without_value_matches_nothing_also_where_numbers_are_compared():
     assert met("NumericEquals", "count", "${aws:absent}") is None
-    assert holds(
-        Condition(operator="NumericEquals", key="count", values=("${aws:none}",)),
-        lambda key: () if key == "aws:none" else SENT.get(key),
-        variables=True,
-    ) is False
+    assert (
+        holds(
+            Condition(operator="NumericEquals", key="count", values=("${aws:none}",)),
+            lambda key: () if key == "aws:none" else SENT.get(key),
+            variables=True,
+        )
+        is False
+    )

@@ -8,7 +8,11 @@ TAGGED = {"StringEquals": {"aws:ResourceTag/owner": "me"}}
 
 def test_nothing_is_allowed_by_nothing(request_of):
     answer = evaluate(request_of(), [])
-    assert (answer.verdict, answer.because, answer.statement) == (Verdict.MISSING, "no statement allows the action", None)
+    assert (answer.verdict, answer.because, answer.statement) == (
+        Verdict.MISSING,
+        "no statement allows the action",
+        None,
+    )
 
 
 def test_an_allow_allows_and_is_named(request_of, policy, allow):

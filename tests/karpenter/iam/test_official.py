@@ -89,8 +89,10 @@ def test_1_0_is_refused_by_the_list_of_tag_keys_alone(official):
     gap = find_gaps([official("v0.37.8")], release="1.0", site=SITE).gaps[0]
     assert gap.resource == ("instance",)
     assert gap.causes == (
-        "v0.37.8: Statement[4] (AllowScopedResourceTagging): ForAllValues:StringEquals aws:TagKeys wants "
-        "karpenter.sh/nodeclaim or Name, sent: eks:eks-cluster-name",
+        (
+            "v0.37.8: Statement[4] (AllowScopedResourceTagging): ForAllValues:StringEquals aws:TagKeys wants "
+            "karpenter.sh/nodeclaim or Name, sent: eks:eks-cluster-name"
+        ),
     )
 
 
@@ -117,7 +119,14 @@ def test_both_documents_side_by_side_carry_a_hop_both_ways(official, older, newe
 
 
 def test_the_split_documents_of_1_14_are_needed_together(official):
-    names = ["node-lifecycle", "iam-integration", "eks-integration", "interruption", "zonal-shift", "resource-discovery"]
+    names = [
+        "node-lifecycle",
+        "iam-integration",
+        "eks-integration",
+        "interruption",
+        "zonal-shift",
+        "resource-discovery",
+    ]
     documents = [official("v1.14.1", f"{name}-policy.json") for name in names]
     assert find_gaps(documents, release="1.14", site=SITE).gaps == ()
     lacking = find_gaps(documents[:1], release="1.14", site=SITE)

@@ -15,7 +15,17 @@ SITE = Site(cluster="blue")
 RELEASES = ("0.31", "0.32", "0.33", "1.0", "1.14")
 
 ACTIONS = st.sampled_from(
-    ["*", "ec2:*", "ec2:Create*", "EC2:runinstances", "ec2:CreateTags", "iam:*Profile*", "iam:PassRole", "sqs:*", "s3:*"]
+    [
+        "*",
+        "ec2:*",
+        "ec2:Create*",
+        "EC2:runinstances",
+        "ec2:CreateTags",
+        "iam:*Profile*",
+        "iam:PassRole",
+        "sqs:*",
+        "s3:*",
+    ]
 )
 RESOURCES = st.sampled_from(
     [
@@ -69,11 +79,7 @@ def refused(statements, release, boundary=None):
     limit = None if boundary is None else [Policy(name="edge", statements=tuple(boundary))]
     policies = [Policy(name="set", statements=tuple(statements))]
     report = find_gaps(policies, release=release, site=SITE, boundary=limit)
-    return {
-        (one.probe.id, one.request.resource)
-        for gap in (*report.gaps, *report.legacy_gaps)
-        for one in gap.refusals
-    }
+    return {(one.probe.id, one.request.resource) for gap in (*report.gaps, *report.legacy_gaps) for one in gap.refusals}
 
 
 def entries(policies, release):
@@ -122,7 +128,9 @@ def test_one_document_or_several_is_the_same(statements, release):
 
 
 @ONCE
-@given(STATEMENTS, st.sampled_from(PROBES), st.sampled_from(["aws:SourceIp", "aws:PrincipalOrgID", "aws:PrincipalTag/x"]))
+@given(
+    STATEMENTS, st.sampled_from(PROBES), st.sampled_from(["aws:SourceIp", "aws:PrincipalOrgID", "aws:PrincipalTag/x"])
+)
 def test_a_key_that_is_not_stated_never_becomes_an_allow(statement, probe, key):
     """Whatever the operator: a statement that also asks for such a key never allows."""
     for line in (*statement.conditions, Condition(operator="StringNotEqualsIfExists", key=key, values=("x",))):
