@@ -1,0 +1,53 @@
+"""The generated pages of the docs: `python -m karpdash.docs` writes them, with --check it only says what is stale."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from migrations_app.checks.catalogue_page import page as checks_page
+
+from karpdash.env import settings_rows
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+
+
+def pages() -> dict[str, str]:
+    """The text of each generated page, by its file name."""
+    return {"settings.md": settings_page(), "checks.md": checks_page()}
+
+
+def settings_page() -> str:
+    """The table of settings."""
+    lines = [
+        "# Settings",
+        "",
+        "Environment variables, read once at start. A wrong value stops the start with its name.",
+    ]
+    lines += ["", "| variable | default | what it does |", "| --- | --- | --- |"]
+    lines += [f"| `{name}` | {f'`{default}`' if default else ''} | {doc} |" for name, default, doc in settings_rows()]
+    return "\n".join(lines) + "\n"
+
+
+def stale(folder: Path = DOCS) -> list[str]:
+    """Names of the pages whose file differs from what the code says."""
+    return [name for name, text in pages().items() if not _same(folder / name, text)]
+
+
+def _same(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_text() == text
+
+
+def main(argv: Sequence[str]) -> int:
+    """0 when nothing was, or is now, out of date."""
+    found = stale()
+    if list(argv) == ["--check"]:
+        print("\n".join(f"out of date: docs/{name}" for name in found), file=sys.stderr)
+        return 1 if found else 0
+    for name in found:
+        (DOCS / name).write_text(pages()[name])
+        print(f"wrote docs/{name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,50 @@
+"""The data folder: keys are made once, and what cannot work is said in one line."""
+
+import os
+import socket
+
+import pytest
+
+from karpdash import datadir
+from migrations_app.errors import BadSetting
+
+
+def test_keys_are_made_once_and_only_for_their_owner(tmp_path):
+    folder = datadir.prepare(tmp_path / "var")
+    first = {name: (folder / name).read_text() for name in ("secret.key", "encryption.keys")}
+    assert {(folder / name).stat().st_mode & 0o777 for name in first} == {0o600}
+    datadir.prepare(tmp_path / "var")
+    assert {name: (folder / name).read_text() for name in first} == first
+    assert len(first["secret.key"]) >= 48
+
+
+def test_a_file_in_the_way_is_said(tmp_path):
+    (tmp_path / "var").write_text("not a folder")
+    with pytest.raises(BadSetting, match="cannot use the data folder"):
+        datadir.prepare(tmp_path / "var")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_write_permission_is_said(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(BadSetting):
+        datadir.prepare(tmp_path)
+
+
+def test_a_path_too_long_for_a_socket_is_said(tmp_path):
+    with pytest.raises(BadSetting, match="too long"):
+        datadir.prepare(tmp_path / ("x" * 100))
+
+
+def test_a_taken_port_is_said():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(BadSetting, match="cannot serve on 127.0.0.1"):
+            datadir.check_port("127.0.0.1", taken.getsockname()[1])
+
+
+@pytest.mark.parametrize("port", [0, -1, 65_536])
+def test_what_is_no_port_is_said(port):
+    with pytest.raises(BadSetting, match="not a port"):
+        datadir.check_port("127.0.0.1", port)
