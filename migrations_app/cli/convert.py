@@ -34,7 +34,14 @@ def _parser() -> argparse.ArgumentParser:
         "usage, or nothing could be read.",
     )
     add = parser.add_argument
-    add("-f", "--filename", action="append", required=True, metavar="PATH", help="a file, a folder, or - for stdin; repeatable")
+    add(
+        "-f",
+        "--filename",
+        action="append",
+        required=True,
+        metavar="PATH",
+        help="a file, a folder, or - for stdin; repeatable",
+    )
     add("-R", "--recursive", action="store_true", help="look into folders below the given ones")
     add("--to", choices=("v1beta1", "v1"), help="target generation; without it each object goes to its next one")
     add("--ignore-defaults", action="store_true", help="do not write out the requirements that the alpha webhook added")

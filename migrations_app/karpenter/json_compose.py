@@ -10,6 +10,7 @@ import yaml
 
 from migrations_app.karpenter.yaml_compose import Composed, NotReadable, Repeat, compose
 from migrations_app.karpenter.yaml_out import Path
+from migrations_app.karpenter.yaml_scalars import Plain
 
 _DEEPEST: Final = 100
 _SPACE: Final = re.compile(r"\s*")
@@ -25,7 +26,7 @@ class JsonDocument:
 class _LazyLines(Composed):
     """JSON was read without lines; they are looked up in the text when somebody asks."""
 
-    __slots__ = ("text",)
+    text = ""
 
     def line_of(self, path: Path) -> int:
         try:
@@ -54,7 +55,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_object)
 
 
-def _repeats(value: Any) -> Iterator[Path]:
+def _repeats(value: Plain) -> Iterator[Path]:
     """The path of every repeated key; raises NotReadable for what is nested too deep."""
     waiting: list[tuple[Any, Path]] = [(value, ())]
     while waiting:

@@ -160,7 +160,7 @@ class _Reader:
             try:
                 self._read_chunk(chunk)
             except NotReadable as error:
-                self._fault("not-yaml", chunk.line + error.line, (), error.what)
+                self._fault("not-yaml", chunk.line + error.line, (), error.message)
             except yaml.YAMLError as error:
                 self._not_yaml(chunk, error)
         return Reading(self.file, self.reading, self.faults, self.readable)

@@ -15,8 +15,9 @@ from yaml.events import (
     StreamEndEvent,
 )
 
+from migrations_app.errors import BadManifest
 from migrations_app.karpenter.yaml_out import Path
-from migrations_app.karpenter.yaml_scalars import resolved
+from migrations_app.karpenter.yaml_scalars import Plain, resolved
 
 # libyaml where the wheel brings it, which is 10 times as fast
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -26,12 +27,11 @@ _RESOLVED_TAGS: Final = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int"
 _MERGE: Final = "<<"
 
 
-class NotReadable(Exception):
+class NotReadable(BadManifest):
     """The document goes beyond a limit, or uses YAML that no manifest has; `line` counts from 0."""
 
     def __init__(self, what: str, line: int) -> None:
         super().__init__(what)
-        self.what = what
         self.line = line
 
 
@@ -44,7 +44,7 @@ class Repeat(NamedTuple):
 class Composed:
     """One document: its value, the line of each key by container, and its repeated keys."""
 
-    value: Any
+    value: Plain
     lines: dict[tuple[int, str | int], int] = field(default_factory=dict)
     repeats: list[Repeat] = field(default_factory=list)
     line: int = 0
@@ -62,7 +62,7 @@ class Composed:
 
 
 class _Anchor(NamedTuple):
-    value: Any
+    value: Plain
     size: int
 
 
@@ -77,7 +77,7 @@ class _Document:
         self.count = 0
         self.by_alias = 0
 
-    def node(self, event: Any, at: Path) -> Any:
+    def node(self, event: Plain, at: Path) -> Plain:
         self.count += 1
         kind = type(event)
         if kind is ScalarEvent:
@@ -97,7 +97,7 @@ class _Document:
             self.anchors[event.anchor] = _Anchor(value, self.count - before + 1)
         return value
 
-    def _alias(self, event: Any) -> Any:
+    def _alias(self, event: Plain) -> Plain:
         anchor = self.anchors.get(event.anchor)
         if anchor is None:
             known = event.anchor in self.anchors
@@ -140,7 +140,7 @@ class _Document:
                 found.setdefault(key, item)
         return found
 
-    def _key(self, event: Any) -> str:
+    def _key(self, event: Plain) -> str:
         if type(event) is AliasEvent:
             value = self._alias(event)
         elif type(event) is ScalarEvent:
@@ -154,7 +154,7 @@ class _Document:
         return "null" if value is None else str(value)
 
 
-def _scalar(event: Any) -> Any:
+def _scalar(event: Plain) -> Plain:
     if event.implicit[0]:
         return resolved(event.value)
     return resolved(event.value) if event.tag in _RESOLVED_TAGS else event.value

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from migrations_app.karpenter.yaml_scalars import quoted
+from migrations_app.karpenter.yaml_scalars import Plain, quoted
 
 Path = tuple[str | int, ...]
 Marks = dict[Path, int]
@@ -39,7 +39,7 @@ class _Writer:
             else:
                 self.entry(f"{pad}-", item, pad, here)
 
-    def entry(self, head: str, item: Any, pad: str, at: Path) -> None:
+    def entry(self, head: str, item: Plain, pad: str, at: Path) -> None:
         self.marks[at] = len(self.lines) + 1
         if isinstance(item, Mapping) and item:
             self.lines.append(head)
@@ -71,7 +71,7 @@ def _block_header(text: str) -> str:
     return f"|{indent}+" if text.endswith("\n\n") else f"|{indent}"
 
 
-def _scalar(value: Any) -> str:
+def _scalar(value: Plain) -> str:
     if isinstance(value, str):
         return quoted(value)
     if value is None:

@@ -1,13 +1,16 @@
-"""Plain scalars of YAML as kubectl reads them, and which strings must be quoted so that it reads them back as strings.
+"""Plain scalars of YAML as kubectl reads them, and which strings must be quoted to come back as strings.
 
-kubectl reads YAML with go-yaml 2: `y`, `on` and `12e6` are no strings there, `2024-02-03` and `1:30` are. PyYAML differs
-in all of these. Source: gopkg.in/yaml.v2 resolve.go, results compared with kubectl.
+kubectl reads YAML with go-yaml 2: `y`, `on` and `12e6` are no strings there, `2024-02-03` and `1:30` are. PyYAML
+differs in all of these. Source: gopkg.in/yaml.v2 resolve.go, results compared with kubectl.
 """
 
 import json
 import re
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
+
+Plain = Any
+"""A decoded value: text, number, true or false, None, list or map."""
 
 Scalar = str | int | float | bool | None
 

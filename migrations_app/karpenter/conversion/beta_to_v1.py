@@ -1,7 +1,7 @@
 """NodePool and NodeClaim of v1beta1 to v1.
 
-Source: kubernetes-sigs/karpenter@v1.0.8:pkg/apis/v1/nodepool_conversion.go and nodeclaim_conversion.go; where the webhook
-changes behaviour the old behaviour is written out instead.
+Source: kubernetes-sigs/karpenter@v1.0.8:pkg/apis/v1/nodepool_conversion.go and nodeclaim_conversion.go; where the
+webhook changes behaviour the old behaviour is written out instead.
 """
 
 from collections.abc import Mapping
@@ -91,8 +91,8 @@ def _expiry(disruption: Spec, notes: Notes) -> str:
         notes.add("expire-implicit", at, what, proposal="Never")
     if expire != durations.NEVER:
         what = (
-            f"after {expire or _BETA_EXPIRY} v1 drains a node at once; pods behind a disruption budget of their own hold it"
-            " without end unless terminationGracePeriod is set: review both"
+            f"after {expire or _BETA_EXPIRY} v1 drains a node at once; pods behind a disruption budget of their"
+            " own hold it without end unless terminationGracePeriod is set: review both"
         )
         notes.add("expire-forceful", at, what)
     return expire or _BETA_EXPIRY

@@ -1,7 +1,7 @@
 """EC2NodeClass of v1beta1 to v1.
 
-Source: aws/karpenter-provider-aws@v1.0.8:pkg/apis/v1/ec2nodeclass_conversion.go; where a v1 default differs from what the
-old object did, the old behaviour is written out.
+Source: aws/karpenter-provider-aws@v1.0.8:pkg/apis/v1/ec2nodeclass_conversion.go; where a v1 default differs from
+what the old object did, the old behaviour is written out.
 """
 
 from collections.abc import Mapping
@@ -100,8 +100,8 @@ def _ubuntu(terms: list[dict[str, Any]], notes: Notes) -> Spec:
     if not terms:
         proposal = [{"name": "ubuntu-eks/k8s_<version>/images/*", "owner": _UBUNTU_OWNER}]
         what = (
-            "amiFamily Ubuntu without amiSelectorTerms: name the images in amiSelectorTerms, for instance by Canonical's"
-            f" name pattern with owner {_UBUNTU_OWNER} (confirm both)"
+            "amiFamily Ubuntu without amiSelectorTerms: name the images there, for instance by Canonical's name"
+            f" pattern with owner {_UBUNTU_OWNER} (confirm both)"
         )
         notes.add("ubuntu-needs-ami-terms", ("spec", "amiSelectorTerms"), what, proposal=proposal)
         return {}

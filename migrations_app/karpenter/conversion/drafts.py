@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from migrations_app.karpenter.conversion.losses import Notes, Path
+from migrations_app.karpenter.yaml_scalars import Plain
 
 CLASS_GROUP: Final = "karpenter.k8s.aws"
 CLASS_KIND: Final = "EC2NodeClass"
@@ -48,7 +49,7 @@ def template_spec(body: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-def replaced(body: Any, path: tuple[str, ...], value: Any) -> dict[str, Any]:
+def replaced(body: Plain, path: tuple[str, ...], value: Plain) -> dict[str, Any]:
     """A copy of the object with another value at the path; what lies beside the path is shared."""
     first, *rest = path
     inner = replaced(body.get(first) or {}, tuple(rest), value) if rest else value
@@ -75,7 +76,7 @@ def filled(pairs: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in pairs.items() if value is not None and value not in ({}, [])}
 
 
-def spec_of(body: Mapping[str, Any]) -> Any:
+def spec_of(body: Mapping[str, Any]) -> Plain:
     """The spec as it was written, an empty map when there is none."""
     spec = body.get("spec")
     return {} if spec is None else spec

@@ -1,6 +1,7 @@
 """Moving kubelet settings from v1beta1 NodePools to v1 node classes; a class that pools want differently is split.
 
-Source: aws/karpenter-provider-aws@v1.3.0:website/content/en/v1.0/upgrading/v1-migration.md; grouping and names are ours.
+Source: aws/karpenter-provider-aws@v1.3.0:website/content/en/v1.0/upgrading/v1-migration.md; grouping and names are
+ours.
 """
 
 import json
@@ -80,8 +81,8 @@ def _copy(
     name = free_name(f"{owner.name}-{names[0]}", taken)
     taken.add(name)
     what = (
-        f"{owner.name} is split by kubelet settings: {name} is its copy for NodePool {', '.join(names)}, whose nodes will"
-        " be replaced"
+        f"{owner.name} is split by kubelet settings: {name} is its copy for NodePool {', '.join(names)}, whose nodes"
+        " will be replaced"
     )
     owner.notes.add("nodeclass-split", (), what, proposal={"class": name, "pools": names})
     for pool in group:

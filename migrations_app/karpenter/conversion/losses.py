@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from migrations_app.karpenter.conversion.loss_codes import CATALOGUE
+from migrations_app.karpenter.yaml_scalars import Plain
 
 Severity = Literal["error", "action", "warn", "info"]
 Path = tuple[str | int, ...]
@@ -17,7 +18,7 @@ SEVERITIES: Final[tuple[Severity, ...]] = ("error", "action", "warn", "info")
 
 
 def field_path(path: Path) -> str:
-    """`spec.requirements[2].values` for ("spec", "requirements", 2, "values"); keys that hold dots stand in brackets."""
+    """`spec.requirements[2].values` for ("spec", "requirements", 2, "values"); keys with dots stand in brackets."""
     parts: list[str] = []
     for step in path:
         if isinstance(step, int):
@@ -31,14 +32,14 @@ def field_path(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One finding about one object. `at` is the path in the object named by `kind` and `name`; `proposal` is data, not prose."""
+    """One finding about one object. `at` is a path in the object named by `kind` and `name`; `proposal` is data."""
 
     code: str
     kind: str
     name: str
     at: Path
     what: str
-    proposal: Any = None
+    proposal: Plain = None
 
     @property
     def severity(self) -> Severity:
@@ -84,7 +85,7 @@ class Notes:
         self.losses: list[Loss] = []
         self.failed = False
 
-    def add(self, code: str, at: Path, what: str, *, proposal: Any = None) -> None:
+    def add(self, code: str, at: Path, what: str, *, proposal: Plain = None) -> None:
         self.losses.append(Loss(code, self.kind, self.name, at, what, proposal))
         self.failed = self.failed or CATALOGUE[code].severity == "error"
 

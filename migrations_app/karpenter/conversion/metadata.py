@@ -71,7 +71,7 @@ def _is_ours(key: str) -> bool:
 
 
 def cleaned(body: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
-    """Name, labels and annotations of the object, cleaned; one note lists what went, an error says what cannot be read."""
+    """Name, labels and annotations of the object, cleaned; one note lists what went."""
     metadata = _checked(body, notes)
     result: dict[str, Any] = {"name": metadata.get("name")}
     gone = [key for key in metadata if key in _SERVER_SIDE]

@@ -11,7 +11,7 @@ PLACEHOLDER: Final = "$KARPENTER_NODE_ROLE"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`to`: None takes each object to its next generation. `live`: the objects were read from a cluster to be applied there."""
+    """`to`: None takes each object to its next generation. `live`: objects of a cluster, to be applied there."""
 
     to: Target | None = None
     ignore_defaults: bool = False

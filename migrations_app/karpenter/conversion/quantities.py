@@ -21,7 +21,7 @@ _WIDEST: Final = 40
 
 def _scaled(digits: int, power: int) -> int:
     """digits * 10**power, rounded up when power is negative."""
-    return digits * 10**power if power >= 0 else -(-digits // 10**-power)
+    return digits * int(10**power) if power >= 0 else -(-digits // int(10**-power))
 
 
 @lru_cache(maxsize=4096)

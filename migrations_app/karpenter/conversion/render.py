@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from migrations_app.karpenter import yaml_out
 from migrations_app.karpenter.conversion.metadata import name_of
+from migrations_app.karpenter.yaml_scalars import Plain
 
 Body = Mapping[str, Any]
 
@@ -45,7 +46,7 @@ def _free_mark(text: str) -> str:
     return mark
 
 
-def json_patch(old: Any, new: Any, path: str = "") -> Iterator[dict[str, Any]]:
+def json_patch(old: Plain, new: Plain, path: str = "") -> Iterator[dict[str, Any]]:
     """The JSON-6902 operations that turn old into new; lists are replaced as a whole."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in old:
@@ -68,8 +69,8 @@ def _pointer(key: str) -> str:
 def kustomize(pairs: Iterable[tuple[Body, list[dict[str, Any]]]]) -> str:
     """A kustomization with a patch for each object that keeps kind and name, and the new objects as a file beside it.
 
-    Flux takes the same `patches` under spec of its Kustomization, Argo CD under spec.source.kustomize of its Application.
-    A patch can make no object, so new ones come as `karpenter-converted.yaml`, whose content follows in comments."""
+    Flux takes the same `patches` under spec of its Kustomization, Argo CD under spec.source.kustomize of its
+    Application. A patch can make no object, so new ones come as another file, whose content follows in comments."""
     patches: list[dict[str, Any]] = []
     fresh: list[Body] = []
     for source, results in pairs:

@@ -1,11 +1,12 @@
 """Who the nodes are: the role or the instance profile of a node class, and the placeholder where nobody knows."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from migrations_app.karpenter.conversion.losses import Notes, Path
 from migrations_app.karpenter.conversion.options import PLACEHOLDER as PLACEHOLDER
 from migrations_app.karpenter.conversion.options import Known, Options
+from migrations_app.karpenter.yaml_scalars import Plain
 
 # envsubst knows both spellings
 SPELLINGS: Final = (PLACEHOLDER, "${KARPENTER_NODE_ROLE}")
@@ -38,7 +39,7 @@ def is_placeholder(text: str) -> bool:
     return any(spelling in text for spelling in SPELLINGS)
 
 
-def placeholder_paths(value: Any, at: Path = ()) -> Iterator[Path]:
+def placeholder_paths(value: Plain, at: Path = ()) -> Iterator[Path]:
     """Every place in a manifest that still holds the placeholder; such a manifest must never reach an API server."""
     if isinstance(value, str):
         if is_placeholder(value):

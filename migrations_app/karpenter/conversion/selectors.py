@@ -56,10 +56,7 @@ def terms(selector: Mapping[str, str], at: Path, notes: Notes, *, images: bool =
         notes.add("bad-type", at, "a selector has an empty key")
         return []
     id_keys = [key for key in _IDS if key in selector]
-    if id_keys:
-        found = _id_terms(selector, id_keys, at, notes)
-    else:
-        found = _filter_terms(selector, at, notes, images=images)
+    found = _id_terms(selector, id_keys, at, notes) if id_keys else _filter_terms(selector, at, notes, images=images)
     _check_size(found, at, notes)
     return found
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from migrations_app.karpenter.conversion import durations, quantities
 from migrations_app.karpenter.conversion.losses import Notes, Path
+from migrations_app.karpenter.yaml_scalars import Plain
 
 Shape = Callable[[Any, Path, Notes], Any]
 
@@ -18,13 +19,13 @@ _SHOWN: Final = 80
 _JSON_INTEGERS: Final = 10**21  # from here on JSON writes a float with an exponent
 
 
-def shown(value: Any) -> str:
+def shown(value: Plain) -> str:
     """The value as the user wrote it, in one short line."""
     line = json.dumps(value, ensure_ascii=False, default=str)
     return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
 
 
-def _kind_of(value: Any) -> str:
+def _kind_of(value: Plain) -> str:
     if isinstance(value, bool):
         return "true/false"
     if isinstance(value, int | float):
@@ -34,18 +35,18 @@ def _kind_of(value: Any) -> str:
     return "a list" if isinstance(value, list) else "a map" if isinstance(value, Mapping) else "null"
 
 
-def wrong(value: Any, at: Path, notes: Notes, wanted: str) -> None:
+def wrong(value: Plain, at: Path, notes: Notes, wanted: str) -> None:
     """Notes `bad-type`: what was found and what is wanted."""
     hint = "; put it in quotes" if wanted == "text" and isinstance(value, bool | int | float) else ""
     notes.add("bad-type", at, f"{shown(value)} is {_kind_of(value)}, {wanted} is wanted{hint}")
 
 
-def anything(value: Any, _at: Path, _notes: Notes) -> Any:
+def anything(value: Plain, _at: Path, _notes: Notes) -> Plain:
     """The value as it is."""
     return value
 
 
-def text(value: Any, at: Path, notes: Notes) -> str | None:
+def text(value: Plain, at: Path, notes: Notes) -> str | None:
     """The text, or None with an error."""
     if isinstance(value, str):
         return value
@@ -53,7 +54,7 @@ def text(value: Any, at: Path, notes: Notes) -> str | None:
     return None
 
 
-def flag(value: Any, at: Path, notes: Notes) -> bool | None:
+def flag(value: Plain, at: Path, notes: Notes) -> bool | None:
     """true or false, or None with an error."""
     if isinstance(value, bool):
         return value
@@ -64,7 +65,7 @@ def flag(value: Any, at: Path, notes: Notes) -> bool | None:
 def whole(*, least: int = 0, most: int = INT32, code: str = "bad-type", unit: str = "a whole number") -> Shape:
     """A reader of whole numbers; those out of range are an error of that code."""
 
-    def read(value: Any, at: Path, notes: Notes) -> int | None:
+    def read(value: Plain, at: Path, notes: Notes) -> int | None:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int):
@@ -81,7 +82,7 @@ def whole(*, least: int = 0, most: int = INT32, code: str = "bad-type", unit: st
 def one_of(*words: str) -> Shape:
     """A reader of one word out of these."""
 
-    def read(value: Any, at: Path, notes: Notes) -> str | None:
+    def read(value: Plain, at: Path, notes: Notes) -> str | None:
         if value in words and isinstance(value, str):
             return value
         notes.add("bad-type", at, f"{shown(value)} is not one of {', '.join(words)}")
@@ -90,7 +91,7 @@ def one_of(*words: str) -> Shape:
     return read
 
 
-def quantity_text(value: Any) -> str | None:
+def quantity_text(value: Plain) -> str | None:
     """The scalar as the API server sees it in JSON, or None when it is no scalar for a quantity."""
     if isinstance(value, str):
         return value
@@ -101,7 +102,7 @@ def quantity_text(value: Any) -> str | None:
     return repr(value)
 
 
-def _quantity(value: Any, at: Path, notes: Notes) -> str | None:
+def _quantity(value: Plain, at: Path, notes: Notes) -> str | None:
     as_text = quantity_text(value)
     if as_text is not None and quantities.read(as_text) is not None:
         return as_text
@@ -109,18 +110,18 @@ def _quantity(value: Any, at: Path, notes: Notes) -> str | None:
     return None
 
 
-def quantity_kept(value: Any, at: Path, notes: Notes) -> str | None:
+def quantity_kept(value: Plain, at: Path, notes: Notes) -> str | None:
     """The quantity in the user's spelling, always as text."""
     return _quantity(value, at, notes)
 
 
-def quantity_canonical(value: Any, at: Path, notes: Notes) -> str | None:
+def quantity_canonical(value: Plain, at: Path, notes: Notes) -> str | None:
     """The quantity in canonical spelling."""
     as_text = _quantity(value, at, notes)
     return None if as_text is None else quantities.canonical(as_text)
 
 
-def _duration(value: Any, at: Path, notes: Notes) -> int | None:
+def _duration(value: Plain, at: Path, notes: Notes) -> int | None:
     if not isinstance(value, str):
         wrong(value, at, notes, "text such as 30s or 1h30m")
         return None
@@ -132,18 +133,18 @@ def _duration(value: Any, at: Path, notes: Notes) -> int | None:
     return length
 
 
-def duration_kept(value: Any, at: Path, notes: Notes) -> str | None:
+def duration_kept(value: Plain, at: Path, notes: Notes) -> str | None:
     """The duration in the user's spelling."""
     return value if _duration(value, at, notes) is not None else None
 
 
-def duration_printed(value: Any, at: Path, notes: Notes) -> str | None:
+def duration_printed(value: Plain, at: Path, notes: Notes) -> str | None:
     """The duration as Go prints it."""
     length = _duration(value, at, notes)
     return None if length is None else durations.text_of(length)
 
 
-def duration_or_never(value: Any, at: Path, notes: Notes) -> str | None:
+def duration_or_never(value: Plain, at: Path, notes: Notes) -> str | None:
     """`Never`, or a duration of whole h, m and s in the user's spelling."""
     if value == durations.NEVER:
         return durations.NEVER
@@ -158,7 +159,7 @@ def duration_or_never(value: Any, at: Path, notes: Notes) -> str | None:
 def list_of(shape: Shape) -> Shape:
     """A reader of lists whose items have this shape."""
 
-    def read(value: Any, at: Path, notes: Notes) -> list[Any] | None:
+    def read(value: Plain, at: Path, notes: Notes) -> list[Any] | None:
         if not isinstance(value, list):
             wrong(value, at, notes, "a list")
             return None
@@ -170,7 +171,7 @@ def list_of(shape: Shape) -> Shape:
 def map_of(shape: Shape) -> Shape:
     """A reader of maps from text to this shape."""
 
-    def read(value: Any, at: Path, notes: Notes) -> dict[str, Any] | None:
+    def read(value: Plain, at: Path, notes: Notes) -> dict[str, Any] | None:
         if not isinstance(value, Mapping):
             wrong(value, at, notes, "a map")
             return None
@@ -179,7 +180,7 @@ def map_of(shape: Shape) -> Shape:
     return read
 
 
-def text_map(value: Any, at: Path, notes: Notes) -> dict[str, str] | None:
+def text_map(value: Plain, at: Path, notes: Notes) -> dict[str, str] | None:
     """A map from text to text; null reads as empty text, as Go does it."""
     if not isinstance(value, Mapping):
         wrong(value, at, notes, "a map")
@@ -197,7 +198,7 @@ def fields(
     """A reader of maps with these fields. Others are noted as `unknown` and left out, and so is what is null or empty,
     except the empty fields named in `present`, whose presence has a meaning."""
 
-    def read(value: Any, at: Path, notes: Notes) -> dict[str, Any] | None:
+    def read(value: Plain, at: Path, notes: Notes) -> dict[str, Any] | None:
         if not isinstance(value, Mapping):
             wrong(value, at, notes, "a map")
             return None

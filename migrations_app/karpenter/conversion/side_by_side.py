@@ -15,7 +15,7 @@ _LONG: Final = 3000  # beyond this many lines each side is shown whole, since co
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the page. Numbers count from 1; a side that has no line here holds None. `losses` index into those given."""
+    """One line of the page. Numbers count from 1, None is no line on that side; `losses` index into those given."""
 
     mark: Mark
     old_number: int | None
