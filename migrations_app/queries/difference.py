@@ -1,0 +1,115 @@
+"""What changed between two reports of one cluster."""
+
+from dataclasses import dataclass
+
+from migrations_app.checks.values import Finding
+from migrations_app.readiness.report import Report
+
+_GRAVITY = {"fail": 3, "unknown": 2, "manual": 1}
+"""How far a status is from settled; statuses not named are settled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A check whose status or count changed at one hop. `before` or `after` is None where it was not asked."""
+
+    id: str
+    hop: str
+    title: str
+    severity: str
+    before: Finding | None
+    after: Finding | None
+    direction: str
+    """better, worse or other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A number before and after; None where it could not be read. Fewer is better for all of them."""
+
+    name: str
+    before: int | None
+    after: int | None
+
+    @property
+    def delta(self) -> int | None:
+        return None if self.before is None or self.after is None else self.after - self.before
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """A word before and after, such as the stage; empty where it is not known."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    facts: tuple[Renamed, ...]
+    turns: tuple[Turn, ...]
+    legacy: tuple[Moved, ...]
+    owners: tuple[Moved, ...]
+
+    @property
+    def nothing(self) -> bool:
+        return not (self.facts or self.turns or self.legacy or self.owners)
+
+
+def difference(before: Report, after: Report) -> Difference:
+    """Only what differs; what is the same in both is left out."""
+    return Difference(_facts(before, after), _turns(before, after), _legacy(before, after), _owners(before, after))
+
+
+def _facts(before: Report, after: Report) -> tuple[Renamed, ...]:
+    old, new = before.cluster, after.cluster
+    pairs = (
+        Renamed("stage", old.stage, new.stage),
+        Renamed("karpenter_version", old.karpenter_version or "", new.karpenter_version or ""),
+        Renamed("kubernetes_version", old.kubernetes_version or "", new.kubernetes_version or ""),
+    )
+    return tuple(pair for pair in pairs if pair.before != pair.after)
+
+
+def _turns(before: Report, after: Report) -> tuple[Turn, ...]:
+    old = {(finding.hop, finding.id): finding for finding in before.checks}
+    new = {(finding.hop, finding.id): finding for finding in after.checks}
+    keys = sorted(old.keys() | new.keys())
+    turns = (_turn(old.get(key), new.get(key)) for key in keys)
+    return tuple(
+        sorted((turn for turn in turns if turn), key=lambda turn: (turn.direction != "worse", turn.hop, turn.id))
+    )
+
+
+def _turn(old: Finding | None, new: Finding | None) -> Turn | None:
+    known = new or old
+    if known is None or (old and new and (old.status, old.evidence_total) == (new.status, new.evidence_total)):
+        return None
+    return Turn(known.id, known.hop, known.title, known.severity, old, new, _direction(old, new))
+
+
+def _direction(old: Finding | None, new: Finding | None) -> str:
+    if old is None or new is None:
+        return "other"
+    then, now = _gravity(old), _gravity(new)
+    if then == now:
+        return "other"
+    return "worse" if now > then else "better"
+
+
+def _gravity(finding: Finding) -> tuple[int, int]:
+    weight = _GRAVITY.get(finding.status, 0)
+    return weight, finding.evidence_total if weight else 0
+
+
+def _legacy(before: Report, after: Report) -> tuple[Moved, ...]:
+    kinds = dict.fromkeys((*before.legacy, *after.legacy))
+    moved = (Moved(kind, before.legacy.get(kind), after.legacy.get(kind)) for kind in kinds)
+    return tuple(each for each in moved if each.before != each.after)
+
+
+def _owners(before: Report, after: Report) -> tuple[Moved, ...]:
+    old, new = before.nodes.by_owner, after.nodes.by_owner
+    moved = (Moved(owner, old.get(owner, 0), new.get(owner, 0)) for owner in dict.fromkeys((*old, *new)))
+    return tuple(each for each in moved if each.before != each.after)

@@ -1,0 +1,263 @@
+"""The fleet: clusters by what they wait for, counted, sorted and paged in the database."""
+
+import uuid
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Case, Count, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
+from django.db.models.functions import Coalesce
+
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.scan import Scan
+from migrations_app.queries import cursor
+from migrations_app.queries.cursor import Key
+
+BUCKETS: tuple[str, ...] = (
+    "never_scanned",
+    "unreachable",
+    "needs_facts",
+    "blocked",
+    "ready_with_warnings",
+    "ready",
+    "in_progress",
+    "done",
+    "no_karpenter",
+)
+"""What a cluster waits for, in the order in which the fleet page shows the groups."""
+STAGES: tuple[str, ...] = ("alpha", "mixed", "beta", "beta_v1", "v1", "no_karpenter", "unknown")
+SORTS: tuple[str, ...] = ("name", "stage", "hop", "blockers", "legacy", "scanned")
+UNREACHABLE_AFTER = 3
+"""Failed scans in a row after which a cluster counts as unreachable; before that its old result stands."""
+STALE_INTERVALS = 3
+PAGE = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetAsk:
+    """What a reader asked for. Empty texts mean no filter; `flat` sorts across the groups."""
+
+    q: str = ""
+    bucket: str = ""
+    stage: str = ""
+    environment: str = ""
+    sort: str = "name"
+    descending: bool = False
+    flat: bool = False
+    cursor: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetRow:
+    """One cluster as the fleet page shows it; `active` is the state of a scan under way, or empty."""
+
+    id: uuid.UUID
+    name: str
+    environment: str
+    source: str
+    bucket: str
+    stage: str
+    karpenter_version: str
+    kubernetes_version: str
+    next_hop: str
+    verdict: str
+    blockers: int
+    warnings: int
+    unknowns: int
+    legacy_left: int | None
+    nodes_total: int
+    complete: bool
+    scanned_at: datetime | None
+    stale: bool
+    active: str
+    failures: int
+    failing_since: datetime | None
+    last_error_code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counts over the whole of what the search and the environment leave. `legacy_exact` is False for a lower bound."""
+
+    clusters: int = 0
+    stages: dict[str, int] = field(default_factory=dict)
+    buckets: dict[str, int] = field(default_factory=dict)
+    legacy: int = 0
+    legacy_exact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FleetPage:
+    """`matching` counts all rows the filters leave; `next_cursor` is empty on the last page."""
+
+    rows: tuple[FleetRow, ...]
+    totals: Totals
+    matching: int
+    next_cursor: str
+    environments: tuple[str, ...]
+
+
+def fleet_page(ask: FleetAsk, *, now: datetime, limit: int = PAGE) -> FleetPage:
+    """One page of the fleet, in three queries whatever its size."""
+    base = _narrowed(_annotated(), ask)
+    counted = _cells(base)
+    chosen = base.filter(**_chosen(ask))
+    found = list(_ordered(chosen, ask)[: limit + 1])
+    rows = tuple(_row(cluster, now) for cluster in found[:limit])
+    following = _cursor_after(found[limit - 1], ask) if len(found) > limit else ""
+    named = Cluster.objects.exclude(environment="").order_by("environment").values_list("environment", flat=True)
+    return FleetPage(rows, _totals(counted), _matching(counted, ask), following, tuple(named.distinct()[:200]))
+
+
+def _cells(rows: QuerySet[Cluster]) -> tuple[dict[str, Any], ...]:
+    """Clusters and legacy objects by bucket and stage: one small table that every count is made from."""
+    grouped: QuerySet[Any, dict[str, Any]] = rows.order_by().values("bucket", "stage_shown")  # type: ignore[misc]  # the plugin loses annotations between functions
+    return tuple(grouped.annotate(n=Count("pk"), known=Count("latest__legacy_left"), legacy=Sum("latest__legacy_left")))
+
+
+def stale_after(interval_seconds: int | None) -> timedelta | None:
+    """The age from which a result is called stale; None where scans run on demand only."""
+    seconds = interval_seconds or settings.ENV.scan_interval
+    return timedelta(seconds=STALE_INTERVALS * seconds) if seconds else None
+
+
+def bucket_case() -> Case:
+    """What a cluster waits for, as an index into BUCKETS."""
+    failed = Q(failures__gte=UNREACHABLE_AFTER) | Q(latest=None, failures__gt=0)
+    verdicts = [When(latest__verdict=name, then=_rank(name)) for name in BUCKETS[2:8]]
+    return Case(
+        When(failed, then=_rank("unreachable")),
+        When(latest=None, then=_rank("never_scanned")),
+        When(latest__stage="no_karpenter", then=_rank("no_karpenter")),
+        *verdicts,
+        default=_rank("needs_facts"),
+        output_field=IntegerField(),
+    )
+
+
+def _rank(bucket: str) -> Value:
+    return Value(BUCKETS.index(bucket))
+
+
+def _stage_case() -> Case:
+    whens = [When(latest__stage=name, then=Value(index)) for index, name in enumerate(STAGES[:-1])]
+    return Case(*whens, default=Value(len(STAGES) - 1), output_field=IntegerField())
+
+
+def _annotated() -> QuerySet[Cluster]:
+    running = Scan.objects.filter(cluster=OuterRef("pk"), state__in=("queued", "running")).values("state")[:1]
+    return Cluster.objects.select_related("latest").annotate(
+        bucket=bucket_case(), stage_shown=_stage_case(), active=Coalesce(Subquery(running), Value(""))
+    )
+
+
+def _narrowed(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
+    for word in ask.q.split()[:5]:
+        rows = rows.filter(
+            Q(name__icontains=word)
+            | Q(environment__icontains=word)
+            | Q(server__icontains=word)
+            | Q(latest__karpenter_version__startswith=word.removeprefix("v"))
+        )
+    return rows.filter(environment=ask.environment) if ask.environment else rows
+
+
+def _chosen(ask: FleetAsk) -> dict[str, int]:
+    chosen = {}
+    if ask.bucket:
+        chosen["bucket"] = BUCKETS.index(ask.bucket)
+    if ask.stage:
+        chosen["stage_shown"] = STAGES.index(ask.stage)
+    return chosen
+
+
+def _sort_expression(sort: str) -> Any:  # noqa: ANN401 - Django's expressions share no public base type
+    """Never null, so that a keyset comparison cannot lose rows."""
+    return {
+        "name": Value(0),
+        "stage": F("stage_shown"),
+        "hop": Coalesce(F("latest__next_hop"), Value("")),
+        "blockers": Coalesce(F("latest__blockers"), Value(-1)),
+        "legacy": Coalesce(F("latest__legacy_left"), Value(-1)),
+        "scanned": Coalesce(F("latest__scanned_at"), F("created_at")),
+    }[sort]
+
+
+def _ordered(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
+    rows = rows.annotate(key=_sort_expression(ask.sort), group=Value(0) if ask.flat else F("bucket"))
+    turn = "-" if ask.descending else ""
+    rows = rows.order_by("group", f"{turn}key", f"{turn}name" if ask.sort == "name" else "name")
+    return _after(rows, ask)
+
+
+def _after(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
+    kinds: tuple[type[Key], ...] = (int, str if ask.sort in ("hop", "scanned") else int, str)
+    keys = cursor.decode(ask.cursor, kinds)
+    if keys is None:
+        return rows
+    group, key, name = keys
+    value: Key | datetime | None = _moment(str(key)) if ask.sort == "scanned" else key
+    if value is None:
+        return rows
+    beyond = "lt" if ask.descending else "gt"
+    by_name = beyond if ask.sort == "name" else "gt"
+    later = Q(**{f"key__{beyond}": value}) | Q(key=value, **{f"name__{by_name}": name})
+    return rows.filter(Q(group__gt=group) | Q(group=group) & later)
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _cursor_after(last: Any, ask: FleetAsk) -> str:  # noqa: ANN401 - a Cluster with annotations of `_ordered`
+    key = last.key.isoformat() if ask.sort == "scanned" else last.key
+    return cursor.encode((last.group, key, last.name))
+
+
+def _row(cluster: Any, now: datetime) -> FleetRow:  # noqa: ANN401 - a Cluster with annotations of `_annotated`
+    latest = cluster.latest
+    limit = stale_after(cluster.interval_seconds)
+    return FleetRow(
+        id=cluster.pk,
+        name=cluster.name,
+        environment=cluster.environment,
+        source=cluster.source,
+        bucket=BUCKETS[cluster.bucket],
+        stage=latest.stage if latest else "",
+        karpenter_version=latest.karpenter_version if latest else "",
+        kubernetes_version=latest.kubernetes_version if latest else "",
+        next_hop=latest.next_hop if latest else "",
+        verdict=latest.verdict if latest else "",
+        blockers=latest.blockers if latest else 0,
+        warnings=latest.warnings if latest else 0,
+        unknowns=latest.unknowns if latest else 0,
+        legacy_left=latest.legacy_left if latest else None,
+        nodes_total=latest.nodes_total if latest else 0,
+        complete=latest.complete if latest else True,
+        scanned_at=latest.scanned_at if latest else None,
+        stale=bool(latest and limit and now - latest.scanned_at > limit),
+        active=cluster.active,
+        failures=cluster.failures,
+        failing_since=cluster.failing_since,
+        last_error_code=cluster.last_error_code,
+    )
+
+
+def _totals(counted: tuple[dict[str, Any], ...]) -> Totals:
+    stages = dict.fromkeys(STAGES, 0)
+    buckets = dict.fromkeys(BUCKETS, 0)
+    for cell in counted:
+        stages[STAGES[cell["stage_shown"]]] += cell["n"]
+        buckets[BUCKETS[cell["bucket"]]] += cell["n"]
+    legacy = sum(cell["legacy"] or 0 for cell in counted)
+    exact = all(cell["known"] == cell["n"] for cell in counted)
+    return Totals(sum(buckets.values()), stages, buckets, legacy, exact)
+
+
+def _matching(counted: tuple[dict[str, Any], ...], ask: FleetAsk) -> int:
+    chosen = _chosen(ask)
+    return sum(cell["n"] for cell in counted if all(cell[name] == wanted for name, wanted in chosen.items()))
