@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Builds kube-apiserver from Debian's source package, once a machine and user, and prints the path of the binary.
+# With --where it builds nothing: it prints the path, or ends with 1 when there is none yet.
 #
 # Why from source: nothing but package registries can be reached where the tests run, and Debian ships no binary of it.
 # KUBEBUILDER_ASSETS (the convention of envtest) comes first: a kube-apiserver in that folder is used as it is.
@@ -83,6 +84,10 @@ fi
 if [ -n "${KUBEBUILDER_ASSETS:-}" ] && [ -x "$KUBEBUILDER_ASSETS/kube-apiserver" ]; then
     echo "$KUBEBUILDER_ASSETS/kube-apiserver"
     exit 0
+fi
+if [ "${1:-}" = --where ]; then
+    [ -x "$wanted" ] && echo "$wanted"
+    exit
 fi
 mkdir -p "$cache"
 exec 9>"$cache/lock"

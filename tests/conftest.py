@@ -1,0 +1,108 @@
+"""What every test has: real servers on demand, and no way to any address but this machine's own.
+
+A server starts when the first test asks for it, once in each worker process of the run, and ends with that process.
+"""
+
+import ipaddress
+import sys
+import zlib
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.servers import browser
+from tests.servers.apiserver import ApiServer
+from tests.servers.postgres import Postgres
+from tests.servers.redis_server import RedisServer
+
+# Two cores under load make single examples slow; that says nothing about the code.
+settings.register_profile("karpdash", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("karpdash")
+
+FIXTURE_MARKERS = {"apiserver": "apiserver", "chromium": "browser", "postgres_url": "postgres", "redis_url": "redis"}
+APISERVER_WORKERS = 2
+_LOOKUPS = {"socket.getaddrinfo", "socket.gethostbyname"}
+_SENDING = {"socket.connect", "socket.sendto", "socket.sendmsg"}
+
+
+def refuse_other_machines(event: str, arguments: tuple[object, ...]) -> None:
+    """An audit hook: fails the test that looks up a name or sends to an address outside this machine."""
+    if event in _SENDING:
+        address = arguments[1]
+        if isinstance(address, tuple) and not _is_loopback(str(address[0])):
+            pytest.fail(f"{event} to {address}: tests talk to loopback only")
+    elif event in _LOOKUPS and arguments[0] and not _is_harmless_name(arguments[0]):
+        pytest.fail(f"{event} of {arguments[0]!r}: tests resolve no names of other machines")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_harmless_name(host: object) -> bool:
+    text = host.decode(errors="replace") if isinstance(host, bytes) else str(host)
+    try:
+        ipaddress.ip_address(text.partition("%")[0])  # a number is not looked up anywhere
+    except ValueError:
+        return text == "localhost"
+    return True
+
+
+sys.addaudithook(refuse_other_machines)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Marks a test by the servers it uses, and keeps those of one server together under `--dist loadgroup`."""
+    used = [name for name in FIXTURE_MARKERS if name in getattr(item, "fixturenames", ())]
+    for name in used:
+        item.add_marker(FIXTURE_MARKERS[name])
+    if used and item.get_closest_marker("xdist_group") is None:
+        item.add_marker(pytest.mark.xdist_group(_group(item, used[0])))
+
+
+def _group(item: pytest.Item, fixture: str) -> str:
+    module = str(item.path.relative_to(item.config.rootpath))
+    if fixture == "apiserver":  # 320 MB and four seconds each: at most two, whatever the number of workers
+        return f"apiserver-{zlib.crc32(module.encode()) % APISERVER_WORKERS}"
+    return module
+
+
+@pytest.fixture(scope="session")
+def apiserver() -> Iterator[ApiServer]:
+    """A real kube-apiserver, as earlier tests of this worker left it; most tests want `clean_apiserver`."""
+    server = ApiServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def clean_apiserver(apiserver: ApiServer) -> ApiServer:
+    """The same server, taken back to how it started: no CRDs, no objects, no rights for the users of the pool."""
+    apiserver.wipe()
+    return apiserver
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> Iterator[str]:
+    """The address of a real Redis."""
+    server = RedisServer()
+    yield server.url
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """The address of an empty database on a real PostgreSQL."""
+    server = Postgres()
+    yield server.url
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> browser.Chromium:
+    """The installed browser; its `launch` are the keyword arguments of Playwright's launch."""
+    return browser.installed()

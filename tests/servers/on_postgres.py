@@ -1,0 +1,49 @@
+"""Runs the tests that touch the database once more, on PostgreSQL: `python -m tests.servers.on_postgres [pytest args]`.
+
+SQLite takes one writer at a time and hides lost updates; PostgreSQL shows them (dependencies.md, "Embedded mode").
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.servers.postgres import Postgres
+
+FOLDERS = ("models", "flow", "queries", "tasks")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def folders() -> list[str]:
+    """Those of FOLDERS that hold a test."""
+    places = (ROOT / "tests" / name for name in FOLDERS)
+    return [str(place.relative_to(ROOT)) for place in places if any(place.rglob("test_*.py"))]
+
+
+def main(arguments: list[str]) -> int:
+    """Pytest's exit code; 0 when no folder holds a test, or when PostgreSQL is neither there nor required."""
+    chosen = folders()
+    if not chosen:
+        return _told("no tests of the database yet", code=0)
+    try:
+        server = Postgres()
+    except pytest.skip.Exception as reason:
+        return _told(f"not run on PostgreSQL: {reason}", code=0)
+    except pytest.fail.Exception as reason:
+        return _told(str(reason), code=1)
+    os.environ["KARPDASH_DATABASE_URL"] = server.url
+    os.environ["KARPDASH_TEST_DATABASE"] = "postgres"
+    try:
+        return int(pytest.main([*chosen, *arguments]))
+    finally:
+        server.stop()
+
+
+def _told(message: str, *, code: int) -> int:
+    sys.stderr.write(f"{message}\n")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

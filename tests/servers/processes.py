@@ -1,0 +1,106 @@
+"""Child processes that die with the test run, the ports and folders they use, and what a missing server means."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+STOP_SECONDS = 10.0
+START_SECONDS = 120.0  # a build or other test runs may share the machine's two cores
+FOLDER_PREFIX = "karpdash-test-"
+
+
+def missing(what: str) -> NoReturn:
+    """Skips the test; where KARPDASH_REQUIRE_SERVICES is 1, as in CI, fails it instead."""
+    message = f"{what} not found: run tests/servers/install.sh"
+    if os.environ.get("KARPDASH_REQUIRE_SERVICES") == "1":
+        pytest.fail(message, pytrace=False)
+    pytest.skip(message)
+
+
+def program(name: str, *folders: Path) -> Path:
+    """The path of an installed program, looked for in the folders first; skips or fails when there is none."""
+    found = shutil.which(name, path=os.pathsep.join(map(str, folders))) or shutil.which(name)
+    return Path(found) if found else missing(name)
+
+
+def free_port() -> int:
+    """A TCP port on loopback that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def folder(kind: str) -> Path:
+    """A new private folder; those of test runs that were killed are removed on the way."""
+    top = Path(tempfile.gettempdir())
+    for left in top.glob(f"{FOLDER_PREFIX}*"):
+        owner = left.name.removeprefix(FOLDER_PREFIX).split("-")[0]
+        if not Path("/proc", owner).exists():
+            shutil.rmtree(left, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{os.getpid()}-{kind}-"))
+
+
+def discard(place: Path) -> None:
+    """Removes a folder that a server no longer uses."""
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def environment() -> dict[str, str]:
+    """This process's environment without proxies: a proxy would see the calls between servers on loopback."""
+    return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+
+
+class Child:
+    """A running server; its output goes to `log`. `stop` may be called more than once."""
+
+    def __init__(
+        self,
+        command: Sequence[str | Path],
+        *,
+        log: Path,
+        user: str | None = None,
+        env: Mapping[str, str] | None = None,
+        dies_by: signal.Signals = signal.SIGKILL,
+    ) -> None:
+        self.log = log
+        with log.open("ab") as output:
+            self.process = subprocess.Popen(
+                # The kernel ends it with us, even when we are killed. (A preexec_fn is not safe beside threads.)
+                ["setpriv", "--pdeathsig", dies_by.name.removeprefix("SIG"), "--", *map(str, command)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**environment(), **(env or {})},
+                cwd=log.parent,
+                user=user,
+                extra_groups=[] if user else None,
+                start_new_session=True,  # Ctrl-C is for pytest, which then stops us in order
+            )
+
+    def stop(self, by: signal.Signals = signal.SIGTERM) -> None:
+        if self.process.poll() is not None:
+            return
+        self.process.send_signal(by)
+        try:
+            self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def wait_until(self, ready: Callable[[], bool], *, what: str, seconds: float = START_SECONDS) -> None:
+        """Returns when `ready` says so; raises RuntimeError with the end of the log if it ends or time is up."""
+        end = time.monotonic() + seconds
+        while not ready():
+            if self.process.poll() is not None or time.monotonic() > end:
+                self.stop(signal.SIGKILL)
+                raise RuntimeError(f"{what} did not start:\n{self.log.read_text(errors='replace')[-3000:]}")
+            time.sleep(0.05)

@@ -1,0 +1,17 @@
+"""Waiting for a server to notice something: its caches follow the store by a moment."""
+
+import time
+from collections.abc import Callable
+
+WAIT_SECONDS = 60.0
+
+
+def eventually(is_so: Callable[[], bool], *, what: str, seconds: float = WAIT_SECONDS) -> None:
+    """Returns as soon as it is so; raises TimeoutError naming what was waited for."""
+    end = time.monotonic() + seconds
+    pause = 0.005
+    while not is_so():
+        if time.monotonic() > end:
+            raise TimeoutError(f"waited {seconds:.0f} s for {what}")
+        time.sleep(pause)
+        pause = min(pause * 1.5, 0.25)
