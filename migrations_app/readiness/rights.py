@@ -33,7 +33,7 @@ READ: tuple[Kind, ...] = (
     kinds.FLUX_KUSTOMIZATION,
     kinds.ARGO_APPLICATION,
 )
-"""Secrets: only Helm's release records (label owner=helm) in Karpenter's namespaces are asked for; RBAC cannot say so."""
+"""Secrets: only Helm's release records (label owner=helm) in Karpenter's namespaces are asked for; RBAC is coarser."""
 
 PART_KINDS: dict[str, tuple[Kind, ...]] = {
     "crds": (kinds.CRD,),

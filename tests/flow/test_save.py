@@ -24,7 +24,7 @@ def finding(check_id="provisioners_gone", status="fail", hop="0.33+"):
     )  # fmt: skip
 
 
-def scanned(*, at="2026-11-21T10:00:00Z", seconds=0.5, findings=(finding(),), legacy=None):
+def scanned(*, at="2026-11-21T10:00:00Z", seconds=0.5, findings=None, legacy=None):
     window = r.KubernetesWindow("1.23", "1.28")
     counts = r.Counts(fail=1)
     return r.Scanned(
@@ -35,7 +35,7 @@ def scanned(*, at="2026-11-21T10:00:00Z", seconds=0.5, findings=(finding(),), le
             parts=(r.PartLine(name="pods", seen=True, count=4, seconds=seconds),),
             target=r.Target("1.0.14", (r.PathStep(hop="0.33+", release="0.37.8", kubernetes=window),)),
             hops=(r.HopLine(hop="0.33+", verdict="blocked", done_percent=0, counts=counts),),
-            checks=findings,
+            checks=(finding(),) if findings is None else findings,
             nodes=r.NodeCounts(1, {"karpenter_alpha": 1}),
             legacy={"Provisioner": 1, "Machine": 2} if legacy is None else legacy,
         ),

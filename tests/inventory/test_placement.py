@@ -9,17 +9,19 @@ from migrations_app.inventory.placement import constraints, names_karpenter
 KEY = "karpenter.sh/provisioner-name"
 TERM = {"matchExpressions": [{"key": KEY, "operator": "In", "values": ["a", "b"]}]}
 HARD = "requiredDuringSchedulingIgnoredDuringExecution"
+REQUIRED, PREFERRED = "spec.affinity.nodeAffinity.required", "spec.affinity.nodeAffinity.preferred"
 SOFT = "preferredDuringSchedulingIgnoredDuringExecution"
+WEIGHTED = {"weight": 5, "podAffinityTerm": {"topologyKey": KEY}}
 
 
 @pytest.mark.parametrize(
     ("spec", "path", "value"),
     [
         ({"nodeSelector": {KEY: "a"}}, "spec.nodeSelector", "a"),
-        ({"affinity": {"nodeAffinity": {HARD: {"nodeSelectorTerms": [TERM]}}}}, "spec.affinity.nodeAffinity.required", "In a b"),
-        ({"affinity": {"nodeAffinity": {SOFT: [{"weight": 1, "preference": TERM}]}}}, "spec.affinity.nodeAffinity.preferred", "In a b"),
+        ({"affinity": {"nodeAffinity": {HARD: {"nodeSelectorTerms": [TERM]}}}}, REQUIRED, "In a b"),
+        ({"affinity": {"nodeAffinity": {SOFT: [{"weight": 1, "preference": TERM}]}}}, PREFERRED, "In a b"),
         ({"affinity": {"podAffinity": {HARD: [{"topologyKey": KEY}]}}}, "spec.affinity.podAffinity.required", ""),
-        ({"affinity": {"podAntiAffinity": {SOFT: [{"weight": 5, "podAffinityTerm": {"topologyKey": KEY}}]}}}, "spec.affinity.podAntiAffinity.preferred", ""),
+        ({"affinity": {"podAntiAffinity": {SOFT: [WEIGHTED]}}}, "spec.affinity.podAntiAffinity.preferred", ""),
         ({"topologySpreadConstraints": [{"topologyKey": KEY}]}, "spec.topologySpreadConstraints", ""),
         ({"tolerations": [{"key": KEY, "operator": "Exists"}]}, "spec.tolerations", ""),
     ],
