@@ -1,0 +1,157 @@
+"""Badges and wording of verdicts, statuses, stages and owners."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django import template
+from django.templatetags.static import static
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from migrations_app.templatetags import words
+from migrations_app.templatetags.words import Look
+
+register = template.Library()
+GEOMETRY = tuple(6 + 10 * index for index in range(5))
+NONE = Look("?", "muted", "na")
+
+
+@register.simple_tag
+def icon(name: str, size: str = "") -> SafeString:
+    """A symbol of icons.svg; decoration only, a word stands beside it."""
+    extra = f" icon-{size}" if size else ""
+    return format_html(
+        '<svg class="icon{}" aria-hidden="true" focusable="false"><use href="{}#{}"/></svg>', extra, _icons(), name
+    )
+
+
+def _icons() -> str:
+    return static("img/icons.svg")
+
+
+def _badge(look: Look) -> SafeString:
+    return format_html('<span class="badge is-{}">{}{}</span>', look.tone, icon(look.icon), look.word)
+
+
+@register.simple_tag
+def verdict_badge(verdict: str) -> SafeString:
+    """The verdict of a hop: icon and word."""
+    return _badge(words.VERDICTS.get(verdict, NONE))
+
+
+@register.simple_tag
+def status_badge(status: str, severity: str = "blocker") -> SafeString:
+    """The status of a check; a failure takes the tone of its severity."""
+    return _badge(look_of(status, severity))
+
+
+@register.simple_tag
+def severity_badge(severity: str) -> SafeString:
+    return _badge(words.SEVERITIES.get(severity, NONE))
+
+
+@register.filter
+def verdict_look(verdict: str) -> Look:
+    return words.VERDICTS.get(verdict, NONE)
+
+
+@register.filter
+def bucket_look(bucket: str) -> Look:
+    return words.BUCKETS.get(bucket, NONE)
+
+
+@register.filter
+def stage_look(stage: str) -> Look:
+    return words.STAGES.get(stage, words.STAGES["unknown"])
+
+
+@register.filter
+def finding_look(finding: Any) -> Look:  # noqa: ANN401 - a Finding, or None where a check was not asked
+    """Look of one finding; None gives `not asked`."""
+    return look_of(finding.status, finding.severity) if finding else Look("Not asked", "muted", "never")
+
+
+def look_of(status: str, severity: str) -> Look:
+    """A failed check looks like its severity, everything else like its status."""
+    if status == "fail" and severity != "blocker":
+        return words.SEVERITIES.get(severity, NONE)._replace(word="Fails")
+    return words.STATUSES.get(status, NONE)
+
+
+@register.filter
+def phase_word(phase: str) -> str:
+    return words.PHASES.get(phase, phase)
+
+
+@register.filter
+def owner_word(owner: str) -> str:
+    return words.OWNERS.get(owner, owner)
+
+
+@register.filter
+def part_word(part: str) -> str:
+    return words.PARTS.get(part, part)
+
+
+@register.filter
+def source_word(source: str) -> str:
+    return words.SOURCES.get(source, source)
+
+
+@register.filter
+def remedy_word(how: str) -> str:
+    return words.REMEDIES.get(how, how)
+
+
+@register.filter
+def reason_word(code: str) -> str:
+    """Why something could not be read, as a sentence."""
+    return words.REASONS.get(code, words.spoken(code).capitalize())
+
+
+@register.filter
+def spoken(code: str) -> str:
+    return words.ANOMALIES.get(code, words.spoken(code))
+
+
+@register.simple_tag
+def environment_badge(name: str) -> SafeString | str:
+    """The environment in its colour; nothing where none was given."""
+    if not name:
+        return ""
+    return format_html('<span class="env is-{}">{}</span>', words.environment_tone(name), name)
+
+
+@register.simple_tag
+def minirail(stage: str) -> SafeString:
+    """Where a cluster stands on the road, in five dots; the stage's word stands beside it."""
+    at = words.ROAD.index(stage) if stage in words.ROAD else -1
+    places = ((x, _where(index, at)) for index, x in enumerate(GEOMETRY))
+    dots = format_html_join("", '<circle cx="{}" cy="6" r="3.2" class="{}"/>', places)
+    walked = format_html('<line x1="6" y1="6" x2="{}" y2="6" class="past"/>', GEOMETRY[at]) if at > 0 else ""
+    return format_html(
+        '<svg class="minirail" viewBox="0 0 52 12" aria-hidden="true"><line x1="6" y1="6" x2="46" y2="6"/>{}{}</svg>',
+        walked,
+        dots,
+    )
+
+
+def _where(index: int, at: int) -> str:
+    if at < 0 or index > at:
+        return "ahead"
+    return "here" if index == at else "past"
+
+
+@register.simple_tag
+def road(stage: str) -> tuple[tuple[Look, str], ...]:
+    """The five stops of the stage rail, each with past, here or ahead."""
+    at = words.ROAD.index(stage) if stage in words.ROAD else -1
+    return tuple((words.STAGES[name], _where(index, at)) for index, name in enumerate(words.ROAD))
+
+
+@register.simple_tag(takes_context=True)
+def here_with(context: dict[str, Any], **changes: object) -> str:
+    """This page's address with some parameters changed: an empty value removes one. Every change starts at page one."""
+    asked = {name: value for name, value in context["request"].GET.items() if name not in ("cursor", "page")}
+    asked |= {name: "" if value is None else str(value) for name, value in changes.items()}
+    return "?" + urlencode({name: value for name, value in asked.items() if value})
