@@ -111,11 +111,17 @@ def _unread(
 
 
 def _told(row: HelmKey, release: Release, *, rows: tuple[HelmKey, ...]) -> UnreadKey:
-    """The replacement is left out where the release does not read that either."""
-    known = [other for other in rows if other.key == row.replacement]
-    usable = not known or any(_within(release, other.first, other.last) for other in known)
-    fate = row.fate or ("" if row.never else _span(row.first, row.last))
-    return UnreadKey(key=row.key, replacement=row.replacement if usable else "", fate=fate)
+    fate = row.fate or _span(row.first, row.last)
+    return UnreadKey(key=row.key, replacement=_usable(row.replacement, release, rows=rows), fate=fate)
+
+
+def _usable(name: str, release: Release, *, rows: tuple[HelmKey, ...]) -> str:
+    """`name` where that release reads it, else the name it had before where that is read, else empty."""
+    known = [row for row in rows if row.key == name]
+    if not known or any(_within(release, row.first, row.last) for row in known):
+        return name
+    older = [row for row in rows if row.key == known[0].replacement]
+    return known[0].replacement if any(_within(release, row.first, row.last) for row in older) else ""
 
 
 def _rows_for(given: str, rows: tuple[HelmKey, ...]) -> list[HelmKey]:

@@ -1,8 +1,8 @@
 """Values of the charts karpenter and karpenter-crd that came, moved or went: what each release still reads.
 
-Sources: values.yaml and the templates deployment.yaml and configmap.yaml of charts/karpenter, values.yaml of
-charts/karpenter-crd, in aws/karpenter-provider-aws at v0.28.1 .. v0.32.10, v0.33.0, v0.33.12 and the newest tag of every
-later minor. Where a value came after 1.0 its exact patch is not known. A chart is silent about a value it does not read.
+Sources: values.yaml, deployment.yaml and configmap.yaml of charts/karpenter and values.yaml of charts/karpenter-crd in
+aws/karpenter-provider-aws at v0.28.1 .. v0.32.10, v0.33.0, v0.33.12 and the newest tag of every later minor. Where a
+value came after 1.0 its exact patch is not known. A chart is silent about a value it does not read.
 """
 
 from dataclasses import dataclass

@@ -1,0 +1,125 @@
+"""What must hold for every path, whatever the start, the target and the cluster's Kubernetes."""
+
+from itertools import pairwise
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from migrations_app.errors import BadInput
+from migrations_app.karpenter import releases
+from migrations_app.karpenter.hops import HOPS, STOPS, Path, path
+from migrations_app.karpenter.releases import RELEASES
+from migrations_app.karpenter.versions import Release, minor_order, parse, release
+
+KNOWN = [patch for row in RELEASES for patch in row.releases]
+GOOD = [patch for patch in KNOWN if not releases.bad_reasons(patch)]
+KUBERNETES = st.none() | st.integers(min_value=20, max_value=40).map(lambda number: f"1.{number}")
+TARGETS = st.none() | st.sampled_from(GOOD)
+Place = tuple[Release, Release | None, str | None]
+PLACES = st.tuples(st.sampled_from(KNOWN), TARGETS, KUBERNETES)
+
+
+def walked(place: Place) -> Path:
+    current, target, kubernetes = place
+    assume(target is None or target >= current)
+    return path(current, target=target, kubernetes=kubernetes)
+
+
+@given(PLACES)
+def test_it_strictly_increases_and_arrives(place: Place) -> None:
+    found = walked(place)
+    landed = [found.current, *(step.release for step in found.steps)]
+    assert all(low < high for low, high in pairwise(landed))
+    assert landed[-1] == found.target
+    assert [step.start for step in found.steps] == landed[:-1]
+
+
+@given(PLACES)
+def test_it_lands_on_known_good_patches_only(place: Place) -> None:
+    assert {step.release for step in walked(place).steps} <= set(GOOD)
+
+
+@given(PLACES)
+def test_it_skips_no_mandatory_stop(place: Place) -> None:
+    found = walked(place)
+    visited = [found.current, *(step.release for step in found.steps)]
+    for stop in STOPS:
+        if stop.strength == "mandatory" and stop.ahead_of(found.current) and beyond(found.target, stop.last):
+            assert any(stop.spans(one) for one in visited)
+
+
+def beyond(target: Release, minor: str) -> bool:
+    return minor_order(target.minor) > minor_order(minor)
+
+
+@given(PLACES)
+def test_every_stop_is_left_from_a_patch_with_a_way_back(place: Place) -> None:
+    for step in walked(place).steps:
+        row = releases.row_of(step.start)
+        if row.leave_from and stop_of(step.start) != stop_of(step.release):
+            assert step.start >= release(row.leave_from)
+
+
+def stop_of(running: Release) -> str:
+    return next((stop.hop for stop in STOPS if stop.spans(running)), "")
+
+
+@given(PLACES)
+def test_no_hop_is_named_twice_and_all_in_order(place: Place) -> None:
+    hops = walked(place).hops
+    assert len(set(hops)) == len(hops)
+    own = [hop for hop in hops if hop in HOPS]
+    assert own == [hop for hop in HOPS if hop in own]
+
+
+@given(PLACES)
+def test_kubernetes_is_judged_from_the_window_of_the_very_patch(
+    place: Place,
+) -> None:
+    found = walked(place)
+    minor = place[2]
+    for step in found.steps:
+        assert step.kubernetes == releases.kubernetes_window(step.release)
+        assert step.kubernetes_fits == (None if minor is None else step.kubernetes.holds(minor))
+        assert bool(step.kubernetes_change) == (step.kubernetes_fits is False)
+        minor = minor and max(minor, step.kubernetes.min, key=minor_order)
+
+
+@given(PLACES)
+def test_ways_back_are_older_known_and_good(place: Place) -> None:
+    for step in walked(place).steps:
+        assert all(back < step.release and back in GOOD for back in step.rollback_to)
+        assert len(set(step.rollback_to)) == len(step.rollback_to)
+
+
+@given(PLACES)
+def test_what_is_skipped_and_landed_on_is_every_minor_between(
+    place: Place,
+) -> None:
+    found = walked(place)
+    entered = [minor for step in found.steps for minor in step.entered]
+    between = releases.between(found.current.minor, found.target.minor)
+    assert entered == [row.minor for row in between if row.minor != found.current.minor]
+
+
+@given(PLACES)
+def test_once_there_nothing_is_left(place: Place) -> None:
+    found = walked(place)
+    assert path(found.target, target=found.target, kubernetes=place[2]).steps == ()
+
+
+@given(st.text(max_size=30) | st.from_regex(r"v?[0-9]{1,2}\.[0-9]{1,2}(\.[0-9]{1,2})?", fullmatch=True), TARGETS)
+def test_any_text_is_answered_or_refused(current: str, target: Release | None) -> None:
+    outcome = attempt(current, target)
+    if isinstance(outcome, Path):
+        assert outcome.current == parse(current)
+    else:
+        assert outcome in {"unknown_current", "target_below_current"}
+
+
+def attempt(current: str, target: Release | None) -> Path | str:
+    """The path, or the code with which it was refused."""
+    try:
+        return path(current, target=target)
+    except BadInput as refused:
+        return refused.code
