@@ -57,6 +57,19 @@ def test_kubernetes_windows_that_do_not_touch_force_a_stop(table: Table) -> None
     ]
 
 
+def test_windows_far_apart_force_as_many_stops_as_it_takes(table: Table) -> None:
+    far = replace(
+        IMAGINARY,
+        minor="1.16",
+        patches=(Patch("1.16.0", "2027-06-01"),),
+        kubernetes=(Since("1.16.0", KubernetesWindow("1.38", "1.42")),),
+        crds=(Since("1.16.0", "v1_overlay_buffer"),),
+        bad=(),
+    )
+    stops = road((*table, far), "1.1.10", kubernetes="1.31")
+    assert stops == [("1.14", "1.14.1"), ("1.15", "1.15.1"), ("1.16", "1.16.0")]
+
+
 def test_where_nothing_lies_between_both_are_raised_together() -> None:
     gap = (releases.row_of(release("1.1.0")), IMAGINARY)
     (step,) = path("1.1.10", kubernetes="1.31", table=gap).steps
