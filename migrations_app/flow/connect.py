@@ -7,7 +7,7 @@ from django.conf import settings
 
 from migrations_app.clients.addresses import Reach
 from migrations_app.clients.bundle import open_bundle
-from migrations_app.clients.kubeconfig import in_cluster, parse_kubeconfig
+from migrations_app.clients.kubeconfig import in_cluster, read_kubeconfig
 from migrations_app.clients.kubernetes_live import open_live
 from migrations_app.clients.limits import Limits
 from migrations_app.clients.port import ClusterApi
@@ -50,7 +50,7 @@ def _opened(cluster: Cluster) -> ClusterApi:
         return open_bundle(unsealed(cluster))
     if cluster.source == Cluster.Source.IN_CLUSTER:
         return open_live(in_cluster(), reach=reach(), limits=limits())
-    connection = parse_kubeconfig(unsealed(cluster), context=cluster.context or None)
+    connection = read_kubeconfig(unsealed(cluster), context=cluster.context)
     return open_live(connection, reach=reach(), limits=limits())
 
 

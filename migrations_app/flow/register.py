@@ -3,14 +3,16 @@
 import uuid
 from dataclasses import dataclass
 
+import msgspec
 from django.db import IntegrityError, transaction
 
 from migrations_app.clients.bundle import open_bundle
 from migrations_app.clients.connection import Connection
-from migrations_app.clients.kubeconfig import parse_kubeconfig
-from migrations_app.clients.kubernetes_live import LiveCluster, open_live
+from migrations_app.clients.kubeconfig import read_kubeconfig
+from migrations_app.clients.kubernetes_live import LiveApi, open_live
 from migrations_app.errors import BadInput, Conflict, CouldNotLook, NotFound
 from migrations_app.flow.connect import FIELD, connect, keys, limits, reach
+from migrations_app.inventory.objects import ServerVersion
 from migrations_app.karpenter.hops import resolve_target
 from migrations_app.karpenter.releases import RELEASES
 from migrations_app.models.cluster import Cluster
@@ -45,12 +47,12 @@ class Details:
 
 def try_kubeconfig(text: bytes, *, context: str = "") -> ConnectionTest:
     """Looks once, stores nothing. Raises BadKubeconfig for a text that is refused."""
-    return _try(parse_kubeconfig(text, context=context or None))
+    return _try(read_kubeconfig(text, context=context))
 
 
 def register_kubeconfig(text: bytes, details: Details, *, context: str = "") -> uuid.UUID:
     """The new cluster's id. Raises BadInput for a bad name, target or kubeconfig, Conflict for a taken name."""
-    connection = parse_kubeconfig(text, context=context or None)
+    connection = read_kubeconfig(text, context=context)
     row = _row(details, source=Cluster.Source.KUBECONFIG)
     row.server, row.context = connection.server.url, connection.context
     return _stored(row, text)
@@ -74,7 +76,7 @@ def try_cluster(cluster_id: uuid.UUID) -> ConnectionTest:
         return ConnectionTest(reachable=True, server=cluster.source)
     try:
         with connect(cluster) as api:
-            return _look(api, cluster.server) if isinstance(api, LiveCluster) else ConnectionTest(reachable=True)
+            return _look(api, cluster.server) if isinstance(api, LiveApi) else ConnectionTest(reachable=True)
     except CouldNotLook as reason:
         return ConnectionTest(reachable=False, server=cluster.server, error=reason.code, detail=reason.message)
 
@@ -157,8 +159,10 @@ def _try(connection: Connection) -> ConnectionTest:
         api.close()
 
 
-def _look(api: LiveCluster, url: str) -> ConnectionTest:
-    version = api.version()
-    denied = [kind for kind in READ if not api.may("list", group=kind.group, resource=kind.plural)]
+def _look(api: LiveApi, url: str) -> ConnectionTest:
+    found = msgspec.json.decode(api.get("/version"), type=ServerVersion)
+    denied = [kind for kind in READ if not api.access_review("list", group=kind.group, plural=kind.plural)]
     missing = tuple(Missing(kind.group, kind.plural) for kind in denied)
-    return ConnectionTest(reachable=True, server=url, kubernetes=version, missing=missing, rule=cluster_role(missing))
+    return ConnectionTest(
+        reachable=True, server=url, kubernetes=found.git_version, missing=missing, rule=cluster_role(missing)
+    )
