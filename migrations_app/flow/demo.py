@@ -9,7 +9,7 @@ def load() -> int:
     if Cluster.objects.exists():
         return 0
     rows = [
-        Cluster(name=story.name, source=Cluster.Source.SAMPLE, context=story.id, environment=story.environment)
+        Cluster(name=story.name, source=Cluster.Source.SAMPLE, context=story.name, environment="sample")
         for story in stories()
     ]
     return len(Cluster.objects.bulk_create(rows))
