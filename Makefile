@@ -1,0 +1,69 @@
+# make run: a dashboard with a sample fleet.  make test: every test, on real servers.  make lint, make bench, make lock.
+#
+# Needs Python 3.11 or newer; `make test` also Debian or Ubuntu's apt-get, as root or with sudo.
+
+PORT ?= 8000
+PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+# Tests of one server stay together on one worker; the others spread one by one.
+PYTEST_ARGS ?= -n auto --dist loadgroup
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+TYPED := karpdash migrations_app tests/servers tests/conftest.py
+
+.PHONY: help run test servers lint bench lock clean
+help:
+	@head -n 3 Makefile | cut -c3-
+
+run: $(VENV)/.run
+	@exec $(BIN)/karpdash up --port $(PORT)
+
+test: $(VENV)/.dev servers
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m tests.servers.on_postgres $(PYTEST_ARGS)
+
+# Without apt-get the tests that miss a server are skipped, unless KARPDASH_REQUIRE_SERVICES is 1.
+servers:
+	@tests/servers/install.sh || { \
+		[ "$${KARPDASH_REQUIRE_SERVICES:-}" != 1 ] && echo "some servers are missing: their tests will be skipped"; }
+
+lint: $(VENV)/.dev
+	@! grep -nE '://|--(extra-)?index|--find-links|--trusted-host' locks/*.txt /dev/null || \
+		{ echo "a lock file names where packages come from: make it with make lock"; exit 1; }
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy $(TYPED)
+	$(BIN)/lint-imports
+	$(BIN)/bandit --quiet --recursive --configfile pyproject.toml karpdash migrations_app
+
+bench: $(VENV)/.dev servers
+	$(BIN)/python -m tests.bench
+
+# The build back end is locked too: the project itself is installed without build isolation, so nothing is unpinned.
+COMPILE = echo 'setuptools>=77' | $(BIN)/uv pip compile --quiet pyproject.toml - --all-extras --generate-hashes \
+	--python-version 3.11 --no-header --no-annotate --no-emit-index-url --no-emit-find-links
+lock: $(VENV)/.dev
+	$(COMPILE) --output-file locks/run.txt
+	$(COMPILE) --group dev --output-file locks/dev.txt
+
+clean:
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+# A stamp is written when its set is complete. The development set contains the runtime set.
+$(VENV)/.run: $(BIN)/pip locks/run.txt pyproject.toml
+	@echo "installing the runtime set"
+	@$(PIP_INSTALL) --require-hashes --no-deps -r locks/run.txt
+	@$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev: $(BIN)/pip locks/dev.txt pyproject.toml
+	@echo "installing the development set"
+	@$(PIP_INSTALL) --require-hashes --no-deps -r locks/dev.txt
+	@$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@ $(VENV)/.run
+
+$(BIN)/pip:
+	@[ -n "$(PYTHON)" ] || { echo "karpdash needs Python 3.11 or newer: install it, or name it with make PYTHON=..."; exit 1; }
+	@$(PYTHON) -m venv --clear $(VENV) || { rm -rf $(VENV); \
+		echo "could not make $(VENV): on Debian and Ubuntu, apt-get install python3-venv"; exit 1; }

@@ -1,0 +1,282 @@
+"""The house rules, measured: layers, purity, sizes, names, and what never stands in a tracked file."""
+
+import re
+import statistics
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests import measures
+from tests.measures import ROOT
+
+PURE = ("errors", "karpenter", "inventory", "checks", "actions", "readiness", "access")
+PURE_NEVER = ("django", "rest_framework", "celery", "kubernetes", "boto3", "botocore", "redis", "requests", "urllib3")
+LIGHT_COMMANDS = ("migrations_app.cli.convert", "migrations_app.cli.iam")
+LIGHT_NEVER = ("django", "celery", "kubernetes", "boto3", "botocore")
+BROAD_EXCEPTS_AT = ("migrations_app/checks/runner.py", "migrations_app/tasks.py")
+EMPTY_WORDS = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "handler", "handlers", "data", "info"}
+DOMAIN_WORDS = {"NodeInfo", "Manager"}  # a Node's status.nodeInfo; who looks after an object (design.md section 2)
+EMPTY_ENDINGS = ("Util", "Utils", "Helper", "Helpers", "Misc", "Handler", "Data", "Info", "Manager")
+TAKEN_WORD = "migrat"  # Django's: style.md section 7
+GIVEN_NAMES = (" migrations_app", " MigrationsAppConfig")  # the folder's, and what Django calls its AppConfig
+FOLDERS_OF_THAT_NAME = ("migrations_app", "migrations")
+NAMING_CALLS = {"path", "re_path", "register", "shared_task", "task", "Field"}
+
+
+def listed(found: list[str]) -> str:
+    """The finds, one a line, for the message of a failure."""
+    return "\n" + "\n".join(found)
+
+
+def lines_over(paths: list[str], most: int) -> list[str]:
+    return [f"{path}: {size} lines" for path in paths if (size := measures.line_count(path)) > most]
+
+
+def functions_over(found: list[measures.Function], most: int) -> list[str]:
+    return [f"{function.where}: {function.lines} lines" for function in found if function.lines > most]
+
+
+def in_catalogue(of: str) -> list[str]:
+    return [path for path in measures.product() if path.startswith(f"migrations_app/{of}/catalogue/")]
+
+
+def test_imports_only_go_down() -> None:
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stdout + told.stderr
+
+
+IMPORT_EACH = """
+import importlib, sys
+never = sys.argv[1].split(",")
+for name in sys.argv[2:]:
+    importlib.import_module(name)
+    loaded = [top for top in never if top in sys.modules]
+    if loaded:
+        sys.exit(f"import {name} loads {', '.join(loaded)}")
+"""
+
+
+def import_fresh(modules: list[str], never: tuple[str, ...]) -> str:
+    """What a fresh interpreter complains of when it imports the modules one by one; empty when nothing."""
+    command = [sys.executable, "-c", IMPORT_EACH, ",".join(never), *modules]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stderr
+
+
+@pytest.mark.parametrize("package", PURE)
+def test_the_deciding_half_imports_without_django_and_network(package: str) -> None:
+    modules = measures.modules(f"migrations_app.{package}")
+    assert import_fresh(["migrations_app", *modules], PURE_NEVER) == ""
+
+
+@pytest.mark.parametrize("command", LIGHT_COMMANDS)
+def test_the_light_commands_load_neither_django_nor_an_sdk(command: str) -> None:
+    assert import_fresh([command], LIGHT_NEVER) == ""
+
+
+def test_the_fresh_interpreter_notices() -> None:
+    assert "import json loads json" in import_fresh(["json"], ("json",))
+    assert "No module named 'no_such'" in import_fresh(["no_such"], ("json",))
+
+
+def test_no_function_is_over_60_lines() -> None:
+    found = functions_over(measures.functions(measures.product()), 60)
+    assert found == [], f"say it in smaller steps:{listed(found)}"
+
+
+def test_half_of_the_functions_have_at_most_10_lines_and_nine_in_ten_30() -> None:
+    sizes = [function.lines for function in measures.functions(measures.product())]
+    deciles = statistics.quantiles(sizes, n=10, method="inclusive")
+    assert (deciles[4] <= 10, deciles[8] <= 30) == (True, True), f"median {deciles[4]}, nine in ten {deciles[8]}"
+
+
+def test_no_module_is_over_400_lines() -> None:
+    found = lines_over(measures.python(*measures.PRODUCT, "tests"), 400)
+    assert found == [], f"split these:{listed(found)}"
+
+
+def test_half_of_the_modules_have_at_most_100_lines() -> None:
+    sizes = [size for path in measures.product() if (size := measures.line_count(path)) > 1]
+    assert statistics.median(sizes) <= 100
+
+
+def test_no_check_is_over_80_lines() -> None:
+    found = lines_over(in_catalogue("checks"), 80)
+    assert found == [], f"a check asks one question; move what it knows to karpenter/ or inventory/:{listed(found)}"
+
+
+def test_no_action_is_over_150_lines() -> None:
+    found = lines_over(in_catalogue("actions"), 150)
+    assert found == [], f"an action only lists changes:{listed(found)}"
+
+
+def test_no_view_or_endpoint_is_over_25_lines() -> None:
+    doors = [path for path in measures.product() if path.startswith(("migrations_app/web/", "migrations_app/api/"))]
+    views = [function for function in measures.functions(doors) if function.parameters[:1] == ["request"]]
+    found = functions_over(views, 25)
+    assert found == [], f"what they do belongs to flow or queries:{listed(found)}"
+
+
+def test_more_than_two_parameters_are_given_by_name() -> None:
+    ours = [function for function in measures.functions(measures.product()) if not is_overriding(function)]
+    found = [f"{f.where}({', '.join(f.parameters)})" for f in ours if len(f.parameters) > 2]
+    assert found == [], f"put a * before the third at the latest:{listed(found)}"
+
+
+def is_overriding(function: measures.Function) -> bool:
+    """Whether the parameters are given by somebody else: @override, or a special method with a fixed signature."""
+    decorators = {getattr(node, "id", getattr(node, "attr", "")) for node in function.node.decorator_list}
+    name = function.node.name
+    return "override" in decorators or (name.startswith("__") and name.endswith("__") and name != "__init__")
+
+
+def test_a_test_has_12_lines_in_the_median() -> None:
+    tests = [f for f in measures.functions(measures.python("tests")) if f.node.name.startswith("test_")]
+    assert statistics.median(function.lines for function in tests) <= 12
+
+
+def test_there_are_14_lines_of_tests_for_10_of_source() -> None:
+    source = sum(map(measures.line_count, measures.product()))
+    tests = sum(map(measures.line_count, measures.python("tests")))
+    assert tests >= 1.4 * source, f"{tests} lines of tests for {source} lines of source: {tests / source:.2f}"
+
+
+def test_everything_is_caught_only_where_a_crash_is_a_result() -> None:
+    found = [line for path in measures.product() for line in measures.broad_excepts(path)]
+    elsewhere = [line for line in found if line.split(":")[0] not in BROAD_EXCEPTS_AT]
+    assert elsewhere == [], f"name what can be raised:{listed(elsewhere)}"
+    assert len(found) <= len(BROAD_EXCEPTS_AT), f"one at each place:{listed(found)}"
+
+
+def test_a_switched_off_checker_has_its_reason_beside_it() -> None:
+    found = [line for path in measures.python(*measures.PRODUCT, "tests") for line in measures.unreasoned(path)]
+    assert found == [], f"name the rule, and why it does not hold here:{listed(found)}"
+
+
+def test_an_ignored_import_has_its_reason_beside_it() -> None:
+    block = re.compile(r"^ignore_imports\s*=\s*\[(.*?)^\]", re.DOTALL | re.MULTILINE)
+    lines = [line.strip() for found in block.findall(measures.text("pyproject.toml")) for line in found.splitlines()]
+    assert [line for line in lines if line and "#" not in line] == []
+
+
+def test_no_module_is_named_by_an_empty_word() -> None:
+    parts = [(path, part) for path in measures.product() for part in path.removesuffix(".py").split("/")]
+    found = sorted({path for path, part in parts if part in EMPTY_WORDS})
+    assert found == [], f"say what is in it:{listed(found)}"
+
+
+def test_no_class_is_named_by_an_empty_word() -> None:
+    names = [(f"{path}:{line}", name) for path in measures.product() for line, name in measures.defined_names(path)]
+    found = [f"{where} {name}" for where, name in names if name.endswith(EMPTY_ENDINGS) and name not in DOMAIN_WORDS]
+    assert found == [], f"say what it does:{listed(found)}"
+
+
+def test_the_word_that_is_djangos_names_nothing_of_ours() -> None:
+    paths = [path for path in measures.files() if path.split("/")[0] in (*measures.PRODUCT, "templates", "static")]
+    named = [
+        path for path in paths if TAKEN_WORD in "/".join(p for p in path.split("/") if p not in FOLDERS_OF_THAT_NAME)
+    ]
+    for path in measures.product():
+        words = [*measures.defined_names(path), *measures.called_with(path, NAMING_CALLS)]
+        named += [f"{path}:{line} {word}" for line, word in words if TAKEN_WORD in str(word).lower()]
+    ours = [line for line in named if not line.endswith(GIVEN_NAMES)]
+    assert ours == [], f"hop, conversion, readiness or rollout:{listed(ours)}"
+
+
+def test_the_app_keeps_its_label_and_its_schema_folder() -> None:
+    assert measures.matches(measures.product(), "MIGRATION_MODULES") == []
+    labels = measures.matches(["migrations_app/apps.py"], r"^\s*label\s*=")
+    assert [line for line in labels if '"migrations_app"' not in line] == []
+
+
+def test_tests_are_collected_from_files_named_test() -> None:
+    files = {function.path for function in top_level_tests()}
+    found = sorted(path for path in files if not Path(path).name.startswith("test_"))
+    assert found == [], f"pytest never sees these:{listed(found)}"
+    assert [path for path in measures.files() if path.endswith("_test.py")] == []
+
+
+def top_level_tests() -> list[measures.Function]:
+    found = measures.functions(measures.python("tests"))
+    return [f for f in found if f.node.name.startswith("test_") and f.node in measures.tree(f.path).body]
+
+
+def test_no_two_tests_of_a_file_share_a_name() -> None:
+    names = [f"{function.path} {function.node.name}" for function in top_level_tests()]
+    assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
+def test_every_check_and_action_has_its_own_tests() -> None:
+    members = [path for of in ("checks", "actions") for path in in_catalogue(of) if not path.endswith("__init__.py")]
+    wanted = [f"tests/{path.split('/')[1]}/test_{path.rsplit('/', 1)[1]}" for path in members]
+    assert sorted(set(wanted) - set(measures.files())) == []
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = [path for path in measures.product() if not measures.docstring(path)]
+    assert silent == []
+
+
+def test_nothing_is_left_for_later() -> None:
+    words = "|".join(("TO" + "DO", "FIX" + "ME", "XX" + "X", "NotImplemented" + "Error"))
+    found = measures.matches(measures.python(*measures.PRODUCT, "tests"), rf"\b({words})\b")
+    assert found == [], f"do it, or file it:{listed(found)}"
+
+
+def test_no_file_names_a_package_registry() -> None:
+    hosts = r"\b(pypi|pythonhosted|npmjs|pkg|debian|ubuntu|golang|crates|docker|quay|ghcr)\.(org|com|dev|net|io)\b"
+    found = measures.matches([path for path in measures.files() if path != "LICENSE"], hosts)
+    assert found == [], f"machines say where packages come from:{listed(found)}"
+
+
+def test_no_file_names_a_path_of_the_machine_it_was_written_on() -> None:
+    found = measures.matches(list(measures.files()), r"""(^|[\s"'(=`:])/(w[o]rk|t[m]p|r[o]ot|home/\w+)/[\w.]""")
+    assert found == []
+
+
+def templates() -> list[str]:
+    return [path for path in measures.files() if path.endswith((".html", ".svg")) and not path.startswith("tests/")]
+
+
+@pytest.mark.parametrize(
+    ("what", "pattern"),
+    [
+        ("escaping is switched off", r"\|\s*safe(seq)?\b|autoescape\s+off"),
+        ("a style attribute, which the content security policy refuses", r"<[^>]*\sstyle\s*="),
+        ("an inline script, which the content security policy refuses", r"<script(?![^>]*\ssrc=)[^>]*>"),
+        ("an inline style sheet", r"<style\b"),
+        ("a script in an attribute", r"<[^>]*\son[a-z]+\s*=|^\s*on[a-z]+\s*=\s*[\"']|javascript:"),
+        ("an asset of another machine", r"""(src|href)\s*=\s*["']?(https?:)?//"""),
+    ],
+)
+def test_templates_hold_nothing_that_runs(what: str, pattern: str) -> None:
+    found = [line for line in measures.matches(templates(), pattern, re.IGNORECASE) if "xmlns" not in line]
+    assert found == [], f"{what}:{listed(found)}"
+
+
+def test_our_scripts_write_no_markup() -> None:
+    ours = [path for path in measures.files() if path.startswith("static/") and path.endswith(".js")]
+    ours = [path for path in ours if not re.search(r"\d", Path(path).name)]  # third-party files carry their version
+    found = measures.matches(ours, r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function")
+    assert found == [], f"use textContent and elements:{listed(found)}"
+
+
+def test_the_locks_hold_what_the_project_asks_for() -> None:
+    project = tomllib.loads(measures.text("pyproject.toml"))
+    extras = [line for lines in project["project"]["optional-dependencies"].values() for line in lines]
+    wanted = {"run": [*project["build-system"]["requires"], *project["project"]["dependencies"], *extras]}
+    wanted["dev"] = [*wanted["run"], *project["dependency-groups"]["dev"]]
+    for name, requirements in wanted.items():
+        pins = dict(re.findall(r"^([\w.-]+)==(\S+)", measures.text(f"locks/{name}.txt"), re.MULTILINE))
+        missed = [line for line in requirements if not is_met(Requirement(line), pins)]
+        assert missed == [], f"make lock: locks/{name}.txt does not meet{listed(missed)}"
+
+
+def is_met(requirement: Requirement, pins: dict[str, str]) -> bool:
+    pin = pins.get(canonicalize_name(requirement.name))
+    return pin is not None and requirement.specifier.contains(pin)
