@@ -1,0 +1,158 @@
+"""Which addresses may be connected to (K05, T03): judged after resolving, once, and every one of them."""
+
+import ipaddress
+import queue
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from migrations_app.errors import AddressRefused, TimedOut, Unreachable
+
+Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
+Resolver: TypeAlias = Callable[[str, int], Sequence[str]]
+
+MOST_ADDRESSES = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """Where this installation may connect to. `denied` holds its own database and broker; it wins over `allowed`.
+
+    `allowed` opens networks that would be refused as private, loopback or reserved, never metadata services.
+    """
+
+    allow_loopback: bool = False
+    allow_private: bool = True
+    allowed: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
+
+
+def _networks(*texts: str) -> tuple[Network, ...]:
+    return tuple(ipaddress.ip_network(text, strict=False) for text in texts)
+
+
+# Instance metadata and workload credentials of AWS (also ECS, EKS Pod Identity), Google, Azure, Alibaba, Oracle.
+_METADATA = _networks(
+    "169.254.169.254/32",
+    "169.254.170.0/24",
+    "fd00:ec2::/32",
+    "fd20:ce::/32",
+    "100.100.100.200/32",
+    "168.63.129.16/32",
+    "192.0.0.192/32",
+)
+# 100.64/10 is shared address space: clouds hand it out inside a network, as EKS does for pods.
+_PRIVATE = _networks("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")
+_LINK_LOCAL = _networks("169.254.0.0/16", "fe80::/10", "fec0::/10")
+_THIS_HOST = _networks("0.0.0.0/8", "::/128")
+_NAT64 = _networks("64:ff9b::/96", "64:ff9b:1::/48")
+_IPV4_COMPATIBLE = ipaddress.IPv6Network("::/96")
+_ISATAP = (0x00005EFE, 0x02005EFE)
+
+
+def unwrapped(address: Address) -> Iterator[Address]:
+    """The address and every IPv4 address that it carries: mapped, compatible, NAT64, 6to4, Teredo, ISATAP."""
+    yield address
+    if not isinstance(address, ipaddress.IPv6Address):
+        return
+    number = int(address)
+    last = ipaddress.IPv4Address(number & 0xFFFFFFFF)
+    carries_last = address.ipv4_mapped or any(address in network for network in _NAT64)
+    if carries_last or (address in _IPV4_COMPATIBLE and number > 1) or (number >> 32) & 0xFFFFFFFF in _ISATAP:
+        yield last
+    if address.sixtofour:
+        yield address.sixtofour
+    if address.teredo:
+        yield from address.teredo
+
+
+def why_refused(address: str, reach: Reach) -> str | None:
+    """The word for what is wrong with the address, or None when it may be connected to."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return "malformed"
+    if getattr(found, "scope_id", None):
+        return "link_local"
+    wanted = _Wanted(_networks(*reach.allowed), _networks(*reach.denied), reach)
+    return next((why for each in unwrapped(found) if (why := wanted.why_not(each, of=found))), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    allowed: tuple[Network, ...]
+    denied: tuple[Network, ...]
+    reach: Reach
+
+    def why_not(self, address: Address, *, of: Address) -> str | None:
+        if _within(address, _METADATA):
+            return "metadata"
+        if _within(address, self.denied):
+            return "denied"
+        if _within(address, self.allowed) or _within(of, self.allowed):
+            return None
+        if address.is_loopback:
+            return None if self.reach.allow_loopback else "loopback"
+        if _within(address, _PRIVATE):
+            return None if self.reach.allow_private else "private"
+        return _special(address, carried=address is not of)
+
+
+def _special(address: Address, *, carried: bool) -> str | None:
+    if _within(address, _THIS_HOST):
+        return "unspecified"
+    if _within(address, _LINK_LOCAL):
+        return "link_local"
+    if address.is_multicast:
+        return "multicast"
+    wraps = not carried and len(list(unwrapped(address))) > 1
+    return None if address.is_global or wraps else "reserved"
+
+
+def _within(address: Address, networks: tuple[Network, ...]) -> bool:
+    return any(address in network for network in networks if network.version == address.version)
+
+
+def ask_resolver(host: str, port: int) -> Sequence[str]:
+    """The system's resolver; raises OSError when the name is unknown."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(entry[4][0]) for entry in found]
+
+
+def resolve(
+    host: str, port: int, *, reach: Reach, seconds: float = 5.0, resolver: Resolver = ask_resolver
+) -> tuple[str, ...]:
+    """Every address of the host, each one judged; one bad address refuses them all.
+
+    Raises AddressRefused, Unreachable when the name does not resolve, TimedOut.
+    """
+    found = tuple(dict.fromkeys(_asked(host, port, seconds=seconds, resolver=resolver)))[:MOST_ADDRESSES]
+    if not found:
+        raise Unreachable("the server's name does not resolve", code="unknown_host")
+    for address in found:
+        if why := why_refused(address, reach):
+            raise AddressRefused(f"the server's address is not one this installation connects to ({why})")
+    return found
+
+
+def _asked(host: str, port: int, *, seconds: float, resolver: Resolver) -> Sequence[str]:
+    # getaddrinfo knows no deadline, so it runs beside; a daemon thread does not hold up the end of the process.
+    answers: queue.SimpleQueue[Sequence[str] | OSError | ValueError] = queue.SimpleQueue()
+
+    def ask() -> None:
+        try:
+            answers.put(resolver(host, port))
+        except (OSError, ValueError) as wrong:
+            answers.put(wrong)
+
+    threading.Thread(target=ask, name="resolver", daemon=True).start()
+    try:
+        answer = answers.get(timeout=max(seconds, 0.001))
+    except queue.Empty:
+        raise TimedOut("the server's name was not resolved in time") from None
+    if isinstance(answer, Exception):
+        raise Unreachable("the server's name does not resolve", code="unknown_host")
+    return answer

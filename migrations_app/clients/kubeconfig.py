@@ -1,0 +1,222 @@
+"""A kubeconfig, read by an allow-list (K01, T01, T02): no program is run, no file is opened, nothing is ignored.
+
+What is not on the list is refused by name, so a file never means less here than its owner thinks.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from migrations_app.clients import pem
+from migrations_app.clients.connection import Connection, Server
+from migrations_app.clients.kubeconfig_refusals import CLUSTER_REFUSALS, USER_REFUSALS, exec_refusal, shown
+from migrations_app.clients.secret import Secret
+from migrations_app.clients.server_url import parse_host, parse_server
+from migrations_app.clients.yaml_strict import read_document
+from migrations_app.errors import BadKubeconfig
+
+Tree = Mapping[str, Any]
+
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+"""Where Kubernetes mounts a pod's own identity. The only files that are read for a connection."""
+IN_CLUSTER_SERVER = Server("kubernetes.default.svc")
+LONGEST_FILE = 256 * 1024
+
+_ROOT = frozenset(
+    {"apiVersion", "kind", "preferences", "clusters", "contexts", "users", "current-context", "extensions"}
+)
+_CLUSTER = frozenset({"server", "certificate-authority-data", "tls-server-name", "disable-compression", "extensions"})
+_CONTEXT = frozenset({"cluster", "user", "namespace", "extensions"})
+_USER = frozenset({"token", "client-certificate-data", "client-key-data", "extensions"})
+_PREFERENCES = frozenset({"colors", "extensions"})
+_TOKEN = re.compile(r"[\x21-\x7e]{1,16384}")
+_ENTRIES = 500
+
+
+def read_kubeconfig(raw: bytes, *, context: str = "") -> Connection:
+    """The connection of that context, or of the current one. Raises BadKubeconfig; `where` names the field."""
+    config = _parse(raw)
+    name = _chosen(config, context)
+    chosen = config.contexts[name]
+    cluster = _named(config.clusters, chosen, "cluster", name)
+    user = _named(config.users, chosen, "user", name)
+    return _connection(cluster, user, name)
+
+
+def context_names(raw: bytes) -> tuple[str, ...]:
+    """The names of the contexts, in the order of the file. Raises BadKubeconfig as `read_kubeconfig` does."""
+    return tuple(_parse(raw).contexts)
+
+
+def in_cluster(mount: Path = SERVICE_ACCOUNT) -> Connection:
+    """The pod's own service account. Raises BadKubeconfig with code `not_in_cluster` when there is no mount."""
+    try:
+        token = _mounted(mount / "token").strip()
+        ca_pem = _mounted(mount / "ca.crt")
+    except (OSError, UnicodeDecodeError):
+        raise BadKubeconfig("this process has no service account of a cluster", code="not_in_cluster") from None
+    pem.certificates(ca_pem, where="ca.crt")
+    return Connection(server=IN_CLUSTER_SERVER, ca_pem=ca_pem, token=_token(token, "token"), context="in-cluster")
+
+
+def _mounted(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.read(LONGEST_FILE).decode("ascii")
+
+
+@dataclass(frozen=True, slots=True)
+class _Config:
+    clusters: dict[str, Tree]
+    contexts: dict[str, Tree]
+    users: dict[str, Tree]
+    current: str
+
+
+def _parse(raw: bytes) -> _Config:
+    """The whole file, every entry checked, also those that no chosen context names."""
+    root = _map(read_document(raw, error=BadKubeconfig), "")
+    _only(root, _ROOT, "")
+    if root.get("apiVersion", "v1") != "v1" or root.get("kind", "Config") != "Config":
+        _refuse("this is no kubeconfig: apiVersion v1 and kind Config are wanted", "not_a_kubeconfig", "kind")
+    _only(_map(root.get("preferences") or {}, "preferences"), _PREFERENCES, "preferences")
+    return _Config(
+        clusters=_entries(root, "clusters", _check_cluster),
+        contexts=_entries(root, "contexts", _check_context),
+        users=_entries(root, "users", _check_user),
+        current=_text(root, "current-context", "") or "",
+    )
+
+
+def _entries(root: Tree, plural: str, check: Callable[[Tree, str], None]) -> dict[str, Tree]:
+    found: dict[str, Tree] = {}
+    listed = root.get(plural) or []
+    if not isinstance(listed, list) or len(listed) > _ENTRIES:
+        _refuse(f"a list of at most {_ENTRIES} entries is wanted", "wrong_type", plural)
+    for number, entry in enumerate(listed):
+        where = f"{plural}[{number}]"
+        name, body = _entry(_map(entry, where), plural[:-1], where)
+        if name in found:
+            _refuse(f"the name {shown(name)} is used twice", "duplicate_name", where)
+        check(body, f"{where}.{plural[:-1]}")
+        found[name] = body
+    return found
+
+
+def _entry(entry: Tree, singular: str, where: str) -> tuple[str, Tree]:
+    _only(entry, frozenset({"name", singular}), where)
+    name = _text(entry, "name", where)
+    if not name or len(name) > 1024:
+        _refuse("an entry needs a name", "wrong_type", f"{where}.name")
+    return name, _map(entry.get(singular) or {}, f"{where}.{singular}")
+
+
+def _check_cluster(cluster: Tree, where: str) -> None:
+    if cluster.get("insecure-skip-tls-verify") is False:
+        cluster = {key: value for key, value in cluster.items() if key != "insecure-skip-tls-verify"}
+    _none_of(cluster, CLUSTER_REFUSALS, where)
+    _only(cluster, _CLUSTER, where)
+    for key in ("server", "certificate-authority-data", "tls-server-name"):
+        _text(cluster, key, where)
+
+
+def _check_context(context: Tree, where: str) -> None:
+    _only(context, _CONTEXT, where)
+    for key in ("cluster", "user", "namespace"):
+        _text(context, key, where)
+
+
+def _check_user(user: Tree, where: str) -> None:
+    if "exec" in user:
+        raise exec_refusal(user["exec"], where)
+    _none_of(user, USER_REFUSALS, where)
+    _only(user, _USER, where)
+    for key in ("token", "client-certificate-data", "client-key-data"):
+        _text(user, key, where)
+
+
+def _chosen(config: _Config, wanted: str) -> str:
+    name = wanted or config.current or (next(iter(config.contexts)) if len(config.contexts) == 1 else "")
+    if not name:
+        _refuse("the file has no current context; name one", "context_missing", "current-context")
+    if name not in config.contexts:
+        known = ", ".join(map(shown, list(config.contexts)[:10])) or "none"
+        _refuse(f"there is no context {shown(name)}; there are: {known}", "context_unknown", "contexts")
+    return name
+
+
+def _named(entries: dict[str, Tree], context: Tree, key: str, name: str) -> Tree:
+    wanted = context.get(key) or ""
+    if wanted not in entries:
+        _refuse(f"context {shown(name)} names a {key} that is not in the file", f"{key}_unknown", "contexts")
+    return entries[wanted]
+
+
+def _connection(cluster: Tree, user: Tree, context: str) -> Connection:
+    ca = cluster.get("certificate-authority-data")
+    if not ca:
+        _refuse("the cluster's CA is wanted inside the file", "ca_missing", "clusters.certificate-authority-data")
+    ca_pem = pem.decoded(ca, where="clusters.certificate-authority-data")
+    pem.certificates(ca_pem, where="clusters.certificate-authority-data")
+    name = cluster.get("tls-server-name")
+    certificate, key = _pair(user)
+    token = _token(user["token"].rstrip(), "users.token") if user.get("token") else None
+    if token is None and certificate is None:
+        _refuse("the user has neither a token nor a client certificate", "no_credentials", "users")
+    return Connection(
+        server=parse_server(cluster.get("server") or "", where="clusters.server"),
+        ca_pem=ca_pem,
+        token=token,
+        client_cert_pem=certificate,
+        client_key_pem=key,
+        tls_server_name=parse_host(name, where="clusters.tls-server-name") if name else None,
+        context=context,
+    )
+
+
+def _pair(user: Tree) -> tuple[str | None, Secret | None]:
+    certificate, key = user.get("client-certificate-data"), user.get("client-key-data")
+    if not certificate and not key:
+        return None, None
+    if not certificate or not key:
+        _refuse("a client certificate and its key are wanted together", "key_mismatch", "users")
+    cert_pem = pem.decoded(certificate, where="users.client-certificate-data")
+    key_pem = Secret(pem.decoded(key, where="users.client-key-data"))
+    pem.check_pair(cert_pem, key_pem, where="users")
+    return cert_pem, key_pem
+
+
+def _token(text: str, where: str) -> Secret:
+    if not _TOKEN.fullmatch(text):
+        _refuse("the token holds characters that no token has", "bad_token", where)
+    return Secret(text)
+
+
+def _map(value: object, where: str) -> Tree:
+    if not isinstance(value, dict):
+        _refuse("a map is wanted here", "wrong_type" if where else "not_a_kubeconfig", where)
+    return value
+
+
+def _text(tree: Tree, key: str, where: str) -> str | None:
+    value = tree.get(key)
+    if value is not None and not isinstance(value, str):
+        _refuse("text is wanted here", "wrong_type", f"{where}.{key}".lstrip("."))
+    return value
+
+
+def _none_of(tree: Tree, refusals: Mapping[str, tuple[str, str]], where: str) -> None:
+    for key, (code, message) in refusals.items():
+        if key in tree:
+            _refuse(message, code, f"{where}.{key}")
+
+
+def _only(tree: Tree, known: frozenset[str], where: str) -> None:
+    odd = next((key for key in tree if key not in known), None)
+    if odd is not None:
+        _refuse(f"the key {shown(odd)} is not known here", "unknown_key", where)
+
+
+def _refuse(message: str, code: str, where: str) -> NoReturn:
+    raise BadKubeconfig(message, code=code, where=where)

@@ -1,0 +1,79 @@
+"""Deadlines that hold byte by byte (K06): a socket that knows when its answer must be there.
+
+A read timeout counts from the last byte, so one byte a second runs for ever. Here each read may wait only until the
+answer's deadline, or until the body falls behind the minimum rate, whichever comes first.
+"""
+
+import ssl
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from migrations_app.clients.limits import MIB, Limits
+from migrations_app.errors import TooLarge
+
+HEADER_ROOM = MIB
+"""Bytes beyond the body's limit for headers, chunk sizes and TLS: an endless header ends here."""
+
+
+class Pace:
+    """The clock and the byte count of one answer."""
+
+    __slots__ = ("_ends", "_left", "_rate", "_received", "_slow_start", "_started")
+
+    def __init__(self, limits: Limits, *, ends: float) -> None:
+        self._ends = ends
+        self._left = limits.page_bytes + HEADER_ROOM
+        self._rate = limits.bytes_per_second
+        self._slow_start = limits.slow_start_seconds
+        self._received = 0
+        self._started: float | None = None
+
+    def begin_body(self) -> None:
+        """The rate counts from here: a server may think about a large list before its first byte."""
+        self._started = time.monotonic()
+        self._received = 0
+
+    def patience(self) -> float:
+        """Seconds that the next read may take. Raises TimeoutError when there are none."""
+        until = self._ends
+        if self._started is not None:
+            until = min(until, self._started + self._slow_start + self._received / self._rate)
+        left = until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the answer was too slow")
+        return left
+
+    def took(self, count: int) -> None:
+        self._received += count
+        self._left -= count
+        if self._left < 0:
+            raise TooLarge("the answer is larger than a page may be")
+
+
+_pace: ContextVar[Pace | None] = ContextVar("pace", default=None)
+
+
+@contextmanager
+def paced(pace: Pace) -> Iterator[Pace]:
+    """Every PacedSocket read by this thread keeps to the pace until the block ends."""
+    token = _pace.set(pace)
+    try:
+        yield pace
+    finally:
+        _pace.reset(token)
+
+
+class PacedSocket(ssl.SSLSocket):
+    """A TLS socket whose reads keep to the pace of their thread."""
+
+    def recv_into(self, buffer: Any, nbytes: int | None = None, flags: int = 0) -> int:  # noqa: ANN401 - as in ssl
+        pace = _pace.get()
+        if pace is None:
+            return super().recv_into(buffer, nbytes, flags)
+        self.settimeout(pace.patience())
+        count = super().recv_into(buffer, nbytes, flags)
+        pace.took(count)
+        return count

@@ -1,0 +1,219 @@
+"""The one place that speaks to an API server, by rules K01-K18. Reads are tried again; nothing else ever is.
+
+The official client gives the configuration and the connection pool; sockets, deadlines, sizes and errors are ours.
+"""
+
+import ipaddress
+import logging
+import random
+import ssl
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from importlib import metadata
+from typing import Any
+from urllib.parse import urlencode
+
+import urllib3
+from kubernetes.client.configuration import Configuration
+from kubernetes.client.rest import RESTClientObject
+
+from migrations_app.clients import faults
+from migrations_app.clients.addresses import Reach, Resolver, ask_resolver, resolve
+from migrations_app.clients.answers import Answer, Meter, read_beginning, read_body
+from migrations_app.clients.asked import Asked, Verb, asked
+from migrations_app.clients.connection import Connection
+from migrations_app.clients.faults import Fault
+from migrations_app.clients.limits import DEFAULT, Limits
+from migrations_app.clients.pace import Pace, paced
+from migrations_app.clients.secret import Secret
+from migrations_app.clients.tls import context_for
+from migrations_app.errors import KarpdashError, TimedOut, Unreachable
+
+Query = Sequence[tuple[str, str]]
+TokenSource = Callable[[], Secret]
+
+JSON = "application/json"
+_JITTER = random.SystemRandom()
+_CLOSED = "the client is closed"
+# Requests with their headers are debug lines of these libraries (K17).
+for _name in ("urllib3", "kubernetes", "client"):
+    logging.getLogger(_name).setLevel(logging.WARNING)
+
+
+def agent() -> str:
+    """How we name ourselves to API servers (K16)."""
+    try:
+        return f"karpdash/{metadata.version('karpdash')}"
+    except metadata.PackageNotFoundError:
+        return "karpdash/source"
+
+
+class Transport:
+    """Calls to one server, from several threads at once. The name is resolved and judged when this is made (K05)."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        reach: Reach,
+        limits: Limits = DEFAULT,
+        token: TokenSource | None = None,
+        resolver: Resolver = ask_resolver,
+        purpose: str = "scan",
+    ) -> None:
+        self._ends = time.monotonic() + limits.scan_seconds
+        server = connection.server
+        self._addresses = resolve(
+            server.host, server.port, reach=reach, seconds=limits.connect_seconds, resolver=resolver
+        )
+        self._current = 0
+        self._server = server
+        self._token = token or _fixed(connection.token)
+        self._limits = limits
+        self._agent = f"{agent()} {purpose}"
+        self._pool: RESTClientObject | None = _pool(connection, context_for(connection), limits)
+        # Packing costs a server more than a loopback wire does.
+        local = ipaddress.ip_address(self._addresses[0]).is_loopback
+        self._encoding = "identity" if local else "gzip"
+        self.meter = Meter(limits)
+
+    def close(self) -> None:
+        """Ends the connections and forgets the credentials."""
+        pool, self._pool = self._pool, None
+        self._token = _fixed(None)
+        if pool is not None:
+            pool.close()
+
+    def get(self, path: str, query: Query = (), *, verb: Verb = "get", accept: str = JSON, tries: int = 0) -> Answer:
+        """The answer to a read, after as many tries as the limits allow (K07). Raises CouldNotLook."""
+        request = asked(verb, path)
+        ends = self._call_ends()
+        attempt = 0
+        while True:
+            attempt += 1
+            headers = self._headers(attempt, accept)
+            found = self._try("GET", request, query, headers=headers, ends=ends)
+            if isinstance(found, Answer):
+                return found
+            if attempt >= (tries or self._limits.tries):
+                raise found.error from None
+            self._pause(found, attempt, ends)
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Answer:
+        """The answer to a question that is asked by POST, such as an access review: sent once, whatever happens."""
+        headers = self._headers(1, JSON) | {"Content-Type": JSON}
+        found = self._try("POST", asked("create", path), (), headers=headers, ends=self._call_ends(), body=body)
+        if isinstance(found, Fault):
+            raise found.error from None
+        return found
+
+    def _call_ends(self) -> float:
+        now = time.monotonic()
+        if now >= self._ends:
+            raise TimedOut("the scan's time is over")
+        return min(self._ends, now + self._limits.call_seconds)
+
+    def _headers(self, attempt: int, accept: str) -> dict[str, str]:
+        headers = {
+            "Accept": accept,
+            "Accept-Encoding": self._encoding,
+            "Host": self._server.authority,
+            "User-Agent": f"{self._agent} attempt={attempt}",
+        }
+        token = self._token()
+        return headers | {"Authorization": f"Bearer {token.reveal()}"} if token else headers
+
+    def _try(
+        self,
+        method: str,
+        request: Asked,
+        query: Query,
+        *,
+        headers: dict[str, str],
+        ends: float,
+        body: Mapping[str, Any] | None = None,
+    ) -> Answer | Fault:
+        url = self._url(request.path, query)
+        pace = Pace(self._limits, ends=min(ends, time.monotonic() + self._limits.read_seconds))
+        with paced(pace):
+            try:
+                response = self._send(method, url, headers=headers, body=body, pace=pace)
+                return self._received(response, request, pace)
+            except faults.CAUGHT as wrong:
+                return faults.from_exception(wrong)
+
+    def _url(self, path: str, query: Query) -> str:
+        address = self._addresses[self._current % len(self._addresses)]
+        host = f"[{address}]" if ":" in address else address
+        url = f"https://{host}:{self._server.port}{self._server.prefix}{path}"
+        return f"{url}?{urlencode(query)}" if query else url
+
+    def _send(
+        self, method: str, url: str, *, headers: dict[str, str], body: Mapping[str, Any] | None, pace: Pace
+    ) -> urllib3.HTTPResponse:
+        pool = self._pool
+        if pool is None:
+            raise Unreachable(_CLOSED, code="closed")
+        self.meter.begin()
+        left = pace.patience()
+        timeout = (min(self._limits.connect_seconds, left), left)
+        sent = pool.request(method, url, headers, body, None, timeout)  # type: ignore[no-untyped-call]  # untyped there
+        response: urllib3.HTTPResponse = sent.response
+        return response
+
+    def _received(self, response: urllib3.HTTPResponse, request: Asked, pace: Pace) -> Answer | Fault:
+        self._note_date(response.headers.get("Date"))
+        pace.begin_body()
+        try:
+            if 200 <= response.status < 300:
+                return Answer(read_body(response, self.meter), response.headers.get("Audit-Id", ""))
+            return faults.from_status(response.status, self._excuse(response), response.headers, request)
+        finally:
+            # A connection whose body was not read to its end cannot be used again.
+            if response.closed:
+                response.release_conn()
+            else:
+                response.close()
+
+    def _excuse(self, response: urllib3.HTTPResponse) -> bytes:
+        try:
+            return read_beginning(response, self._limits.error_bytes)
+        except (*faults.CAUGHT, KarpdashError):
+            return b""
+
+    def _note_date(self, text: str | None) -> None:
+        try:
+            found = parsedate_to_datetime(text or "").astimezone(UTC)
+        except (ValueError, OverflowError):
+            return
+        self.meter.server_date = found.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def _pause(self, fault: Fault, attempt: int, ends: float) -> None:
+        """Waits before the next try; raises the fault's error when there is to be none (K07, K08)."""
+        if not fault.again and not (fault.elsewhere and attempt < len(self._addresses)):
+            raise fault.error from None
+        self._current = (self._current + 1) % len(self._addresses)
+        longest = min(self._limits.longest_pause_seconds, self._limits.first_pause_seconds * 2**attempt)
+        wait = _JITTER.uniform(0, longest)
+        if fault.after is not None:
+            wait = min(fault.after, self._limits.retry_after_seconds)
+        if time.monotonic() + wait >= ends:
+            raise fault.error from None
+        time.sleep(wait)
+
+
+def _fixed(token: Secret | None) -> Callable[[], Secret]:
+    kept = token or Secret("")
+    return lambda: kept
+
+
+def _pool(connection: Connection, context: ssl.SSLContext, limits: Limits) -> RESTClientObject:
+    """The official client's pool: no retries, no redirects, no proxy of the environment (K04, K07)."""
+    configuration = Configuration(host=connection.server.url, retries=False, verify_ssl=True, proxy="", no_proxy="")
+    configuration.tls_server_name = connection.tls_name
+    configuration.connection_pool_maxsize = limits.parallel
+    pool = RESTClientObject(configuration)
+    pool.pool_manager.connection_pool_kw["ssl_context"] = context
+    return pool
