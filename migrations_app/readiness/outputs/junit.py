@@ -1,0 +1,80 @@
+"""The report as JUnit XML: a suite for each hop, a case for each check; what could not be told is an error."""
+
+from collections.abc import Callable
+from xml.sax.saxutils import escape, quoteattr
+
+from migrations_app.checks.values import Finding
+from migrations_app.readiness.outputs.plain import plain
+from migrations_app.readiness.outputs.words import left_out, object_line
+from migrations_app.readiness.report import HopLine, Report
+
+EVIDENCE_SHOWN = 20
+
+
+def render(report: Report) -> str:
+    """One XML document. A failing `info` check is a passed case with a note: it never breaks a build."""
+    suites = [_suite(hop, report) for hop in report.hops]
+    name = quoteattr(plain(report.cluster.name))
+    total = [f for f in report.checks if f.hop in {hop.hop for hop in report.hops}]
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f"<testsuites name={name}{_numbers(total)}>"]
+    return "\n".join([*lines, *suites, "</testsuites>"]) + "\n"
+
+
+def _suite(hop: HopLine, report: Report) -> str:
+    findings = [finding for finding in report.checks if finding.hop == hop.hop]
+    name = quoteattr(plain(f"{report.cluster.name} {hop.hop}"))
+    stamp = quoteattr(plain(report.scanned_at.removesuffix("Z")))
+    cases = [_case(finding) for finding in findings]
+    head = f'<testsuite name={name} timestamp={stamp} hostname="karpdash" time="0"{_numbers(findings)}>'
+    return "\n".join([head, *cases, "</testsuite>"])
+
+
+def _numbers(findings: list[Finding]) -> str:
+    failures = sum(_fails(finding) for finding in findings)
+    errors = sum(finding.status == "unknown" for finding in findings)
+    skipped = sum(finding.status in ("not_applicable", "waived", "manual") for finding in findings)
+    return f' tests="{len(findings)}" failures="{failures}" errors="{errors}" skipped="{skipped}"'
+
+
+def _fails(finding: Finding) -> bool:
+    return finding.status == "fail" and finding.severity != "info"
+
+
+def _case(finding: Finding) -> str:
+    head = f'<testcase classname={quoteattr(f"{finding.hop}.{finding.phase}")} name={quoteattr(finding.id)} time="0"'
+    inside = _INSIDE[finding.status](finding)
+    return f"{head}>{inside}</testcase>" if inside else f"{head}/>"
+
+
+def _failure(finding: Finding) -> str:
+    body = escape("\n".join(_body(finding)))
+    if not _fails(finding):
+        return f"<system-out>{escape(plain(finding.summary))}\n{body}</system-out>"
+    return f"<failure type={quoteattr(finding.severity)} message={quoteattr(plain(finding.summary))}>{body}</failure>"
+
+
+def _error(finding: Finding) -> str:
+    return f'<error type="unknown" message={quoteattr(plain(finding.summary))}>{escape(plain(finding.why))}</error>'
+
+
+def _skipped(finding: Finding) -> str:
+    return f"<skipped message={quoteattr(plain(f'{finding.status}: {finding.summary}'))}/>"
+
+
+def _nothing(_finding: Finding) -> str:
+    return ""
+
+
+_INSIDE: dict[str, Callable[[Finding], str]] = {
+    "pass": _nothing,
+    "fail": _failure,
+    "unknown": _error,
+    "not_applicable": _skipped,
+    "manual": _skipped,
+    "waived": _skipped,
+}
+
+
+def _body(finding: Finding) -> list[str]:
+    rows = [object_line(row) for row in finding.evidence[:EVIDENCE_SHOWN]]
+    return [plain(finding.why), *rows, *filter(None, [left_out(finding, EVIDENCE_SHOWN)])]

@@ -1,0 +1,128 @@
+"""The report as Markdown for a ticket: a table of hops, then each open finding with evidence and remedies."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from migrations_app.checks.values import Finding, Remedy
+from migrations_app.readiness.outputs.plain import plain, plain_lines
+from migrations_app.readiness.outputs.words import (
+    OPEN,
+    STAGES,
+    VERDICTS,
+    counted,
+    karpenter,
+    left_out,
+    object_line,
+    owners_line,
+    sized,
+)
+from migrations_app.readiness.report import Report
+
+EVIDENCE_SHOWN = 20
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$!&@])")
+
+
+def render(report: Report) -> str:
+    """Markdown, ending in a line break; text of the cluster is escaped, so that it stays text."""
+    lines = [*_head(report), *_hops(report), *_findings(report), *_waived(report), *_parts(report)]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def text(value: str) -> str:
+    """A text of the cluster on one line, with everything escaped that Markdown or HTML would read."""
+    return _SPECIAL.sub(r"\\\1", plain(value))
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    """A table; the cells are Markdown already."""
+    names = list(head)
+    yield f"| {' | '.join(names)} |"
+    yield f"|{' --- |' * len(names)}"
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+
+
+def fence(block: str, language: str = "") -> Iterator[str]:
+    """A fenced block whose fence is longer than any run of backticks in it."""
+    body = plain_lines(block)
+    longest = max((len(run) for run in re.findall("`+", body)), default=0)
+    mark = "`" * max(3, longest + 1)
+    yield f"{mark}{language}"
+    yield body
+    yield mark
+
+
+def remedies(found: tuple[Remedy, ...]) -> Iterator[str]:
+    """Each remedy under its name."""
+    for remedy in found:
+        yield ""
+        yield f"Remedy by {remedy.how}{f' ({text(remedy.action)})' if remedy.action else ''}:"
+        yield ""
+        yield from fence(remedy.text)
+
+
+def _head(report: Report) -> Iterator[str]:
+    yield f"# Karpenter readiness of {text(report.cluster.name)}"
+    yield ""
+    yield f"- Karpenter: {text(karpenter(report))}, objects: {STAGES[report.cluster.stage]}"
+    yield f"- Kubernetes: {text(report.cluster.kubernetes_version or 'unknown')}"
+    yield f"- Target: {text(report.target.release or 'none')}"
+    yield f"- Nodes: {report.nodes.total} ({text(owners_line(report))})"
+    yield f"- Scanned: {text(report.scanned_at)}, {sized(report)}"
+    yield from (f"- Note: {text(note)}" for note in (*report.cluster.disagreements, *report.target.notes))
+    yield ""
+
+
+def _hops(report: Report) -> Iterator[str]:
+    lands = {step.hop: step.release for step in report.target.path}
+    if report.hops:
+        yield from table(
+            ("Hop", "Lands on", "Verdict", "Done", "Checks"),
+            (
+                (hop.hop, lands.get(hop.hop, ""), VERDICTS[hop.verdict], f"{hop.done_percent} %", counted(hop.counts))
+                for hop in report.hops
+            ),
+        )
+        yield ""
+
+
+def _findings(report: Report) -> Iterator[str]:
+    for hop in report.hops:
+        found = [f for f in report.checks if f.hop == hop.hop and f.status in OPEN]
+        if found:
+            yield f"## Hop {hop.hop}"
+            yield ""
+        for finding in found:
+            yield from finding_section(finding)
+
+
+def finding_section(finding: Finding) -> Iterator[str]:
+    """Title, why, evidence and remedies of one finding, below a third-level heading."""
+    yield f"### {finding.status}, {finding.severity}: {text(finding.title)}"
+    yield ""
+    yield f"{text(finding.summary)} (`{finding.id}`, {finding.phase}). {text(finding.why)}"
+    yield ""
+    yield from (f"- {text(object_line(row))}" for row in finding.evidence[:EVIDENCE_SHOWN])
+    if more := left_out(finding, EVIDENCE_SHOWN):
+        yield f"- {more}"
+    yield from remedies(finding.remedies)
+    yield ""
+
+
+def _waived(report: Report) -> Iterator[str]:
+    found = [finding for finding in report.checks if finding.status == "waived"]
+    if found:
+        yield "## Waived"
+        yield ""
+    yield from (f"- `{finding.id}` at {finding.hop}: {text(finding.summary)}" for finding in found)
+    if found:
+        yield ""
+
+
+def _parts(report: Report) -> Iterator[str]:
+    short = [line for line in report.parts if not line.seen or line.quarantined]
+    if short:
+        yield "## Not read whole"
+        yield ""
+    for line in short:
+        told = line.why if not line.seen else f"{line.quarantined} set aside"
+        yield f"- {line.name}: {text(told)}" + (f" ({text(line.detail)})" if line.detail else "")

@@ -1,0 +1,37 @@
+"""The JSON Schema of a report, made from the types, so that it cannot say anything else than they do."""
+
+from typing import Any
+
+import msgspec
+
+from migrations_app.readiness.report import Report
+
+REFERENCES = "#/$defs/{name}"
+
+
+def definitions(template: str = REFERENCES) -> dict[str, Any]:
+    """The schema of each type of a report by name; `template` says how they refer to each other."""
+    _, found = msgspec.json.schema_components([Report], ref_template=template)
+    for schema in found.values():
+        _tighten(schema)
+    found["Report"]["properties"]["schema"] = {"const": "karpdash/scan/v1"}
+    return found
+
+
+def scan_schema() -> dict[str, Any]:
+    """The published document, docs/schema/scan-v1.json."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "karpdash/scan/v1",
+        "description": "What `karpdash scan -o json` prints and what the API serves as a snapshot.",
+        "$ref": REFERENCES.format(name="Report"),
+        "$defs": definitions(),
+    }
+
+
+def _tighten(schema: dict[str, Any]) -> None:
+    """We write every field, defaults included, and a reader may rely on that."""
+    schema["required"] = sorted(schema.get("properties", {}))
+    schema.pop("default", None)
+    for field in schema.get("properties", {}).values():
+        field.pop("default", None)

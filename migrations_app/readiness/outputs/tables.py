@@ -1,0 +1,129 @@
+"""The report for a person at a terminal: verdicts first, what is open below, what passed only counted."""
+
+from collections.abc import Callable, Iterator
+
+from migrations_app.checks.values import Finding
+from migrations_app.readiness.outputs.plain import plain, plain_lines
+from migrations_app.readiness.outputs.words import (
+    OPEN,
+    STAGES,
+    VERDICTS,
+    counted,
+    karpenter,
+    left_out,
+    object_line,
+    owners_line,
+    path_line,
+    sized,
+)
+from migrations_app.readiness.report import HopLine, PartLine, Report
+
+EVIDENCE_SHOWN = 5
+REMEDY_LINES = 12
+_MARKS = {"fail": "x", "unknown": "?", "manual": "!", "waived": "~"}
+_COLOURS = {
+    "blocked": "31",
+    "fail": "31",
+    "needs_facts": "35",
+    "unknown": "35",
+    "manual": "35",
+    "ready_with_warnings": "33",
+    "warning": "33",
+    "waived": "2",
+    "ready": "32",
+    "done": "32",
+    "in_progress": "36",
+    "head": "1",
+}
+Paint = Callable[[str, str], str]
+
+
+def render(report: Report, *, colour: bool = False) -> str:
+    """Lines of text, ending in a line break. With `colour`, ANSI colours go beside the words, never instead."""
+    paint = _ansi if colour else _bare
+    lines = [*_head(report, paint), *_hops(report, paint), *_parts(report), *_anomalies(report)]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _bare(_name: str, text: str) -> str:
+    return text
+
+
+def _ansi(name: str, text: str) -> str:
+    code = _COLOURS.get(name)
+    return f"\x1b[{code}m{text}\x1b[0m" if code else text
+
+
+def _head(report: Report, paint: Paint) -> Iterator[str]:
+    facts = report.cluster
+    yield f"Cluster     {paint('head', plain(facts.name))}"
+    yield f"Karpenter   {karpenter(report)}, objects: {STAGES[facts.stage]}"
+    yield f"Kubernetes  {plain(facts.kubernetes_version or 'unknown')}"
+    yield f"Nodes       {report.nodes.total}: {owners_line(report)}"
+    yield f"Scanned     {plain(report.scanned_at)}, {sized(report)}"
+    if report.target.release:
+        way = f" by {path_line(report.target.path)}" if report.target.path else ""
+        yield f"Target      {report.target.release}{way}"
+    yield from (f"Note        {plain(note)}" for note in (*facts.disagreements, *report.target.notes))
+
+
+def _hops(report: Report, paint: Paint) -> Iterator[str]:
+    for hop in report.hops:
+        yield ""
+        yield _hop_line(hop, report, paint)
+        for finding in report.checks:
+            if finding.hop == hop.hop and finding.status in (*OPEN, "waived"):
+                yield from _finding(finding, paint)
+
+
+def _hop_line(hop: HopLine, report: Report, paint: Paint) -> str:
+    release = next((step.release for step in report.target.path if step.hop == hop.hop), "")
+    lands = f" -> {release}" if release else ""
+    verdict = paint(hop.verdict, VERDICTS[hop.verdict].upper())
+    return f"Hop {hop.hop}{lands}  {verdict}  {hop.done_percent} % done  ({counted(hop.counts)})"
+
+
+def _finding(finding: Finding, paint: Paint) -> Iterator[str]:
+    mark = paint(finding.status, f"{_MARKS[finding.status]} {finding.status:<7}")
+    yield f"  {mark} {finding.severity:<7} {finding.phase:<10} {finding.id}: {plain(finding.summary)}"
+    if finding.status == "waived":
+        return
+    for row in finding.evidence[:EVIDENCE_SHOWN]:
+        yield f"      - {object_line(row)}"
+    if more := left_out(finding, EVIDENCE_SHOWN):
+        yield f"      - {more}"
+    yield from _remedy(finding)
+
+
+def _remedy(finding: Finding) -> Iterator[str]:
+    """The first remedy only: the others are in the JSON and in the runbook."""
+    for remedy in finding.remedies[:1]:
+        lines = plain_lines(remedy.text).splitlines()
+        yield f"      fix ({remedy.how}): {lines[0] if lines else ''}"
+        yield from (f"          {line}" for line in lines[1:REMEDY_LINES])
+        if len(lines) > REMEDY_LINES:
+            yield f"          ... {len(lines) - REMEDY_LINES} more lines, see: karpdash plan"
+
+
+def _parts(report: Report) -> Iterator[str]:
+    short = [line for line in report.parts if not line.seen or line.quarantined]
+    if short:
+        yield ""
+        yield "Not read whole"
+    yield from (f"  {_part(line)}" for line in short)
+
+
+def _part(line: PartLine) -> str:
+    if not line.seen:
+        return plain(f"{line.name}: {line.why}" + (f" ({line.detail})" if line.detail else ""))
+    return plain(f"{line.name}: {line.quarantined} of {line.count} objects set aside ({line.detail})")
+
+
+def _anomalies(report: Report) -> Iterator[str]:
+    if report.anomalies:
+        yield ""
+        yield f"Ownership that does not add up: {len(report.anomalies)}"
+    for row in report.anomalies[:EVIDENCE_SHOWN]:
+        yield plain(f"  {row.kind} {row.name}: {row.id}" + (f" ({row.detail})" if row.detail else ""))
+    if len(report.anomalies) > EVIDENCE_SHOWN:
+        yield f"  and {len(report.anomalies) - EVIDENCE_SHOWN} more"

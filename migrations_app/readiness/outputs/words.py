@@ -1,0 +1,88 @@
+"""Words and short lines that several outputs share, so that they say the same."""
+
+from collections.abc import Iterable
+
+from migrations_app.checks.values import Evidence, Finding
+from migrations_app.readiness.outputs.plain import plain
+from migrations_app.readiness.report import Counts, PathStep, Report
+
+VERDICTS = {
+    "ready": "ready",
+    "ready_with_warnings": "ready with warnings",
+    "needs_facts": "needs facts",
+    "blocked": "blocked",
+    "in_progress": "in progress",
+    "done": "done",
+}
+STAGES = {
+    "no_karpenter": "no Karpenter",
+    "alpha": "v1alpha5",
+    "mixed": "v1alpha5 and v1beta1 together",
+    "beta": "v1beta1",
+    "beta_v1": "v1beta1 and v1 together",
+    "v1": "v1",
+    "unknown": "unknown",
+}
+OPEN = ("fail", "unknown", "manual")
+"""Statuses that still want something from somebody."""
+
+
+def counted(counts: Counts) -> str:
+    """`8 pass, 3 fail`: what is there, in words."""
+    named = (
+        (counts.fail, "fail"),
+        (counts.unknown, "unknown"),
+        (counts.manual, "manual"),
+        (counts.waived, "waived"),
+        (counts.passed, "pass"),
+        (counts.not_applicable, "not applicable"),
+    )
+    return ", ".join(f"{number} {word}" for number, word in named if number) or "no checks"
+
+
+def object_line(row: Evidence) -> str:
+    """`Pod shop/cart-1 metadata.annotations: seen x, wanted y (500 objects)`."""
+    name = f"{row.namespace}/{row.name}" if row.namespace else row.name
+    told = [f"{word} {text}" for word, text in (("seen", row.seen), ("wanted", row.wanted)) if text]
+    line = " ".join(part for part in (row.kind, name, row.path) if part)
+    line += f": {', '.join(told)}" if told else ""
+    return plain(line + (f" ({row.count} objects)" if row.count > 1 else ""))
+
+
+def left_out(finding: Finding, shown: int) -> str:
+    """How much evidence is not shown, as a line; empty when all of it is."""
+    total = sum(row.count for row in finding.evidence[:shown])
+    missing = finding.evidence_total - total
+    if missing <= 0:
+        return "" if finding.evidence_exact else "at least these: a list was only partly read"
+    return f"and {missing} more" if finding.evidence_exact else f"and at least {missing} more"
+
+
+def karpenter(report: Report) -> str:
+    """`0.32.10 (told by image tag)`, a range of minors, or `release unknown`."""
+    facts = report.cluster
+    if facts.stage == "no_karpenter":
+        return "not installed"
+    if facts.karpenter_version:
+        told = f" (told by {facts.karpenter_told_by})" if facts.karpenter_told_by else ""
+        return plain(facts.karpenter_version + told)
+    if facts.karpenter_range:
+        return plain(f"one of {', '.join(facts.karpenter_range)}")
+    return "release unknown"
+
+
+def path_line(steps: Iterable[PathStep]) -> str:
+    """`0.32 (0.32.10), 0.33+ (0.37.8)`: each hop and where it lands."""
+    return ", ".join(f"{step.hop} ({step.release})" for step in steps)
+
+
+def owners_line(report: Report) -> str:
+    """`100 karpenter_beta, 12 managed_node_group`: whose the nodes are, most first."""
+    rows = sorted(report.nodes.by_owner.items(), key=lambda row: (-row[1], row[0]))
+    return ", ".join(f"{count} {owner}" for owner, count in rows if count) or "none"
+
+
+def sized(report: Report) -> str:
+    """`complete`, or `partial: 3 of 25 parts could not be read whole`."""
+    short = [line for line in report.parts if not line.seen or line.quarantined]
+    return "complete" if report.complete else f"partial: {len(short)} of {len(report.parts)} parts not read whole"
