@@ -82,7 +82,7 @@ def _serve(options: argparse.Namespace, children: list[Child]) -> int:
 
 
 def _reachable(host: str) -> str:
-    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)  # noqa: S104 - compared, never bound
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)  # noqa: S104 # nosec B104 - compared, never bound
     return f"[{shown}]" if ":" in shown and not shown.startswith("[") else shown
 
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PRODUCT = ("karpdash", "migrations_app")
 SCHEMA_STEPS = "migrations_app/migrations/"
 NOT_OURS = re.compile(r"^(\.|var/|build/|staticfiles/|htmlcov/)|__pycache__|\.egg-info/")
-SWITCHES = re.compile(r"(type: ignore|noqa|nosec|pragma: no cover)[: ]*(\[[\w, -]+\]|[A-Z]+\d+(, ?[A-Z]+\d+)*)?")
+SWITCHES = re.compile(r"\b(type: ignore|noqa|nosec|pragma: no cover)\b[: ]*(\[[\w, -]+\]|[A-Z]+\d+(, ?[A-Z]+\d+)*)?")
 BROAD = {"Exception", "BaseException"}
 
 
