@@ -1,0 +1,61 @@
+"""No admission webhook is left that the running release does not answer."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.remedies import removal
+from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
+from migrations_app.inventory.conversion import ready_port
+from migrations_app.inventory.installation import installation
+from migrations_app.inventory.objects import WebhookConfiguration
+from migrations_app.karpenter.admission_webhooks import admission_row, admits
+
+check = Check(
+    __name__,
+    title="No stale admission webhook is left",
+    phase="cleanup",
+    severity="blocker",
+    why="They fail closed: while nobody answers, every write to pools, claims and node classes is refused.",
+    reads=("webhooks", "controller", "services", "endpoints"),
+    says=("{count} admission webhook is answered by nobody", "{count} admission webhooks are answered by nobody"),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "aws/karpenter-provider-aws#5504",
+        "aws/karpenter-provider-aws#6982",
+    ),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    running, found = case.running.release, installation(case.inventory)
+    off = found is not None and found.env.get("DISABLE_WEBHOOK", "").lower() == "true"
+    for configuration in case.inventory.webhooks.items:
+        row = admission_row(configuration.name)
+        if row is None:
+            problem = _unanswered(case, configuration)
+        elif running is None or admits(running, webhooks_off=off) is None:
+            yield CannotTell(f"{configuration.name}: whether the running release answers it is not known")
+            continue
+        elif not row.shipped_by(running) or not admits(running, webhooks_off=off):
+            problem = f"{running} does not answer it" + (" with webhooks off" if off else "")
+        else:
+            problem = _unanswered(case, configuration)
+        if problem:
+            yield Evidence(kind=configuration.kind, name=configuration.name, seen=problem, wanted="absent")
+
+
+def _unanswered(case: Case, configuration: WebhookConfiguration) -> str:
+    for webhook in configuration.webhooks or ():
+        target = webhook.client_config.service if webhook.client_config else None
+        if target is not None and (problem := ready_port(case.inventory, target)):
+            return f"{target.namespace}/{target.name}: {problem}"
+    return ""
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    wanted = {row.name for row in evidence}
+    stale = [one for one in case.inventory.webhooks.items if one.name in wanted]
+    for kind in dict.fromkeys(one.kind for one in stale):
+        yield from removal(f"{kind.lower()}s", [one for one in stale if one.kind == kind])

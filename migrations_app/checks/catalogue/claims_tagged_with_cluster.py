@@ -1,0 +1,60 @@
+"""Every instance carries the tag by which 1.1 finds it."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.remedies import kubectl, names
+from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.karpenter import kinds, labels
+from migrations_app.karpenter.hop_spans import BETA_LEFT, CONVERTED
+
+check = Check(
+    __name__,
+    title="Every instance is tagged with its cluster",
+    phase="resources",
+    severity="blocker",
+    why=(
+        "1.1 lists instances by that tag only: one without it is not seen, "
+        "and its claim is removed once the node is not ready."
+    ),
+    reads=("nodeclaims",),
+    says=(
+        "{count} claim's instance is not tagged with its cluster",
+        "{count} claims' instances are not tagged with their cluster",
+    ),
+    hops=(BETA_LEFT,),
+    sources=(
+        "aws/karpenter-provider-aws@v1.0.14:pkg/controllers/nodeclaim/tagging/controller.go",
+        "aws/karpenter-provider-aws@v1.1.10:pkg/providers/instance/instance.go",
+    ),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    running = case.running.release
+    if running is None:
+        yield CannotTell(f"which release runs is not known: {case.running.how}")
+    elif running.minor != CONVERTED:
+        yield NotApplicable(f"the tag is written by {CONVERTED}, and {running} runs")
+    else:
+        for claim in case.inventory.nodeclaims.items:
+            reference = claim.spec.node_class_ref
+            mine = not reference or reference.group in (None, "", kinds.AWS_GROUP)
+            if mine and claim.provider_id and claim.metadata.annotation(labels.CLUSTER_NAME_TAGGED) != "true":
+                yield Evidence(
+                    kind="NodeClaim",
+                    name=claim.name,
+                    path=f"metadata.annotations[{labels.CLUSTER_NAME_TAGGED}]",
+                    seen=claim.metadata.annotation(labels.CLUSTER_NAME_TAGGED) or "absent",
+                    wanted="true",
+                )
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield Remedy(
+        how="iam",
+        text=f"Allow ec2:CreateTags with the key {labels.CLUSTER_NAME_TAG} on instances; 1.0 then tags them by itself",
+    )
+    yield kubectl(f"kubectl describe nodeclaims.karpenter.sh {names(evidence)}")

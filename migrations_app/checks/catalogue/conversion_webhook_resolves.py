@@ -1,0 +1,71 @@
+"""The conversion webhook of every CRD that converts calls a Service that is there and answers."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.remedies import crd_chart, kubectl, ordered, spelled
+from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.conversion import conversion_target, converting, ready_port, webhook_service
+from migrations_app.inventory.managers import managed
+from migrations_app.inventory.objects import CRD, Service
+
+check = Check(
+    __name__,
+    title="The conversion webhook answers",
+    phase="crds",
+    severity="blocker",
+    why=(
+        "While it does not, every read of an object stored in the other version fails, "
+        "the controller's own reads included."
+    ),
+    reads=("crds", "services", "endpoints"),
+    says=(
+        "{count} CRD converts through a webhook that cannot answer",
+        "{count} CRDs convert through a webhook that cannot answer",
+    ),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "aws/karpenter-provider-aws#6818",
+        "aws/karpenter-provider-aws#6981",
+    ),
+)
+SERVICE = "spec.conversion.webhook.clientConfig.service"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    found = converting(case.inventory)
+    if not found:
+        yield NotApplicable("no CRD converts between versions")
+    real = webhook_service(case.inventory)
+    for crd in found:
+        yield from _judge(case, crd, real)
+
+
+def _judge(case: Case, crd: CRD, real: Service | None) -> Iterator[Word]:
+    target, strategy = conversion_target(crd), (crd.spec.conversion and crd.spec.conversion.strategy) or "None"
+    if strategy != "Webhook":
+        if crd.stored != ("v1",):
+            yield _evidence(crd, path="spec.conversion.strategy", seen=strategy, wanted="Webhook")
+    elif target is None:
+        yield CannotTell(f"{crd.name}: its conversion webhook names no Service in the cluster")
+    elif problem := ready_port(case.inventory, target):
+        wanted = f"{real.namespace}/{real.name}" if real else "a Service with that port and a ready endpoint"
+        seen = f"{target.namespace}/{target.name}:{target.port or 443}: {problem}"
+        yield _evidence(crd, path=SERVICE, seen=seen, wanted=wanted)
+
+
+def _evidence(crd: CRD, *, path: str, seen: str, wanted: str) -> Evidence:
+    return Evidence(kind="CustomResourceDefinition", name=crd.name, path=path, seen=seen, wanted=wanted)
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    real, first = webhook_service(case.inventory), converting(case.inventory)[0]
+    chart = crd_chart(case, spelled(case.running.release))
+    patches: tuple[Remedy, ...] = ()
+    if real and all(row.path == SERVICE for row in evidence):
+        body = f'{{"namespace":"{real.namespace}","name":"{real.name}","port":8443}}'
+        operation = f'[{{"op":"replace","path":"/{SERVICE.replace(".", "/")}","value":{body}}}]'
+        patches = (kubectl(*(f"kubectl patch crd {row.name} --type=json -p '{operation}'" for row in evidence)),)
+    yield from ordered(managed(first.metadata), (*chart, *patches))

@@ -1,0 +1,74 @@
+"""Somebody upgrades the CRDs: the karpenter-crd release, GitOps or Terraform."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.remedies import kubectl, names
+from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.installation import CRD_CHART, installation
+from migrations_app.inventory.managers import managed
+from migrations_app.inventory.objects import CRD
+from migrations_app.inventory.seen import Seen
+from migrations_app.karpenter import labels
+
+check = Check(
+    __name__,
+    title="The CRDs belong to the karpenter-crd release or to a tool",
+    phase="crds",
+    severity="warning",
+    why=(
+        "CRDs that nobody owns stay behind at every upgrade, "
+        "and karpenter-crd refuses to take them over without its marks."
+    ),
+    reads=("crds",),
+    says=("{count} CRD is owned by no release and no tool", "{count} CRDs are owned by no release and no tool"),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/troubleshooting.md",
+        "aws/karpenter-provider-aws#3331",
+    ),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    if not case.inventory.crds.items:
+        yield NotApplicable("no CRD of Karpenter is installed")
+    known = _releases(case)
+    for crd in case.inventory.crds.items:
+        by = managed(crd.metadata)
+        if by.by in ("hand", "eksctl") or (by.by == "helm" and not _whole(crd, known)):
+            yield Evidence(
+                kind="CustomResourceDefinition",
+                name=crd.name,
+                path=f"metadata.annotations[{labels.HELM_RELEASE_NAME}]",
+                seen=f"{by.name} (no such release, or without its label)" if by.name else "absent",
+                wanted=CRD_CHART,
+            )
+
+
+def _releases(case: Case) -> frozenset[tuple[str, str]] | None:
+    """Releases that own CRDs; None where no record was seen, which proves nothing."""
+    part = case.inventory.helm_releases
+    found = frozenset((release.namespace, release.name) for release in part.items)
+    return found if isinstance(part, Seen) and found else None
+
+
+def _whole(crd: CRD, known: frozenset[tuple[str, str]] | None) -> bool:
+    metadata = crd.metadata
+    owner = (
+        metadata.annotation(labels.HELM_RELEASE_NAMESPACE) or "",
+        metadata.annotation(labels.HELM_RELEASE_NAME) or "",
+    )
+    return metadata.label(labels.APP_MANAGED_BY) == "Helm" and (known is None or owner in known)
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    found = installation(case.inventory)
+    namespace, crds = found.namespace if found else "kube-system", names(evidence)
+    yield kubectl(
+        "# Marks only; never delete a CRD, its objects and their nodes go with it",
+        f"kubectl label crd {crds} {labels.APP_MANAGED_BY}=Helm --overwrite",
+        f"kubectl annotate crd {crds} {labels.HELM_RELEASE_NAME}={CRD_CHART} "
+        f"{labels.HELM_RELEASE_NAMESPACE}={namespace} --overwrite",
+    )

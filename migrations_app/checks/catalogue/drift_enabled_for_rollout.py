@@ -1,0 +1,70 @@
+"""Drift is on, and every Machine can drift, where nodes are to be replaced by drift."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.remedies import chart_values, kubectl, names
+from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.installation import FEATURE_GATES, installation
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.controller import drift_is_on
+from migrations_app.karpenter.hop_spans import ALPHA_LEFT
+
+ROLLS_ON = "0.32"
+check = Check(
+    __name__,
+    title="Drift can replace the nodes of old",
+    phase="rollout",
+    severity="warning",
+    why=(
+        "Taint and drift does nothing, without an error, "
+        "while the gate is off or a Machine has no hash from before 0.30."
+    ),
+    reads=("controller", "machines"),
+    says=("{count} thing keeps drift from replacing nodes", "{count} things keep drift from replacing nodes"),
+    hops=(ALPHA_LEFT,),
+    sources=(
+        "aws/karpenter-provider-aws#5363",
+        "kubernetes-sigs/karpenter@v0.32.10:pkg/controllers/nodeclaim/disruption/drift.go",
+    ),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    running, found = case.running.release, installation(case.inventory)
+    machines = case.inventory.machines.items
+    if not machines:
+        yield NotApplicable("no Machine is left to be replaced")
+    elif running is None or found is None:
+        yield CannotTell(f"which release runs is not known: {case.running.how}")
+    elif running.minor != ROLLS_ON:
+        yield NotApplicable(f"nodes are replaced on {ROLLS_ON}, and {running} runs")
+    else:
+        gates = found.env.get(FEATURE_GATES)
+        settings = next((config.data for config in case.inventory.settings.items if config.data), None)
+        if not drift_is_on(running, feature_gates=gates, global_settings=settings):
+            yield Evidence(
+                kind="Deployment",
+                namespace=found.namespace,
+                name=found.name,
+                path=f"spec.template.spec.containers[].env[{FEATURE_GATES}]",
+                seen=gates or "absent",
+                wanted="Drift=true",
+            )
+        for machine in machines:
+            if machine.metadata.annotation(labels.PROVISIONER_HASH) is None:
+                path = f"metadata.annotations[{labels.PROVISIONER_HASH}]"
+                yield Evidence(kind="Machine", name=machine.name, path=path, seen="absent", wanted="a hash")
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    if any(row.kind == "Deployment" for row in evidence):
+        yield from chart_values(case, {"settings.featureGates.drift": "true"})
+    old = [row for row in evidence if row.kind == "Machine"]
+    if old:
+        yield kubectl(
+            "# These never drift: replace them one at a time, each once its successor is ready",
+            f"kubectl delete machines.karpenter.sh {names(old)}",
+        )

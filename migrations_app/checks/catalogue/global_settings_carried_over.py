@@ -1,0 +1,66 @@
+"""Everything that the ConfigMap karpenter-global-settings says is also said where 0.33 reads it."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.remedies import chart_values
+from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
+from migrations_app.inventory.installation import ABSENT, given_values, installation, value_at
+from migrations_app.inventory.objects import ConfigMap
+from migrations_app.karpenter.global_settings import LAST_READ, SettingRow, setting_row
+from migrations_app.karpenter.hop_spans import ALPHA_LEFT
+from migrations_app.karpenter.versions import minor_order
+
+check = Check(
+    __name__,
+    title="The global settings are carried over",
+    phase="controller",
+    severity="blocker",
+    why=(
+        "From 0.33 on the ConfigMap is not read: without a cluster name the controller exits, "
+        "the rest falls back to defaults."
+    ),
+    reads=("settings", "controller"),
+    says=("{count} global setting is not carried over", "{count} global settings are not carried over"),
+    hops=(ALPHA_LEFT,),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+        "aws/karpenter-provider-aws@v0.33.12:pkg/operator/options/options_validation.go",
+    ),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    for config in case.inventory.settings.items:
+        for key, value in (config.data or {}).items():
+            row = setting_row(key)
+            if row and row.env and value not in ("", row.default):
+                yield from _carried(case, config, row=row, value=value)
+
+
+def _carried(case: Case, config: ConfigMap, *, row: SettingRow, value: str) -> Iterator[Word]:
+    values, running, found = given_values(case.inventory), case.running.release, installation(case.inventory)
+    if values is not None:
+        missing = value_at(values.tree, row.value) is ABSENT
+    elif found is None or running is None or minor_order(running.minor) <= minor_order(LAST_READ):
+        # Until 0.32 the chart fills the variable from the old value too, so the variable proves nothing.
+        yield CannotTell(f"the Helm values are not known, so neither is whether {row.value} is given")
+        return
+    else:
+        missing = not found.env.get(row.env)
+    if missing:
+        yield Evidence(
+            kind="ConfigMap",
+            namespace=config.namespace,
+            name=config.name,
+            path=f"data[{row.key}]",
+            seen=value[:200],
+            wanted=f"{row.value} in the Helm values",
+        )
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    given = {row.wanted.partition(" ")[0]: row.seen for row in evidence}
+    yield from chart_values(case, given, about="0.32 reads the new names already; the old ones may go with 0.33")

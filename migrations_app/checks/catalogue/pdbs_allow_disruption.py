@@ -1,0 +1,79 @@
+"""Every PodDisruptionBudget allows at least one pod to go, where the hop replaces nodes."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.remedies import NAMES_SHOWN, kubectl, merged
+from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.objects import DisruptionBudget
+from migrations_app.inventory.ownership import ownership
+from migrations_app.karpenter.hop_spans import ALPHA_LEFT
+from migrations_app.karpenter.replacements import replacements
+
+check = Check(
+    __name__,
+    title="Every disruption budget lets a pod go",
+    phase="rollout",
+    severity="warning",
+    why=(
+        "A node with such a pod never drains: the rollout stands still there, "
+        "or the node goes at the end of its grace period."
+    ),
+    reads=("pdbs", "nodes"),
+    says=("{count} disruption budget lets no pod go", "{count} disruption budgets let no pod go"),
+    severity_at={ALPHA_LEFT: "blocker"},
+    sources=(
+        "Kubernetes documentation, Disruptions",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+    ),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    owners = {owner for row in replacements(case.step.entered) for owner in row.owners}
+    if not any(node.owner in owners for node in ownership(case.inventory).nodes):
+        yield NotApplicable("the hop replaces no node that is there now")
+        return
+    for budget in case.inventory.pdbs.items:
+        status = budget.status
+        if status is None or status.disruptions_allowed is None:
+            yield CannotTell(
+                f"PodDisruptionBudget {budget.namespace}/{budget.name}: status.disruptionsAllowed is not set"
+            )
+        elif status.disruptions_allowed == 0 and (status.expected_pods or 0) > 0:
+            path, seen = _cause(budget)
+            yield Evidence(
+                kind="PodDisruptionBudget",
+                namespace=budget.namespace,
+                name=budget.name,
+                path=path,
+                seen=seen,
+                wanted="one pod may go",
+            )
+
+
+def _cause(budget: DisruptionBudget) -> tuple[str, str]:
+    """The rule where it can never let a pod go, else the count of the moment."""
+    spec, expected = budget.spec, (budget.status and budget.status.expected_pods) or 0
+    if spec.max_unavailable in (0, "0", "0%"):
+        return "spec.maxUnavailable", str(spec.max_unavailable)
+    least = spec.min_available
+    if least == "100%" or (isinstance(least, int) and least >= expected):
+        return "spec.minAvailable", f"{least} of {expected} pods"
+    healthy = (budget.status and budget.status.current_healthy) or 0
+    return "status.disruptionsAllowed", f"0, {healthy} of {expected} pods are healthy"
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    patch = merged("spec", {"minAvailable": None, "maxUnavailable": 1})
+    yield kubectl(
+        "# With the owners' consent, for the time of the rollout; where it is a single pod, add a replica first",
+        *(
+            f"kubectl -n {row.namespace} patch pdb {row.name} --type=merge -p {patch}"
+            if row.path.startswith("spec.")
+            else f"kubectl -n {row.namespace} describe pdb {row.name}  # bring its pods back first"
+            for row in evidence[:NAMES_SHOWN]
+        ),
+    )

@@ -1,0 +1,51 @@
+"""Everything that tells the running release says the same."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
+from migrations_app.inventory.installation import installation
+
+check = Check(
+    __name__,
+    title="Every source names the same running release",
+    phase="preflight",
+    severity="warning",
+    why=(
+        "Where image, labels, Helm record and CRDs disagree, an upgrade stopped half-way, "
+        "and the path may start elsewhere."
+    ),
+    reads=("controller",),
+    says=(
+        "{count} source contradicts the release that was told",
+        "{count} sources contradict the release that was told",
+    ),
+    sources=("aws/karpenter-provider-aws@v1.14.1:charts/karpenter/templates/deployment.yaml",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    found = installation(case.inventory)
+    if case.running.certainty != "exact" or found is None:
+        yield CannotTell(f"no source names the running release exactly: {case.running.how}")
+        return
+    for sentence in case.running.disagreements:
+        yield Evidence(
+            kind="Deployment",
+            namespace=found.namespace,
+            name=found.name,
+            path="spec.template.spec.containers[].image",
+            seen=sentence,
+            wanted=str(case.running.release),
+        )
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    found = evidence[0]
+    yield kubectl(
+        f"kubectl -n {found.namespace} get deployment {found.name} -o yaml | grep -E 'image:|/version:'",
+        f"helm -n {found.namespace} history karpenter",
+    )

@@ -1,0 +1,54 @@
+"""The running release is one that the hop's release can be rolled back to."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.remedies import chart_values
+from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
+from migrations_app.inventory.installation import installation
+from migrations_app.karpenter.releases import find, rollback_targets
+
+check = Check(
+    __name__,
+    title="The hop can be rolled back",
+    phase="preflight",
+    severity="warning",
+    why="Only named patches can read what the newer release has written; from any other there is no way back.",
+    reads=("controller",),
+    says=("The hop has no way back to the running release",) * 2,
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+        "aws/karpenter-provider-aws#5621",
+    ),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    running, found = case.running.release, installation(case.inventory)
+    if running is None or found is None or find(running) is None:
+        yield CannotTell(f"whether the running release can be gone back to is not known: {case.running.how}")
+        return
+    # Within a minor, and for a later hop whose start is judged by hop_start_runs, there is nothing to ask yet.
+    if running.minor == case.step.release.minor or running < case.step.start:
+        return
+    if running not in rollback_targets(case.step.release):
+        yield Evidence(
+            kind="Deployment",
+            namespace=found.namespace,
+            name=found.name,
+            path="spec.template.spec.containers[].image",
+            seen=str(running),
+            wanted=", ".join(str(target) for target in case.step.rollback_to) or "no release is known",
+        )
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    running = case.running.release
+    own = [target for target in case.step.rollback_to if running and target.minor == running.minor]
+    if own:
+        yield from chart_values(
+            case, {}, to=own[0], about=f"Before the hop: CRDs of {own[0]} first, then the controller"
+        )

@@ -1,0 +1,67 @@
+"""No workload is placed by the label karpenter.sh/provisioner-name."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kept_by, kubectl, merged, ordered
+from migrations_app.checks.values import Evidence, Remedy, Word
+from migrations_app.inventory.mentions import POD_PARTS, Mention, placed
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
+
+NOT_THERE = "DoesNotExist"
+check = Check(
+    __name__,
+    title="No workload selects karpenter.sh/provisioner-name",
+    phase="workloads",
+    severity="warning",
+    why="New nodes do not carry the label: what selects it stays pending, and what avoids it lands on Karpenter nodes.",
+    reads=(*POD_PARTS, "controller"),
+    says=("{count} pod is placed by a label that is gone", "{count} pods are placed by a label that is gone"),
+    hops=hops_from(ALPHA_LEFT),
+    severity_at={ALPHA_LEFT: "blocker"},
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+    ),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    found = placed(case.inventory, {labels.PROVISIONER_NAME, labels.NODEPOOL})
+    both = {_place(one) for one in found if one.key == labels.NODEPOOL and one.value == NOT_THERE}
+    charts = {(one.namespace, one.name) for one in case.inventory.controller.items}
+    for one in found:
+        avoids = one.value == NOT_THERE
+        # The chart renders the controller's own rule anew with every release; avoiding both labels is right meanwhile.
+        harmless = avoids and (_place(one) in both or (one.namespace, one.name) in charts)
+        if one.key == labels.PROVISIONER_NAME and not harmless:
+            yield Evidence(
+                kind=one.kind,
+                namespace=one.namespace,
+                name=one.name,
+                path=one.path,
+                seen=f"{one.key} {one.value}".rstrip(),
+                wanted=f"{labels.NODEPOOL} {NOT_THERE}, beside it" if avoids else labels.NODEPOOL,
+                count=one.count,
+            )
+
+
+def _place(one: Mention) -> tuple[str, str, str, str]:
+    return one.kind, one.namespace, one.name, one.path
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    by = kept_by(case.inventory, evidence[0])
+    source = from_source(by, f"put {labels.NODEPOOL} in the place of {labels.PROVISIONER_NAME}")
+    yield from ordered(by, (*source, kubectl(*map(_line, evidence[:NAMES_SHOWN]))))
+
+
+def _line(row: Evidence) -> str:
+    home = f"-n {row.namespace} " if row.namespace else ""
+    if row.path.endswith("template.spec.nodeSelector"):
+        patch = merged(row.path, {labels.PROVISIONER_NAME: None, labels.NODEPOOL: "POOL"})
+        return f"kubectl {home}patch {row.kind.lower()} {row.name} --type=merge -p {patch}  # POOL: its NodePool"
+    return f"kubectl {home}edit {row.kind.lower()} {row.name}  # {row.path}: {row.wanted}"

@@ -1,0 +1,150 @@
+"""Wording of remedies with the cluster's real names, the tool that keeps the object first."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from migrations_app.checks.base import Case
+from migrations_app.checks.values import Evidence, How, Remedy
+from migrations_app.inventory.installation import CRD_CHART, installation
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.managers import Managed, Manager, managed
+from migrations_app.inventory.mentions import workload
+from migrations_app.inventory.objects import Named
+from migrations_app.karpenter.releases import find
+from migrations_app.karpenter.versions import Release
+
+FIRST: dict[Manager, How] = {
+    "flux": "flux",
+    "argocd": "argocd",
+    "terraform": "terraform",
+    "eksctl": "kubectl",
+    "helm": "helm",
+    "hand": "kubectl",
+}
+CHARTS = "oci://public.ecr.aws/karpenter"
+NAMES_SHOWN = 20
+
+
+def ordered(by: Managed, found: Iterable[Remedy]) -> tuple[Remedy, ...]:
+    """The same remedies, that of the tool which keeps the object first."""
+    return tuple(sorted(found, key=lambda remedy: remedy.how != FIRST[by.by]))
+
+
+def names(evidence: Iterable[Evidence]) -> str:
+    """The names in the evidence, each once; a long list ends in three dots."""
+    every = list(dict.fromkeys(row.name for row in evidence))
+    return " ".join(every[:NAMES_SHOWN]) + (" ..." if len(every) > NAMES_SHOWN else "")
+
+
+def merged(path: str, leaf: object) -> str:
+    """A merge patch that sets the value at a dotted path, as kubectl takes it behind -p."""
+    body = leaf
+    for step in reversed(path.split(".")):
+        body = {step: body}
+    return f"'{json.dumps(body, separators=(',', ':'))}'"
+
+
+def kept_by(inventory: Inventory, row: Evidence) -> Managed:
+    """Who keeps the workload that the evidence names."""
+    found = workload(inventory, kind=row.kind, namespace=row.namespace, name=row.name)
+    return managed(found.metadata) if found else Managed("hand")
+
+
+def kubectl(*lines: str) -> Remedy:
+    return Remedy(how="kubectl", text="\n".join(lines))
+
+
+def chart_values(
+    case: Case, given: Mapping[str, str], *, about: str = "", to: Release | None = None
+) -> tuple[Remedy, ...]:
+    """How to give these values to the chart karpenter, in each tool; empty text as a value takes it out.
+
+    `to` is the release to bring the chart to, where that is not the running one.
+    """
+    found = installation(case.inventory)
+    by = found.managed if found else Managed("hand")
+    release, namespace = (found.release_name, found.namespace) if found else ("karpenter", "kube-system")
+    version = spelled(to or case.running.release)
+    comment = f"# {about}\n" if about else ""
+    flags = " ".join(f"--set {key}={value or 'null'}" for key, value in given.items())
+    upgrade = (
+        f"helm upgrade {release} {CHARTS}/karpenter --namespace {namespace} --version {version} --reuse-values {flags}"
+    ).rstrip()
+    return ordered(
+        by,
+        (
+            Remedy(how="helm", text=f"{comment}{upgrade}"),
+            *_as_code(by, release, comment + (_yaml(given) or f"version: {version}")),
+        ),
+    )
+
+
+def _as_code(by: Managed, release: str, tree: str) -> tuple[Remedy, ...]:
+    name = f" {by.namespace}/{by.name}" if by.name else ""
+    flux, argocd = (name if by.by == tool else "" for tool in ("flux", "argocd"))
+    return (
+        Remedy(how="terraform", text=f"# helm_release of {release}, argument values\n{tree}"),
+        Remedy(how="flux", text=f"# HelmRelease{flux}, spec.values\n{tree}"),
+        Remedy(how="argocd", text=f"# Application{argocd}, spec.source.helm.valuesObject\n{tree}"),
+    )
+
+
+def crd_chart(case: Case, version: str) -> tuple[Remedy, ...]:
+    """How to bring the CRDs to a release with the chart karpenter-crd, in each tool."""
+    found = installation(case.inventory)
+    namespace = found.namespace if found else "kube-system"
+    by = found.managed if found else Managed("hand")
+    chart = f"{CHARTS}/{CRD_CHART} --version {version} --namespace {namespace}"
+    pinned = f"chart {CRD_CHART} at {version}; in the chart karpenter leave the CRDs out"
+    return ordered(
+        by,
+        (
+            Remedy(how="helm", text=f"helm upgrade --install {CRD_CHART} {chart}"),
+            Remedy(how="terraform", text=f"# helm_release: {pinned} (skip_crds = true)"),
+            Remedy(how="flux", text=f"# HelmRelease: {pinned} (install.crds and upgrade.crds: Skip)"),
+            Remedy(how="argocd", text=f"# Application: {pinned} (helm.skipCrds: true)"),
+        ),
+    )
+
+
+def removal(resource: str, found: Sequence[Named], *, first: str = "") -> tuple[Remedy, ...]:
+    """How to delete objects so that they stay away: from their source first where a tool would bring them back."""
+    every = [managed(one.metadata) for one in found]
+    by = next((one for one in every if one.by != "hand"), Managed("hand"))
+    listed = " ".join(one.name for one in found[:NAMES_SHOWN]) + (" ..." if len(found) > NAMES_SHOWN else "")
+    delete = kubectl(*((first,) if first else ()), f"kubectl delete {resource} {listed}")
+    return ordered(by, (*from_source(by, f"take {resource} {listed} out"), delete))
+
+
+def from_source(by: Managed, what: str) -> tuple[Remedy, ...]:
+    """What to change where the tool reads it; empty for objects kept by hand or by a tool without a source."""
+    how = FIRST[by.by]
+    if how == "kubectl":
+        return ()
+    owner = f" ({by.namespace + '/' if by.namespace else ''}{by.name})" if by.name else ""
+    where = {
+        "flux": f"In the repository that Flux applies{owner}",
+        "argocd": f"In the source of the Argo CD Application{owner}",
+        "terraform": "In the Terraform code that holds it",
+        "helm": f"In the chart of the Helm release{owner}",
+    }
+    return (Remedy(how=how, text=f"{where[how]}: {what}"),)
+
+
+def spelled(running: Release | None) -> str:
+    """A release as its charts and image tags spell it; a word to fill in where it is not known."""
+    row = find(running) if running else None
+    return f"{row.tag_prefix if row else ''}{running}" if running else "VERSION"
+
+
+def _yaml(given: Mapping[str, str]) -> str:
+    lines: list[str] = []
+    seen: tuple[str, ...] = ()
+    for key, value in sorted(given.items()):
+        *parents, last = key.split(".")
+        for depth, parent in enumerate(parents):
+            if seen[: depth + 1] != tuple(parents[: depth + 1]):
+                lines.append(f"{'  ' * depth}{parent}:")
+        lines.append(f"{'  ' * len(parents)}{last}: {value}" if value else f"{'  ' * len(parents)}# without {last}")
+        seen = tuple(parents)
+    return "\n".join(lines)
