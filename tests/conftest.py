@@ -4,11 +4,13 @@ A server starts when the first test asks for it, once in each worker process of 
 """
 
 import ipaddress
+import os
 import sys
 import zlib
 from collections.abc import Iterator
 
 import pytest
+from django.conf import settings as django_settings
 from hypothesis import HealthCheck, settings
 
 from tests.servers import browser
@@ -53,6 +55,14 @@ def _is_harmless_name(host: object) -> bool:
 
 
 sys.addaudithook(refuse_other_machines)
+
+
+def pytest_report_header() -> str:
+    """Names the database of this run; refuses to take SQLite for PostgreSQL."""
+    engine = django_settings.DATABASES["default"]["ENGINE"].rpartition(".")[2]
+    if os.environ.get("KARPDASH_TEST_DATABASE", engine) not in engine:
+        raise pytest.UsageError(f"KARPDASH_TEST_DATABASE asks for another database than {engine}")
+    return f"database: {engine}"
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
