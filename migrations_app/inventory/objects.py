@@ -350,6 +350,8 @@ class HelmRelease(Projection, frozen=True):
     crds: list[str]
     """Names of the CustomResourceDefinitions in the rendered manifest."""
     updated: str = ""
+    packaged: list[str] = []
+    """Karpenter's own objects in the rendered manifest, as "karpenter.sh/v1beta1 NodePool"."""
 
 
 class ServerVersion(Projection, frozen=True):

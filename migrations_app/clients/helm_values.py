@@ -1,0 +1,149 @@
+"""Which Helm values of the Karpenter charts are kept, and which environment variables; all else is dropped (T23).
+
+Values may hold credentials, so this is a list of what may stay. Source: values.yaml and the templates of
+charts/karpenter and charts/karpenter-crd in aws/karpenter-provider-aws, v0.28.1 to v1.14.
+"""
+
+import re
+from typing import Any
+
+REMOVED = "(removed)"
+LONGEST_TEXT = 2000
+DEEPEST = 12
+
+_WHOLE_BRANCHES = frozenset(
+    {
+        "settings",
+        "webhook",
+        "logConfig",
+        "serviceMonitor",
+        "podDisruptionBudget",
+        "podSecurityContext",
+        "affinity",
+        "nodeSelector",
+        "tolerations",
+        "topologySpreadConstraints",
+        "strategy",
+        "image",
+        "postInstallHook",
+        "service",
+        "serviceAccount",
+        "additionalAnnotations",
+        "additionalLabels",
+        "podAnnotations",
+        "podLabels",
+    }
+)
+_PLAIN_KEYS = frozenset(
+    {
+        "logLevel",
+        "logEncoding",
+        "logOutputPaths",
+        "logErrorOutputPaths",
+        "dnsPolicy",
+        "dnsConfig",
+        "hostNetwork",
+        "replicas",
+        "nameOverride",
+        "fullnameOverride",
+        "priorityClassName",
+        "revisionHistoryLimit",
+        "schedulerName",
+        "terminationGracePeriodSeconds",
+        "additionalClusterRoleRules",
+        "imagePullPolicy",
+    }
+)
+_CONTROLLER_KEYS = frozenset(
+    {
+        "image",
+        "metrics",
+        "healthProbe",
+        "logLevel",
+        "logEncoding",
+        "outputPaths",
+        "errorOutputPaths",
+        "securityContext",
+        "resources",
+        "containerName",
+        "batchMaxDuration",
+        "batchIdleDuration",
+    }
+)
+_NAMES_ONLY = frozenset({"extraObjects", "initContainers", "extraVolumes", "imagePullSecrets"})
+"""That they are set matters; what they hold does not."""
+
+ENV_NAMES = frozenset(
+    """AMI_REFRESH_INTERVAL ASSUME_ROLE_ARN ASSUME_ROLE_DURATION AWS_DEFAULT_INSTANCE_PROFILE AWS_REGION
+    BATCH_IDLE_DURATION BATCH_MAX_DURATION CLUSTER_ENDPOINT CLUSTER_NAME DISABLE_CLUSTER_STATE_OBSERVABILITY
+    DISABLE_DRY_RUN DISABLE_LEADER_ELECTION DISABLE_WEBHOOK EKS_CONTROL_PLANE ENABLE_PROFILING ENABLE_ZONAL_SHIFT
+    FEATURE_GATES HEALTH_PROBE_PORT IGNORE_DRA_REQUESTS INTERRUPTION_QUEUE ISOLATED_VPC KARPENTER_SERVICE
+    KUBERNETES_MIN_VERSION LEADER_ELECT LEADER_ELECTION_NAME LEADER_ELECTION_NAMESPACE LOG_ERROR_OUTPUT_PATHS LOG_LEVEL
+    LOG_OUTPUT_PATHS MEMORY_LIMIT METRICS_PORT MIN_VALUES_POLICY PREFERENCE_POLICY RESERVED_ENIS SERVICE_NAME
+    SUBNET_REFRESH_INTERVAL SYSTEM_NAMESPACE VM_MEMORY_OVERHEAD_PERCENT WEBHOOK_METRICS_PORT WEBHOOK_PORT""".split()
+)
+"""Environment variables of the controller whose values are settings, not credentials."""
+
+_SECRET_LOOKING = re.compile(
+    r"(?i)pass(word|wd|phrase)|secret|token(?!refresh)|credential|api[-_]?key|private[-_]?key|access[-_]?key|bearer|auth$"
+)
+_SECRET_VALUE = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bey[A-Za-z0-9_-]{10,}\.ey[A-Za-z0-9_-]{10,}\."
+)
+
+
+def looks_secret(key: str) -> bool:
+    """Whether a value under that name may be a credential."""
+    return bool(_SECRET_LOOKING.search(key))
+
+
+def redacted(values: Any, *, depth: int = 0) -> Any:  # noqa: ANN401 - the tree is a chart's own JSON
+    """The same tree with everything replaced that looks like a credential, by its key or by its shape."""
+    if depth > DEEPEST:
+        return REMOVED
+    if isinstance(values, dict):
+        return {
+            key: REMOVED if looks_secret(key) and isinstance(value, str) and value else redacted(value, depth=depth + 1)
+            for key, value in values.items()
+        }
+    if isinstance(values, list):
+        return [redacted(value, depth=depth + 1) for value in values]
+    if isinstance(values, str):
+        return REMOVED if _SECRET_VALUE.search(values) else values[:LONGEST_TEXT]
+    return values
+
+
+def kept_env(entries: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - as above
+    """Names of all variables; values of the known settings only."""
+    found = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    return [_kept_variable(entry) for entry in found if isinstance(entry.get("name"), str)]
+
+
+def _kept_variable(entry: dict[str, Any]) -> dict[str, Any]:
+    name, value = entry["name"], entry.get("value")
+    if name in ENV_NAMES and isinstance(value, str):
+        return {"name": name, "value": redacted(value)}
+    return {"name": name} if value is None else {"name": name, "value": REMOVED}
+
+
+def kept_values(values: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+    """The values that upgrade checks read. Keys that are not on the list are dropped with all below them."""
+    return {key: kept for key, value in _items(values) if (kept := _kept(key, value)) is not None}
+
+
+def _kept(key: str, value: Any) -> Any:  # noqa: ANN401 - as above
+    if key in _WHOLE_BRANCHES or key in _PLAIN_KEYS:
+        return redacted(value)
+    if key == "controller":
+        return _controller(value)
+    return REMOVED if key in _NAMES_ONLY and value else None
+
+
+def _controller(values: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+    kept = {key: redacted(value) for key, value in _items(values) if key in _CONTROLLER_KEYS}
+    env = dict(_items(values)).get("env")
+    return kept | {"env": kept_env(env)} if env is not None else kept
+
+
+def _items(values: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - as above
+    return [(key, value) for key, value in values.items() if isinstance(key, str)] if isinstance(values, dict) else []
