@@ -85,6 +85,7 @@ NOTHING_LEFT = {"Provisioner": 0, "AWSNodeTemplate": 0, "Machine": 0, "Node": 0}
         ("0.32.10", "mixed", NOTHING_LEFT | {"Machine": 3}, ("0.32", "in_progress", 50)),
         ("0.32.10", "beta", NOTHING_LEFT, ("0.32", "done", 100)),
         ("0.37.8", "beta", NOTHING_LEFT, ("0.33+", "done", 100)),
+        ("0.37.8", "beta_v1", NOTHING_LEFT, ("0.33+", "done", 100)),
         ("1.0.14", "beta_v1", NOTHING_LEFT, ("1.0", "in_progress", 50)),
         ("1.0.14", "beta_v1", NOTHING_LEFT | {"Node": None}, ("1.0", "needs_facts", 50)),
         ("1.4.0", "v1", NOTHING_LEFT, ("1.4", "done", 100)),

@@ -1,9 +1,14 @@
 """The report as JSON, which is the contract with other tools; its JSON Schema is `schema.py`."""
 
+import json
+import re
+
 import msgspec
 
 from migrations_app.readiness.outputs.plain import escaped_json
 from migrations_app.readiness.report import Report
+
+_LONE = re.compile("[\ud800-\udfff]")
 
 
 def render(report: Report) -> str:
@@ -12,5 +17,6 @@ def render(report: Report) -> str:
 
 
 def written(value: object) -> str:
-    """Any value of ours as indented JSON whose invisible characters are escapes."""
-    return escaped_json(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()) + "\n"
+    """Any value of ours as indented JSON whose invisible characters are escapes; half characters become U+FFFD."""
+    text = json.dumps(msgspec.to_builtins(value), indent=2, ensure_ascii=False)
+    return escaped_json(_LONE.sub("\ufffd", text)) + "\n"

@@ -12,8 +12,7 @@ def plain_lines(text: str) -> str:
 
 
 def escaped_json(text: str) -> str:
-    """JSON in which invisible characters outside ASCII are escapes; they occur inside strings only, so it reads back
-    as the same value."""
+    """Indented JSON whose invisible characters are escapes; they occur inside strings only: the value stays the same."""
     return text if text.isprintable() else "".join(one if _harmless(one) else _unit_escapes(one) for one in text)
 
 
@@ -22,7 +21,7 @@ def _shown(one: str) -> str:
 
 
 def _harmless(one: str) -> bool:
-    return one.isascii() or one.isprintable()
+    return one == "\n" or one.isprintable()
 
 
 def _unit_escapes(one: str) -> str:

@@ -1,0 +1,68 @@
+import re
+
+from hypothesis import given, settings
+
+from migrations_app.readiness.outputs.markdown import fence, render, text
+from migrations_app.readiness.report import Report
+from tests.readiness.outputs.reports import a_report, any_reports, finding
+
+
+def test_text_is_escaped() -> None:
+    assert text("a|b <img> `x` \x1b") == r"a\|b \<img\> \`x\` \\x1b"
+
+
+def test_a_fence_is_longer_than_what_it_holds() -> None:
+    assert list(fence("a\n````\nb")) == ["`````", "a\n````\nb", "`````"]
+
+
+def test_the_head_and_the_table_of_hops() -> None:
+    lines = render(a_report()).splitlines()
+    assert lines[0] == "# Karpenter readiness of prod-1"
+    assert lines[8:11] == [
+        "| Hop | Lands on | Verdict | Done | Checks |",
+        "| --- | --- | --- | --- | --- |",
+        "| 0.33+ | 0.37.8 | blocked | 28 % | 3 fail, 1 unknown, 1 manual, 1 waived, 1 pass, 1 not applicable |",
+    ]
+
+
+def test_open_findings_have_sections_and_passed_ones_none() -> None:
+    headings = [line for line in render(a_report()).splitlines() if line.startswith("#")]
+    assert headings == [
+        "# Karpenter readiness of prod-1",
+        "## Hop 0.33+",
+        "### fail, blocker: Title of gone",
+        "### unknown, blocker: Title of webhook",
+        "### manual, blocker: Title of backup",
+        "### fail, warning: Title of marks",
+        "### fail, info: Title of note",
+        "## Waived",
+        "## Not read whole",
+    ]
+
+
+def test_a_finding_shows_evidence_and_remedy() -> None:
+    lines = render(a_report((a_report().checks[0],))).splitlines()
+    at = lines.index("### fail, blocker: Title of gone")
+    assert lines[at + 2] == "Summary of gone (`gone`, resources). Why gone"
+    assert lines[at + 4] == "- Provisioner pool-0 spec: seen x, wanted y"
+    assert lines[at + 12 : at + 17] == [
+        "Remedy by kubectl:",
+        "",
+        "```",
+        "kubectl delete provisioner pool-0",
+        "kubectl get nodes",
+    ]
+
+
+def test_a_report_with_nothing_open_is_short() -> None:
+    report = a_report((finding("fits", "pass"),), parts=(), complete=True)
+    assert render(report).endswith("| 0.33+ | 0.37.8 | ready | 100 % | 1 pass |\n")
+
+
+@settings(max_examples=60)
+@given(any_reports())
+def test_no_html_and_no_control_character_gets_through(report: Report) -> None:
+    out = render(report)
+    outside = re.sub(r"^(`{3,})\n.*?\n\1$", "", out, flags=re.DOTALL | re.MULTILINE)
+    assert not re.search(r"(?<!\\)<", outside)
+    assert all(line.isprintable() for line in out.split("\n"))

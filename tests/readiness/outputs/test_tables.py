@@ -1,0 +1,77 @@
+import re
+
+from hypothesis import given, settings
+
+from migrations_app.readiness.outputs.tables import render
+from migrations_app.readiness.report import ClusterFacts, Report, Target
+from tests.readiness.outputs.reports import a_report, any_reports
+
+WHOLE = """\
+Cluster     prod-1
+Karpenter   0.32.10 (told by image tag), objects: v1alpha5 and v1beta1 together
+Kubernetes  v1.27.3
+Nodes       3: 3 karpenter_beta
+Scanned     2026-11-21T05:00:00Z, partial: 2 of 3 parts not read whole
+Target      0.37.8 by 0.33+ (0.37.8)
+
+Hop 0.33+ -> 0.37.8  BLOCKED  28 % done  (3 fail, 1 unknown, 1 manual, 1 waived, 1 pass, 1 not applicable)
+  x fail    blocker resources  gone: Summary of gone
+      - Provisioner pool-0 spec: seen x, wanted y
+      - Provisioner pool-1 spec: seen x, wanted y
+      - Provisioner pool-2 spec: seen x, wanted y
+      - Provisioner pool-3 spec: seen x, wanted y
+      - Provisioner pool-4 spec: seen x, wanted y
+      - and 2 more
+      fix (kubectl): kubectl delete provisioner pool-0
+          kubectl get nodes
+  ? unknown blocker crds       webhook: crds could not be read: forbidden
+  ! manual  blocker preflight  backup: Summary of backup
+  x fail    warning workloads  marks: Summary of marks
+      - Pod shop/cart-1: seen do-not-evict (500 objects)
+  x fail    info    resources  note: Summary of note
+      - and at least 9 more
+  ~ waived  warning resources  accepted: accepted by Ada until May: known
+
+Not read whole
+  crds: forbidden (may not list)
+  machines: 1 of 2 objects set aside (m-1: wrong type)
+
+Ownership that does not add up: 1
+  Machine m-1: claim_without_node (no node)
+"""
+
+
+def test_a_whole_report() -> None:
+    assert render(a_report()) == WHOLE
+
+
+def test_colour_adds_nothing_but_colour() -> None:
+    coloured = render(a_report(), colour=True)
+    assert coloured != WHOLE
+    assert "\x1b[31mBLOCKED\x1b[0m" in coloured
+    assert re.sub("\x1b\\[[0-9]+m", "", coloured) == WHOLE
+
+
+def test_a_cluster_without_karpenter_says_so() -> None:
+    facts = ClusterFacts(name="plain", kubernetes_version=None, karpenter_version=None, stage="no_karpenter")
+    report = a_report((), cluster=facts, target=Target(None, ()), hops=(), anomalies=(), parts=(), complete=True)
+    assert render(report).splitlines()[:5] == [
+        "Cluster     plain",
+        "Karpenter   not installed, objects: no Karpenter",
+        "Kubernetes  unknown",
+        "Nodes       3: 3 karpenter_beta",
+        "Scanned     2026-11-21T05:00:00Z, complete",
+    ]
+
+
+def test_a_range_of_minors_is_told_as_such() -> None:
+    facts = ClusterFacts(
+        name="old", kubernetes_version="1.25", karpenter_version=None, stage="alpha", karpenter_range=("0.29", "0.30")
+    )
+    assert "Karpenter   one of 0.29, 0.30, objects: v1alpha5" in render(a_report(cluster=facts))
+
+
+@settings(max_examples=60)
+@given(any_reports())
+def test_no_text_of_a_cluster_steers_the_terminal(report: Report) -> None:
+    assert all(line.isprintable() for line in render(report).split("\n"))
