@@ -57,12 +57,17 @@ def _is_harmless_name(host: object) -> bool:
 sys.addaudithook(refuse_other_machines)
 
 
+def pytest_configure() -> None:
+    """Refuses to take SQLite for PostgreSQL: on_postgres says which of them the run is meant for."""
+    engine = django_settings.DATABASES["default"]["ENGINE"]
+    wanted = os.environ.get("KARPDASH_TEST_DATABASE", "")
+    if wanted not in engine:
+        raise pytest.UsageError(f"KARPDASH_TEST_DATABASE is {wanted}, but the settings say {engine}")
+
+
 def pytest_report_header() -> str:
-    """Names the database of this run; refuses to take SQLite for PostgreSQL."""
-    engine = django_settings.DATABASES["default"]["ENGINE"].rpartition(".")[2]
-    if os.environ.get("KARPDASH_TEST_DATABASE", engine) not in engine:
-        raise pytest.UsageError(f"KARPDASH_TEST_DATABASE asks for another database than {engine}")
-    return f"database: {engine}"
+    """Names the database of this run."""
+    return f"database: {django_settings.DATABASES['default']['ENGINE']}"
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
