@@ -94,7 +94,7 @@ def read(environ: Mapping[str, str]) -> Env:
         scan_interval=_number("SCAN_INTERVAL", raw.scan_interval, low=0, high=604_800),
         scan_deadline=_number("SCAN_DEADLINE", raw.scan_deadline, low=10, high=3_600),
         worker_slots=_number("WORKER_SLOTS", raw.worker_slots, low=1, high=64),
-        log_level=_chosen("LOG_LEVEL", raw.log_level.upper(), ("DEBUG", "INFO", "WARNING", "ERROR")),
+        log_level=_chosen("LOG_LEVEL", raw.log_level.upper(), choices=("DEBUG", "INFO", "WARNING", "ERROR")),
     )
 
 
@@ -107,10 +107,10 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 def _switch(name: str, text: str) -> bool:
-    return _chosen(name, text, ("0", "1")) == "1"
+    return _chosen(name, text, choices=("0", "1")) == "1"
 
 
-def _chosen(name: str, text: str, choices: tuple[str, ...]) -> str:
+def _chosen(name: str, text: str, *, choices: tuple[str, ...]) -> str:
     if text not in choices:
         raise _bad(name, f"{text!r} is none of {', '.join(choices)}")
     return text
@@ -127,7 +127,9 @@ def _database(url: str, data_dir: Path) -> dict[str, Any]:
     if parts.scheme == "sqlite":
         return _sqlite(parts.path[1:] if parts.path.startswith("//") else parts.path)
     if parts.scheme in ("postgres", "postgresql"):
-        return _postgres(parts.hostname, parts.port, parts.username, parts.password, parts.path.lstrip("/"))
+        return _postgres(
+            parts.hostname, parts.port, user=parts.username, password=parts.password, name=parts.path.lstrip("/")
+        )
     raise _bad("DATABASE_URL", f"scheme {parts.scheme!r} is neither sqlite nor postgres")
 
 
@@ -141,7 +143,9 @@ def _sqlite(path: str) -> dict[str, Any]:
     return {"ENGINE": "django.db.backends.sqlite3", "NAME": path, "OPTIONS": options}
 
 
-def _postgres(host: str | None, port: int | None, user: str | None, password: str | None, name: str) -> dict[str, Any]:
+def _postgres(
+    host: str | None, port: int | None, *, user: str | None, password: str | None, name: str
+) -> dict[str, Any]:
     if not name:
         raise _bad("DATABASE_URL", "names no database")
     return {

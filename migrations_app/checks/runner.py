@@ -34,7 +34,7 @@ def _answer(check: Check, case: Case) -> Finding:
         remedies = check.remedies(case, evidence) if evidence else ()
     except Exception as crash:  # noqa: BLE001 - a crash of a check is a result (style.md habit 5)
         return _finding(check, case, status="unknown", summary=f"check failed: {type(crash).__name__} in {check.id}")
-    status, summary = _settle(check, words, _quarantined(check, case))
+    status, summary = _settle(check, words, quarantined=_quarantined(check, case))
     return _finding(check, case, status=status, summary=summary, evidence=evidence, remedies=remedies)
 
 
@@ -55,7 +55,7 @@ def _quarantined(check: Check, case: Case) -> str:
     return ""
 
 
-def _settle(check: Check, words: tuple[Word, ...], quarantined: str) -> tuple[Status, str]:
+def _settle(check: Check, words: tuple[Word, ...], *, quarantined: str) -> tuple[Status, str]:
     """Failure is certain even where other things are unknown; a pass needs that nothing was left unread."""
     count = sum(word.count for word in words if isinstance(word, Evidence))
     if count:

@@ -18,7 +18,8 @@ from migrations_app.readiness.report import PartLine
 PARALLEL = 4
 """Lists under way at once: enough to hide latency, few enough for an API server under load."""
 
-Progress = Callable[[str, int, int], None]
+Progress = Callable[[str, int], None]
+"""Called with the name of each part as it is read, and how many of PART_NAMES are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class _Run:
             self.parts[name] = found[name]
             self.seconds[name] = round(time.monotonic() - started, 3)
             if self.on_part:
-                self.on_part(name, len(self.parts), len(PART_NAMES))
+                self.on_part(name, len(self.parts))
 
     def _asked(self, job: "readers.Job") -> "readers.Parts":
         try:

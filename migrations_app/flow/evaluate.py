@@ -45,7 +45,7 @@ def evaluate(collected: Collected, *, target: str | None = None, checks: tuple[C
     """The report and the rows of its nodes. Raises BadInput for a target that is no release, no hop, or behind."""
     known = _know(collected.inventory, target)
     findings = _judge(known, all_checks() if checks is None else checks)
-    return Scanned(report=_report(known, collected, findings), nodes=known.owned.nodes)
+    return Scanned(report=_report(known, collected, findings=findings), nodes=known.owned.nodes)
 
 
 def _know(inventory: Inventory, target: str | None) -> _Known:
@@ -58,11 +58,11 @@ def _know(inventory: Inventory, target: str | None) -> _Known:
         stage=stage(inventory, running),
         kubernetes=kubernetes,
         owned=ownership(inventory),
-        path=_path(running, target, kubernetes),
+        path=_path(running, target, kubernetes=kubernetes),
     )
 
 
-def _path(running: Detected, target: str | None, kubernetes: str | None) -> Path | None:
+def _path(running: Detected, target: str | None, *, kubernetes: str | None) -> Path | None:
     try:
         return path(running, target=target, kubernetes=kubernetes)
     except BadInput as reason:
@@ -79,9 +79,9 @@ def _judge(known: _Known, checks: tuple[Check, ...]) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def _report(known: _Known, collected: Collected, findings: tuple[Finding, ...]) -> Report:
+def _report(known: _Known, collected: Collected, *, findings: tuple[Finding, ...]) -> Report:
     legacy = facts.legacy(known.inventory, known.owned)
-    landed = landed_line(known.running, known.stage, legacy, known.owned.by_owner)
+    landed = landed_line(known.running, known.stage, legacy=legacy, by_owner=known.owned.by_owner)
     steps = known.path.steps if known.path else ()
     ahead = tuple(hop_line(step.hop, (f for f in findings if f.hop == step.hop)) for step in steps)
     by_owner = known.owned.by_owner

@@ -159,7 +159,7 @@ def _discovery(reading: Reading) -> Parts:
     return {"discovery": Seen(served.resources, None, failed)}
 
 
-def _simple(part: str, kind: Kind, projection: type[o.Named]) -> Job:
+def _simple(part: str, kind: Kind, *, projection: type[o.Named]) -> Job:
     return Job((part,), lambda reading: {part: reading.whole(kind, projection)})
 
 
@@ -217,14 +217,14 @@ def _webhooks(reading: Reading) -> Parts:
 
 
 def _aws_auth(reading: Reading) -> Parts:
-    return {"aws_auth": _config_maps(reading, ("kube-system",), "aws-auth")}
+    return {"aws_auth": _config_maps(reading, ("kube-system",), name="aws-auth")}
 
 
 def _settings(reading: Reading) -> Parts:
-    return {"settings": _config_maps(reading, reading.homes, "karpenter-global-settings")}
+    return {"settings": _config_maps(reading, reading.homes, name="karpenter-global-settings")}
 
 
-def _config_maps(reading: Reading, namespaces: Iterable[str], name: str) -> Seen[o.ConfigMap]:
+def _config_maps(reading: Reading, namespaces: Iterable[str], *, name: str) -> Seen[o.ConfigMap]:
     select = f"metadata.name={name}"
     found = [reading.whole(kinds.CONFIG_MAP, o.ConfigMap, namespace=home, field_selector=select) for home in namespaces]
     return _keep(_joined(found), lambda item: item.name == name)
@@ -335,20 +335,20 @@ VERSION = Job(("version",), _version)
 DISCOVERY = Job(("discovery",), _discovery)
 FIRST: tuple[Job, ...] = (
     Job(("pods",), _pods),
-    _simple("nodes", kinds.NODE, o.Node),
-    _simple("machines", kinds.MACHINE, o.Machine),
-    _simple("nodeclaims", kinds.NODE_CLAIM, o.NodeClaim),
+    _simple("nodes", kinds.NODE, projection=o.Node),
+    _simple("machines", kinds.MACHINE, projection=o.Machine),
+    _simple("nodeclaims", kinds.NODE_CLAIM, projection=o.NodeClaim),
     Job(("crds",), _crds),
     Job(("deployments", "controller"), _deployments),
-    _simple("provisioners", kinds.PROVISIONER, o.Provisioner),
-    _simple("awsnodetemplates", kinds.AWS_NODE_TEMPLATE, o.AWSNodeTemplate),
-    _simple("nodepools", kinds.NODE_POOL, o.NodePool),
-    _simple("ec2nodeclasses", kinds.EC2_NODE_CLASS, o.EC2NodeClass),
+    _simple("provisioners", kinds.PROVISIONER, projection=o.Provisioner),
+    _simple("awsnodetemplates", kinds.AWS_NODE_TEMPLATE, projection=o.AWSNodeTemplate),
+    _simple("nodepools", kinds.NODE_POOL, projection=o.NodePool),
+    _simple("ec2nodeclasses", kinds.EC2_NODE_CLASS, projection=o.EC2NodeClass),
     _workloads("statefulsets", kinds.STATEFUL_SET),
     _workloads("daemonsets", kinds.DAEMON_SET),
     _workloads("jobs", kinds.JOB),
     _workloads("cronjobs", kinds.CRON_JOB),
-    _simple("pdbs", kinds.DISRUPTION_BUDGET, o.DisruptionBudget),
+    _simple("pdbs", kinds.DISRUPTION_BUDGET, projection=o.DisruptionBudget),
     Job(("webhooks",), _webhooks),
     Job(("aws_auth",), _aws_auth),
     Job(("deliveries",), _deliveries),

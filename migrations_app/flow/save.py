@@ -28,10 +28,10 @@ def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned) -> Snapshot:
         if not held.update(state=Scan.State.DONE, finished_at=now, lease_until=None):
             raise Conflict("another worker took this scan over")
         scan = Scan.objects.select_related("cluster").get(pk=scan_id)
-        _keep_content(digest, report, nodes, scanned.report.checks)
-        snapshot = _snapshot(scan.cluster, digest, scanned.report)
+        _keep_content(digest, report, nodes=nodes, findings=scanned.report.checks)
+        snapshot = _snapshot(scan.cluster, digest, report=scanned.report)
         Scan.objects.filter(pk=scan_id).update(snapshot=snapshot)
-        _note_success(scan.cluster, snapshot, now)
+        _note_success(scan.cluster, snapshot, now=now)
     return snapshot
 
 
@@ -44,7 +44,7 @@ def _packed(scanned: Scanned) -> tuple[str, bytes, bytes]:
     return digest, zlib.compress(report, LEVEL), zlib.compress(nodes, LEVEL)
 
 
-def _keep_content(digest: str, report: bytes, nodes: bytes, findings: tuple[Finding, ...]) -> None:
+def _keep_content(digest: str, report: bytes, *, nodes: bytes, findings: tuple[Finding, ...]) -> None:
     _, created = Content.objects.get_or_create(digest=digest, defaults={"report": report, "nodes": nodes})
     if created:
         FindingRow.objects.bulk_create([_finding_row(digest, finding) for finding in findings], batch_size=500)
@@ -63,7 +63,7 @@ def _finding_row(digest: str, finding: Finding) -> FindingRow:
     )
 
 
-def _snapshot(cluster: Cluster, digest: str, report: Report) -> Snapshot:
+def _snapshot(cluster: Cluster, digest: str, *, report: Report) -> Snapshot:
     following = next_hop(report)
     open_now = [f for f in report.checks if following and f.hop == following.hop]
     known = [count for count in report.legacy.values() if count is not None]
@@ -105,7 +105,7 @@ def _moment(text: str) -> datetime:
         return timezone.now()
 
 
-def _note_success(cluster: Cluster, snapshot: Snapshot, now: datetime) -> None:
+def _note_success(cluster: Cluster, snapshot: Snapshot, *, now: datetime) -> None:
     Cluster.objects.filter(pk=cluster.pk).update(
         latest=snapshot,
         last_attempt_at=now,

@@ -14,6 +14,7 @@ from migrations_app.flow.collect import Collected, collect
 from migrations_app.flow.connect import connect
 from migrations_app.flow.evaluate import evaluate
 from migrations_app.flow.schedule import Claim
+from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.report import Scanned
 
@@ -56,8 +57,8 @@ class _Heart:
         self._stop = threading.Event()
         self._progress: dict[str, object] = {}
 
-    def note(self, name: str, done: int, total: int) -> None:
-        self._progress = {"now": name, "parts_done": done, "parts_total": total}
+    def note(self, name: str, done: int) -> None:
+        self._progress = {"now": name, "parts_done": done, "parts_total": len(PART_NAMES)}
 
     def beat(self) -> None:
         # Progress every second for the page; the write prolongs the lease as well.

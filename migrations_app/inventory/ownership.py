@@ -75,7 +75,7 @@ def ownership(inventory: Inventory) -> Ownership:
     """Every node with its owner; nothing at all when nodes were not seen."""
     context = _context(inventory)
     nodes = tuple(_owned(node, context) for node in inventory.nodes.items)
-    return Ownership(nodes, tuple(_anomalies(inventory, context, nodes)))
+    return Ownership(nodes, tuple(_anomalies(inventory, context, nodes=nodes)))
 
 
 def claim_generation(inventory: Inventory) -> str:
@@ -115,7 +115,7 @@ def _by_claim(node: Node, context: _Context) -> OwnedNode | None:
     reference = node.metadata.owner("NodeClaim")
     claim = context.claims.get(node.spec.provider_id or "")
     pool = node.metadata.label(NODEPOOL)
-    told_by = _signals(pool is not None, reference is not None, claim is not None)
+    told_by = _signals(pool is not None, reference is not None, provider_id=claim is not None)
     machine_says_no = reference is None and claim is None and node.metadata.owner("Machine") is not None
     if not told_by or machine_says_no:
         return None
@@ -135,7 +135,7 @@ def _by_machine(node: Node, context: _Context) -> OwnedNode | None:
     reference = node.metadata.owner("Machine", "Provisioner")
     machine = context.machines.get(node.spec.provider_id or "")
     pool = node.metadata.label(PROVISIONER_NAME)
-    told_by = _signals(pool is not None, reference is not None, machine is not None)
+    told_by = _signals(pool is not None, reference is not None, provider_id=machine is not None)
     if not told_by:
         return None
     hashed = machine.metadata.annotation(PROVISIONER_HASH) is not None if machine else None
@@ -163,7 +163,7 @@ def _outside(node: Node) -> OwnedNode:
     return _row(node, owner="unknown")
 
 
-def _signals(label: bool, owner: bool, provider_id: bool) -> tuple[str, ...]:
+def _signals(label: bool, owner: bool, *, provider_id: bool) -> tuple[str, ...]:
     named = (("label", label), ("owner", owner), ("provider_id", provider_id))
     return tuple(name for name, given in named if given)
 
@@ -212,7 +212,7 @@ def _row(
     )
 
 
-def _anomalies(inventory: Inventory, context: _Context, nodes: tuple[OwnedNode, ...]) -> Iterator[Anomaly]:
+def _anomalies(inventory: Inventory, context: _Context, *, nodes: tuple[OwnedNode, ...]) -> Iterator[Anomaly]:
     for node in nodes:
         for anomaly in node.anomalies:
             yield Anomaly(id=anomaly, kind="Node", name=node.name, detail=node.pool)

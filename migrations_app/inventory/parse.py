@@ -32,7 +32,7 @@ def read_items(raw: Iterable[msgspec.Raw], kind: type[N]) -> tuple[list[N], list
     bad: list[Quarantined] = []
     take = decoder(kind).decode
     for item in raw:
-        found = read_one(item, kind, take)
+        found = read_one(item, kind, take=take)
         if isinstance(found, Quarantined):
             bad.append(found)
         else:
@@ -40,17 +40,17 @@ def read_items(raw: Iterable[msgspec.Raw], kind: type[N]) -> tuple[list[N], list
     return good, bad
 
 
-def read_one(item: msgspec.Raw, kind: type[N], take: Callable[[bytes], N]) -> N | Quarantined:
+def read_one(item: msgspec.Raw, kind: type[N], *, take: Callable[[bytes], N]) -> N | Quarantined:
     """One object, cleaned; Quarantined when it is too long, of wrong types, or has no name."""
     body = bytes(item)
     if len(body) > LONGEST_OBJECT:
-        return _quarantine(b"{}", kind, f"$: object of {len(body)} bytes is too large")
+        return _quarantine(b"{}", kind, problem=f"$: object of {len(body)} bytes is too large")
     try:
         found = take(_storable(body))
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as wrong:
-        return _quarantine(body, kind, str(wrong))
+        return _quarantine(body, kind, problem=str(wrong))
     if not found.metadata.name:
-        return _quarantine(body, kind, "missing - at `$.metadata.name`")
+        return _quarantine(body, kind, problem="missing - at `$.metadata.name`")
     return _lean(found)
 
 
@@ -74,7 +74,7 @@ class _Identity(msgspec.Struct):
     metadata: Metadata = Metadata()
 
 
-def _quarantine(body: bytes, kind: type[Named], problem: str) -> Quarantined:
+def _quarantine(body: bytes, kind: type[Named], *, problem: str) -> Quarantined:
     path = problem.rpartition("at `")[2].rstrip("`") if "at `" in problem else "$"
     try:
         metadata = msgspec.json.decode(body, type=_Identity).metadata

@@ -37,7 +37,7 @@ class PodFold:
     def add(self, items: Iterable[msgspec.Raw]) -> None:
         take = decoder(Pod).decode
         for item in items:
-            found = read_one(item, Pod, take)
+            found = read_one(item, Pod, take=take)
             if isinstance(found, Quarantined):
                 self._set_aside(found)
             else:

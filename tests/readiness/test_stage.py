@@ -93,10 +93,10 @@ NOTHING_LEFT = {"Provisioner": 0, "AWSNodeTemplate": 0, "Machine": 0, "Node": 0}
 )
 def test_the_hop_that_was_landed_on(running, at, legacy, wanted):
     found = Detected(release=release(running), certainty="exact")
-    line = landed_line(found, at, legacy, {"karpenter_alpha": 1, "karpenter_beta": 1})
+    line = landed_line(found, at, legacy=legacy, by_owner={"karpenter_alpha": 1, "karpenter_beta": 1})
     assert (line.hop, line.verdict, line.done_percent) == wanted
 
 
 def test_before_the_first_hop_nothing_was_landed_on():
-    assert landed_line(Detected(release=release("0.30.0"), certainty="exact"), "alpha", NOTHING_LEFT, {}) is None
-    assert landed_line(Detected(), "unknown", NOTHING_LEFT, {}) is None
+    assert landed_line(Detected(release=release("0.30.0"), certainty="exact"), "alpha", legacy=NOTHING_LEFT, by_owner={}) is None
+    assert landed_line(Detected(), "unknown", legacy=NOTHING_LEFT, by_owner={}) is None
