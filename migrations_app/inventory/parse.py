@@ -44,7 +44,7 @@ def read_one(item: msgspec.Raw, kind: type[N], *, take: Callable[[bytes], N]) ->
     """One object, cleaned; Quarantined when it is too long, of wrong types, or has no name."""
     body = bytes(item)
     if len(body) > LONGEST_OBJECT:
-        return _quarantine(b"{}", kind, problem=f"$: object of {len(body)} bytes is too large")
+        return _quarantine(body, kind, problem=f"$: object of {len(body)} bytes is too large")
     try:
         found = take(_storable(body))
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as wrong:

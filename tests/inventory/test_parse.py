@@ -60,6 +60,7 @@ def test_an_object_longer_than_a_server_can_store_is_set_aside():
     huge = node("huge", spec={"note": "x" * LONGEST_OBJECT})
     good, aside = read_items(raw(huge, node("ok")), Node)
     assert [item.name for item in good] == ["ok"]
+    assert aside[0].name == "huge"
     assert "too large" in aside[0].why
 
 
