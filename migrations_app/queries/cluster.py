@@ -4,7 +4,7 @@ import uuid
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q
+from django.db.models import Count, Q
 
 from migrations_app.errors import NotFound
 from migrations_app.models.cluster import Cluster
@@ -78,6 +78,8 @@ class ClusterHead:
     last_error_detail: str
     next_due_at: datetime | None
     interval_seconds: int | None
+    version: int
+    snapshots: int
     snapshot: SnapshotRow | None
     is_latest: bool
     active: ScanRow | None
@@ -97,7 +99,8 @@ class SnapshotPage:
 
 def cluster_head(cluster_id: uuid.UUID, *, now: datetime, at: uuid.UUID | None = None) -> ClusterHead:
     """The head with the latest snapshot, or with snapshot `at`. Raises NotFound for either that is not there."""
-    row = Cluster.objects.select_related("latest").defer("sealed").filter(pk=cluster_id).first()
+    rows = Cluster.objects.select_related("latest").defer("sealed").annotate(kept=Count("snapshots"))
+    row = rows.filter(pk=cluster_id).first()
     if row is None:
         raise NotFound("no such cluster")
     chosen = row.latest if at is None else _snapshot(cluster_id, at)
@@ -120,6 +123,8 @@ def cluster_head(cluster_id: uuid.UUID, *, now: datetime, at: uuid.UUID | None =
         last_error_detail=row.last_error_detail,
         next_due_at=row.next_due_at,
         interval_seconds=row.interval_seconds,
+        version=row.version,
+        snapshots=row.kept,
         snapshot=_snapshot_row(chosen) if chosen else None,
         is_latest=chosen is None or chosen.pk == row.latest_id,
         active=active_scan(cluster_id),

@@ -1,0 +1,72 @@
+"""Who may open a page. Every page of `urls` is wrapped by `page` or `open_page`; a test walks the addresses."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec
+
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponseBase
+from django.shortcuts import redirect
+
+from migrations_app.errors import NotFound
+from migrations_app.flow.people import must_change_password
+
+P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
+LOOK = "look"
+"""The right of everybody who is signed in."""
+OPEN = "open"
+OWN_SITE = {"same-origin", "none"}
+RIGHTS = {
+    "add_cluster": "register clusters",
+    "change_cluster": "change clusters",
+    "delete_cluster": "remove clusters",
+    "add_scan": "start scans",
+}
+
+
+def page(right: str = LOOK, *, with_any_password: bool = False) -> Callable[[View[P]], View[P]]:
+    """A page for people who are signed in and hold that right; `right` is a codename of this app, or LOOK."""
+
+    def wrap(view: View[P]) -> View[P]:
+        @wraps(view)
+        def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+            _refuse_other_sites(request)
+            if not request.user.is_authenticated:
+                return redirect_to_login(request.get_full_path())
+            if not with_any_password and must_change_password(request.user.pk):
+                return redirect("password")
+            _require(request, right)
+            try:
+                return view(request, *args, **kwargs)
+            except NotFound as missing:
+                raise Http404(missing.message) from None
+
+        guarded.right = right  # type: ignore[attr-defined]  # a mark for the test that walks the addresses
+        return guarded
+
+    return wrap
+
+
+def open_page(view: View[P]) -> View[P]:
+    """A page for everybody: the sign-in."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        _refuse_other_sites(request)
+        return view(request, *args, **kwargs)
+
+    guarded.right = OPEN  # type: ignore[attr-defined]  # as in `page`
+    return guarded
+
+
+def _refuse_other_sites(request: HttpRequest) -> None:
+    """Beside the CSRF token (T09): browsers say where a request comes from, and scripts of a page cannot change it."""
+    if request.method not in ("GET", "HEAD") and request.headers.get("Sec-Fetch-Site", "none") not in OWN_SITE:
+        raise PermissionDenied("The request came from another site.")
+
+
+def _require(request: HttpRequest, right: str) -> None:
+    if right != LOOK and not request.user.has_perm(f"migrations_app.{right}"):
+        raise PermissionDenied(f"Your account may not {RIGHTS[right]}.")

@@ -1,0 +1,74 @@
+"""Changes to one registered cluster: scan it, rename it, forget it."""
+
+import uuid
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from migrations_app.errors import BadInput, Conflict
+from migrations_app.flow import register as clusters
+from migrations_app.flow.register import Details
+from migrations_app.queries.cluster import cluster_head
+from migrations_app.web.access import page
+from migrations_app.web.forms import ChangeForm, RemoveForm
+from migrations_app.web.register import start_scan
+
+
+@page("add_scan")
+@require_POST
+def scan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """Queues a scan; one that is under way is not doubled."""
+    if not start_scan(cluster_id, by=request.user.get_username()):
+        messages.info(request, "A scan of this cluster was already under way.")
+    return redirect("cluster", cluster_id)
+
+
+@page("change_cluster")
+@require_http_methods(["GET", "POST"])
+def change(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """Name, environment and target; a change that somebody else made meanwhile is not overwritten."""
+    head = cluster_head(cluster_id, now=timezone.now())
+    was = {"name": head.name, "environment": head.environment, "target": head.target, "version": head.version}
+    form = ChangeForm(request.POST or None, initial=was)
+    if request.method == "POST" and form.is_valid() and _changed(request, cluster_id, form):
+        return redirect("cluster", cluster_id)
+    context = {"section": "fleet", "head": head, "form": form}
+    return render(request, "cluster/change.html", context, status=422 if form.errors else 200)
+
+
+def _changed(request: HttpRequest, cluster_id: uuid.UUID, form: ChangeForm) -> bool:
+    said = form.cleaned_data
+    details = Details(
+        name=said["name"], environment=said["environment"], target=said["target"], by=request.user.get_username()
+    )
+    try:
+        clusters.change(cluster_id, details, version=said["version"])
+    except BadInput as refused:
+        form.add_error(refused.where if refused.where in form.fields else None, refused.message)
+    except Conflict as refused:
+        form.add_error("name" if refused.code == "name_taken" else None, f"{refused.message.capitalize()}.")
+    else:
+        messages.success(request, "The change is saved.")
+        return True
+    return False
+
+
+@page("delete_cluster")
+@require_http_methods(["GET", "POST"])
+def remove(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """Forgets a cluster after its name was typed."""
+    head = cluster_head(cluster_id, now=timezone.now())
+    form = RemoveForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            clusters.remove(cluster_id, typed_name=form.cleaned_data["name"])
+        except BadInput:
+            form.add_error("name", "That is not its name. Nothing was removed.")
+        else:
+            messages.success(request, f"{head.name} is removed from karpdash.")
+            return redirect("fleet")
+    context = {"section": "fleet", "head": head, "form": form, "snapshots": head.snapshots}
+    return render(request, "cluster/remove.html", context, status=422 if form.errors else 200)

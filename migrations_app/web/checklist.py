@@ -1,0 +1,121 @@
+"""Arranges what a report says about one hop: the verdict box, the path, and the sections of the checklist."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from migrations_app.checks.values import PHASES, Finding
+from migrations_app.readiness.report import HopLine, PathStep, Report
+from migrations_app.readiness.verdict import order
+from migrations_app.web.looks import Look, blocking_look, phase_look
+
+REASONS = 5
+SECTIONS: tuple[Look, ...] = (
+    Look("blockers", "Blockers", "blocker", "blocker", "stop this hop"),
+    Look("unknown", "Unknown", "unknown", "unknown", "could not be judged, so nothing is taken for granted"),
+    Look("manual", "Confirm by hand", "unknown", "manual", "only a person can look"),
+    Look("warnings", "Warnings", "warning", "warning", "the hop can be taken, with care"),
+    Look("infos", "Good to know", "accent", "info"),
+    Look("waived", "Waived", "waived", "waived", "accepted by somebody, for a while"),
+    Look("passed", "Passed", "pass", "pass"),
+    Look("na", "Not applicable", "muted", "na"),
+)
+FOLDED = ("passed", "na")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    id: str
+    look: Look
+    findings: tuple[Finding, ...]
+    folded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a hop is not ready; `url` leads to its row, and is empty where there is none."""
+
+    text: str
+    url: str
+    look: Look
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hop:
+    """One hop as the page shows it. `landed`: behind the cluster, so nothing was asked about it."""
+
+    hop: str = ""
+    verdict: str = ""
+    release: str = ""
+    landed: bool = False
+    chosen: bool = False
+    done_percent: int = 0
+    step: PathStep | None = None
+    reasons: tuple[Reason, ...] = ()
+    more_reasons: int = 0
+    blockers: int = 0
+    unknowns: int = 0
+    warnings: int = 0
+    passed: int = 0
+
+    @property
+    def asked(self) -> bool:
+        return not self.landed and bool(self.hop)
+
+
+def hops_of(report: Report, *, chosen: str) -> tuple[Hop, ...]:
+    """The hops in the order of the path; exactly one is chosen where there is any."""
+    steps = {step.hop: step for step in report.target.path}
+    names = [line.hop for line in report.hops]
+    wanted = chosen if chosen in names else next((name for name in names if name in steps), names[-1] if names else "")
+    return tuple(_hop(line, steps.get(line.hop), report, chosen=line.hop == wanted) for line in report.hops)
+
+
+def _hop(line: HopLine, step: PathStep | None, report: Report, *, chosen: bool) -> Hop:
+    findings = [finding for finding in report.checks if finding.hop == line.hop]
+    open_now = sorted(
+        (f for f in findings if section_of(f) in ("blockers", "unknown", "manual", "warnings")), key=order
+    )
+    reasons = tuple(Reason(f.summary or f.title, f"#check-{f.id}", blocking_look(f)) for f in open_now)
+    told = tuple(Reason(text, "", blocking_look(None)) for text in line.reasons)
+    return Hop(
+        hop=line.hop,
+        verdict=line.verdict,
+        release=step.release if step else "",
+        landed=step is None,
+        chosen=chosen,
+        done_percent=line.done_percent,
+        step=step,
+        reasons=reasons[:REASONS] or told,
+        more_reasons=max(0, len(reasons) - REASONS),
+        blockers=_count(findings, "blockers"),
+        unknowns=_count(findings, "unknown") + _count(findings, "manual"),
+        warnings=_count(findings, "warnings"),
+        passed=_count(findings, "passed"),
+    )
+
+
+def _count(findings: Iterable[Finding], section: str) -> int:
+    return sum(section_of(finding) == section for finding in findings)
+
+
+def section_of(finding: Finding) -> str:
+    """The id of the section that a finding stands in."""
+    if finding.status == "fail":
+        return {"blocker": "blockers", "warning": "warnings", "info": "infos"}[finding.severity]
+    return {"pass": "passed", "not_applicable": "na"}.get(finding.status, finding.status)
+
+
+def by_urgency(findings: Iterable[Finding]) -> tuple[Section, ...]:
+    """Blockers first and unknown second; inside a section in the order in which the work is done."""
+    ordered = sorted(findings, key=lambda finding: (PHASES.index(finding.phase), finding.severity, finding.id))
+    cut = ((look, tuple(f for f in ordered if section_of(f) == look.id)) for look in SECTIONS)
+    return tuple(Section(look.id, look, rows, look.id in FOLDED) for look, rows in cut if rows)
+
+
+def by_phase(findings: Iterable[Finding]) -> tuple[Section, ...]:
+    """One section a phase, blockers first inside; what is settled stays folded at the end."""
+    rows = tuple(findings)
+    live = sorted((f for f in rows if section_of(f) not in FOLDED), key=order)
+    cut = ((phase, tuple(f for f in live if f.phase == phase)) for phase in PHASES)
+    phases = tuple(Section(f"phase-{phase}", phase_look(phase), held) for phase, held in cut if held)
+    return phases + tuple(section for section in by_urgency(rows) if section.folded)

@@ -1,0 +1,133 @@
+"""The pages about one cluster: readiness, nodes, parts; and the scan under way."""
+
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.templatetags.static import static
+from django.urls import reverse
+from django.utils import timezone
+
+from migrations_app.queries.cluster import ClusterHead, cluster_head, nodes_of, report_of
+from migrations_app.readiness.report import PartLine, Report
+from migrations_app.readiness.rights import cluster_role, kinds_of
+from migrations_app.web import ownership
+from migrations_app.web.access import page
+from migrations_app.web.checklist import Hop, by_phase, by_urgency, hops_of
+
+TABS = (
+    ("cluster", "Readiness"),
+    ("cluster-nodes", "Nodes"),
+    ("cluster-parts", "Parts"),
+    ("cluster-history", "History"),
+)
+LIVE = ("kubeconfig", "in_cluster")
+ANOMALIES = 50
+
+
+@page()
+def readiness(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """The checklist of one hop."""
+    context = about(request, cluster_id, tab="cluster")
+    report, hop = context["report"], context["hop"]
+    if report is not None:
+        findings = [finding for finding in report.checks if finding.hop == hop.hop]
+        context["by_phase"] = request.GET.get("by") == "phase"
+        context["sections"] = by_phase(findings) if context["by_phase"] else by_urgency(findings)
+    return render(request, "cluster/readiness.html", context | {"icons": static("img/icons.svg")})
+
+
+@page()
+def nodes(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """Nodes by owner, searched and paged."""
+    context = about(request, cluster_id, tab="cluster-nodes")
+    head, report = context["head"], context["report"]
+    if report is not None:
+        ask = ownership.asked(request.GET)
+        context |= ownership.page_of(nodes_of(head.snapshot.id), ask)._asdict()
+        context["ask"] = ask
+        context["segments"] = ownership.segments(report.nodes)
+        context["nodes_unread"] = next((part for part in context["unread"] if part.name == "nodes"), None)
+        context["anomalies"] = [row for row in report.anomalies if row.kind != "Node"][:ANOMALIES]
+        context["more_anomalies"] = max(0, sum(row.kind != "Node" for row in report.anomalies) - ANOMALIES)
+    return render(request, "cluster/nodes.html", context)
+
+
+@page()
+def parts(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """What the scan read, what it could not, and the rule that would let it."""
+    context = about(request, cluster_id, tab="cluster-parts")
+    report = context["report"]
+    if report is not None:
+        forbidden = [part.name for part in context["unread"] if part.why == "forbidden"]
+        context["rule"] = cluster_role(kinds_of(forbidden))
+        context["seen"] = [part for part in report.parts if part.seen]
+        context["set_aside"] = [part for part in report.parts if part.quarantined]
+    return render(request, "cluster/parts.html", context)
+
+
+@page()
+def progress(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """The strip about the scan under way, asked for every two seconds; tells the page to reload when it is over."""
+    head = cluster_head(cluster_id, now=timezone.now())
+    answer = render(request, "cluster/_progress.html", {"head": head, "scan": head.active})
+    if head.active is None:
+        answer.headers["HX-Refresh"] = "true"
+    return answer
+
+
+def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str, Any]:
+    """What the frame around every tab shows. `report` is None for a cluster that was never scanned."""
+    head = cluster_head(cluster_id, now=timezone.now(), at=_snapshot_asked(request))
+    report = report_of(head.snapshot.id) if head.snapshot else None
+    hops = hops_of(report, chosen=request.GET.get("hop", "") or _next_hop(head)) if report else ()
+    return {
+        "section": "fleet",
+        "head": head,
+        "report": report,
+        "hops": hops,
+        "hop": next((hop for hop in hops if hop.chosen), _no_hop(head)),
+        "unread": _unread(report),
+        "legacy": tuple(report.legacy.items())
+        if report and head.snapshot and head.snapshot.stage != "no_karpenter"
+        else (),
+        "tabs": _tabs(request, head, report, tab),
+        "tab_word": dict(TABS).get(tab, "History"),
+        "interval": head.interval_seconds or settings.ENV.scan_interval,
+        "testable": head.source in LIVE,
+    }
+
+
+def _snapshot_asked(request: HttpRequest) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(request.GET["at"]) if request.GET.get("at") else None
+    except ValueError:
+        return None
+
+
+def _next_hop(head: ClusterHead) -> str:
+    return head.snapshot.next_hop if head.snapshot else ""
+
+
+def _no_hop(head: ClusterHead) -> Hop:
+    return Hop(verdict=head.snapshot.verdict if head.snapshot else "")
+
+
+def _unread(report: Report | None) -> list[PartLine]:
+    return [part for part in report.parts if not part.seen] if report else []
+
+
+def _tabs(request: HttpRequest, head: ClusterHead, report: Report | None, chosen: str) -> list[dict[str, Any]]:
+    at = f"?at={request.GET['at']}" if not head.is_latest and request.GET.get("at") else ""
+    unread = len(_unread(report))
+    counts = {
+        "cluster-nodes": report.nodes.total if report else None,
+        "cluster-parts": f"{unread} missing" if unread else None,
+        "cluster-history": head.snapshots,
+    }
+    return [
+        {"url": reverse(name, args=[head.id]) + at, "word": word, "chosen": name == chosen, "count": counts.get(name)}
+        for name, word in TABS
+    ]

@@ -1,0 +1,76 @@
+"""Plain forms. They read what a page sends; whether it makes sense is for flow to say."""
+
+from django import forms
+
+MIB = 1024 * 1024
+LARGEST_KUBECONFIG = MIB // 4
+LARGEST_BUNDLE = 64 * MIB
+
+
+class DetailsForm(forms.Form):
+    """What a person says about a cluster."""
+
+    name = forms.CharField(max_length=120, label="Name", help_text="As your team calls it; it can be changed later.")
+    environment = forms.CharField(
+        max_length=40, required=False, label="Environment", help_text="Such as production; colours the page."
+    )
+    target = forms.CharField(
+        max_length=20, required=False, label="Target", help_text="A minor such as 1.4; empty: the newest release."
+    )
+
+
+class ChangeForm(DetailsForm):
+    version = forms.IntegerField(widget=forms.HiddenInput)
+
+
+class RemoveForm(forms.Form):
+    name = forms.CharField(max_length=200, strip=False, label="Type the cluster's name to remove it")
+
+
+class RegisterForm(DetailsForm):
+    """One of three ways in; the others are ignored."""
+
+    way = forms.ChoiceField(choices=[(name, name) for name in ("paste", "file", "bundle")])
+    kubeconfig = forms.CharField(
+        required=False,
+        max_length=LARGEST_KUBECONFIG,
+        strip=False,
+        label="Kubeconfig",
+        help_text="With certificate-authority-data, and a token or client certificate data.",
+        widget=forms.Textarea(
+            attrs={
+                "rows": 9,
+                "spellcheck": "false",
+                "autocomplete": "off",
+                "placeholder": "apiVersion: v1\nkind: Config\n…",
+            }
+        ),
+    )
+    kubeconfig_file = forms.FileField(required=False, label="Kubeconfig file", help_text="At most 256 KiB.")
+    bundle = forms.FileField(required=False, label="Bundle", help_text=".tar.gz, .yaml or .json, at most 64 MiB.")
+    context = forms.CharField(
+        max_length=253, required=False, label="Context", help_text="Empty: the current context of the file."
+    )
+
+    def clean(self) -> dict[str, object]:
+        """Asks for the one source that was chosen, within its size."""
+        cleaned = super().clean() or {}
+        field, largest = {
+            "paste": ("kubeconfig", LARGEST_KUBECONFIG),
+            "file": ("kubeconfig_file", LARGEST_KUBECONFIG),
+            "bundle": ("bundle", LARGEST_BUNDLE),
+        }.get(str(cleaned.get("way", "")), ("", 0))
+        given = cleaned.get(field)
+        if field and not given and field not in self.errors:
+            self.add_error(field, "Nothing was given here.")
+        elif given and getattr(given, "size", 0) > largest:
+            self.add_error(field, f"Larger than {largest // 1024:,} KiB.")
+        return cleaned
+
+    def secret(self) -> bytes:
+        """The bytes of the chosen source."""
+        way = self.cleaned_data["way"]
+        if way == "paste":
+            return str(self.cleaned_data["kubeconfig"]).encode()
+        chosen = self.cleaned_data["kubeconfig_file" if way == "file" else "bundle"]
+        return bytes(chosen.read())

@@ -1,0 +1,98 @@
+"""Nodes by owner: the stacked bar, and the table with search and pages."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.http import QueryDict
+
+from migrations_app.readiness.report import OWNERS, NodeCounts, OwnedNode
+
+PAGE = 100
+WIDTH = 1000
+THINNEST = 6
+"""Of 1,000: one node among thousands is still to be seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One owner in the bar; `x` and `width` are thousandths of it."""
+
+    owner: str
+    count: int
+    percent: str
+    x: int
+    width: int
+
+
+class NodeAsk(NamedTuple):
+    q: str
+    owner: str
+    odd: bool
+    page: int
+
+
+class NodePage(NamedTuple):
+    rows: tuple[OwnedNode, ...]
+    matching: int
+    first: int
+    last: int
+    page_number: int
+    page_before: int
+    page_after: int
+
+
+def segments(counts: NodeCounts) -> tuple[Segment, ...]:
+    """The owners that have nodes; together as wide as the bar."""
+    present = [(owner, counts.by_owner.get(owner, 0)) for owner in OWNERS if counts.by_owner.get(owner, 0)]
+    total = sum(count for _, count in present)
+    widths = _widths([count for _, count in present], total)
+    starts = [sum(widths[:index]) for index in range(len(widths))]
+    return tuple(
+        Segment(owner, count, _percent(count, total), start, width)
+        for (owner, count), start, width in zip(present, starts, widths, strict=True)
+    )
+
+
+def _widths(counts: Sequence[int], total: int) -> list[int]:
+    widths = [max(THINNEST, WIDTH * count // total) for count in counts]
+    if widths:
+        # What rounding and the thinnest slices took or left is the widest slice's.
+        widths[widths.index(max(widths))] += WIDTH - sum(widths)
+    return widths
+
+
+def _percent(count: int, total: int) -> str:
+    exact = 100 * count / total
+    return "<1" if exact < 1 else ">99" if 99 < exact < 100 else str(round(exact))
+
+
+def asked(query: QueryDict) -> NodeAsk:
+    """What the address asks for; words that are none of ours ask for nothing."""
+    owner = query.get("owner", "")
+    page = query.get("page", "")
+    return NodeAsk(
+        q=query.get("q", "").strip().lower()[:200],
+        owner=owner if owner in OWNERS else "",
+        odd=query.get("odd") == "1",
+        page=int(page) if page.isdecimal() and len(page) < 7 else 1,
+    )
+
+
+def page_of(nodes: Sequence[OwnedNode], ask: NodeAsk) -> NodePage:
+    """One page of the nodes that match; a page beyond the end is the last one."""
+    found = [node for node in nodes if _fits(node, ask)]
+    last_page = max(1, -(-len(found) // PAGE))
+    number = min(max(1, ask.page), last_page)
+    rows = tuple(found[(number - 1) * PAGE : number * PAGE])
+    first = (number - 1) * PAGE + 1 if rows else 0
+    return NodePage(rows, len(found), first, (number - 1) * PAGE + len(rows), number, number - 1, number + 1)
+
+
+def _fits(node: OwnedNode, ask: NodeAsk) -> bool:
+    if ask.owner and node.owner != ask.owner:
+        return False
+    if ask.odd and not node.anomalies and node.can_drift is not False:
+        return False
+    text = " ".join((node.name, node.pool, node.claim, node.instance_type, node.zone, node.capacity)).lower()
+    return all(word in text for word in ask.q.split())
