@@ -81,7 +81,7 @@ class _Release(msgspec.Struct, frozen=True):
     manifest: str = ""
 
 
-class _Odd(Exception):
+class _OddError(Exception):
     """The record cannot be read; the text says which step failed."""
 
 
@@ -103,7 +103,7 @@ def read_release(body: bytes) -> HelmRelease | Quarantined | None:
         return None
     try:
         return _release(_unpacked(_payload(record)), record.metadata)
-    except _Odd as wrong:
+    except _OddError as wrong:
         return _quarantined(record.metadata, "$.data.release", str(wrong))
 
 
@@ -154,11 +154,11 @@ def _name(document: str) -> list[str]:
 def _payload(record: _Record) -> bytes:
     text = (record.data or {}).get("release", "")
     if len(text) > LONGEST_RECORD:
-        raise _Odd(f"longer than {LONGEST_RECORD} bytes")
+        raise _OddError(f"longer than {LONGEST_RECORD} bytes")
     try:
         return base64.b64decode(base64.b64decode(text, validate=True), validate=True)
     except (binascii.Error, ValueError):
-        raise _Odd("not base64") from None
+        raise _OddError("not base64") from None
 
 
 def _unpacked(packed: bytes) -> bytes:
@@ -169,11 +169,11 @@ def _unpacked(packed: bytes) -> bytes:
     try:
         body = inflate.decompress(packed, most + 1)
     except zlib.error:
-        raise _Odd("not gzip") from None
+        raise _OddError("not gzip") from None
     if len(body) > most:
-        raise _Odd("unpacks to far more than a release holds")
+        raise _OddError("unpacks to far more than a release holds")
     if not inflate.eof:
-        raise _Odd("the packed record is cut")
+        raise _OddError("the packed record is cut")
     return body
 
 
@@ -185,7 +185,7 @@ def _release(body: bytes, metadata: _Metadata) -> HelmRelease | None:
             return None
         return _projected(msgspec.json.decode(body, type=_Release), chart, metadata)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        raise _Odd("not the JSON of a release") from None
+        raise _OddError("not the JSON of a release") from None
 
 
 def _projected(release: _Release, chart: _Chart, metadata: _Metadata) -> HelmRelease:

@@ -32,7 +32,7 @@ _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _TRUE = frozenset({"true", "True", "TRUE"})
 _FALSE = frozenset({"false", "False", "FALSE"})
 # Longer numbers than the API's own 64 bits stay text: int() of thousands of digits raises.
-_WHOLE = re.compile(r"[-+]?[0-9]{1,19}")
+_WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
 _BROKEN = re.compile(r"[-+]?(?:[0-9]{1,30}\.[0-9]{0,30}|\.[0-9]{1,30}|[0-9]{1,30}(?=[eE]))(?:[eE][-+]?[0-9]{1,2})?")
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 

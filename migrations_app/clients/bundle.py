@@ -1,0 +1,159 @@
+"""The port over files: dumps of kubectl, or what `karpdash bundle` wrote. What a bundle does not hold is Unseen."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+
+import msgspec
+
+from migrations_app.clients.asked import asked
+from migrations_app.clients.bundle_documents import documents
+from migrations_app.clients.bundle_files import DIRECT, UPLOAD, BundleLimits, Source, files
+from migrations_app.clients.bundle_index import Index, is_built_in, pages_of
+from migrations_app.clients.bundle_manifest import NAME, Manifest, read_manifest, unseen
+from migrations_app.clients.port import Clock, Page, Resource, Served
+from migrations_app.errors import BadBundle, NotAsked, NotServed
+from migrations_app.karpenter import kinds
+
+VERSION_NAME = "version.json"
+IAM_FOLDER = "iam"
+
+
+class _Version(msgspec.Struct, frozen=True, rename="camel"):
+    """What GET /version answers, or what `kubectl version -o json` prints around it."""
+
+    git_version: str = ""
+    server_version: msgspec.Raw = msgspec.Raw(b"")
+
+
+class Bundle:
+    """A ClusterApi over objects in memory. `odd` and `repeated` count what was passed over."""
+
+    def __init__(self, index: Index, *, manifest: Manifest | None, version: bytes, iam: Mapping[str, bytes]) -> None:
+        self._index = index
+        self._manifest = manifest
+        self._version = version
+        self._iam = dict(iam)
+        self._read = 0
+        dump = all((kind.group, kind.plural) in index.places for kind in (kinds.NODE, kinds.POD))
+        self._whole = manifest.whole if manifest else dump
+
+    @property
+    def odd(self) -> int:
+        """Things in the files that do not say what kind of object they are."""
+        return self._index.odd
+
+    @property
+    def repeated(self) -> int:
+        """Objects that were in more than one file; the first one counts."""
+        return self._index.repeated
+
+    def get(self, path: str) -> bytes:
+        if path == "/version":
+            if not self._version:
+                raise NotAsked(f"the bundle holds no {VERSION_NAME}")
+            return self._version
+        wanted = asked("get", path)
+        place = self._index.places.get((wanted.group, wanted.plural), {})
+        found = place.get((wanted.namespace, wanted.name))
+        if found is not None:
+            return bytes(found.raw)
+        self._check(Resource(wanted.group, "", wanted.plural, wanted.namespace))
+        raise NotServed(f"there is no {wanted.name} among {wanted.what}", code="absent")
+
+    def served(self) -> Served:
+        manifest = self._manifest
+        if manifest is not None and manifest.served is not None:
+            return Served(tuple(manifest.served), dict(manifest.failed))
+        return Served(tuple(self._index.served()))
+
+    def pages(self, resource: Resource) -> Iterator[Page]:
+        self._check(resource)
+        for items in pages_of(self._index.find(resource), resource.page_size):
+            size = sum(len(memoryview(item)) for item in items)
+            self._read += size
+            yield Page(items, "", size)
+
+    def clock(self) -> Clock:
+        """The time is that of the bundle's making, where it says so."""
+        made_at = self._manifest.made_at if self._manifest else ""
+        return Clock(made_at or None, 0, self._read)
+
+    def close(self) -> None:
+        self._index = Index()
+
+    def iam_documents(self) -> dict[str, bytes]:
+        """The policy documents of the folder `iam`, by file name."""
+        return dict(self._iam)
+
+    def _check(self, resource: Resource) -> None:
+        """Returns when the bundle can tell about that list. Raises CouldNotLook otherwise."""
+        part = self._manifest.part(resource) if self._manifest else None
+        place = (resource.group, resource.plural)
+        if part is not None:
+            if not part.seen:
+                raise unseen(part)
+            return
+        if self._manifest is not None and not self._whole:
+            raise NotAsked(f"the bundle's maker did not ask for {resource.plural}")
+        if place in self._index.places:
+            return
+        if not self._whole or place == (kinds.SECRET.group, kinds.SECRET.plural):
+            # Dumps leave Secrets out on purpose, so their absence tells nothing.
+            raise NotAsked(f"the bundle does not hold {resource.plural}")
+        if not is_built_in(resource.group) and place not in {(r.group, r.plural) for r in self.served().resources}:
+            raise NotServed(f"nothing in the bundle shows that {resource.plural} are served")
+
+
+def open_bundle(source: Source, *, limits: BundleLimits | None = None) -> Bundle:
+    """Reads everything into memory. Raises BadBundle; `where` names the file and, where it is known, the line.
+
+    `source`: a folder or file, the bytes of an upload, or files by name. Bytes are held to UPLOAD, all else to DIRECT.
+    """
+    held = limits or (UPLOAD if isinstance(source, bytes) else DIRECT)
+    reader = _Reader(held)
+    for name, body in files(source, held):
+        reader.take(name, body)
+    return reader.bundle()
+
+
+class _Reader:
+    def __init__(self, limits: BundleLimits) -> None:
+        self._limits = limits
+        self._index = Index()
+        self._manifest: Manifest | None = None
+        self._version = b""
+        self._iam: dict[str, bytes] = {}
+
+    def take(self, name: str, body: bytes) -> None:
+        path = PurePosixPath(name)
+        if path.parent.name == IAM_FOLDER and path.suffix == ".json":
+            self._iam[path.name] = body
+        elif path.name == VERSION_NAME:
+            self._version = _server_version(body, name)
+        elif path.name == NAME:
+            self._manifest = read_manifest(body)
+        else:
+            self._objects(name, body)
+
+    def _objects(self, name: str, body: bytes) -> None:
+        for found in documents(body, name=name, limits=self._limits):
+            self._index.add(found)
+            if self._index.count > self._limits.objects:
+                raise BadBundle(f"more than {self._limits.objects} objects", code="bundle_objects", where=name)
+
+    def bundle(self) -> Bundle:
+        self._index.settle()
+        if not self._index.places and self._manifest is None:
+            raise BadBundle("no Kubernetes object is in it", code="bundle_empty")
+        return Bundle(self._index, manifest=self._manifest, version=self._version, iam=self._iam)
+
+
+def _server_version(body: bytes, name: str) -> bytes:
+    try:
+        found = msgspec.json.decode(body, type=_Version)
+        inner = bytes(found.server_version)
+        if inner:
+            msgspec.json.decode(inner, type=_Version)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        raise BadBundle("not what GET /version answers", code="bad_version_file", where=name) from None
+    return inner or body

@@ -1,0 +1,151 @@
+"""The objects in a file of a bundle: one object, many documents, a List, a typed list, or JSON objects in a row."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from migrations_app.clients.archive import refuse
+from migrations_app.clients.bundle_files import BundleLimits
+from migrations_app.clients.limits import MIB
+from migrations_app.clients.yaml_strict import Plain, read_documents
+from migrations_app.errors import BadBundle
+
+_BETWEEN = re.compile(rb"\}[ \t\r]*\n\s*(?=\{)")
+"""Between two JSON objects in a row: inside one object a closing brace is followed by a comma or a bracket."""
+_BROKEN = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One object, still undecoded. `kind` is empty when the object does not say what it is."""
+
+    raw: msgspec.Raw
+    api_version: str = ""
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+
+    @property
+    def group(self) -> str:
+        return self.api_version.rpartition("/")[0]
+
+    @property
+    def version(self) -> str:
+        return self.api_version.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A typed list was in the file, so its kind was asked for, even when the list is empty."""
+
+    group: str
+    kind: str
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    name: str = ""
+    namespace: str | None = None
+
+
+class _Kind(msgspec.Struct, frozen=True, rename="camel"):
+    api_version: str = ""
+    kind: str = ""
+
+
+class _Head(_Kind, frozen=True):
+    metadata: _Metadata = _Metadata()
+
+
+class _Envelope(_Kind, frozen=True):
+    items: list[msgspec.Raw] | None = None
+
+
+_heads, _kinds = msgspec.json.Decoder(_Head), msgspec.json.Decoder(_Kind)
+_envelopes, _arrays = msgspec.json.Decoder(_Envelope), msgspec.json.Decoder(list[msgspec.Raw])
+
+
+def documents(body: bytes, *, name: str, limits: BundleLimits) -> Iterator[Found | Asked]:
+    """Everything in the file. Raises BadBundle with the file, and the line where it is known, in `where`."""
+    beginning = body[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    return _json(body, name, limits) if beginning in (b"{", b"[") else _yaml(body, name, limits)
+
+
+def _json(body: bytes, name: str, limits: BundleLimits) -> Iterator[Found | Asked]:
+    body = body.removeprefix(b"\xef\xbb\xbf")
+    if len(body) > MIB and body.count(b",") * limits.densest > len(body):
+        refuse("this JSON does not look like Kubernetes objects", "json_dense", name)
+    try:
+        if body.lstrip()[:1] == b"[":
+            yield from _items(_arrays.decode(body), _Kind())
+        else:
+            yield from _object(body)
+    except _BROKEN:
+        yield from _in_a_row(body, name)
+
+
+def _in_a_row(body: bytes, name: str) -> Iterator[Found | Asked]:
+    start = 0
+    ends = [match.start() + 1 for match in _BETWEEN.finditer(body)]
+    try:
+        for end in (*ends, len(body)):
+            yield from _object(body[start:end])
+            start = end
+    except RecursionError:
+        refuse("nested too deep", "json_depth", name)
+    except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
+        refuse(f"not JSON: {str(wrong)[:200]}", "json_syntax", name)
+
+
+def _object(body: bytes) -> Iterator[Found | Asked]:
+    envelope = _envelopes.decode(body)
+    if envelope.kind.endswith("List") and envelope.items is not None:
+        return _items(envelope.items, envelope)
+    return iter([_found(msgspec.Raw(body))])
+
+
+def _items(items: Iterable[msgspec.Raw], envelope: _Kind) -> Iterator[Found | Asked]:
+    """The items of a list. Those of a typed list, as the API gives it, do not say their own kind."""
+    kind = envelope.kind.removesuffix("List")
+    if kind:
+        yield Asked(envelope.api_version.rpartition("/")[0], kind)
+    for item in items:
+        found = _found(item)
+        yield replace(found, api_version=envelope.api_version, kind=kind) if kind and not found.kind else found
+
+
+def _found(raw: msgspec.Raw) -> Found:
+    """The object with what it says about itself; an object with odd metadata keeps its kind, and is judged later."""
+    try:
+        head = _heads.decode(raw)
+        return Found(raw, head.api_version, head.kind, head.metadata.namespace or "", head.metadata.name)
+    except _BROKEN:
+        pass
+    try:
+        only = _kinds.decode(raw)
+        return Found(raw, only.api_version, only.kind)
+    except _BROKEN:
+        return Found(raw)
+
+
+def _yaml(body: bytes, name: str, limits: BundleLimits) -> Iterator[Found | Asked]:
+    try:
+        for value in read_documents(body, limits=limits.yaml, error=BadBundle, seal=_sealed):
+            if value is not None:
+                yield from _plain(value)
+    except BadBundle as wrong:
+        where = ", ".join(part for part in (name, wrong.where) if part)
+        raise BadBundle(wrong.message, code=wrong.code, where=where) from None
+
+
+def _plain(value: Plain) -> Iterator[Found | Asked]:
+    kind, items = (value.get("kind"), value.get("items")) if isinstance(value, dict) else ("", None)
+    if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
+        said = value.get("apiVersion")
+        return _items(items, _Kind(said if isinstance(said, str) else "", kind))
+    return iter([_found(_sealed(value))])
+
+
+def _sealed(value: Plain) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode(value))
