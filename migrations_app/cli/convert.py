@@ -65,7 +65,7 @@ def _files(name: str, *, recursive: bool) -> Iterator[Path]:
 
 
 def _unreadable(name: str, why: str) -> Finding:
-    return Finding(Loss("unreadable", "", "", (), why), name)
+    return Finding(Loss("file-unreadable", "", "", (), why), name)
 
 
 def _read(path: Path) -> bytes:

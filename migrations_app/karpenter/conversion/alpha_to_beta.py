@@ -16,6 +16,11 @@ from migrations_app.karpenter.conversion.template_to_class import CLASS_API, cla
 
 POOL_API: Final = "karpenter.sh/v1beta1"
 
+_LATER: Final = (
+    "drift replaces nodes from 0.33 on, every NodePool has the disruption budget 10% from 0.34 on, and instances carry"
+    " the tag karpenter.sh/nodepool instead of karpenter.sh/provisioner-name: let IAM conditions allow both"
+)
+
 Spec = dict[str, Any]
 
 
@@ -38,6 +43,7 @@ def convert_provisioner(
     pool = manifest(POOL_API, "NodePool", head, _pool_spec(spec, reference, notes, options=options))
     if notes.failed:
         return []
+    notes.add("later-defaults", ("spec",), _LATER)
     return [Draft(pool, notes), *([Draft(inline, notes)] if inline else [])]
 
 

@@ -63,7 +63,7 @@ CATALOGUE: Final[dict[str, Code]] = {
         "error", "Both would be applied under one name, and the later would overwrite the earlier.", _OWN
     ),
     "not-yaml": Code("error", "The text cannot be read as YAML or JSON.", _OWN),
-    "unreadable": Code("error", "The file cannot be opened or decoded.", _OWN),
+    "file-unreadable": Code("error", "The file cannot be opened or decoded.", _OWN),
     "too-large": Code("error", "Input this large is refused before it is read.", _OWN),
     "no-way-back": Code(
         "error", "Going back to v1beta1 is what Karpenter's own webhook does during a rollback.", _POOL_HOOK
@@ -180,6 +180,11 @@ CATALOGUE: Final[dict[str, Code]] = {
     "provider-ref-rewritten": Code("info", "A NodePool must refer to an EC2NodeClass.", _CONVERT),
     "metadata-stripped": Code(
         "info", "These belong to the stored object or to controllers, not to a manifest.", _KUBECTL
+    ),
+    "later-defaults": Code(
+        "info",
+        "Releases after 0.32 do more to a NodePool than a Provisioner ever saw.",
+        "P@v0.37.8:website/content/en/v0.32/upgrading/v1beta1-migration.md",
     ),
     "metadata-options-explicit": Code(
         "info", "v1 lowers the default hop limit to 1, which cuts pods off from the metadata service.", _CLASS_CRD

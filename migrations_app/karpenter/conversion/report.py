@@ -11,7 +11,7 @@ from migrations_app.karpenter.conversion.losses import Loss, Severity, worst
 from migrations_app.karpenter.conversion.options import Known, Options
 
 _CONVERTIBLE: Final = ("alpha", "beta", "v1")
-_UNREADABLE: Final = ("not-yaml", "unreadable", "too-large")
+_UNREADABLE: Final = ("not-yaml", "file-unreadable", "too-large")
 _VIEW_ONLY: Final = "# For viewing only: Karpenter owns this object, never apply it."
 
 

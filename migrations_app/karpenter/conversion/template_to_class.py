@@ -48,6 +48,9 @@ def class_from_spec(
     images = selectors.image_terms(found.get("amiSelector"), (*at, "amiSelector"), notes)
     if family == "Custom" and not images:
         notes.add("custom-needs-ami-terms", (*at, "amiSelector"), "amiFamily Custom needs an amiSelector")
+    if family == "Ubuntu":
+        what = "v1 has no Ubuntu family: there it becomes AL2 and needs an amiSelector that names the images"
+        notes.add("ubuntu-as-al2", (*at, "amiFamily"), what)
     devices = found.get("blockDeviceMappings")
     volumes.check(devices or [], (*at, "blockDeviceMappings"), notes)
     return {

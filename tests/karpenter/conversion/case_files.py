@@ -21,7 +21,12 @@ from migrations_app.karpenter.conversion.loss_codes import CATALOGUE
 OWN = Path(__file__).parent / "cases"
 GIVEN = Path(__file__).resolve().parents[4] / "shared" / "facts" / "conversion-cases.yaml"
 
-_IMDS = {"httpEndpoint": "enabled", "httpProtocolIPv6": "disabled", "httpPutResponseHopLimit": 2, "httpTokens": "required"}
+_IMDS = {
+    "httpEndpoint": "enabled",
+    "httpProtocolIPv6": "disabled",
+    "httpPutResponseHopLimit": 2,
+    "httpTokens": "required",
+}
 _QUANTITY_MAPS = ("limits", "kubeReserved", "systemReserved", "requests")
 _DURATIONS = ("expireAfter", "consolidateAfter", "duration")
 

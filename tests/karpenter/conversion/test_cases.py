@@ -13,7 +13,8 @@ _OFFERED = {"--keep-instance-profile"}
 _given = [
     case
     for case in case_files.load(case_files.GIVEN)
-    if not case.get("optional") or _OFFERED.issuperset(word for word in case.get("args", ()) if word != "--ignore-defaults")
+    if not case.get("optional")
+    or _OFFERED.issuperset(word for word in case.get("args", ()) if word != "--ignore-defaults")
 ]
 
 
