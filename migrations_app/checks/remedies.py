@@ -1,6 +1,8 @@
 """Wording of remedies with the cluster's real names, the tool that keeps the object first."""
 
 import json
+import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from migrations_app.checks.base import Case
@@ -66,7 +68,7 @@ def chart_values(
     release, namespace = (found.release_name, found.namespace) if found else ("karpenter", "kube-system")
     version = spelled(to or case.running.release)
     comment = f"# {about}\n" if about else ""
-    flags = " ".join(f"--set {key}={value or 'null'}" for key, value in given.items())
+    flags = " ".join("--set " + shlex.quote(f"{key}={value or 'null'}") for key, value in given.items())
     upgrade = (
         f"helm upgrade {release} {CHARTS}/karpenter --namespace {namespace} --version {version} --reuse-values {flags}"
     ).rstrip()
@@ -137,14 +139,22 @@ def spelled(running: Release | None) -> str:
     return f"{row.tag_prefix if row else ''}{running}" if running else "VERSION"
 
 
+_STEPS = re.compile(r"(?<!\\)\.")
+"""Between the steps of a Helm key; a dot within a step is written with a backslash before it."""
+
+_PLAIN = re.compile(r"[\w./@-]+", re.ASCII)
+"""What YAML reads as it stands."""
+
+
 def _yaml(given: Mapping[str, str]) -> str:
     lines: list[str] = []
     seen: tuple[str, ...] = ()
     for key, value in sorted(given.items()):
-        *parents, last = key.split(".")
+        *parents, last = (step.replace("\\.", ".") for step in _STEPS.split(key))
         for depth, parent in enumerate(parents):
             if seen[: depth + 1] != tuple(parents[: depth + 1]):
                 lines.append(f"{'  ' * depth}{parent}:")
-        lines.append(f"{'  ' * len(parents)}{last}: {value}" if value else f"{'  ' * len(parents)}# without {last}")
+        text = value if _PLAIN.fullmatch(value) else json.dumps(value)
+        lines.append(f"{'  ' * len(parents)}{last}: {text}" if value else f"{'  ' * len(parents)}# without {last}")
         seen = tuple(parents)
     return "\n".join(lines)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
+from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import installation
 from migrations_app.karpenter.releases import find, rollback_targets
 
@@ -15,7 +15,7 @@ check = Check(
     severity="warning",
     why="Only named patches can read what the newer release has written; from any other there is no way back.",
     reads=("controller",),
-    says=("The hop has no way back to the running release",) * 2,
+    says=("No way back from the hop to the running release is known",) * 2,
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
@@ -30,10 +30,9 @@ def judge(case: Case) -> Iterator[Word]:
     if running is None or found is None or find(running) is None:
         yield CannotTell(f"whether the running release can be gone back to is not known: {case.running.how}")
         return
-    # Within a minor, and for a later hop whose start is judged by hop_start_runs, there is nothing to ask yet.
-    if running.minor == case.step.release.minor or running < case.step.start:
-        return
-    if running not in rollback_targets(case.step.release):
+    if running < case.step.start:
+        yield NotApplicable(f"the hop starts from {case.step.start}, which does not run yet")
+    elif running.minor != case.step.release.minor and running not in rollback_targets(case.step.release):
         yield Evidence(
             kind="Deployment",
             namespace=found.namespace,

@@ -1,0 +1,217 @@
+"""A cluster for tests: `a_cluster("0.37.8").with_docs(...).build()` is an Inventory in which everything was seen.
+
+Objects are given as the API words them; `samples.kube` and its neighbours make them short. What is not given is Seen
+and empty, so that a test says by `unseen` what could not be read.
+"""
+
+from typing import Any, Self
+
+import msgspec
+
+from migrations_app.checks.base import Case
+from migrations_app.checks.registry import all_checks
+from migrations_app.checks.runner import run
+from migrations_app.checks.values import Evidence, Finding, Remedy
+from migrations_app.inventory import objects as o
+from migrations_app.inventory.belonging import is_controller
+from migrations_app.inventory.inventory import PART_NAMES, Inventory
+from migrations_app.inventory.placement import names_karpenter
+from migrations_app.inventory.podgroups import PodFold
+from migrations_app.inventory.seen import Part, Quarantined, Seen, Unseen
+from migrations_app.karpenter.hops import Step, path
+from migrations_app.karpenter.releases import crd_set
+from migrations_app.karpenter.versions import kubernetes_minor, release
+from migrations_app.readiness import facts
+from migrations_app.readiness.stage import stage
+from migrations_app.samples.install import HELM_LABEL, Crds, Install, controller, crds, helm_marks
+from migrations_app.samples.kube import Doc, server_version
+
+NOW = "2026-10-01T12:00:00Z"
+NODE = "ip-10-20-200-10.eu-central-1.compute.internal"
+PARTS: dict[str, tuple[str, type[o.Projection]]] = {
+    "Provisioner": ("provisioners", o.Provisioner),
+    "AWSNodeTemplate": ("awsnodetemplates", o.AWSNodeTemplate),
+    "Machine": ("machines", o.Machine),
+    "NodePool": ("nodepools", o.NodePool),
+    "EC2NodeClass": ("ec2nodeclasses", o.EC2NodeClass),
+    "NodeClaim": ("nodeclaims", o.NodeClaim),
+    "Node": ("nodes", o.Node),
+    "StatefulSet": ("statefulsets", o.Workload),
+    "DaemonSet": ("daemonsets", o.Workload),
+    "Job": ("jobs", o.Workload),
+    "CronJob": ("cronjobs", o.Workload),
+    "PodDisruptionBudget": ("pdbs", o.DisruptionBudget),
+    "CustomResourceDefinition": ("crds", o.CRD),
+    "ServiceAccount": ("controller_accounts", o.ServiceAccount),
+    "Service": ("services", o.Service),
+    "Endpoints": ("endpoints", o.Endpoints),
+    "ValidatingWebhookConfiguration": ("webhooks", o.WebhookConfiguration),
+    "MutatingWebhookConfiguration": ("webhooks", o.WebhookConfiguration),
+    "Application": ("deliveries", o.Delivery),
+    "HelmRelease": ("deliveries", o.Delivery),
+}
+
+
+class ACluster:
+    """Collects objects; every method answers with itself."""
+
+    def __init__(self) -> None:
+        self._items: dict[str, list[Any]] = {name: [] for name in PART_NAMES}
+        self._instead: dict[str, Part[Any]] = {}
+        self._bad: dict[str, tuple[Quarantined, ...]] = {}
+        self._served: dict[str, str] = {}
+        self._fold = PodFold()
+
+    def with_docs(self, *docs: Doc) -> Self:
+        """Files each document under its part, as a scan would."""
+        for doc in docs:
+            self._file(doc)
+        return self
+
+    def with_items(self, part: str, *items: Any) -> Self:
+        self._items[part] += items
+        return self
+
+    def with_kubernetes(self, version: str) -> Self:
+        self._items["version"] = [o.ServerVersion(git_version=version)]
+        return self
+
+    def with_values(self, values: Doc, *, version: str = "0.37.8", namespace: str = "kube-system") -> Self:
+        """The Helm record of the chart karpenter with these values."""
+        record = o.HelmRelease(
+            name="karpenter",
+            namespace=namespace,
+            revision=3,
+            status="deployed",
+            chart="karpenter",
+            chart_version=version,
+            app_version=version,
+            config=values,
+            defaults={},
+            crds=[],
+        )
+        self._items["helm_releases"] = [record]
+        return self
+
+    def without(self, *parts: str) -> Self:
+        """Empties those parts."""
+        for part in parts:
+            self._items[part] = []
+        return self
+
+    def unseen(self, *parts: str, why: str = "forbidden") -> Self:
+        self._instead |= {part: Unseen(why) for part in parts}
+        return self
+
+    def quarantined(self, part: str, *, name: str = "broken") -> Self:
+        self._bad[part] = (Quarantined("Thing", "", name, "$.spec", "Expected `object`"),)
+        return self
+
+    def build(self) -> Inventory:
+        found: dict[str, Part[Any]] = {
+            name: Seen(tuple(items), self._served.get(name), self._bad.get(name, ()))
+            for name, items in self._items.items()
+        }
+        if "pods" not in self._bad:
+            found["pods"] = self._fold.seen("v1")
+        return Inventory(cluster="test", taken_at=NOW, **(found | self._instead))
+
+    def _file(self, doc: Doc) -> None:
+        kind = doc["kind"]
+        if kind == "Pod":
+            self._file_pod(doc)
+        elif kind == "Deployment":
+            self._file_deployment(doc)
+        elif kind == "ConfigMap":
+            part = "aws_auth" if doc["metadata"]["name"] == "aws-auth" else "settings"
+            self._items[part].append(msgspec.convert(doc, o.ConfigMap))
+        else:
+            part, projection = PARTS[kind]
+            self._items[part].append(msgspec.convert(doc, projection))
+            self._served[part] = doc["apiVersion"]
+
+    def _file_pod(self, doc: Doc) -> None:
+        self._fold.add([msgspec.Raw(msgspec.json.encode(doc))])
+        if doc["metadata"].get("labels", {}).get("app.kubernetes.io/name") == "karpenter":
+            self._items["controller_pods"].append(msgspec.convert(doc, o.Pod))
+
+    def _file_deployment(self, doc: Doc) -> None:
+        workload = msgspec.convert(doc, o.Workload)
+        if is_controller(workload):
+            self._items["controller"].append(workload)
+        if names_karpenter(workload):
+            self._items["deployments"].append(workload)
+
+
+def an_empty_cluster() -> ACluster:
+    """A cluster in which everything was read and nothing was found."""
+    return ACluster()
+
+
+def a_cluster(version: str = "0.37.8", *, kubernetes: str = "1.29", **install: Any) -> ACluster:
+    """A cluster that runs that release as its charts install it, and no pool, claim or node beside it."""
+    made = ACluster().with_kubernetes(server_version(kubernetes)["gitVersion"])
+    chosen = Install(cluster="test", version=version, **install)
+    return made.with_docs(*controller(chosen, [NODE]), *helm_crds(version, namespace=chosen.namespace))
+
+
+def helm_crds(version: str, *, namespace: str = "kube-system", stored: tuple[str, ...] = ()) -> list[Doc]:
+    """The CRDs of a release as the chart karpenter-crd installs them beside the controller."""
+    shipped = crd_set(release(version))
+    service = (namespace, "karpenter") if shipped and shipped.crd_chart_converts else ()
+    marks = helm_marks("karpenter-crd", namespace)
+    return crds(Crds(version=version, service=service, stored=stored, labels=HELM_LABEL, annotations=marks))
+
+
+def step_at(hop: str, *, start: str = "0.37.8", kubernetes: str | None = "1.29") -> Step:
+    """The step of that hop on the way from `start` to the newest release. Raises LookupError where there is none."""
+    found = path(start, kubernetes=kubernetes)
+    step = next((step for step in found.steps if step.hop == hop), None)
+    if step is None:
+        raise LookupError(f"the path from {start} has no hop {hop}: {found.hops}")
+    return step
+
+
+def case_at(hop: str, cluster: ACluster, *, start: str = "") -> Case:
+    """The case of that hop; the path begins at the running release, or at `start` where none can be told."""
+    inventory = cluster.build()
+    running = facts.running(inventory)
+    version = next((one.git_version for one in inventory.version.items), "")
+    step = step_at(hop, start=start or str(running.release), kubernetes=kubernetes_minor(version))
+    return Case(inventory, step, running, stage(inventory, running), NOW)
+
+
+def ask(check: str, hop: str, cluster: ACluster, *, start: str = "") -> Finding:
+    """The finding of that check at that hop. Raises LookupError where the check is not asked there."""
+    chosen = next(one for one in all_checks() if one.id == check)
+    found = run([chosen], case_at(hop, cluster, start=start))
+    if not found:
+        raise LookupError(f"{check} is not asked at {hop}")
+    return found[0]
+
+
+def told(check: str, hop: str, cluster: ACluster, *, start: str = "") -> tuple[str, str, tuple[Evidence, ...]]:
+    """Status, summary and evidence: all that a test of judging compares."""
+    found = ask(check, hop, cluster, start=start)
+    return found.status, found.summary, found.evidence
+
+
+def remedies(check: str, hop: str, cluster: ACluster, *, start: str = "") -> tuple[Remedy, ...]:
+    return ask(check, hop, cluster, start=start).remedies
+
+
+def reads(check: str) -> tuple[str, ...]:
+    """The parts that check cannot do without."""
+    return next(one for one in all_checks() if one.id == check).reads
+
+
+def blind(check: str, hop: str, cluster: ACluster, *, part: str) -> tuple[str, str]:
+    """Status and summary when that part could not be read; the path is told apart from what was seen."""
+    running = facts.running(cluster.build()).release
+    found = ask(check, hop, cluster.unseen(part), start=str(running))
+    return found.status, found.summary
+
+
+def asked_hops(check: str) -> tuple[str, ...]:
+    """The hops at which that check is asked; ("*",) is every one."""
+    return next(one for one in all_checks() if one.id == check).hops

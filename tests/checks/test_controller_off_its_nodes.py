@@ -1,0 +1,73 @@
+import pytest
+
+from migrations_app.checks.values import Evidence, Remedy
+from migrations_app.samples.install import Install, controller
+from migrations_app.samples.karpenter_kinds import Launched, claim, machine
+from migrations_app.samples.kube import node
+from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+
+CHECK = "controller_off_its_nodes"
+GOOD = ("pass", "The controller runs on nodes that it does not manage", ())
+OWN = Launched(pool="web", number=1, cluster="test", kubelet="v1.29.4")
+
+
+def on(node_name: str, *docs):
+    parts = ("controller", "controller_pods")
+    installed = controller(Install(cluster="test", version="0.37.8", replicas=1), [node_name])
+    return a_cluster().without(*parts).with_docs(*installed, *docs)
+
+
+def a_managed_node(name: str):
+    labels = {"eks.amazonaws.com/nodegroup": "system"}
+    return node(name, kubelet="v1.29.4", provider_id="aws:///eu-central-1a/i-0", labels=labels)
+
+
+def test_on_a_managed_node():
+    assert told(CHECK, "1.0", on("managed", a_managed_node("managed"))) == GOOD
+
+
+@pytest.mark.parametrize(
+    ("docs", "owner"),
+    [
+        (machine(OWN, template="default"), "karpenter_alpha"),
+        (claim(OWN, node_class="default", version="v1beta1"), "karpenter_beta"),
+    ],
+)
+def test_on_a_node_of_its_own(docs, owner):
+    cluster = on(OWN.node, *docs)
+    pod = cluster.build().controller_pods.items[0]
+    row = Evidence(
+        kind="Pod",
+        namespace="kube-system",
+        name=pod.name,
+        path="spec.nodeName",
+        seen=f"{OWN.node} ({owner})",
+        wanted="a node of a managed node group, or Fargate",
+    )
+    assert told(CHECK, "1.0", cluster) == ("fail", "1 pod of the controller runs on a Karpenter node", (row,))
+
+
+def test_a_pod_that_is_not_placed_yet():
+    assert told(CHECK, "1.0", on("")) == GOOD
+
+
+def test_without_pods_there_is_nothing_to_ask():
+    found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
+    assert found == ("not_applicable", "no pod of a controller was found", ())
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_moves_the_pods_by_name():
+    cluster = on(OWN.node, *machine(OWN, template="default"))
+    pod = cluster.build().controller_pods.items[0].name
+    assert remedies(CHECK, "1.0", cluster) == (
+        Remedy(
+            how="kubectl",
+            text="# Make room in a managed node group first, and keep the chart's affinity against "
+            f"karpenter.sh/nodepool\nkubectl cordon {OWN.node}\nkubectl -n kube-system delete pod {pod}",
+        ),
+    )

@@ -1,0 +1,67 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+
+CHECK = "controller_role_named"
+GOOD = ("pass", "The controller's service account names its IAM role", ())
+BY_HAND = "no service account names a role: look for a Pod Identity association of the controller in EKS"
+
+
+@pytest.mark.parametrize(
+    "role",
+    [
+        "arn:aws:iam::111122223333:role/KarpenterController",
+        "arn:aws-cn:iam::111122223333:role/path/to/Karpenter.Controller+a=b,@-1",
+        "arn:aws-us-gov:iam::111122223333:role/x",
+    ],
+)
+def test_a_role_by_annotation(role):
+    assert told(CHECK, "1.0", a_cluster(role=role)) == GOOD
+
+
+@pytest.mark.parametrize(
+    "role", ["KarpenterController", "arn:aws:iam::1111:role/x", "arn:aws:iam::111122223333:user/x"]
+)
+def test_an_annotation_that_is_no_role(role):
+    evidence = Evidence(
+        kind="ServiceAccount",
+        namespace="kube-system",
+        name="karpenter",
+        path="metadata.annotations[eks.amazonaws.com/role-arn]",
+        seen=role,
+        wanted="arn:aws:iam::<account>:role/<name>",
+    )
+    assert told(CHECK, "1.0", a_cluster(role=role)) == (
+        "fail",
+        "1 service account names no usable IAM role",
+        (evidence,),
+    )
+
+
+def test_without_an_annotation_only_a_person_can_look():
+    assert told(CHECK, "1.0", a_cluster(role="")) == ("manual", BY_HAND, ())
+
+
+def test_without_an_account_only_a_person_can_look():
+    assert told(CHECK, "1.0", a_cluster().without("controller_accounts")) == ("manual", BY_HAND, ())
+
+
+def test_without_a_controller_there_is_nothing_to_ask():
+    found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
+    assert found == ("not_applicable", "there is no Karpenter Deployment", ())
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_sets_the_annotation_through_the_chart():
+    first = remedies(CHECK, "1.0", a_cluster(role="nonsense"))[0]
+    assert first.how == "helm"
+    assert first.text == (
+        "helm upgrade karpenter oci://public.ecr.aws/karpenter/karpenter --namespace kube-system --version 0.37.8 "
+        "--reuse-values "
+        "--set 'serviceAccount.annotations.eks\\.amazonaws\\.com/role-arn=arn:aws:iam::<account>:role/<name>'"
+    )

@@ -1,0 +1,75 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from migrations_app.samples.kube import doc, meta
+from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
+
+CHECK = "conversion_webhook_on"
+UPGRADE = (
+    "helm upgrade karpenter oci://public.ecr.aws/karpenter/karpenter --namespace kube-system "
+    "--version 0.37.8 --reuse-values --set webhook.enabled=true"
+)
+GOOD = ("pass", "The conversion webhook is switched on", ())
+
+
+def off(**more: str) -> tuple[str, str, tuple[Evidence, ...]]:
+    row = {"kind": "Deployment", "namespace": "kube-system", "name": "karpenter"} | more
+    return "fail", "The conversion webhook is switched off", (Evidence(**row),)
+
+
+@pytest.mark.parametrize("env", [{}, {"DISABLE_WEBHOOK": "false"}, {"DISABLE_WEBHOOK": ""}])
+def test_it_is_on(env):
+    assert told(CHECK, "1.0", a_cluster(env=env)) == GOOD
+    assert told(CHECK, "1.0", a_cluster(env=env).with_values({"webhook": {"enabled": True}})) == GOOD
+
+
+@pytest.mark.parametrize("text", ["true", "True"])
+def test_it_is_off_by_its_variable(text):
+    path = "spec.template.spec.containers[].env[DISABLE_WEBHOOK]"
+    found = told(CHECK, "1.0", a_cluster(env={"DISABLE_WEBHOOK": text}))
+    assert found == off(path=path, seen="true", wanted="false")
+
+
+def test_it_is_off_by_a_helm_value():
+    found = told(CHECK, "1.1+", a_cluster("1.0.14").with_values({"webhook": {"enabled": False}}, version="1.0.14"))
+    assert found == off(kind="HelmRelease", path="config.webhook.enabled", seen="false", wanted="true")
+
+
+def test_it_is_off_by_a_value_of_an_argo_application():
+    helm = {"valuesObject": {"webhook": {"enabled": False}}}
+    spec = {"source": {"chart": "karpenter", "helm": helm}}
+    application = doc("argoproj.io/v1alpha1", "Application", meta("platform", "argocd"), spec=spec)
+    path = "spec.source.helm.valuesObject.webhook.enabled"
+    found = told(CHECK, "1.0", a_cluster().with_docs(application))
+    assert found == off(kind="Application", namespace="argocd", name="platform", path=path, seen="false", wanted="true")
+
+
+@pytest.mark.parametrize("odd", ["off", 0, [], {"enabled": "no"}])
+def test_odd_values_are_not_off(odd):
+    assert told(CHECK, "1.0", a_cluster().with_values({"webhook": odd})) == GOOD
+
+
+def test_without_a_controller_there_is_nothing_to_ask():
+    assert told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")[0] == "not_applicable"
+
+
+def test_it_is_asked_while_both_versions_live():
+    assert asked_hops(CHECK) == ("1.0", "1.1+")
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedies_name_the_value_in_every_tool():
+    found = remedies(CHECK, "1.0", a_cluster(env={"DISABLE_WEBHOOK": "true"}))
+    assert [(one.how, one.text.splitlines()[1:]) for one in found] == [
+        (
+            "helm",
+            [UPGRADE],
+        ),
+        ("terraform", ["# In the chart karpenter-crd as well", "webhook:", "  enabled: true"]),
+        ("flux", ["# In the chart karpenter-crd as well", "webhook:", "  enabled: true"]),
+        ("argocd", ["# In the chart karpenter-crd as well", "webhook:", "  enabled: true"]),
+    ]

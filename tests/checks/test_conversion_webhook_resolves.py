@@ -1,0 +1,104 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from migrations_app.samples.install import Crds, crds
+from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+
+CHECK = "conversion_webhook_resolves"
+GOOD = ("pass", "The conversion webhook answers", ())
+SERVICE = "spec.conversion.webhook.clientConfig.service"
+NAMES = ("nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws")
+
+
+def broken(path: str, seen: str, wanted: str) -> tuple[str, str, tuple[Evidence, ...]]:
+    rows = (Evidence(kind="CustomResourceDefinition", name=name, path=path, seen=seen, wanted=wanted) for name in NAMES)
+    return "fail", "3 CRDs convert through a webhook that cannot answer", tuple(rows)
+
+
+def with_crds(cluster, **shape):
+    return cluster.without("crds").with_docs(*crds(Crds(**shape)))
+
+
+@pytest.mark.parametrize(("version", "hop"), [("0.37.8", "1.0"), ("1.0.14", "1.1+")])
+def test_the_service_is_there_and_answers(version, hop):
+    assert told(CHECK, hop, a_cluster(version)) == GOOD
+
+
+def test_the_service_is_in_another_namespace():
+    cluster = with_crds(
+        a_cluster("1.0.14", namespace="karpenter"), version="1.0.14", service=("kube-system", "karpenter")
+    )
+    seen = "kube-system/karpenter:8443: no such Service"
+    assert told(CHECK, "1.1+", cluster) == broken(SERVICE, seen, "karpenter/karpenter")
+
+
+def test_the_service_lacks_the_port():
+    cluster = a_cluster("0.37.8", env={"DISABLE_WEBHOOK": "true"})
+    seen = "kube-system/karpenter:8443: the Service has no such port"
+    wanted = "a Service with that port and a ready endpoint"
+    assert told(CHECK, "1.0", cluster) == broken(SERVICE, seen, wanted)
+
+
+def test_no_endpoint_is_ready():
+    seen = "kube-system/karpenter:8443: the Service has no ready endpoint"
+    assert told(CHECK, "1.0", a_cluster(replicas=0)) == broken(SERVICE, seen, "kube-system/karpenter")
+    assert told(CHECK, "1.0", a_cluster().without("endpoints")) == broken(SERVICE, seen, "kube-system/karpenter")
+
+
+def test_two_versions_without_a_webhook():
+    cluster = with_crds(a_cluster("1.0.14"), version="1.0.14", stored=("v1beta1", "v1"))
+    assert told(CHECK, "1.1+", cluster) == broken("spec.conversion.strategy", "None", "Webhook")
+
+
+def test_two_versions_without_a_webhook_where_only_v1_was_ever_stored():
+    assert told(CHECK, "1.1+", with_crds(a_cluster("1.0.14"), version="1.0.14", stored=("v1",))) == GOOD
+
+
+def test_a_webhook_by_url_is_unknown():
+    docs = crds(Crds(version="0.37.8", service=("kube-system", "karpenter")))
+    for doc in docs[:1]:
+        doc["spec"]["conversion"]["webhook"]["clientConfig"] = {"url": "https://converter.example/convert"}
+    found = told(CHECK, "1.0", a_cluster().without("crds").with_docs(*docs))
+    assert found == ("unknown", "nodepools.karpenter.sh: its conversion webhook names no Service in the cluster", ())
+
+
+def test_without_a_port_the_default_one_is_called():
+    docs = crds(Crds(version="0.37.8", service=("kube-system", "karpenter")))
+    del docs[0]["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["port"]
+    found = told(CHECK, "1.0", a_cluster().without("crds").with_docs(*docs))
+    assert [row.seen for row in found[2]] == ["kube-system/karpenter:443: the Service has no such port"]
+
+
+@pytest.mark.parametrize("version", ["0.30.0", "0.32.10", "0.37.0"])
+def test_releases_before_conversion(version):
+    hop = {"0.30.0": "0.31"}.get(version, "0.33+")
+    found = told(CHECK, hop, a_cluster(version, kubernetes="1.27"))
+    assert found == ("not_applicable", "no CRD converts between versions", ())
+
+
+def test_an_empty_cluster_converts_nothing():
+    assert told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")[0] == "not_applicable"
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_points_at_the_real_service():
+    cluster = with_crds(
+        a_cluster("1.0.14", namespace="karpenter"), version="1.0.14", service=("kube-system", "karpenter")
+    )
+    first = remedies(CHECK, "1.1+", cluster)[0]
+    assert first.how == "kubectl"
+    assert first.text.splitlines()[0] == (
+        "kubectl patch crd nodepools.karpenter.sh --type=json -p "
+        '\'[{"op":"replace","path":"/spec/conversion/webhook/clientConfig/service",'
+        '"value":{"namespace":"karpenter","name":"karpenter","port":8443}}]\''
+    )
+
+
+def test_the_remedy_follows_the_manager_of_the_crds():
+    marks = {"helm.toolkit.fluxcd.io/name": "karpenter-crd"}
+    cluster = with_crds(a_cluster("1.0.14"), version="1.0.14", stored=("v1beta1", "v1"), labels=marks)
+    assert remedies(CHECK, "1.1+", cluster)[0].how == "flux"

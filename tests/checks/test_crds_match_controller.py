@@ -1,0 +1,76 @@
+import pytest
+
+from migrations_app.checks.values import Evidence, Remedy
+from migrations_app.samples.install import Crds, crds
+from tests.builders import a_cluster, an_empty_cluster, blind, helm_crds, reads, remedies, told
+
+CHECK = "crds_match_controller"
+GOOD = ("pass", "The CRDs belong to the running controller", ())
+THREE = ("ec2nodeclasses.karpenter.k8s.aws", "nodeclaims.karpenter.sh", "nodepools.karpenter.sh")
+
+
+def wrong(name: str, seen: str, wanted: str) -> Evidence:
+    return Evidence(kind="CustomResourceDefinition", name=name, path="spec.versions", seen=seen, wanted=wanted)
+
+
+@pytest.mark.parametrize(
+    ("version", "hop"),
+    [("0.30.0", "0.31"), ("0.32.10", "0.33+"), ("0.37.8", "1.0"), ("1.0.14", "1.1+"), ("1.3.3", "1.14")],
+)
+def test_the_crds_of_the_release(version, hop):
+    assert told(CHECK, hop, a_cluster(version, kubernetes="1.28")) == GOOD
+
+
+def test_the_crds_of_the_hop_may_be_there_already():
+    cluster = a_cluster().without("crds").with_docs(*helm_crds("1.0.14"))
+    assert told(CHECK, "1.0", cluster) == GOOD
+
+
+def test_crds_of_an_older_release():
+    found = told(CHECK, "1.1+", a_cluster("1.0.14").without("crds").with_docs(*helm_crds("0.37.8")))
+    assert found[:2] == ("fail", "3 CRDs do not fit the running controller")
+    assert sorted(found[2], key=lambda row: row.name) == [
+        wrong(name, "v1, v1beta1 (stored)", "v1 (stored), v1beta1") for name in THREE
+    ]
+
+
+def test_a_crd_that_is_missing():
+    shipped = [crd for crd in helm_crds("0.37.8") if crd["metadata"]["name"] != "nodeclaims.karpenter.sh"]
+    found = told(CHECK, "1.0", a_cluster().without("crds").with_docs(*shipped))
+    row = wrong("nodeclaims.karpenter.sh", "absent", "v1, v1beta1 (stored)")
+    assert found == ("fail", "1 CRD does not fit the running controller", (row,))
+
+
+def test_alpha_crds_left_behind_do_not_matter():
+    assert told(CHECK, "1.0", a_cluster().with_docs(*crds(Crds(version="0.30.0")))) == GOOD
+
+
+def test_a_feature_of_later_minors_is_not_missed():
+    assert told(CHECK, "1.14", a_cluster("1.8.8").without("crds").with_docs(*helm_crds("1.3.3"))) == GOOD
+
+
+def test_a_crd_without_versions_serves_nothing():
+    odd = helm_crds("0.37.8")
+    odd[0]["spec"]["versions"] = None
+    found = told(CHECK, "1.0", a_cluster().without("crds").with_docs(*odd))
+    assert [row.seen for row in found[2]] == ["nothing served"]
+
+
+def test_an_unknown_release_is_unknown():
+    found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
+    why = "the CRDs of the running release are not known: there is no Karpenter Deployment"
+    assert found == ("unknown", why, ())
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_spells_the_chart_version_of_the_time():
+    first = remedies(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28").without("crds"))[0]
+    text = (
+        "helm upgrade --install karpenter-crd oci://public.ecr.aws/karpenter/karpenter-crd "
+        "--version v0.32.10 --namespace kube-system"
+    )
+    assert first == Remedy(how="helm", text=text)

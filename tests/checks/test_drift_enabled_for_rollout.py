@@ -1,0 +1,75 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from migrations_app.samples.karpenter_kinds import Launched, machine
+from migrations_app.samples.kube import config_map
+from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+
+CHECK = "drift_enabled_for_rollout"
+GOOD = ("pass", "Drift can replace the nodes of old", ())
+NEW, OLD = (Launched(pool="web", number=number, cluster="test", kubelet="v1.28.4") for number in (1, 2))
+ONE = "1 thing keeps drift from replacing nodes"
+
+
+def on_0_32(gates: str | None = None, *, hashed: bool = True):
+    env = {} if gates is None else {"FEATURE_GATES": gates}
+    docs = [*machine(NEW, template="default"), *machine(OLD, template="default", hashed=hashed)]
+    return a_cluster("0.32.10", kubernetes="1.28", env=env).with_docs(*docs)
+
+
+def gate(seen: str) -> Evidence:
+    path = "spec.template.spec.containers[].env[FEATURE_GATES]"
+    return Evidence(
+        kind="Deployment", namespace="kube-system", name="karpenter", path=path, seen=seen, wanted="Drift=true"
+    )
+
+
+def test_the_gate_is_on():
+    assert told(CHECK, "0.33+", on_0_32("Drift=true")) == GOOD
+
+
+@pytest.mark.parametrize(
+    ("gates", "seen"), [(None, "absent"), ("Drift=false", "Drift=false"), ("Other=true", "Other=true")]
+)
+def test_the_gate_is_off(gates, seen):
+    assert told(CHECK, "0.33+", on_0_32(gates)) == ("fail", ONE, (gate(seen),))
+
+
+def test_a_machine_from_before_0_30():
+    path = "metadata.annotations[karpenter.sh/provisioner-hash]"
+    row = Evidence(kind="Machine", name=OLD.claim, path=path, seen="absent", wanted="a hash")
+    assert told(CHECK, "0.33+", on_0_32("Drift=true", hashed=False)) == ("fail", ONE, (row,))
+
+
+def test_settings_that_say_nothing_of_drift():
+    settings = config_map("karpenter-global-settings", "kube-system", {"batchMaxDuration": "10s"})
+    assert told(CHECK, "0.33+", on_0_32("Drift=true").with_docs(settings)) == GOOD
+
+
+def test_without_machines_there_is_nothing_to_replace():
+    found = told(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28"))
+    assert found == ("not_applicable", "no Machine is left to be replaced", ())
+
+
+def test_before_0_32_it_is_too_early():
+    cluster = a_cluster("0.30.0", kubernetes="1.27").with_docs(*machine(NEW, template="default"))
+    found = told(CHECK, "0.33+", cluster)
+    assert found == ("not_applicable", "nodes are replaced on 0.32, and 0.30.0 runs", ())
+
+
+def test_an_unknown_release_is_unknown():
+    cluster = an_empty_cluster().with_docs(*machine(NEW, template="default"))
+    found = told(CHECK, "0.33+", cluster, start="0.32.10")
+    assert found == ("unknown", "which release runs is not known: there is no Karpenter Deployment", ())
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "0.33+", on_0_32(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedies_switch_it_on_and_name_the_machines():
+    found = remedies(CHECK, "0.33+", on_0_32("Drift=false", hashed=False))
+    assert [one.how for one in found] == ["helm", "terraform", "flux", "argocd", "kubectl"]
+    assert found[0].text.endswith("--reuse-values --set settings.featureGates.drift=true")
+    assert found[4].text.splitlines()[1] == f"kubectl delete machines.karpenter.sh {OLD.claim}"

@@ -1,0 +1,103 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from migrations_app.samples.kube import config_map
+from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
+
+CHECK = "global_settings_carried_over"
+GOOD = ("pass", "The global settings are carried over", ())
+NEW = {"settings": {"clusterName": "shop", "interruptionQueue": "shop"}}
+
+
+def on(version: str, settings: dict[str, str], *, values=None, env=None):
+    made = a_cluster(version, kubernetes="1.27", env=env or {})
+    made.with_docs(config_map("karpenter-global-settings", "kube-system", settings))
+    return made if values is None else made.with_values(values, version=version)
+
+
+def missing(key: str, seen: str, value: str) -> Evidence:
+    return Evidence(
+        kind="ConfigMap",
+        namespace="kube-system",
+        name="karpenter-global-settings",
+        path=f"data[{key}]",
+        seen=seen,
+        wanted=f"{value} in the Helm values",
+    )
+
+
+def test_all_are_given_under_their_new_names():
+    settings = {"aws.clusterName": "shop", "aws.interruptionQueueName": "shop"}
+    assert told(CHECK, "0.33+", on("0.32.10", settings, values=NEW)) == GOOD
+
+
+def test_defaults_and_empty_ones_need_nothing():
+    settings = {"batchMaxDuration": "10s", "aws.clusterEndpoint": "", "aws.vmMemoryOverheadPercent": "0.075"}
+    assert told(CHECK, "0.33+", on("0.32.10", settings, values={})) == GOOD
+
+
+def test_keys_without_a_successor_are_for_other_checks():
+    settings = {"aws.enablePodENI": "true", "aws.tags": '{"a":"b"}', "of.our.own": "x"}
+    assert told(CHECK, "0.33+", on("0.32.10", settings, values={})) == GOOD
+
+
+def test_old_names_only():
+    settings = {"aws.clusterName": "shop", "batchMaxDuration": "20s"}
+    found = told(CHECK, "0.33+", on("0.32.10", settings, values={"settings": {"aws": {"clusterName": "shop"}}}))
+    assert found == (
+        "fail",
+        "2 global settings are not carried over",
+        (
+            missing("aws.clusterName", "shop", "settings.clusterName"),
+            missing("batchMaxDuration", "20s", "settings.batchMaxDuration"),
+        ),
+    )
+
+
+def test_0_32_without_values_is_unknown_whatever_its_variables_say():
+    cluster = on("0.32.10", {"aws.clusterName": "shop"}, env={"CLUSTER_NAME": "shop"})
+    why = "the Helm values are not known, so neither is whether settings.clusterName is given"
+    assert told(CHECK, "0.33+", cluster) == ("unknown", why, ())
+
+
+@pytest.mark.parametrize(
+    ("env", "wanted"),
+    [
+        ({"INTERRUPTION_QUEUE": "shop"}, GOOD),
+        (
+            {},
+            (
+                "fail",
+                "1 global setting is not carried over",
+                (missing("aws.interruptionQueueName", "shop", "settings.interruptionQueue"),),
+            ),
+        ),
+    ],
+)
+def test_from_0_33_on_the_variables_tell(env, wanted):
+    settings = {"aws.interruptionQueueName": "shop"}
+    assert told(CHECK, "0.33+", on("0.37.1", settings, env=env)) == wanted
+
+
+def test_without_the_config_map_there_is_nothing_to_carry():
+    assert told(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28")) == GOOD
+    assert told(CHECK, "0.33+", an_empty_cluster(), start="0.32.10") == GOOD
+
+
+def test_it_is_asked_at_the_hop_that_drops_the_config_map():
+    assert asked_hops(CHECK) == ("0.33+",)
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    cluster = a_cluster("0.32.10", kubernetes="1.28")
+    assert blind(CHECK, "0.33+", cluster, part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_gives_the_very_values():
+    cluster = on("0.32.10", {"aws.clusterName": "shop", "batchMaxDuration": "20s"}, values={})
+    text = {one.how: one.text for one in remedies(CHECK, "0.33+", cluster)}
+    assert text["terraform"].splitlines()[2:] == ["settings:", "  batchMaxDuration: 20s", "  clusterName: shop"]
+    assert text["helm"].endswith(
+        "--version v0.32.10 --reuse-values --set settings.clusterName=shop --set settings.batchMaxDuration=20s"
+    )

@@ -1,0 +1,47 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from tests.builders import a_cluster, blind, helm_crds, reads, remedies, told
+
+CHECK = "hop_crds_installed"
+GOOD = ("pass", "The CRDs of the hop's release are installed", ())
+
+
+def missing(name: str, seen: str, wanted: str) -> Evidence:
+    return Evidence(kind="CustomResourceDefinition", name=name, path="spec.versions", seen=seen, wanted=wanted)
+
+
+def test_crds_go_first():
+    assert told(CHECK, "1.0", a_cluster().without("crds").with_docs(*helm_crds("1.0.14"))) == GOOD
+
+
+def test_what_the_hop_still_has_to_install():
+    found = told(CHECK, "0.32", a_cluster("0.31.4", kubernetes="1.26"))
+    assert found[:2] == ("fail", "3 CRDs have to be brought to the hop's release before the controller")
+    assert found[2] == (
+        missing("nodepools.karpenter.sh", "absent", "v1beta1; stored v1beta1"),
+        missing("nodeclaims.karpenter.sh", "absent", "v1beta1; stored v1beta1"),
+        missing("ec2nodeclasses.karpenter.k8s.aws", "absent", "v1beta1; stored v1beta1"),
+    )
+
+
+def test_another_stored_version_counts():
+    found = told(CHECK, "1.0", a_cluster())
+    assert found[2][0] == missing("nodepools.karpenter.sh", "v1, v1beta1; stored v1beta1", "v1, v1beta1; stored v1")
+
+
+def test_later_minors_bring_kinds_of_their_own():
+    found = told(CHECK, "1.14", a_cluster("1.3.3"))
+    assert found[2] == (
+        missing("nodeoverlays.karpenter.sh", "absent", "v1alpha1; stored v1alpha1"),
+        missing("capacitybuffers.autoscaling.x-k8s.io", "absent", "v1beta1; stored v1beta1"),
+    )
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_names_the_release_of_the_hop():
+    assert "--version 1.0.14 --namespace karpenter" in remedies(CHECK, "1.0", a_cluster(namespace="karpenter"))[0].text

@@ -1,0 +1,66 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from tests.builders import a_cluster, an_empty_cluster, ask, blind, reads, remedies, told
+
+CHECK = "no_role_assumed"
+GOOD = ("pass", "The controller assumes no other role", ())
+ROLE = "arn:aws:iam::444455556666:role/cross-account"
+UPGRADE = (
+    "helm upgrade karpenter oci://public.ecr.aws/karpenter/karpenter --namespace kube-system "
+    "--version 0.37.8 --reuse-values --set settings.assumeRoleARN=null"
+)
+ONE = "1 setting makes the controller assume a role"
+
+
+@pytest.mark.parametrize("values", [{}, {"settings": {"assumeRoleARN": ""}}, {"settings": {"assumeRoleARN": None}}])
+def test_no_role_is_set(values):
+    assert told(CHECK, "1.0", a_cluster().with_values(values)) == GOOD
+    assert told(CHECK, "1.0", a_cluster(env={"ASSUME_ROLE_ARN": ""})) == GOOD
+
+
+def test_by_its_variable():
+    path = "spec.template.spec.containers[].env[ASSUME_ROLE_ARN]"
+    row = Evidence(kind="Deployment", namespace="kube-system", name="karpenter", path=path, seen=ROLE, wanted="absent")
+    assert told(CHECK, "1.0", a_cluster(env={"ASSUME_ROLE_ARN": ROLE})) == ("fail", ONE, (row,))
+
+
+@pytest.mark.parametrize(
+    ("values", "key"),
+    [
+        ({"settings": {"assumeRoleARN": ROLE}}, "settings.assumeRoleARN"),
+        ({"settings": {"aws": {"assumeRoleARN": ROLE}}}, "settings.aws.assumeRoleARN"),
+    ],
+)
+def test_by_a_helm_value(values, key):
+    row = Evidence(
+        kind="HelmRelease",
+        namespace="kube-system",
+        name="karpenter",
+        path=f"config.{key}",
+        seen=ROLE,
+        wanted="absent",
+    )
+    assert told(CHECK, "1.0", a_cluster().with_values(values)) == ("fail", ONE, (row,))
+
+
+def test_at_1_0_it_blocks_and_later_it_is_long_ignored():
+    cluster = a_cluster(env={"ASSUME_ROLE_ARN": ROLE})
+    assert [ask(CHECK, hop, cluster).severity for hop in ("1.0", "1.1+")] == ["blocker", "warning"]
+
+
+def test_without_a_controller_there_is_nothing_to_ask():
+    assert told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")[0] == "not_applicable"
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_takes_the_value_out():
+    first = remedies(CHECK, "1.0", a_cluster(env={"ASSUME_ROLE_ARN": ROLE}))[0]
+    assert first.text.splitlines() == [
+        "# Chain the roles outside of Karpenter first: IRSA or Pod Identity with an AWS profile",
+        UPGRADE,
+    ]

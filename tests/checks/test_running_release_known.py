@@ -1,0 +1,60 @@
+import pytest
+
+from migrations_app.checks.values import Evidence, Remedy
+from migrations_app.samples.install import Crds, crds
+from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+
+CHECK = "running_release_known"
+HELM_SAYS = "Helm release, app version says 0.37.7"
+
+
+def contrary(seen: str, wanted: str) -> Evidence:
+    path = "spec.template.spec.containers[].image"
+    return Evidence(kind="Deployment", namespace="kube-system", name="karpenter", path=path, seen=seen, wanted=wanted)
+
+
+def test_all_sources_agree():
+    assert told(CHECK, "1.0", a_cluster()) == ("pass", "Every source names the same running release", ())
+
+
+def test_helm_record_against_labels_and_image():
+    found = told(CHECK, "1.0", a_cluster().with_values({}, version="0.37.7"))
+    assert found[:2] == ("fail", "3 sources contradict the release that was told")
+    assert found[2] == (
+        contrary(f"Deployment label app.kubernetes.io/version says 0.37.8, {HELM_SAYS}", "0.37.7"),
+        contrary(f"Deployment label helm.sh/chart says 0.37.8, {HELM_SAYS}", "0.37.7"),
+        contrary(f"image tag says 0.37.8, {HELM_SAYS}", "0.37.7"),
+    )
+
+
+def test_crds_of_another_release():
+    cluster = a_cluster().without("crds").with_docs(*crds(Crds(version="1.1.10")))
+    seen = "shape of the CRDs fits 1.1 to 1.6, Deployment label app.kubernetes.io/version says 0.37.8"
+    one = "1 source contradicts the release that was told"
+    assert told(CHECK, "1.0", cluster) == ("fail", one, (contrary(seen, "0.37.8"),))
+
+
+def test_a_range_is_unknown():
+    cluster = an_empty_cluster().with_kubernetes("v1.29.4").with_docs(*crds(Crds(version="1.0.14")))
+    found = told(CHECK, "1.0", cluster, start="0.37.8")
+    assert found == (
+        "unknown",
+        "no source names the running release exactly: there is no Karpenter Deployment",
+        (),
+    )
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_looks_in_the_real_namespace():
+    cluster = a_cluster(namespace="karpenter").with_values({}, version="0.37.7", namespace="karpenter")
+    assert remedies(CHECK, "1.0", cluster) == (
+        Remedy(
+            how="kubectl",
+            text="kubectl -n karpenter get deployment karpenter -o yaml | grep -E 'image:|/version:'\n"
+            "helm -n karpenter history karpenter",
+        ),
+    )

@@ -1,0 +1,55 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+
+CHECK = "way_back_open"
+GOOD = ("pass", "The hop can be rolled back", ())
+
+
+def closed(version: str, wanted: str) -> tuple[str, str, tuple[Evidence, ...]]:
+    path = "spec.template.spec.containers[].image"
+    row = Evidence(kind="Deployment", namespace="kube-system", name="karpenter", path=path, seen=version, wanted=wanted)
+    return "fail", "No way back from the hop to the running release is known", (row,)
+
+
+@pytest.mark.parametrize(("version", "hop"), [("0.37.8", "1.0"), ("0.37.7", "1.0"), ("0.31.4", "0.32")])
+def test_the_running_release_can_take_over_again(version, hop):
+    assert told(CHECK, hop, a_cluster(version, kubernetes="1.26")) == GOOD
+
+
+def test_an_old_patch_cannot():
+    found = told(CHECK, "0.33+", a_cluster("0.32.1", kubernetes="1.28"))
+    assert found == closed("0.32.1", WAYS)
+
+
+WAYS = "0.36.9, 0.35.12, 0.35.4, 0.34.13, 0.34.5, 0.33.12, 0.33.4, 0.32.10, 0.32.9"
+
+
+def test_a_patch_of_the_same_minor_is_not_asked():
+    assert told(CHECK, "0.33+", a_cluster("0.37.1")) == GOOD
+
+
+def test_a_later_hop_is_asked_when_its_start_runs():
+    why = "the hop starts from 1.0.14, which does not run yet"
+    assert told(CHECK, "1.1+", a_cluster()) == ("not_applicable", why, ())
+
+
+def test_an_unknown_release_is_unknown():
+    found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
+    why = "whether the running release can be gone back to is not known: there is no Karpenter Deployment"
+    assert found == ("unknown", why, ())
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_is_a_patch_of_the_running_minor():
+    first = remedies(CHECK, "0.33+", a_cluster("0.32.1", kubernetes="1.28"))[0]
+    assert first.text == (
+        "# Before the hop: CRDs of 0.32.10 first, then the controller\n"
+        "helm upgrade karpenter oci://public.ecr.aws/karpenter/karpenter --namespace kube-system "
+        "--version v0.32.10 --reuse-values"
+    )
