@@ -97,8 +97,8 @@ class Bundle:
             raise NotAsked(f"the bundle's maker did not ask for {resource.plural}")
         if place in self._index.places:
             return
-        if not self._whole or place == (kinds.SECRET.group, kinds.SECRET.plural):
-            # Dumps leave Secrets out on purpose, so their absence tells nothing.
+        if not self._whole or (self._manifest is None and place == (kinds.SECRET.group, kinds.SECRET.plural)):
+            # People leave Secrets out of a dump on purpose, so their absence tells nothing.
             raise NotAsked(f"the bundle does not hold {resource.plural}")
         if not is_built_in(resource.group) and place not in {(r.group, r.plural) for r in self.served().resources}:
             raise NotServed(f"nothing in the bundle shows that {resource.plural} are served")

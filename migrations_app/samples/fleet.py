@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from migrations_app.karpenter import kinds
 from migrations_app.samples import stories as package
 from migrations_app.samples.kube import Doc
 from migrations_app.samples.story import Story
@@ -33,9 +34,21 @@ def files(story: Story) -> Mapping[str, bytes]:
     """The files of a story's bundle, by name; what may not be read is left out of the objects."""
     held = [doc for doc in story.docs if _plural(doc) not in story.refused]
     return {
+        "manifest.json": _json(_manifest(story)),
         "version.json": _json(story.version),
         "objects.json": _json({"apiVersion": "v1", "kind": "List", "items": held}),
     }
+
+
+def _manifest(story: Story) -> Doc:
+    """Says that the bundle is the whole cluster but for what was refused."""
+    refused = [
+        {"group": kind.group, "plural": kind.plural, "seen": False, "why": why}
+        for plural, why in story.refused.items()
+        for kind in kinds.KINDS
+        if kind.plural == plural
+    ]
+    return {"schema": "karpdash/bundle/v1", "whole": True, "asked": refused}
 
 
 def write(story: Story, folder: Path) -> None:
