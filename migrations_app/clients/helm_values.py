@@ -9,7 +9,7 @@ from typing import Any
 
 REMOVED = "(removed)"
 LONGEST_TEXT = 2000
-DEEPEST = 12
+DEEPEST = 40
 
 _WHOLE_BRANCHES = frozenset(
     {

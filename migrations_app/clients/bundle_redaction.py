@@ -1,0 +1,151 @@
+"""What leaves a cluster in a bundle (T23): the fields that checks read, without credentials and schemas."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from migrations_app.clients.helm import packed, read_release
+from migrations_app.clients.helm_values import REMOVED, kept_env, kept_values, looks_secret, redacted
+from migrations_app.inventory.keys import LAST_APPLIED
+from migrations_app.inventory.objects import HelmRelease
+from migrations_app.karpenter import kinds
+
+Doc = dict[str, Any]
+KEPT_CONFIG_MAPS = frozenset({"aws-auth", "karpenter-global-settings"})
+_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
+_DROPPED = frozenset({"volumes", "caBundle", "schema", "additionalPrinterColumns", "imagePullSecrets"})
+_WORD = b"karpenter"
+
+
+def redacted_object(raw: msgspec.Raw, *, group: str, plural: str) -> Doc | None:
+    """The object as it may leave, None when it stays behind whole. Raises msgspec.DecodeError for what is no object."""
+    special = _SPECIAL.get((group, plural))
+    doc = msgspec.json.decode(raw, type=Doc)
+    kept = special(doc, bytes(raw)) if special else doc
+    if kept is None:
+        return None
+    walked: Doc = redacted(_walked(kept))
+    return walked | {"metadata": _metadata(walked.get("metadata"))}
+
+
+def _metadata(given: Any) -> Doc:  # noqa: ANN401 - plain JSON
+    metadata = given if isinstance(given, dict) else {}
+    annotations, fields = metadata.get("annotations"), metadata.get("managedFields")
+    if isinstance(annotations, dict) and LAST_APPLIED in annotations:
+        # That it was applied by hand is worth knowing; the text may hold anything.
+        metadata = metadata | {"annotations": annotations | {LAST_APPLIED: ""}}
+    if isinstance(fields, list):
+        kept = ("manager", "operation", "apiVersion", "time")
+        entries = [{key: entry[key] for key in kept if key in entry} for entry in fields if isinstance(entry, dict)]
+        metadata = metadata | {"managedFields": entries}
+    return metadata
+
+
+def _walked(value: Any) -> Any:  # noqa: ANN401 - plain JSON
+    if isinstance(value, list):
+        return [_walked(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: _entry(key, each) for key, each in value.items() if key not in _DROPPED}
+
+
+def _entry(key: str, value: Any) -> Any:  # noqa: ANN401 - plain JSON
+    if key in _CONTAINERS and isinstance(value, list):
+        return [_container(each) for each in value if isinstance(each, dict)]
+    if key == "userData":
+        return REMOVED
+    return _walked(value)
+
+
+def _container(container: Doc) -> Doc:
+    kept: Doc = {key: container[key] for key in ("name", "image") if key in container}
+    if "karpenter" not in str(container.get("image")):
+        return kept
+    args = container.get("args")
+    if isinstance(args, list):
+        kept["args"] = [REMOVED if looks_secret(str(arg)) else arg for arg in args]
+    return kept | {"env": kept_env(container.get("env"))}
+
+
+def _pod(doc: Doc, _: bytes) -> Doc:
+    phase = _inner(doc, "status").get("phase")
+    return doc | {"status": {"phase": phase} if phase is not None else {}} if "status" in doc else doc
+
+
+def _node(doc: Doc, _: bytes) -> Doc:
+    status = _inner(doc, "status")
+    kept = {key: status[key] for key in ("conditions", "nodeInfo") if key in status}
+    return doc | {"status": kept} if "status" in doc else doc
+
+
+def _config_map(doc: Doc, _: bytes) -> Doc | None:
+    kept = _inner(doc, "metadata").get("name") in KEPT_CONFIG_MAPS
+    return {key: value for key, value in doc.items() if key != "binaryData"} if kept else None
+
+
+def _secret(doc: Doc, raw: bytes) -> Doc | None:
+    release = read_release(raw)
+    if not isinstance(release, HelmRelease):
+        return None
+    kept = {key: doc[key] for key in ("apiVersion", "kind", "metadata", "type") if key in doc}
+    return kept | {"data": {"release": packed(release)}}
+
+
+def _flux_release(doc: Doc, raw: bytes) -> Doc | None:
+    if _WORD not in raw:
+        return None
+    spec = _inner(doc, "spec")
+    return doc | {"spec": spec | {"values": kept_values(spec["values"])} if "values" in spec else spec}
+
+
+def _flux_kustomization(doc: Doc, raw: bytes) -> Doc | None:
+    return doc if _WORD in raw else None
+
+
+def _argo_application(doc: Doc, raw: bytes) -> Doc | None:
+    if _WORD not in raw:
+        return None
+    spec = dict(_inner(doc, "spec"))
+    if "source" in spec:
+        spec["source"] = _argo_source(spec["source"])
+    if isinstance(spec.get("sources"), list):
+        spec["sources"] = [_argo_source(source) for source in spec["sources"]]
+    return (
+        doc | {"spec": spec, "status": _argo_status(_inner(doc, "status"))} if "status" in doc else doc | {"spec": spec}
+    )
+
+
+def _argo_status(status: Doc) -> Doc:
+    """Whether it is in sync and healthy; the rest repeats every manifest that it delivers."""
+    kept = {key: _inner(status, key).get("status") for key in ("sync", "health") if key in status}
+    return {key: {"status": value} for key, value in kept.items()}
+
+
+def _argo_source(source: Any) -> Any:  # noqa: ANN401 - plain JSON
+    helm = _inner(source, "helm") if isinstance(source, dict) else {}
+    if not helm:
+        return source
+    kept: Doc = {key: helm[key] for key in ("releaseName", "valueFiles", "version", "skipCrds") if key in helm}
+    if "valuesObject" in helm:
+        kept["valuesObject"] = kept_values(helm["valuesObject"])
+    return source | {"helm": kept}
+
+
+def _inner(doc: Doc, key: str) -> Doc:
+    found = doc.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+_SPECIAL: dict[tuple[str, str], Callable[[Doc, bytes], Doc | None]] = {
+    (kind.group, kind.plural): special
+    for kind, special in (
+        (kinds.POD, _pod),
+        (kinds.NODE, _node),
+        (kinds.CONFIG_MAP, _config_map),
+        (kinds.SECRET, _secret),
+        (kinds.FLUX_HELM_RELEASE, _flux_release),
+        (kinds.FLUX_KUSTOMIZATION, _flux_kustomization),
+        (kinds.ARGO_APPLICATION, _argo_application),
+    )
+}
