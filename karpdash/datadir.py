@@ -54,3 +54,13 @@ def check_port(host: str, port: int) -> None:
             probe.bind((host, port))
         except OSError as wrong:
             raise BadSetting(f"cannot serve on {host} port {port}: {wrong.strerror}", where="--port") from None
+
+
+def fresh_log(folder: Path, name: str) -> Path:
+    """An empty log file; that of the start before is kept beside it."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    log = folder / f"{name}.log"
+    if log.exists():
+        log.replace(folder / f"{name}.log.1")
+    log.touch(mode=0o600)
+    return log

@@ -104,13 +104,12 @@ USE_TZ = True
 USE_I18N = False
 
 STATIC_URL = "static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
-# Files are served from where they lie, so a fresh clone needs no collectstatic step.
+# Files are served from where they lie: there is no collectstatic step and no second copy.
 WHITENOISE_USE_FINDERS = True
 
 LOGGING = {

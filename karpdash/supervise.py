@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import FrameType
 
 PR_SET_PDEATHSIG = 1
@@ -28,6 +29,8 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 class Child:
     name: str
     command: list[str]
+    log: Path
+    """What it prints; begun anew at each start of karpdash."""
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0
     restarts: int = 0
@@ -35,9 +38,15 @@ class Child:
 
     def start(self) -> None:
         """Raises OSError when the program cannot be run."""
-        self.process = subprocess.Popen(  # noqa: S603 - our own words, no shell
-            self.command, start_new_session=True, preexec_fn=_die_with_parent, stdin=subprocess.DEVNULL
-        )
+        with self.log.open("ab") as output:
+            self.process = subprocess.Popen(  # noqa: S603 - our own words, no shell
+                self.command,
+                start_new_session=True,
+                preexec_fn=_die_with_parent,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
         self.started = time.monotonic()
 
     @property

@@ -47,18 +47,25 @@ def _children(options: argparse.Namespace) -> list[Child]:
     from karpdash.env import current
 
     env = current()
-    django = [PYTHON, "-m"]
-    bind = f"[{options.host}]:{options.port}" if ":" in options.host else f"{options.host}:{options.port}"
-    web = [*django, "gunicorn", "karpdash.wsgi", "--bind", bind, "--worker-class", "gthread", "--threads", "8",
-           "--workers", "1", "--no-control-socket", "--log-level", "warning", "--graceful-timeout", "10"]  # fmt: skip
-    worker = [*django, "celery", "-A", "karpdash.celery", "worker", "--loglevel", "warning", "--without-gossip",
-              "--without-mingle", "-n", f"worker-{os.getpid()}@%h"]  # fmt: skip
-    beat = [*django, "celery", "-A", "karpdash.celery", "beat", "--loglevel", "warning",
-            "--pidfile", ""]  # fmt: skip
-    children = [Child("web", web), Child("worker", worker), Child("beat", beat)]
+    commands = {"web": _web(options), "worker": _celery("worker", "-n", f"worker-{os.getpid()}@%h"), "beat": _beat()}
     if env.broker_url.startswith("redis+socket://") and str(env.data_dir) in env.broker_url:
-        children.insert(0, Child("broker", broker_command(broker_program(), env.data_dir / "broker")))
-    return children
+        commands = {"broker": broker_command(broker_program(), env.data_dir / "broker")} | commands
+    logs = env.data_dir / "logs"
+    return [Child(name, command, datadir.fresh_log(logs, name)) for name, command in commands.items()]
+
+
+def _web(options: argparse.Namespace) -> list[str]:
+    bind = f"[{options.host}]:{options.port}" if ":" in options.host else f"{options.host}:{options.port}"
+    words = ["-m", "gunicorn", "karpdash.wsgi", "--bind", bind, "--worker-class", "gthread", "--threads", "8"]
+    return [PYTHON, *words, "--no-control-socket", "--log-level", "warning", "--graceful-timeout", "10"]
+
+
+def _celery(role: str, *more: str) -> list[str]:
+    return [PYTHON, "-m", "celery", "-A", "karpdash.celery", role, "--loglevel", "warning", *more]
+
+
+def _beat() -> list[str]:
+    return _celery("beat", "--pidfile", "")
 
 
 def _serve(options: argparse.Namespace, children: list[Child]) -> int:
@@ -68,11 +75,10 @@ def _serve(options: argparse.Namespace, children: list[Child]) -> int:
         supervisor.start_first([child for child in children if child.name == "broker"])
         _first_steps(demo=options.demo)
         supervisor.start_rest()
-        if supervisor.wait_until_serving(f"http://{_reachable(options.host)}:{options.port}/healthz"):
-            print(
-                f"karpdash is serving on http://{_reachable(options.host)}:{options.port}/  (Ctrl-C stops it)",
-                flush=True,
-            )
+        address = f"http://{_reachable(options.host)}:{options.port}"
+        if supervisor.wait_until_serving(f"{address}/healthz"):
+            print(f"karpdash is serving on {address}/  (Ctrl-C stops it; logs in {options.data_dir}/logs)", flush=True)
+            _scan_what_is_due()
         return supervisor.watch()
     except BadSetting as wrong:
         print(f"karpdash up: {wrong}", file=sys.stderr)
@@ -108,3 +114,10 @@ def _first_steps(*, demo: bool) -> None:
     if demo:
         sample_fleet.load()
     connection.close()
+
+
+def _scan_what_is_due() -> None:
+    """The first scans start now and not at beat's next tick."""
+    from migrations_app.tasks import scan_fleet
+
+    scan_fleet.delay()
