@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from migrations_app.errors import BadInput, NotFound
@@ -56,6 +57,19 @@ def issue(owner: "AbstractBaseUser", *, name: str, scopes: Sequence[str], days: 
         expires_at=timezone.now() + timedelta(days=days),
     )
     return Issued(row.id, secret, row.expires_at)
+
+
+def issue_for(username: str, *, name: str, scopes: Sequence[str], days: int) -> Issued:
+    """As `issue`, for the user of that name. Raises NotFound when there is none."""
+    return issue(owner_named(username), name=name, scopes=scopes, days=days)
+
+
+def owner_named(username: str) -> "User":
+    """The active user of that name. Raises NotFound."""
+    found = get_user_model().objects.filter(username=username, is_active=True).first()
+    if found is None:
+        raise NotFound("no such user", where="user")
+    return found
 
 
 def authenticate(secret: str) -> TokenUse | None:

@@ -23,9 +23,11 @@ def exit_code(report: Report, *, fail_on: FailOn = "blocker", strict: bool = Fal
 
 
 def _untold(report: Report) -> bool:
-    """A blocker without an answer, or a cluster of which not even the path is known."""
+    """A blocker without an answer, a hop of which not enough is known, or not even a path."""
     no_path = report.target.release is None and report.cluster.stage != "no_karpenter"
-    return no_path or any(f.severity == "blocker" and f.status in ("unknown", "manual") for f in report.checks)
+    needs_facts = any(hop.verdict == "needs_facts" for hop in report.hops)
+    open_blocker = any(f.severity == "blocker" and f.status in ("unknown", "manual") for f in report.checks)
+    return no_path or needs_facts or open_blocker
 
 
 def _unread(report: Report) -> bool:

@@ -80,7 +80,8 @@ def _hop_line(hop: HopLine, report: Report, paint: Paint) -> str:
     release = next((step.release for step in report.target.path if step.hop == hop.hop), "")
     lands = f" -> {release}" if release else ""
     verdict = paint(hop.verdict, VERDICTS[hop.verdict].upper())
-    return f"Hop {hop.hop}{lands}  {verdict}  {hop.done_percent} % done  ({counted(hop.counts)})"
+    told = f"  ({counted(hop.counts)})" if lands else ""
+    return f"Hop {hop.hop}{lands}  {verdict}  {hop.done_percent} % done{told}"
 
 
 def _finding(finding: Finding, paint: Paint) -> Iterator[str]:

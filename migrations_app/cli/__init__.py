@@ -1,0 +1,77 @@
+"""The terminal: argument words in, text on stdout, the rest on stderr, an exit code.
+
+Each command loads only what it needs, so that those which work on files load neither Django nor a database."""
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+
+from migrations_app.cli.screen import Exit, complain, flush, prepare
+from migrations_app.errors import CouldNotLook, KarpdashError
+
+COMMANDS: dict[str, str] = {
+    "up": "serve the dashboard on this machine",
+    "scan": "judge a cluster, live or from files, and tell by the exit code",
+    "plan": "print the path to a release as a runbook",
+    "convert": "convert Karpenter manifests between generations",
+    "iam": "find what the controller's IAM policies lack for a release",
+    "bundle": "write what a scan reads into a redacted file",
+    "cluster": "add, list or remove registered clusters",
+    "token": "create, list or revoke API tokens",
+}
+_ELSEWHERE = ("up",)
+"""Commands of the wiring around this package; the `karpdash` program runs them before it comes here."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The exit code: 0 ready, 1 findings, 2 wrong usage or unreadable input, 3 could not look."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    prepare()
+    if words[:1] in (["-h"], ["--help"], ["help"]):
+        print(usage())
+        return Exit.READY
+    if words[:1] in (["-V"], ["--version"]):
+        print(f"karpdash {version()}")
+        return Exit.READY
+    if not words or words[0] not in COMMANDS or words[0] in _ELSEWHERE:
+        complain("karpdash", f"no such command: {words[0]}" if words else "which command?")
+        print(usage(), file=sys.stderr)
+        return Exit.USAGE
+    return _run(words[0], words[1:])
+
+
+def version() -> str:
+    """The installed version; `source` when it runs from a folder that was never installed."""
+    try:
+        return metadata.version("karpdash")
+    except metadata.PackageNotFoundError:
+        return "source"
+
+
+def usage() -> str:
+    """What there is, one line a command."""
+    rows = "\n".join(f"  {name:<9}{about}" for name, about in COMMANDS.items())
+    return f"usage: karpdash COMMAND [options]\n\n{rows}\n\nkarpdash COMMAND --help tells its options."
+
+
+def _run(command: str, words: list[str]) -> int:
+    name = f"karpdash {command}"
+    try:
+        module = importlib.import_module(f"migrations_app.cli.{command}")
+        code = int(module.run(words))
+        flush()
+    except SystemExit as stop:  # argparse has said what there is to say
+        return stop.code if isinstance(stop.code, int) else Exit.USAGE
+    except KarpdashError as wrong:
+        complain(name, str(wrong))
+        return Exit.COULD_NOT_LOOK if isinstance(wrong, CouldNotLook) else Exit.USAGE
+    except KeyboardInterrupt:
+        complain(name, "stopped")
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone; the interpreter would complain once more when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.READER_GONE
+    return code

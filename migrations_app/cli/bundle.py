@@ -1,0 +1,43 @@
+"""`karpdash bundle`: what a scan reads, redacted, in one file that can be scanned elsewhere."""
+
+import argparse
+from pathlib import Path
+
+from migrations_app.cli import version
+from migrations_app.cli.screen import Exit, Progress, note
+from migrations_app.cli.sources import reachable, with_hint
+from migrations_app.errors import AddressRefused
+from migrations_app.flow.write_bundle import bundle_kubeconfig
+
+
+def run(argv: list[str]) -> int:
+    """0 written, 2 wrong usage or input, 3 could not look: nothing is written then."""
+    options = _parser().parse_args(argv)
+    try:
+        with Progress() as progress:
+            made = bundle_kubeconfig(
+                options.kubeconfig,
+                context=options.context,
+                out=options.output,
+                reachable=reachable(),
+                made_by=f"karpdash {version()}",
+                on_part=progress.part,
+            )
+    except AddressRefused as refused:
+        raise with_hint(refused) from None
+    note(f"wrote {options.output}: {made.objects} objects, {made.size} bytes")
+    for line in made.unseen:
+        note(f"not read: {line}")
+    return Exit.READY
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="karpdash bundle",
+        description="Write what a scan reads into a .tar.gz, without secrets and user data.",
+        epilog="Exit codes: 0 written; 2 wrong usage or input; 3 could not look.",
+    )
+    parser.add_argument("--kubeconfig", metavar="FILE", type=Path, required=True)
+    parser.add_argument("--context", metavar="C", default="", help="context of the kubeconfig; else its current one")
+    parser.add_argument("-o", "--output", metavar="FILE.tar.gz", type=Path, required=True)
+    return parser

@@ -1,0 +1,124 @@
+"""`karpdash cluster`: add, list and remove registered clusters."""
+
+import argparse
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from migrations_app.cli.django_door import open_door
+from migrations_app.cli.screen import Exit, note, show
+from migrations_app.errors import BadInput
+from migrations_app.readiness.outputs.plain import plain
+
+if TYPE_CHECKING:
+    from migrations_app.queries.fleet import FleetRow
+
+LARGEST = 256 * 1024 * 1024
+
+
+def run(argv: list[str]) -> int:
+    """0 done, 2 wrong usage or input, 3 the cluster did not answer and was not added."""
+    options = _parser().parse_args(argv)
+    open_door()
+    return int(options.do(options))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="karpdash cluster", description="The clusters that karpdash scans.")
+    verbs = parser.add_subparsers(required=True, metavar="add|list|rm")
+    _add_parser(verbs.add_parser("add", help="register a cluster"))
+    listing = verbs.add_parser("list", help="show every registered cluster")
+    listing.add_argument("-o", "--output", choices=("table", "json"), default="table")
+    listing.set_defaults(do=_list)
+    removal = verbs.add_parser("rm", help="forget a cluster, its credentials and its snapshots")
+    removal.add_argument("name")
+    removal.set_defaults(do=_remove)
+    return parser
+
+
+def _add_parser(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--kubeconfig", metavar="FILE", type=Path, help="stored encrypted; nothing in it is run")
+    source.add_argument("--bundle", metavar="FILE", type=Path, help="YAML, JSON or .tar.gz of objects")
+    source.add_argument("--in-cluster", action="store_true", help="the cluster that karpdash itself runs in")
+    parser.add_argument("--context", metavar="C", default="", help="context of the kubeconfig")
+    parser.add_argument("--environment", metavar="E", default="", help="such as production")
+    parser.add_argument("--to", metavar="HOP|RELEASE", default="", help="where the cluster should go")
+    parser.add_argument("--no-test", action="store_true", help="add it without looking whether it answers")
+    parser.set_defaults(do=_add)
+
+
+def _add(options: argparse.Namespace) -> int:
+    from migrations_app.flow import register
+
+    details = register.Details(name=options.name, environment=options.environment, target=options.to, by="terminal")
+    if options.bundle:
+        found = register.register_bundle(_read(options.bundle), details)
+    elif options.in_cluster:
+        found = register.register_in_cluster(details)
+    else:
+        text = _read(options.kubeconfig)
+        if not options.no_test and not _answers(text, options.context):
+            return Exit.COULD_NOT_LOOK
+        found = register.register_kubeconfig(text, details, context=options.context)
+    show(f"{found}\n")
+    return Exit.READY
+
+
+def _answers(text: bytes, context: str) -> bool:
+    """Looks once and says what is missing."""
+    from migrations_app.flow import register
+
+    tried = register.try_kubeconfig(text, context=context)
+    if not tried.reachable:
+        note(f"{tried.server} did not answer: {tried.detail or tried.error}; --no-test adds it anyway")
+        return False
+    note(f"{tried.server} answers, Kubernetes {tried.kubernetes}")
+    if tried.missing:
+        note(f"may not list: {', '.join(kind.plural for kind in tried.missing)}. This role would allow it:")
+        note(tried.rule)
+    return True
+
+
+def _list(options: argparse.Namespace) -> int:
+    from migrations_app.queries.clusters import every_cluster
+    from migrations_app.readiness.outputs import documents
+
+    rows = tuple(every_cluster(now=datetime.now(UTC)))
+    show(documents.written(rows) if options.output == "json" else _table(rows))
+    return Exit.READY
+
+
+def _table(rows: "Sequence[FleetRow]") -> str:
+    cells = [("NAME", "SOURCE", "STAGE", "KARPENTER", "NEXT HOP", "VERDICT", "SCANNED"), *map(_cells, rows)]
+    widths = [max(len(line[at]) for line in cells) for at in range(len(cells[0]))]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in cells)
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _cells(row: "FleetRow") -> tuple[str, ...]:
+    scanned = f"{row.scanned_at:%Y-%m-%d %H:%M}" if row.scanned_at else "never"
+    verdict = row.verdict or row.bucket
+    return plain(row.name), row.source, row.stage, row.karpenter_version, row.next_hop, verdict, scanned
+
+
+def _remove(options: argparse.Namespace) -> int:
+    from migrations_app.flow import register
+    from migrations_app.queries.clusters import cluster_named
+
+    register.remove(cluster_named(options.name), typed_name=options.name)
+    note(f"removed {options.name}")
+    return Exit.READY
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            body = file.read(LARGEST + 1)
+    except OSError as wrong:
+        raise BadInput(f"cannot be read: {wrong.strerror}", where=str(path)) from None
+    if len(body) > LARGEST:
+        raise BadInput(f"larger than {LARGEST} bytes", where=str(path))
+    return body

@@ -1,0 +1,32 @@
+"""Loads Django for the commands that need the database; all others must not pay for it."""
+
+import os
+from pathlib import Path
+
+from migrations_app.errors import BadSetting
+
+SETTINGS = "karpdash.settings"
+_HINT = "start `karpdash up` once, or point KARPDASH_DATA_DIR or KARPDASH_DATABASE_URL at its data"
+
+
+def open_door() -> None:
+    """Makes models usable. Raises BadSetting when there is no database of ours behind the settings."""
+    import django
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", SETTINGS)
+    django.setup()
+    from django.db import DatabaseError, connection
+
+    if connection.vendor == "sqlite" and not _is_there(str(connection.settings_dict["NAME"])):
+        raise BadSetting(f"there is no database yet: {_HINT}", where=str(connection.settings_dict["NAME"]))
+    try:
+        tables = connection.introspection.table_names()
+    except DatabaseError as wrong:
+        raise BadSetting(f"the database does not answer ({type(wrong).__name__}): {_HINT}") from None
+    if "migrations_app_cluster" not in tables:
+        raise BadSetting(f"the database is empty: {_HINT}")
+
+
+def _is_there(name: str) -> bool:
+    """Django would create an empty file for the asking."""
+    return "memory" in name or Path(name).is_file()

@@ -1,0 +1,48 @@
+"""`karpdash plan`: the path to a release and what is to be done at each hop, as a runbook. It changes nothing."""
+
+import argparse
+
+from migrations_app.cli.screen import Exit, note, show
+from migrations_app.cli.sources import add_sources, look
+from migrations_app.readiness.outputs import documents, plan_markdown, plan_table
+from migrations_app.readiness.report import Report
+from migrations_app.readiness.runbook import Runbook, runbook
+
+
+def run(argv: list[str]) -> int:
+    """0 printed, 2 wrong usage or unreadable input, 3 could not look, or no path can be told."""
+    options = _parser().parse_args(argv)
+    report = look(options).report
+    show(_rendered(runbook(report), options.output))
+    return _told(report)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="karpdash plan",
+        description="Print the path to a release, hop by hop, with what is still to be done at each.",
+        epilog="Exit codes: 0 printed; 2 wrong usage or unreadable input; 3 could not look, or no path can be told.",
+    )
+    add_sources(parser)
+    parser.add_argument("-o", "--output", choices=("table", "json", "markdown"), default="table")
+    return parser
+
+
+def _rendered(plan: Runbook, output: str) -> str:
+    match output:
+        case "json":
+            return documents.written(plan)
+        case "markdown":
+            return plan_markdown.render(plan)
+        case _:
+            return plan_table.render(plan)
+
+
+def _told(report: Report) -> int:
+    if report.target.release is not None:
+        return Exit.READY
+    if report.cluster.stage == "no_karpenter":
+        note("no Karpenter is installed, so there is no path")
+        return Exit.READY
+    note("the running release could not be told, so no path can be told either")
+    return Exit.COULD_NOT_LOOK

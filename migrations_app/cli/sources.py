@@ -1,0 +1,80 @@
+"""The options that say what to look at, shared by the commands that judge."""
+
+import argparse
+import os
+from pathlib import Path
+
+from migrations_app.cli.screen import Progress
+from migrations_app.errors import AddressRefused, BadInput
+from migrations_app.flow import scan_source
+from migrations_app.flow.scan_source import Reachable
+from migrations_app.readiness.report import Scanned
+
+_LOOPBACK = "KARPDASH_ALLOW_LOOPBACK"
+_PRIVATE = "KARPDASH_ALLOW_PRIVATE"
+_NETWORKS = "KARPDASH_ALLOWED_NETWORKS"
+
+
+def add_sources(parser: argparse.ArgumentParser) -> None:
+    """Exactly one source, and where to go."""
+    group = parser.add_mutually_exclusive_group(required=True)
+    group.add_argument("--bundle", metavar="PATH", type=Path, help="folder, YAML, JSON or .tar.gz of objects")
+    group.add_argument("--kubeconfig", metavar="FILE", type=Path, help="a live cluster; nothing in the file is run")
+    group.add_argument("--cluster", metavar="NAME", help="a registered cluster, looked at afresh")
+    parser.add_argument("--context", metavar="C", default="", help="context of the kubeconfig; else its current one")
+    parser.add_argument("--to", metavar="HOP|RELEASE", help="where to go, such as 1.0, 1.4.2 or 0.33+; else the newest")
+
+
+def look(options: argparse.Namespace) -> Scanned:
+    """Reads and judges the source. Raises BadInput, naming file or option, and CouldNotLook."""
+    if options.context and not options.kubeconfig:
+        raise BadInput("goes with --kubeconfig only", where="--context")
+    try:
+        with Progress() as progress:
+            return _looked(options, progress)
+    except BadInput as wrong:
+        if wrong.code in scan_source.TARGET_CODES:
+            raise BadInput(wrong.message, where="--to", code=wrong.code) from None
+        raise
+
+
+def reachable() -> Reachable:
+    """Which addresses may be connected to: the same settings as those of the server."""
+    networks = tuple(piece.strip() for piece in os.environ.get(_NETWORKS, "").split(",") if piece.strip())
+    return Reachable(
+        allow_loopback=os.environ.get(_LOOPBACK, "0") == "1",
+        allow_private=os.environ.get(_PRIVATE, "1") == "1",
+        allowed=networks,
+    )
+
+
+def with_hint(refused: AddressRefused) -> AddressRefused:
+    """The same refusal, and the setting that would allow it."""
+    hint = f"; {_LOOPBACK}=1 allows this machine, {_NETWORKS} named networks"
+    return AddressRefused(refused.message + hint, code=refused.code, where=refused.where)
+
+
+def _looked(options: argparse.Namespace, progress: Progress) -> Scanned:
+    if options.bundle:
+        return scan_source.scan_bundle(options.bundle, target=options.to, on_part=progress.part)
+    if options.cluster:
+        return _registered(options, progress)
+    try:
+        return scan_source.scan_kubeconfig(
+            options.kubeconfig,
+            context=options.context,
+            target=options.to,
+            reachable=reachable(),
+            on_part=progress.part,
+        )
+    except AddressRefused as refused:
+        raise with_hint(refused) from None
+
+
+def _registered(options: argparse.Namespace, progress: Progress) -> Scanned:
+    from migrations_app.cli.django_door import open_door
+
+    open_door()
+    from migrations_app.flow.look_again import look_again
+
+    return look_again(options.cluster, target=options.to, on_part=progress.part)

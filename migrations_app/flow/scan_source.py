@@ -1,0 +1,82 @@
+"""A source on the command line -> Scanned, without a database: a kubeconfig or a bundle is read and judged at once."""
+
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from migrations_app.clients.addresses import Reach
+from migrations_app.clients.bundle import open_bundle
+from migrations_app.clients.kubeconfig import read_kubeconfig
+from migrations_app.clients.kubernetes_live import LiveApi, open_live
+from migrations_app.clients.limits import Limits
+from migrations_app.errors import BadInput, BadKubeconfig
+from migrations_app.flow.collect import Progress, collect
+from migrations_app.flow.evaluate import evaluate
+from migrations_app.readiness.report import Scanned
+
+LARGEST_KUBECONFIG = 1024 * 1024
+SECONDS = 600.0
+TARGET_CODES = ("unknown_target", "bad_target", "target_below_current")
+"""Codes of BadInput that speak of the target, not of the source."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reachable:
+    """Which addresses may be connected to (K05)."""
+
+    allow_loopback: bool = False
+    allow_private: bool = True
+    allowed: tuple[str, ...] = ()
+
+
+def scan_bundle(path: Path, *, target: str | None = None, on_part: Progress | None = None) -> Scanned:
+    """Judges the objects of a folder or file. Raises BadInput for a path or target that cannot be used."""
+    with closing(open_bundle(path)) as api:
+        collected = collect(api, cluster=_bundle_name(path), deadline=SECONDS, on_part=on_part)
+    return evaluate(collected, target=target)
+
+
+def scan_kubeconfig(
+    path: Path,
+    *,
+    context: str = "",
+    target: str | None = None,
+    reachable: Reachable,
+    on_part: Progress | None = None,
+) -> Scanned:
+    """Judges a live cluster. Raises BadKubeconfig, BadInput for the target, CouldNotLook when nothing answers."""
+    name, api = open_kubeconfig(path, context=context, reachable=reachable)
+    with closing(api):
+        api.get("/version")
+        collected = collect(api, cluster=name, deadline=SECONDS, on_part=on_part)
+    return evaluate(collected, target=target)
+
+
+def open_kubeconfig(path: Path, *, context: str, reachable: Reachable) -> tuple[str, LiveApi]:
+    """The context's name and an open client, to be closed by the caller."""
+    try:
+        connection = read_kubeconfig(_read(path), context=context)
+    except BadKubeconfig as wrong:
+        where = f"{path}: {wrong.where}" if wrong.where else str(path)
+        raise BadKubeconfig(wrong.message, code=wrong.code, where=where) from None
+    reach = Reach(
+        allow_loopback=reachable.allow_loopback, allow_private=reachable.allow_private, allowed=reachable.allowed
+    )
+    return connection.context or path.stem, open_live(connection, reach=reach, limits=Limits(scan_seconds=SECONDS))
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(LARGEST_KUBECONFIG + 1)
+    except (OSError, ValueError) as wrong:
+        reason = wrong.strerror if isinstance(wrong, OSError) and wrong.strerror else str(wrong)
+        raise BadInput(f"cannot be read: {reason}", where=str(path)) from None
+
+
+def _bundle_name(path: Path) -> str:
+    """The file's or folder's own name, without its endings."""
+    name = path.resolve().name
+    for ending in (".tar.gz", ".tgz", ".yaml", ".yml", ".json"):
+        name = name.removesuffix(ending)
+    return name.encode("utf-8", "replace").decode() or "bundle"
