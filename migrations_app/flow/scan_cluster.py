@@ -5,8 +5,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import msgspec
 from django.conf import settings
 from django.db import connection
+from django.utils import timezone
 
 from migrations_app.errors import BadInput, BadSetting, Conflict, CouldNotLook
 from migrations_app.flow import save, schedule
@@ -34,7 +36,7 @@ def scan_claimed(claim: Claim) -> None:
         except (CouldNotLook, BadInput, BadSetting) as reason:
             save.fail(claim.scan_id, fence=claim.fence, code=reason.code, detail=reason.message)
             return
-    scanned = _judged(collected, cluster.target)
+    scanned = _as_of_today(_judged(collected, cluster.target), cluster)
     try:
         save.publish(claim.scan_id, fence=claim.fence, scanned=scanned)
     except Conflict:
@@ -47,6 +49,14 @@ def _judged(collected: Collected, target: str) -> Scanned:
         return evaluate(collected, target=target or None)
     except BadInput:
         return evaluate(collected)
+
+
+def _as_of_today(scanned: Scanned, cluster: Cluster) -> Scanned:
+    """The sample clusters stand still in time and are judged at theirs; their snapshots are as old as their scans."""
+    if cluster.source != Cluster.Source.SAMPLE:
+        return scanned
+    now = timezone.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+    return msgspec.structs.replace(scanned, report=msgspec.structs.replace(scanned.report, scanned_at=now))
 
 
 class _Heart:
