@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from migrations_app.checks.values import EVERY, Evidence, Phase, Remedy, Severity, Word
 from migrations_app.inventory.inventory import PART_NAMES, Inventory
+from migrations_app.inventory.ownership import Ownership, ownership
 from migrations_app.karpenter.detection import Detected
 from migrations_app.karpenter.hops import Step
 
@@ -19,6 +20,12 @@ class Case:
     stage: str
     now: str
     """RFC 3339; the one clock reading of the scan."""
+    owned: Ownership | None = None
+    """Who owns the nodes, where that was worked out before: it takes 0.1 s for 2,000 nodes."""
+
+    @property
+    def ownership(self) -> Ownership:
+        return self.owned or ownership(self.inventory)
 
     @property
     def hop(self) -> str:

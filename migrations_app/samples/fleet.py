@@ -8,9 +8,13 @@ from functools import cache
 from pathlib import Path
 
 from migrations_app.karpenter import kinds
+from migrations_app.karpenter.kinds import KINDS
 from migrations_app.samples import stories as package
 from migrations_app.samples.kube import Doc
 from migrations_app.samples.story import Story
+
+MADE_AT = "2026-10-01T06:00:00Z"
+"""When every story was dumped: two weeks after its objects were made."""
 
 
 @cache
@@ -41,14 +45,19 @@ def files(story: Story) -> Mapping[str, bytes]:
 
 
 def _manifest(story: Story) -> Doc:
-    """Says that the bundle is the whole cluster but for what was refused."""
-    refused = [
-        {"group": kind.group, "plural": kind.plural, "seen": False, "why": why}
-        for plural, why in story.refused.items()
-        for kind in kinds.KINDS
-        if kind.plural == plural
-    ]
-    return {"schema": "karpdash/bundle/v1", "whole": True, "asked": refused}
+    """A dump of the whole cluster, but for the lists that were refused."""
+    return {
+        "schema": "karpdash/bundle/v1",
+        "made_at": MADE_AT,
+        "made_by": "the sample fleet",
+        "whole": True,
+        "asked": [_refused(plural, *reason) for plural, reason in story.refused.items()],
+    }
+
+
+def _refused(plural: str, why: str, detail: str) -> Doc:
+    kind = next(kind for kind in KINDS if kind.plural == plural)
+    return {"group": kind.group, "plural": plural, "seen": False, "why": why, "detail": detail}
 
 
 def write(story: Story, folder: Path) -> None:
@@ -59,7 +68,8 @@ def write(story: Story, folder: Path) -> None:
 
 
 def _plural(doc: Doc) -> str:
-    return f"{doc['kind'].lower()}s"
+    kind = kinds.find(doc["kind"], group=doc["apiVersion"].rpartition("/")[0])
+    return kind.plural if kind else ""
 
 
 def _json(body: Doc) -> bytes:

@@ -8,17 +8,17 @@ from migrations_app.samples.kube import Doc
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """The operator's answer. `verdicts` is by hop, in the order of the path; `failing` names the open blockers of the
-    first hop."""
+    """The operator's answer. `verdicts` are by hop, in the order of the road, the landed one first; `blockers` names
+    the checks that are open blockers at the next hop."""
 
     stage: str
     verdicts: Mapping[str, str] = field(default_factory=dict)
-    failing: frozenset[str] = frozenset()
+    blockers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """`docs` are the objects of the cluster; `refused` maps plurals that the scan may not list to the reason."""
+    """`docs` are the objects of the cluster; `refused` maps plurals that could not be listed to code and detail."""
 
     name: str
     title: str
@@ -26,4 +26,4 @@ class Story:
     version: Doc
     docs: tuple[Doc, ...]
     expected: Expected
-    refused: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, tuple[str, str]] = field(default_factory=dict)

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
-from migrations_app.inventory.ownership import ownership
 
 OWNERS = ("karpenter_alpha", "karpenter_beta", "karpenter_v1")
 
@@ -31,7 +30,7 @@ check = Check(
 def judge(case: Case) -> Iterator[Word]:
     if not case.inventory.controller_pods.items:
         yield NotApplicable("no pod of a controller was found")
-    owners = {node.name: node.owner for node in ownership(case.inventory).nodes}
+    owners = {node.name: node.owner for node in case.ownership.nodes}
     for pod in case.inventory.controller_pods.items:
         owner = owners.get(pod.spec.node_name or "", "")
         if owner in OWNERS:

@@ -32,7 +32,7 @@ check = Check(
 
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
-    nodes = ownership(case.inventory).nodes
+    nodes = case.ownership.nodes
     mine = [node for node in nodes if node.owner.startswith("karpenter_")]
     unknown = [node for node in nodes if node.owner == "unknown"]
     if not mine and not unknown:

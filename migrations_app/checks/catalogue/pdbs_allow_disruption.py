@@ -6,7 +6,6 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, kubectl, merged
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import DisruptionBudget
-from migrations_app.inventory.ownership import ownership
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT
 from migrations_app.karpenter.replacements import replacements
 
@@ -32,7 +31,7 @@ check = Check(
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
     owners = {owner for row in replacements(case.step.entered) for owner in row.owners}
-    if not any(node.owner in owners for node in ownership(case.inventory).nodes):
+    if not any(node.owner in owners for node in case.ownership.nodes):
         yield NotApplicable("the hop replaces no node that is there now")
         return
     for budget in case.inventory.pdbs.items:

@@ -71,5 +71,16 @@ story = Story(
     about="0.30.0 with two Provisioners and ten Machines, two from before 0.30; selectors and annotations of old.",
     version=site.version,
     docs=tuple(site.docs),
-    expected=Expected(stage="alpha"),
+    expected=Expected(
+        stage="alpha",
+        verdicts={
+            "0.31": "ready_with_warnings",
+            "0.32": "blocked",
+            "0.33+": "blocked",
+            "1.0": "blocked",
+            "1.1+": "blocked",
+            "1.14": "blocked",
+        },
+        blockers=(),
+    ),
 )

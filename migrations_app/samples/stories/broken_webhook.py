@@ -38,11 +38,25 @@ site.add(
 site.deploy("matchmaker", "games", 6, nodes, spare=2)
 site.deploy("lobby", "games", 4, nodes, spare=0)
 
+UNCONVERTED = (
+    "conversion webhook for karpenter.sh/v1beta1, Kind=NodeClaim failed: "
+    'Post "https://karpenter.kube-system.svc:8443/conversion/karpenter.sh?timeout=30s": service "karpenter" not found'
+)
 story = Story(
     name="broken_webhook",
     title="Games, conversion webhook astray",
     about="1.0.14 in namespace karpenter with CRDs from the main chart, whose conversion calls kube-system/karpenter.",
     version=site.version,
     docs=tuple(site.docs),
-    expected=Expected(stage="beta_v1"),
+    expected=Expected(
+        stage="beta_v1",
+        verdicts={"1.0": "in_progress", "1.1+": "blocked", "1.14": "blocked"},
+        blockers=(
+            "claims_tagged_with_cluster",
+            "conversion_webhook_resolves",
+            "node_class_references_complete",
+            "stored_versions_clean",
+        ),
+    ),
+    refused={"nodeclaims": ("conversion_failed", UNCONVERTED)},
 )

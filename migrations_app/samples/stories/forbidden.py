@@ -38,13 +38,26 @@ site.add(
 )
 site.deploy("portal", "partner", 6, nodes, spare=2)
 
-REFUSED = ("customresourcedefinitions", "nodeclaims", "secrets", "validatingwebhookconfigurations")
+REFUSED = {
+    plural: ("forbidden", f"the scanner may not list {plural}")
+    for plural in ("customresourcedefinitions", "nodeclaims", "secrets", "validatingwebhookconfigurations")
+}
 story = Story(
     name="forbidden",
     title="Partner, scanned with too few rights",
     about="0.36.9, but the scanner may not list CRDs, NodeClaims, Secrets or admission webhooks.",
     version=site.version,
     docs=tuple(site.docs),
-    expected=Expected(stage="unknown"),
-    refused=dict.fromkeys(REFUSED, "forbidden"),
+    expected=Expected(
+        stage="unknown",
+        verdicts={"0.33+": "needs_facts", "1.0": "needs_facts", "1.1+": "blocked", "1.14": "blocked"},
+        blockers=(
+            "admission_webhooks_current",
+            "conversion_webhook_resolves",
+            "crds_match_controller",
+            "crds_not_terminating",
+            "expired_claims_gone",
+        ),
+    ),
+    refused=REFUSED,
 )

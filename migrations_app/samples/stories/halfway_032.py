@@ -105,5 +105,15 @@ story = Story(
     about="0.32.10: four nodes behind Machines, five behind NodeClaims; Argo CD delivers, drift is off.",
     version=site.version,
     docs=tuple(site.docs),
-    expected=Expected(stage="mixed"),
+    expected=Expected(
+        stage="mixed",
+        verdicts={"0.32": "in_progress", "0.33+": "blocked", "1.0": "blocked", "1.1+": "blocked", "1.14": "blocked"},
+        blockers=(
+            "legacy_machines_gone",
+            "legacy_node_templates_gone",
+            "legacy_provisioners_gone",
+            "nodes_owned_by_nodeclaims",
+            "workloads_select_current_labels",
+        ),
+    ),
 )

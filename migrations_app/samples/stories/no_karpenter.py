@@ -16,5 +16,5 @@ story = Story(
     about="Managed node groups and cluster-autoscaler; nothing of Karpenter was ever installed.",
     version=site.version,
     docs=tuple(site.docs),
-    expected=Expected(stage="no_karpenter"),
+    expected=Expected(stage="no_karpenter", verdicts={}, blockers=()),
 )

@@ -69,5 +69,9 @@ story = Story(
     about="0.37.1 with webhooks off, an assumed role, Helm keys that no chart reads and a stale admission webhook.",
     version=site.version,
     docs=tuple(site.docs),
-    expected=Expected(stage="beta_v1"),
+    expected=Expected(
+        stage="beta_v1",
+        verdicts={"0.33+": "blocked", "1.0": "blocked", "1.1+": "blocked", "1.14": "blocked"},
+        blockers=("admission_webhooks_current",),
+    ),
 )

@@ -91,5 +91,9 @@ story = Story(
     about="1.0.14 under Flux; the CRDs still list v1beta1 as stored, one pool carries a kubelet block of old.",
     version=site.version,
     docs=tuple(site.docs),
-    expected=Expected(stage="beta_v1"),
+    expected=Expected(
+        stage="beta_v1",
+        verdicts={"1.0": "in_progress", "1.1+": "blocked", "1.14": "blocked"},
+        blockers=("claims_tagged_with_cluster", "compatibility_annotations_gone", "stored_versions_clean"),
+    ),
 )
