@@ -74,7 +74,7 @@ def _path(running: Detected, target: str | None, *, kubernetes: str | None) -> P
 def _judge(known: _Known, checks: tuple[Check, ...]) -> tuple[Finding, ...]:
     found: list[Finding] = []
     for step in known.path.steps if known.path else ():
-        case = Case(known.inventory, step, known.running, known.stage, known.inventory.taken_at)
+        case = Case(known.inventory, step, known.running, known.stage, known.inventory.taken_at, known.owned)
         found += sorted(run(checks, case), key=order)
     return tuple(found)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl, names
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
-from migrations_app.inventory.ownership import OwnedNode, ownership
+from migrations_app.inventory.ownership import OwnedNode
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
 
 LOST = "node-without-claim"

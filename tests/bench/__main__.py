@@ -1,0 +1,126 @@
+"""`python -m tests.bench [--write FILE]`: fills a real API server and measures side by side, in one run.
+
+KARPDASH_BENCH_SCALE makes it smaller: 0.01 is 20 nodes, 20 Machines and 400 pods. Targets count at full size only.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from karpdash import datadir
+from tests.bench import bench_convert, load, seed
+from tests.bench.load import Size
+from tests.bench.measure import FailedError, Figures, median, ours, outside
+from tests.bench.table import Results, table, verdicts
+from tests.servers.apiserver import ApiServer
+
+ROUNDS = 3
+THIRD = 3
+"""The memory of a scan is taken with a third of the pods, too."""
+
+
+def main(arguments: list[str]) -> int:
+    """0 when every target is reached, or when the size is too small to tell."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench")
+    parser.add_argument("--write", type=Path, help="also write the result as a page of the docs")
+    options = parser.parse_args(arguments)
+    scale = float(os.environ.get("KARPDASH_BENCH_SCALE") or 1)
+    try:
+        results = run(Size.scaled(scale))
+    except (pytest.skip.Exception, pytest.fail.Exception, FailedError) as reason:
+        return _said(str(reason))
+    page = table(results)
+    sys.stdout.write(page)
+    if options.write:
+        options.write.write_text(page)
+    converts = bench_convert.main()
+    missed = [line for reached, line in verdicts(results) if not reached]
+    return int(scale >= 1 and bool(missed or converts))
+
+
+def run(size: Size) -> Results:
+    """Everything that is measured on the server; a third of the pods first, then all."""
+    with tempfile.TemporaryDirectory(prefix="kb-") as name:
+        folder = Path(name)
+        server = ApiServer(audit=False)
+        try:
+            return _measured(server, size, folder)
+        finally:
+            server.stop()
+
+
+def _measured(server: ApiServer, size: Size, folder: Path) -> Results:
+    environment = _prepared(server, folder)
+    few = replace(size, pods=size.pods // THIRD)
+    started = time.monotonic()
+    _fill(server, few, already=0)
+    filled = time.monotonic() - started
+    idle = ours("idle", str(folder), env=environment)
+    third = ours("scan", str(folder), env=environment)
+    started = time.monotonic()
+    _fill(server, size, already=few.pods)
+    filled += time.monotonic() - started
+    plain, scan = [], []
+    for _ in range(ROUNDS):  # they take turns, so that a busy moment of the machine slows both
+        plain.append(ours("plain", str(folder)))
+        scan.append(ours("scan", str(folder), env=environment))
+    return Results(
+        size=size,
+        rounds=ROUNDS,
+        filled=filled,
+        idle=idle,
+        third=third,
+        plain=median(plain),
+        scan=median(scan),
+        typed=ours("typed", str(folder)),
+        kubectl=_kubectl(folder),
+    )
+
+
+def _prepared(server: ApiServer, folder: Path) -> dict[str, str]:
+    """Writes what the contenders read; the environment of a scan."""
+    told = {"url": server.url, "ca_pem": server.ca_pem, "token": server.admin_token}
+    (folder / "server.json").write_text(json.dumps(told))
+    (folder / "ca.pem").write_text(server.ca_pem)
+    (folder / "kubeconfig").write_text(server.kubeconfig(server.admin_token))
+    environment = {
+        "KARPDASH_DATA_DIR": str(datadir.prepare(folder / "d")),
+        "KARPDASH_ALLOW_LOOPBACK": "1",
+        "KARPDASH_LOG_LEVEL": "WARNING",
+    }
+    ours("prepare", str(folder), env=environment)
+    return environment
+
+
+def _fill(server: ApiServer, size: Size, *, already: int) -> None:
+    instances = load.launched(size.nodes)
+    if not already:
+        seed.install(server, [*load.installation(), *load.workloads(), *load.machines(instances)])
+    nodes = [load.node_name(one) for one in instances]
+    made = seed.fill(server.admin, load.pods(range(already, size.pods), nodes))
+    _said(f"{made} pods, {size.nodes} nodes and Machines are there")
+
+
+def _kubectl(folder: Path) -> Figures | None:
+    found = shutil.which("kubectl")
+    if found is None:
+        return None
+    command = [found, f"--kubeconfig={folder / 'kubeconfig'}", "get", "pods", "-A", "-o", "json"]
+    return outside(command)
+
+
+def _said(message: str) -> int:
+    sys.stderr.write(f"{message}\n")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
