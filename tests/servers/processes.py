@@ -74,8 +74,7 @@ class Child:
         self.log = log
         with log.open("ab") as output:
             self.process = subprocess.Popen(
-                # The kernel ends it with us, even when we are killed. (A preexec_fn is not safe beside threads.)
-                ["setpriv", "--pdeathsig", dies_by.name.removeprefix("SIG"), "--", *map(str, command)],
+                [*_dying_with_us(dies_by), *map(str, command)],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -104,3 +103,12 @@ class Child:
                 self.stop(signal.SIGKILL)
                 raise RuntimeError(f"{what} did not start:\n{self.log.read_text(errors='replace')[-3000:]}")
             time.sleep(0.05)
+
+
+def _dying_with_us(by: signal.Signals) -> list[str]:
+    """Words before a command: the kernel ends it with us, even when we are killed. (preexec_fn and threads do not mix.)
+
+    Whoever dies before the kernel knows of the wish is noticed by the shell, whose parent is then another.
+    """
+    still_ours = f'[ "$PPID" = {os.getpid()} ] && exec "$@"'
+    return ["setpriv", "--pdeathsig", by.name.removeprefix("SIG"), "--", "sh", "-c", still_ours, "sh"]
