@@ -32,7 +32,7 @@ class ArchiveLimits:
     ratio: int = 200
 
 
-def refuse(message: str, code: str, where: str = "") -> NoReturn:
+def refuse(message: str, code: str, *, where: str = "") -> NoReturn:
     raise BadBundle(message, code=code, where=where)
 
 
@@ -82,7 +82,7 @@ def _member(stream: "_Stream", *, size: int, kind: bytes, name: str, limits: Arc
         stream.skip(_padded(size))
         return None
     if size > limits.member_bytes:
-        refuse(f"a member is larger than {limits.member_bytes // MIB} MiB", "archive_member_size", wanted)
+        refuse(f"a member is larger than {limits.member_bytes // MIB} MiB", "archive_member_size", where=wanted)
     return wanted, stream.read(_padded(size))[:size]
 
 

@@ -69,13 +69,13 @@ _envelopes, _arrays = msgspec.json.Decoder(_Envelope), msgspec.json.Decoder(list
 def documents(body: bytes, *, name: str, limits: BundleLimits) -> Iterator[Found | Asked]:
     """Everything in the file. Raises BadBundle with the file, and the line where it is known, in `where`."""
     beginning = body[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    return _json(body, name, limits) if beginning in (b"{", b"[") else _yaml(body, name, limits)
+    return _json(body, name, limits=limits) if beginning in (b"{", b"[") else _yaml(body, name, limits=limits)
 
 
-def _json(body: bytes, name: str, limits: BundleLimits) -> Iterator[Found | Asked]:
+def _json(body: bytes, name: str, *, limits: BundleLimits) -> Iterator[Found | Asked]:
     body = body.removeprefix(b"\xef\xbb\xbf")
     if len(body) > MIB and body.count(b",") * limits.densest > len(body):
-        refuse("this JSON does not look like Kubernetes objects", "json_dense", name)
+        refuse("this JSON does not look like Kubernetes objects", "json_dense", where=name)
     try:
         if body.lstrip()[:1] == b"[":
             yield from _items(_arrays.decode(body), _Kind())
@@ -93,9 +93,9 @@ def _in_a_row(body: bytes, name: str) -> Iterator[Found | Asked]:
             yield from _object(body[start:end])
             start = end
     except RecursionError:
-        refuse("nested too deep", "json_depth", name)
+        refuse("nested too deep", "json_depth", where=name)
     except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
-        refuse(f"not JSON: {str(wrong)[:200]}", "json_syntax", name)
+        refuse(f"not JSON: {str(wrong)[:200]}", "json_syntax", where=name)
 
 
 def _object(body: bytes) -> Iterator[Found | Asked]:
@@ -129,7 +129,7 @@ def _found(raw: msgspec.Raw) -> Found:
         return Found(raw)
 
 
-def _yaml(body: bytes, name: str, limits: BundleLimits) -> Iterator[Found | Asked]:
+def _yaml(body: bytes, name: str, *, limits: BundleLimits) -> Iterator[Found | Asked]:
     try:
         for value in read_documents(body, limits=limits.yaml, error=BadBundle, seal=_sealed):
             if value is not None:

@@ -61,7 +61,7 @@ def _from_bytes(body: bytes, limits: BundleLimits) -> Files:
     if is_archive(body[:_BEGINNING]):
         yield from members(io.BytesIO(body), limits.archive)
         return
-    _check_size(len(body), limits, "")
+    _check_size(len(body), limits, name="")
     yield "", body
 
 
@@ -73,20 +73,20 @@ def _from_file(path: Path, limits: BundleLimits) -> Files:
                 yield from members(raw, limits.archive)
                 return
             size = os.fstat(raw.fileno()).st_size
-            _check_size(size, limits, path.name)
+            _check_size(size, limits, name=path.name)
             raw.seek(0)
             yield path.name, raw.read(limits.plain_bytes + 1)
     except OSError as wrong:
-        refuse(f"cannot be read: {wrong.strerror}", "bundle_unreadable", str(path))
+        refuse(f"cannot be read: {wrong.strerror}", "bundle_unreadable", where=str(path))
 
 
 def _from_folder(folder: Path, limits: BundleLimits) -> Files:
     left = limits.archive.total_bytes
     for number, path in enumerate(_listed(folder)):
         if number >= limits.archive.members:
-            refuse(f"more than {limits.archive.members} files", "archive_members", str(folder))
+            refuse(f"more than {limits.archive.members} files", "archive_members", where=str(folder))
         name = str(path.relative_to(folder))
-        body = _regular(path, min(left, limits.plain_bytes), name)
+        body = _regular(path, min(left, limits.plain_bytes), name=name)
         left -= len(body)
         yield name, body
 
@@ -101,7 +101,7 @@ def _listed(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _regular(path: Path, most: int, name: str) -> bytes:
+def _regular(path: Path, most: int, *, name: str) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as raw:
@@ -109,16 +109,16 @@ def _regular(path: Path, most: int, name: str) -> bytes:
                 return b""
             body = raw.read(most + 1)
     except OSError as wrong:
-        refuse(f"cannot be read: {wrong.strerror}", "bundle_unreadable", name)
+        refuse(f"cannot be read: {wrong.strerror}", "bundle_unreadable", where=name)
     if len(body) > most:
-        refuse("the files are larger than a bundle may be", "archive_total", name)
+        refuse("the files are larger than a bundle may be", "archive_total", where=name)
     return body
 
 
-def _check_size(size: int, limits: BundleLimits, name: str) -> None:
+def _check_size(size: int, limits: BundleLimits, *, name: str) -> None:
     if size > limits.plain_bytes:
         refuse(
             f"larger than {limits.plain_bytes // MIB} MiB; `karpdash bundle` writes smaller ones",
             "bundle_too_large",
-            name,
+            where=name,
         )

@@ -123,12 +123,12 @@ class Recording:
             failed=dict(self._served.failed) if self._served else {},
         )
         with tarfile.open(fileobj=out, mode="w:gz", format=tarfile.USTAR_FORMAT) as archive:
-            _add(archive, bundle_manifest.NAME, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
+            _add(archive, bundle_manifest.NAME, body=msgspec.json.format(msgspec.json.encode(manifest), indent=1))
             if self._version:
-                _add(archive, VERSION_NAME, self._version)
+                _add(archive, VERSION_NAME, body=self._version)
             for number, (part, kept) in enumerate(self._lists.values()):
                 if part.seen:
-                    _add_list(archive, number, kept)
+                    _add_list(archive, number, kept=kept)
         return manifest
 
     def _is_covered(self, resource: Resource) -> bool:
@@ -177,13 +177,15 @@ def _part(kept: _List, *, why: str = "", detail: str = "") -> AskedPart:
     )
 
 
-def _add_list(archive: tarfile.TarFile, number: int, kept: _List) -> None:
+def _add_list(archive: tarfile.TarFile, number: int, *, kept: _List) -> None:
     group = f".{kept.resource.group}" if kept.resource.group else ""
     for chunk, packed in enumerate(kept.chunks):
-        _add(archive, f"objects/{number:03}-{kept.resource.plural}{group}-{chunk:04}.json", zlib.decompress(packed))
+        _add(
+            archive, f"objects/{number:03}-{kept.resource.plural}{group}-{chunk:04}.json", body=zlib.decompress(packed)
+        )
 
 
-def _add(archive: tarfile.TarFile, name: str, body: bytes) -> None:
+def _add(archive: tarfile.TarFile, name: str, *, body: bytes) -> None:
     member = tarfile.TarInfo(name[-100:])
     member.size, member.mode = len(body), 0o644
     archive.addfile(member, io.BytesIO(body))

@@ -82,7 +82,7 @@ def served(ask: Ask) -> Served:
     else:
         for group, version in _group_versions(groups):
             try:
-                found += _asked_one_by_one(ask, group, version)
+                found += _asked_one_by_one(ask, group, version=version)
             except CouldNotLook as reason:
                 failed[f"{group}/{version}" if group else version] = reason.code
     return Served(tuple(found), failed)
@@ -95,7 +95,7 @@ def _group_versions(groups: _Groups) -> list[tuple[str, str]]:
     return [("", "v1"), *every]
 
 
-def _asked_one_by_one(ask: Ask, group: str, version: str) -> list[ServedResource]:
+def _asked_one_by_one(ask: Ask, group: str, *, version: str) -> list[ServedResource]:
     path = f"/apis/{group}/{version}" if group else f"/api/{version}"
     listed = _decode(bytes(ask(path, "application/json")), _ResourceList)
     return [

@@ -45,7 +45,7 @@ class _Status(msgspec.Struct, frozen=True):
     details: _Details | None = None
 
 
-def from_status(status: int, body: bytes, headers: Mapping[str, str], request: Asked) -> Fault:
+def from_status(status: int, body: bytes, *, headers: Mapping[str, str], request: Asked) -> Fault:
     """The fault of an answer that is not 2xx; `body` is its beginning."""
     said = _status(body)
     text = clean(said.message) or "no reason given"
@@ -66,7 +66,7 @@ def from_status(status: int, body: bytes, headers: Mapping[str, str], request: A
     if status in (408, 504):
         return Fault(errors.TimedOut(f"the API server did not finish {request.what}: {text}"), again=True)
     if status >= 500:
-        return _failed(status, text, headers, request)
+        return _failed(status, text, headers=headers, request=request)
     return Fault(errors.ServerFailed(f"{request.what}: HTTP {status}: {text}", code="refused"))
 
 
@@ -91,7 +91,7 @@ def _absent(said: _Status, request: Asked) -> errors.NotServed:
     return errors.NotServed(f"the API server does not serve {request.what}")
 
 
-def _failed(status: int, text: str, headers: Mapping[str, str], request: Asked) -> Fault:
+def _failed(status: int, text: str, *, headers: Mapping[str, str], request: Asked) -> Fault:
     if "conversion webhook" in text or "conversion for" in text:
         failed = errors.ServerFailed(f"{request.what}: {text}", code="conversion_failed")
         return Fault(failed)

@@ -56,7 +56,7 @@ class _ChartFile(msgspec.Struct, frozen=True):
     values: dict[str, Any] | None = None
 
 
-class _Info(msgspec.Struct, frozen=True):
+class _Progress(msgspec.Struct, frozen=True):
     status: str = ""
     last_deployed: str = ""
 
@@ -75,7 +75,7 @@ class _Release(msgspec.Struct, frozen=True):
     name: str = ""
     namespace: str = ""
     version: int = 0
-    info: _Info | None = None
+    info: _Progress | None = None
     chart: _ChartFile | None = None
     config: dict[str, Any] | None = None
     manifest: str = ""
@@ -98,13 +98,13 @@ def read_release(body: bytes) -> HelmRelease | Quarantined | None:
     try:
         record = msgspec.json.decode(body, type=_Record)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return _quarantined(_Metadata(), "$", "not a Secret")
+        return _quarantined(_Metadata(), "$", why="not a Secret")
     if record.type != TYPE:
         return None
     try:
         return _release(_unpacked(_payload(record)), record.metadata)
     except _OddError as wrong:
-        return _quarantined(record.metadata, "$.data.release", str(wrong))
+        return _quarantined(record.metadata, "$.data.release", why=str(wrong))
 
 
 def packed(release: HelmRelease) -> str:
@@ -118,7 +118,7 @@ def packed(release: HelmRelease) -> str:
         name=release.name,
         namespace=release.namespace,
         version=release.revision,
-        info=_Info(release.status, release.updated),
+        info=_Progress(release.status, release.updated),
         chart=_ChartFile(_Chart(release.chart, release.chart_version, release.app_version), release.defaults),
         config=release.config,
         manifest="---\n".join(documents),
@@ -183,13 +183,13 @@ def _release(body: bytes, metadata: _Metadata) -> HelmRelease | None:
         chart = head.chart and head.chart.metadata
         if not chart or chart.name not in CHARTS:
             return None
-        return _projected(msgspec.json.decode(body, type=_Release), chart, metadata)
+        return _projected(msgspec.json.decode(body, type=_Release), chart, metadata=metadata)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         raise _OddError("not the JSON of a release") from None
 
 
-def _projected(release: _Release, chart: _Chart, metadata: _Metadata) -> HelmRelease:
-    info = release.info or _Info()
+def _projected(release: _Release, chart: _Chart, *, metadata: _Metadata) -> HelmRelease:
+    info = release.info or _Progress()
     found = declared(release.manifest)
     return HelmRelease(
         name=release.name[:253],
@@ -207,5 +207,5 @@ def _projected(release: _Release, chart: _Chart, metadata: _Metadata) -> HelmRel
     )
 
 
-def _quarantined(metadata: _Metadata, path: str, why: str) -> Quarantined:
+def _quarantined(metadata: _Metadata, path: str, *, why: str) -> Quarantined:
     return Quarantined("HelmRelease", metadata.namespace[:253], metadata.name[:253] or "(no name)", path, why)

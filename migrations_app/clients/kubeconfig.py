@@ -40,9 +40,9 @@ def read_kubeconfig(raw: bytes, *, context: str = "") -> Connection:
     config = _parse(raw)
     name = _chosen(config, context)
     chosen = config.contexts[name]
-    cluster = _named(config.clusters, chosen, "cluster", name)
-    user = _named(config.users, chosen, "user", name)
-    return _connection(cluster, user, name)
+    cluster = _named(config.clusters, chosen, key="cluster", name=name)
+    user = _named(config.users, chosen, key="user", name=name)
+    return _connection(cluster, user, context=name)
 
 
 def context_names(raw: bytes) -> tuple[str, ...]:
@@ -77,93 +77,93 @@ class _Config:
 def _parse(raw: bytes) -> _Config:
     """The whole file, every entry checked, also those that no chosen context names."""
     root = _map(read_document(raw, error=BadKubeconfig), "")
-    _only(root, _ROOT, "")
+    _only(root, _ROOT, where="")
     if root.get("apiVersion", "v1") != "v1" or root.get("kind", "Config") != "Config":
-        _refuse("this is no kubeconfig: apiVersion v1 and kind Config are wanted", "not_a_kubeconfig", "kind")
-    _only(_map(root.get("preferences") or {}, "preferences"), _PREFERENCES, "preferences")
+        _refuse("this is no kubeconfig: apiVersion v1 and kind Config are wanted", "not_a_kubeconfig", where="kind")
+    _only(_map(root.get("preferences") or {}, "preferences"), _PREFERENCES, where="preferences")
     return _Config(
-        clusters=_entries(root, "clusters", _check_cluster),
-        contexts=_entries(root, "contexts", _check_context),
-        users=_entries(root, "users", _check_user),
-        current=_text(root, "current-context", "") or "",
+        clusters=_entries(root, "clusters", check=_check_cluster),
+        contexts=_entries(root, "contexts", check=_check_context),
+        users=_entries(root, "users", check=_check_user),
+        current=_text(root, "current-context", where="") or "",
     )
 
 
-def _entries(root: Tree, plural: str, check: Callable[[Tree, str], None]) -> dict[str, Tree]:
+def _entries(root: Tree, plural: str, *, check: Callable[[Tree, str], None]) -> dict[str, Tree]:
     found: dict[str, Tree] = {}
     listed = root.get(plural) or []
     if not isinstance(listed, list) or len(listed) > _ENTRIES:
-        _refuse(f"a list of at most {_ENTRIES} entries is wanted", "wrong_type", plural)
+        _refuse(f"a list of at most {_ENTRIES} entries is wanted", "wrong_type", where=plural)
     for number, entry in enumerate(listed):
         where = f"{plural}[{number}]"
-        name, body = _entry(_map(entry, where), plural[:-1], where)
+        name, body = _entry(_map(entry, where), plural[:-1], where=where)
         if name in found:
-            _refuse(f"the name {shown(name)} is used twice", "duplicate_name", where)
+            _refuse(f"the name {shown(name)} is used twice", "duplicate_name", where=where)
         check(body, f"{where}.{plural[:-1]}")
         found[name] = body
     return found
 
 
-def _entry(entry: Tree, singular: str, where: str) -> tuple[str, Tree]:
-    _only(entry, frozenset({"name", singular}), where)
-    name = _text(entry, "name", where)
+def _entry(entry: Tree, singular: str, *, where: str) -> tuple[str, Tree]:
+    _only(entry, frozenset({"name", singular}), where=where)
+    name = _text(entry, "name", where=where)
     if not name or len(name) > 1024:
-        _refuse("an entry needs a name", "wrong_type", f"{where}.name")
+        _refuse("an entry needs a name", "wrong_type", where=f"{where}.name")
     return name, _map(entry.get(singular) or {}, f"{where}.{singular}")
 
 
 def _check_cluster(cluster: Tree, where: str) -> None:
     if cluster.get("insecure-skip-tls-verify") is False:
         cluster = {key: value for key, value in cluster.items() if key != "insecure-skip-tls-verify"}
-    _none_of(cluster, CLUSTER_REFUSALS, where)
-    _only(cluster, _CLUSTER, where)
+    _none_of(cluster, CLUSTER_REFUSALS, where=where)
+    _only(cluster, _CLUSTER, where=where)
     for key in ("server", "certificate-authority-data", "tls-server-name"):
-        _text(cluster, key, where)
+        _text(cluster, key, where=where)
 
 
 def _check_context(context: Tree, where: str) -> None:
-    _only(context, _CONTEXT, where)
+    _only(context, _CONTEXT, where=where)
     for key in ("cluster", "user", "namespace"):
-        _text(context, key, where)
+        _text(context, key, where=where)
 
 
 def _check_user(user: Tree, where: str) -> None:
     if "exec" in user:
         raise exec_refusal(user["exec"], where)
-    _none_of(user, USER_REFUSALS, where)
-    _only(user, _USER, where)
+    _none_of(user, USER_REFUSALS, where=where)
+    _only(user, _USER, where=where)
     for key in ("token", "client-certificate-data", "client-key-data"):
-        _text(user, key, where)
+        _text(user, key, where=where)
 
 
 def _chosen(config: _Config, wanted: str) -> str:
     name = wanted or config.current or (next(iter(config.contexts)) if len(config.contexts) == 1 else "")
     if not name:
-        _refuse("the file has no current context; name one", "context_missing", "current-context")
+        _refuse("the file has no current context; name one", "context_missing", where="current-context")
     if name not in config.contexts:
         known = ", ".join(map(shown, list(config.contexts)[:10])) or "none"
-        _refuse(f"there is no context {shown(name)}; there are: {known}", "context_unknown", "contexts")
+        _refuse(f"there is no context {shown(name)}; there are: {known}", "context_unknown", where="contexts")
     return name
 
 
-def _named(entries: dict[str, Tree], context: Tree, key: str, name: str) -> Tree:
+def _named(entries: dict[str, Tree], context: Tree, *, key: str, name: str) -> Tree:
     wanted = context.get(key) or ""
     if wanted not in entries:
-        _refuse(f"context {shown(name)} names a {key} that is not in the file", f"{key}_unknown", "contexts")
+        _refuse(f"context {shown(name)} names a {key} that is not in the file", f"{key}_unknown", where="contexts")
     return entries[wanted]
 
 
-def _connection(cluster: Tree, user: Tree, context: str) -> Connection:
+def _connection(cluster: Tree, user: Tree, *, context: str) -> Connection:
     ca = cluster.get("certificate-authority-data")
     if not ca:
-        _refuse("the cluster's CA is wanted inside the file", "ca_missing", "clusters.certificate-authority-data")
+        _refuse("the cluster's CA is wanted inside the file", "ca_missing", where="clusters.certificate-authority-data")
     ca_pem = pem.decoded(ca, where="clusters.certificate-authority-data")
     pem.certificates(ca_pem, where="clusters.certificate-authority-data")
     name = cluster.get("tls-server-name")
     certificate, key = _pair(user)
     token = _token(user["token"].rstrip(), "users.token") if user.get("token") else None
     if token is None and certificate is None:
-        _refuse("the user has neither a token nor a client certificate", "no_credentials", "users")
+        _refuse("the user has neither a token nor a client certificate", "no_credentials", where="users")
     return Connection(
         server=parse_server(cluster.get("server") or "", where="clusters.server"),
         ca_pem=ca_pem,
@@ -180,7 +180,7 @@ def _pair(user: Tree) -> tuple[str | None, Secret | None]:
     if not certificate and not key:
         return None, None
     if not certificate or not key:
-        _refuse("a client certificate and its key are wanted together", "key_mismatch", "users")
+        _refuse("a client certificate and its key are wanted together", "key_mismatch", where="users")
     cert_pem = pem.decoded(certificate, where="users.client-certificate-data")
     key_pem = Secret(pem.decoded(key, where="users.client-key-data"))
     pem.check_pair(cert_pem, key_pem, where="users")
@@ -189,34 +189,34 @@ def _pair(user: Tree) -> tuple[str | None, Secret | None]:
 
 def _token(text: str, where: str) -> Secret:
     if not _TOKEN.fullmatch(text):
-        _refuse("the token holds characters that no token has", "bad_token", where)
+        _refuse("the token holds characters that no token has", "bad_token", where=where)
     return Secret(text)
 
 
 def _map(value: object, where: str) -> Tree:
     if not isinstance(value, dict):
-        _refuse("a map is wanted here", "wrong_type" if where else "not_a_kubeconfig", where)
+        _refuse("a map is wanted here", "wrong_type" if where else "not_a_kubeconfig", where=where)
     return value
 
 
-def _text(tree: Tree, key: str, where: str) -> str | None:
+def _text(tree: Tree, key: str, *, where: str) -> str | None:
     value = tree.get(key)
     if value is not None and not isinstance(value, str):
-        _refuse("text is wanted here", "wrong_type", f"{where}.{key}".lstrip("."))
+        _refuse("text is wanted here", "wrong_type", where=f"{where}.{key}".lstrip("."))
     return value
 
 
-def _none_of(tree: Tree, refusals: Mapping[str, tuple[str, str]], where: str) -> None:
+def _none_of(tree: Tree, refusals: Mapping[str, tuple[str, str]], *, where: str) -> None:
     for key, (code, message) in refusals.items():
         if key in tree:
-            _refuse(message, code, f"{where}.{key}")
+            _refuse(message, code, where=f"{where}.{key}")
 
 
-def _only(tree: Tree, known: frozenset[str], where: str) -> None:
+def _only(tree: Tree, known: frozenset[str], *, where: str) -> None:
     odd = next((key for key in tree if key not in known), None)
     if odd is not None:
-        _refuse(f"the key {shown(odd)} is not known here", "unknown_key", where)
+        _refuse(f"the key {shown(odd)} is not known here", "unknown_key", where=where)
 
 
-def _refuse(message: str, code: str, where: str) -> NoReturn:
+def _refuse(message: str, code: str, *, where: str) -> NoReturn:
     raise BadKubeconfig(message, code=code, where=where)

@@ -60,7 +60,7 @@ class LiveApi:
         token, version, size = "", "", resource.page_size
         tokens: set[str] = set()
         for _ in range(self._limits.pages):
-            body, size = self._page(resource, token, size)
+            body, size = self._page(resource, token, size=size)
             found = _decoded(body, resource)
             if token and found.metadata.resource_version != version:
                 raise Expired("the server changed the list's version between pages")
@@ -93,11 +93,13 @@ class LiveApi:
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             raise Garbled("the server's access review is not what an API server answers") from None
 
-    def _page(self, resource: Resource, token: str, size: int) -> tuple[bytearray, int]:
+    def _page(self, resource: Resource, token: str, *, size: int) -> tuple[bytearray, int]:
         """One page's body and the size it was asked in: objects too large for one page come in smaller ones."""
         while True:
             try:
-                answer = self._transport.get(resource.path, _query(resource, token, size), verb="list", accept=JSON)
+                answer = self._transport.get(
+                    resource.path, _query(resource, token, size=size), verb="list", accept=JSON
+                )
             except TooLarge as reason:
                 if size <= self._limits.smallest_page or reason.code == "scan_too_large":
                     raise
@@ -106,7 +108,7 @@ class LiveApi:
                 return answer.body, size
 
 
-def _query(resource: Resource, token: str, size: int) -> list[tuple[str, str]]:
+def _query(resource: Resource, token: str, *, size: int) -> list[tuple[str, str]]:
     pairs = [
         ("limit", str(size)),
         ("continue", token),

@@ -69,11 +69,11 @@ def paced(pace: Pace) -> Iterator[Pace]:
 class PacedSocket(ssl.SSLSocket):
     """A TLS socket whose reads keep to the pace of their thread."""
 
-    def recv_into(self, buffer: Any, nbytes: int | None = None, flags: int = 0) -> int:  # noqa: ANN401 - as in ssl
+    def recv_into(self, *args: Any, **named: Any) -> int:  # noqa: ANN401 - the parameters are those of ssl
         pace = _pace.get()
         if pace is None:
-            return super().recv_into(buffer, nbytes, flags)
+            return super().recv_into(*args, **named)
         self.settimeout(pace.patience())
-        count = super().recv_into(buffer, nbytes, flags)
+        count = super().recv_into(*args, **named)
         pace.took(count)
         return count

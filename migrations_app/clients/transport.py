@@ -9,6 +9,7 @@ import random
 import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from importlib import metadata
@@ -50,6 +51,18 @@ def agent() -> str:
         return "karpdash/source"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Call:
+    """One request as it goes out; `ends` is on the monotonic clock."""
+
+    method: str
+    request: Asked
+    query: Query = ()
+    headers: dict[str, str]
+    body: Mapping[str, Any] | None = None
+    ends: float
+
+
 class Transport:
     """Calls to one server, from several threads at once. The name is resolved and judged when this is made (K05)."""
 
@@ -73,7 +86,7 @@ class Transport:
         self._token = token or _fixed(connection.token)
         self._limits = limits
         self._agent = f"{agent()} {purpose}"
-        self._pool: RESTClientObject | None = _pool(connection, context_for(connection), limits)
+        self._pool: RESTClientObject | None = _pool(connection, context_for(connection), limits=limits)
         # Packing costs a server more than a loopback wire does.
         local = ipaddress.ip_address(self._addresses[0]).is_loopback
         self._encoding = "identity" if local else "gzip"
@@ -94,17 +107,19 @@ class Transport:
         while True:
             attempt += 1
             headers = self._headers(attempt, accept)
-            found = self._try("GET", request, query, headers=headers, ends=ends)
+            found = self._try(_Call(method="GET", request=request, query=query, headers=headers, ends=ends))
             if isinstance(found, Answer):
                 return found
             if attempt >= (tries or self._limits.tries):
                 raise found.error from None
-            self._pause(found, attempt, ends)
+            self._pause(found, attempt, ends=ends)
 
     def post(self, path: str, body: Mapping[str, Any]) -> Answer:
         """The answer to a question that is asked by POST, such as an access review: sent once, whatever happens."""
         headers = self._headers(1, JSON) | {"Content-Type": JSON}
-        found = self._try("POST", asked("create", path), (), headers=headers, ends=self._call_ends(), body=body)
+        found = self._try(
+            _Call(method="POST", request=asked("create", path), headers=headers, body=body, ends=self._call_ends())
+        )
         if isinstance(found, Fault):
             raise found.error from None
         return found
@@ -125,22 +140,11 @@ class Transport:
         token = self._token()
         return headers | {"Authorization": f"Bearer {token.reveal()}"} if token else headers
 
-    def _try(
-        self,
-        method: str,
-        request: Asked,
-        query: Query,
-        *,
-        headers: dict[str, str],
-        ends: float,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer | Fault:
-        url = self._url(request.path, query)
-        pace = Pace(self._limits, ends=min(ends, time.monotonic() + self._limits.read_seconds))
+    def _try(self, call: _Call) -> Answer | Fault:
+        pace = Pace(self._limits, ends=min(call.ends, time.monotonic() + self._limits.read_seconds))
         with paced(pace):
             try:
-                response = self._send(method, url, headers=headers, body=body, pace=pace)
-                return self._received(response, request, pace)
+                return self._received(self._send(call, pace), call.request, pace=pace)
             except faults.CAUGHT as wrong:
                 return faults.from_exception(wrong)
 
@@ -150,26 +154,26 @@ class Transport:
         url = f"https://{host}:{self._server.port}{self._server.prefix}{path}"
         return f"{url}?{urlencode(query)}" if query else url
 
-    def _send(
-        self, method: str, url: str, *, headers: dict[str, str], body: Mapping[str, Any] | None, pace: Pace
-    ) -> urllib3.HTTPResponse:
+    def _send(self, call: _Call, pace: Pace) -> urllib3.HTTPResponse:
         pool = self._pool
         if pool is None:
             raise Unreachable(_CLOSED, code="closed")
         self.meter.begin()
         left = pace.patience()
         timeout = (min(self._limits.connect_seconds, left), left)
-        sent = pool.request(method, url, headers, body, None, timeout)  # type: ignore[no-untyped-call]  # untyped there
+        url = self._url(call.request.path, call.query)
+        sent = pool.request(call.method, url, call.headers, call.body, None, timeout)  # type: ignore[no-untyped-call]  # untyped there
         response: urllib3.HTTPResponse = sent.response
         return response
 
-    def _received(self, response: urllib3.HTTPResponse, request: Asked, pace: Pace) -> Answer | Fault:
+    def _received(self, response: urllib3.HTTPResponse, request: Asked, *, pace: Pace) -> Answer | Fault:
         self._note_date(response.headers.get("Date"))
         pace.begin_body()
         try:
             if 200 <= response.status < 300:
                 return Answer(read_body(response, self.meter), response.headers.get("Audit-Id", ""))
-            return faults.from_status(response.status, self._excuse(response), response.headers, request)
+            excuse = self._excuse(response)
+            return faults.from_status(response.status, excuse, headers=response.headers, request=request)
         finally:
             # A connection whose body was not read to its end cannot be used again.
             if response.closed:
@@ -190,7 +194,7 @@ class Transport:
             return
         self.meter.server_date = found.strftime("%Y-%m-%dT%H:%M:%SZ")
 
-    def _pause(self, fault: Fault, attempt: int, ends: float) -> None:
+    def _pause(self, fault: Fault, attempt: int, *, ends: float) -> None:
         """Waits before the next try; raises the fault's error when there is to be none (K07, K08)."""
         if not fault.again and not (fault.elsewhere and attempt < len(self._addresses)):
             raise fault.error from None
@@ -209,7 +213,7 @@ def _fixed(token: Secret | None) -> Callable[[], Secret]:
     return lambda: kept
 
 
-def _pool(connection: Connection, context: ssl.SSLContext, limits: Limits) -> RESTClientObject:
+def _pool(connection: Connection, context: ssl.SSLContext, *, limits: Limits) -> RESTClientObject:
     """The official client's pool: no retries, no redirects, no proxy of the environment (K04, K07)."""
     configuration = Configuration(host=connection.server.url, retries=False, verify_ssl=True, proxy="", no_proxy="")
     configuration.tls_server_name = connection.tls_name

@@ -85,7 +85,7 @@ class _Reader:
             self._refuse("yaml_encoding", "the text is not UTF-8 or holds control characters")
         except yaml.YAMLError as wrong:
             mark = getattr(wrong, "problem_mark", None)
-            self._refuse("yaml_syntax", str(getattr(wrong, "problem", None) or "not YAML")[:200], mark)
+            self._refuse("yaml_syntax", str(getattr(wrong, "problem", None) or "not YAML")[:200], mark=mark)
 
     def _documents(self, events: Any) -> Iterator[Plain]:  # noqa: ANN401 - PyYAML has no type for its C parser
         count = 0
@@ -101,9 +101,9 @@ class _Reader:
 
     def _check_start(self, event: yaml.DocumentStartEvent, count: int) -> None:
         if count > self.limits.documents:
-            self._refuse("yaml_documents", f"more than {self.limits.documents} document(s)", event.start_mark)
+            self._refuse("yaml_documents", f"more than {self.limits.documents} document(s)", mark=event.start_mark)
         if event.tags:
-            self._refuse("yaml_tag", "tags are not accepted", event.start_mark)
+            self._refuse("yaml_tag", "tags are not accepted", mark=event.start_mark)
 
     def _document(self, events: Any) -> Plain:  # noqa: ANN401 - as above
         self.open.clear()
@@ -121,21 +121,21 @@ class _Reader:
 
     def _check(self, event: Any) -> None:  # noqa: ANN401 - as above
         if isinstance(event, yaml.AliasEvent):
-            self._refuse("yaml_alias", "aliases are not accepted", event.start_mark)
+            self._refuse("yaml_alias", "aliases are not accepted", mark=event.start_mark)
         if getattr(event, "anchor", None) is not None:
-            self._refuse("yaml_anchor", "anchors are not accepted", event.start_mark)
+            self._refuse("yaml_anchor", "anchors are not accepted", mark=event.start_mark)
         if getattr(event, "tag", None) is not None:
-            self._refuse("yaml_tag", "tags are not accepted", event.start_mark)
+            self._refuse("yaml_tag", "tags are not accepted", mark=event.start_mark)
         self.nodes += 1
         if self.nodes > self.limits.nodes:
-            self._refuse("yaml_nodes", f"more than {self.limits.nodes} values", event.start_mark)
+            self._refuse("yaml_nodes", f"more than {self.limits.nodes} values", mark=event.start_mark)
 
     def _begin(self, event: Any) -> tuple[bool, Plain]:  # noqa: ANN401 - as above
         parent = self.open[-1] if self.open else None
         if parent is not None and isinstance(parent.value, dict) and parent.key is None:
-            self._refuse("yaml_key", "a key must be text", event.start_mark)
+            self._refuse("yaml_key", "a key must be text", mark=event.start_mark)
         if len(self.open) >= self.limits.depth:
-            self._refuse("yaml_depth", f"nested deeper than {self.limits.depth}", event.start_mark)
+            self._refuse("yaml_depth", f"nested deeper than {self.limits.depth}", mark=event.start_mark)
         if isinstance(event, yaml.MappingStartEvent):
             self.open.append(_Open({}))
         else:
@@ -148,9 +148,9 @@ class _Reader:
         if parent is None or not isinstance(parent.value, dict) or parent.key is not None:
             return self._put(plain(event.value) if event.implicit[0] else event.value, event)
         if event.value in parent.value:
-            self._refuse("yaml_duplicate_key", "a key is written twice in one map", event.start_mark)
+            self._refuse("yaml_duplicate_key", "a key is written twice in one map", mark=event.start_mark)
         if event.value == "<<" and event.implicit[0]:
-            self._refuse("yaml_alias", "merge keys are not accepted", event.start_mark)
+            self._refuse("yaml_alias", "merge keys are not accepted", mark=event.start_mark)
         parent.key = event.value
         return False, None
 
@@ -162,13 +162,13 @@ class _Reader:
         if isinstance(parent.value, list):
             parent.value.append(self.seal(value) if parent.sealed and self.seal else value)
         elif parent.key is None:
-            self._refuse("yaml_key", "a key must be text", event.start_mark)
+            self._refuse("yaml_key", "a key must be text", mark=event.start_mark)
         else:
             parent.value[parent.key] = value
             parent.key = None
         return False, None
 
-    def _refuse(self, code: str, message: str, mark: Any = None) -> NoReturn:  # noqa: ANN401 - PyYAML's mark
+    def _refuse(self, code: str, message: str, *, mark: Any = None) -> NoReturn:  # noqa: ANN401 - PyYAML's mark
         where = f"line {mark.line + 1}" if mark is not None else ""
         raise self.error(message, code=code, where=where)
 

@@ -1,0 +1,178 @@
+"""A hostile or sick API server on loopback: TLS, one thread a connection, and a script that writes raw bytes."""
+
+import contextlib
+import os
+import socket
+import ssl
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Self
+from urllib.parse import parse_qsl, urlsplit
+
+from tests.fakes.certificates import Authority, Pair
+
+LOOPBACK = "127.0.0.1"
+PATIENCE = 20.0
+AUTHORITY = Authority("evil")
+OTHER = Authority("other")
+GOOD = AUTHORITY.issue(names=("kubernetes.test",))
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: dict[str, str]
+    body: bytes = b""
+
+
+@dataclass(slots=True)
+class Wire:
+    """The server's side of one connection."""
+
+    socket: ssl.SSLSocket
+    stop: threading.Event
+    keep: bool = True
+
+    def raw(self, data: bytes) -> None:
+        self.socket.sendall(data)
+
+    def answer(self, body: bytes = b"{}", *, status: str = "200 OK", **headers: str) -> None:
+        """A whole, well-formed answer."""
+        given = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+        given |= {name.replace("_", "-"): value for name, value in headers.items()}
+        self.raw(head(status, given) + body)
+
+    def begin(self, status: str = "200 OK", **headers: str) -> None:
+        """The head of an answer whose body is in chunks."""
+        given = {"Content-Type": "application/json", "Transfer-Encoding": "chunked"}
+        self.raw(head(status, given | {name.replace("_", "-"): value for name, value in headers.items()}))
+
+    def chunk(self, data: bytes) -> None:
+        self.raw(b"%x\r\n%s\r\n" % (len(data), data))
+
+    def end(self) -> None:
+        self.raw(b"0\r\n\r\n")
+
+    def drip(self, data: bytes, *, every: float, most: float = PATIENCE) -> None:
+        """The bytes one by one, until the client is gone."""
+        for number in range(int(most / every)):
+            if self.stop.wait(every):
+                return
+            self.raw(data[number % len(data) :][:1])
+
+    def hang(self) -> None:
+        """Says nothing more, keeps the connection open."""
+        self.stop.wait(PATIENCE)
+
+    def cut(self) -> None:
+        """Ends the connection without a goodbye."""
+        self.keep = False
+        with contextlib.suppress(OSError):
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            self.socket.close()
+
+
+def head(status: str, headers: dict[str, str]) -> bytes:
+    lines = [f"HTTP/1.1 {status}", *(f"{name}: {value}" for name, value in headers.items())]
+    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+Script = Callable[[Request, Wire], None]
+
+
+@dataclass(slots=True)
+class EvilServer:
+    """Runs the script for each request, and keeps the requests. A context manager."""
+
+    script: Script
+    pair: Pair = GOOD
+    tls: bool = True
+    client_ca: str = ""
+    requests: list[Request] = field(default_factory=list)
+    connections: int = 0
+    port: int = 0
+    _listener: socket.socket = field(default_factory=socket.socket)
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _threads: list[threading.Thread] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return f"https://{LOOPBACK}:{self.port}"
+
+    def __enter__(self) -> Self:
+        self._listener.bind((LOOPBACK, 0))
+        self._listener.listen(64)
+        self.port = self._listener.getsockname()[1]
+        self._run(self._accept)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for thread in self._threads:
+            thread.join(PATIENCE)
+
+    def _run(self, what: Callable[..., None], *args: object) -> None:
+        thread = threading.Thread(target=what, args=args, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        context = self._context()
+        while not self._stop.is_set():
+            try:
+                plain, _ = self._listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            self._run(self._serve, context, plain)
+
+    def _context(self) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        descriptor = os.memfd_create("pair")
+        os.write(descriptor, (self.pair.certificate + self.pair.key).encode())
+        context.load_cert_chain(f"/proc/self/fd/{descriptor}")
+        os.close(descriptor)
+        if self.client_ca:
+            context.load_verify_locations(cadata=self.client_ca)
+            context.verify_mode = ssl.CERT_REQUIRED
+        return context
+
+    def _serve(self, context: ssl.SSLContext, plain: socket.socket) -> None:
+        plain.settimeout(PATIENCE)
+        with contextlib.suppress(OSError, ValueError), plain:
+            if not self.tls:
+                plain.recv(1)
+                plain.sendall(b"HTTP/1.0 400 Bad Request\r\n\r\n")
+                return
+            with context.wrap_socket(plain, server_side=True) as wrapped:
+                self._talk(wrapped)
+
+    def _talk(self, wrapped: ssl.SSLSocket) -> None:
+        wire = Wire(wrapped, self._stop)
+        with wrapped.makefile("rb") as lines:
+            while wire.keep and not self._stop.is_set():
+                request = _read(lines)
+                if request is None:
+                    return
+                self.requests.append(request)
+                self.script(request, wire)
+
+
+def _read(lines: object) -> Request | None:
+    first = lines.readline()  # type: ignore[attr-defined]  # a buffered reader
+    if not first:
+        return None
+    method, target, _ = first.decode("latin-1").split(" ", 2)
+    headers: dict[str, str] = {}
+    while (line := lines.readline()) not in (b"\r\n", b""):  # type: ignore[attr-defined]  # as above
+        name, _, value = line.decode("latin-1").partition(":")
+        headers[name.strip().lower()] = value.strip()
+    body = lines.read(int(headers.get("content-length", 0)))  # type: ignore[attr-defined]  # as above
+    parts = urlsplit(target)
+    return Request(method, parts.path, dict(parse_qsl(parts.query)), headers, body)
