@@ -5,7 +5,7 @@ Each command loads only what it needs, so that those which work on files load ne
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import metadata
 
 from migrations_app.cli.screen import Exit, complain, flush, prepare
@@ -29,17 +29,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The exit code: 0 ready, 1 findings, 2 wrong usage or unreadable input, 3 could not look."""
     words = list(sys.argv[1:] if argv is None else argv)
     prepare()
-    if words[:1] in (["-h"], ["--help"], ["help"]):
-        print(usage())
-        return Exit.READY
-    if words[:1] in (["-V"], ["--version"]):
-        print(f"karpdash {version()}")
-        return Exit.READY
-    if not words or words[0] not in COMMANDS or words[0] in _ELSEWHERE:
-        complain("karpdash", f"no such command: {words[0]}" if words else "which command?")
-        print(usage(), file=sys.stderr)
-        return Exit.USAGE
-    return _run(words[0], words[1:])
+    known = bool(words) and words[0] in COMMANDS and words[0] not in _ELSEWHERE
+    return _guarded(f"karpdash {words[0]}" if known else "karpdash", lambda: _dispatch(words, known=known))
 
 
 def version() -> str:
@@ -56,11 +47,25 @@ def usage() -> str:
     return f"usage: karpdash COMMAND [options]\n\n{rows}\n\nkarpdash COMMAND --help tells its options."
 
 
-def _run(command: str, words: list[str]) -> int:
-    name = f"karpdash {command}"
+def _dispatch(words: list[str], *, known: bool) -> int:
+    if known:
+        module = importlib.import_module(f"migrations_app.cli.{words[0]}")
+        return int(module.run(words[1:]))
+    if words[:1] in (["-h"], ["--help"], ["help"]):
+        print(usage())
+        return Exit.READY
+    if words[:1] in (["-V"], ["--version"]):
+        print(f"karpdash {version()}")
+        return Exit.READY
+    complain("karpdash", f"no such command: {words[0]}" if words else "which command?")
+    print(usage(), file=sys.stderr)
+    return Exit.USAGE
+
+
+def _guarded(name: str, run: Callable[[], int]) -> int:
+    """Runs it; every error of ours is one line on stderr and its exit code."""
     try:
-        module = importlib.import_module(f"migrations_app.cli.{command}")
-        code = int(module.run(words))
+        code = run()
         flush()
     except SystemExit as stop:  # argparse has said what there is to say
         return stop.code if isinstance(stop.code, int) else Exit.USAGE

@@ -1,0 +1,49 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
+from migrations_app.cli import COMMANDS, usage
+from tests.cli.conftest import Karpdash
+
+LIGHT = ("scan", "plan", "bundle", "convert", "iam", "cluster", "token")
+
+
+def test_help_goes_to_stdout_and_names_every_command(karpdash: Karpdash) -> None:
+    said = karpdash("--help")
+    assert (said.code, said.err, said.out) == (0, "", usage() + "\n")
+    assert [line.split()[0] for line in said.out.splitlines()[2:-2]] == list(COMMANDS)
+
+
+def test_the_version_is_told(karpdash: Karpdash) -> None:
+    assert karpdash("--version").out.startswith("karpdash ")
+
+
+@pytest.mark.parametrize(("words", "told"), [(["scna"], "no such command: scna"), ([], "which command?")])
+def test_a_wrong_command_is_wrong_usage(karpdash: Karpdash, words: list[str], told: str) -> None:
+    said = karpdash(*words)
+    assert (said.code, said.out, said.err.splitlines()[0]) == (2, "", f"karpdash: {told}")
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "up"])
+def test_every_command_explains_itself(karpdash: Karpdash, command: str) -> None:
+    said = karpdash(command, "--help")
+    assert (said.code, said.err, said.out.startswith(f"usage: karpdash {command}")) == (0, "", True)
+
+
+@pytest.mark.parametrize("command", LIGHT)
+def test_no_command_loads_django_before_it_must(command: str) -> None:
+    load = f"importlib.import_module('migrations_app.cli.{command}')"
+    code = f"import sys, importlib; {load}; print('django' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "False\n"
+
+
+def test_a_reader_that_goes_away_is_no_crash() -> None:
+    command = [sys.executable, "-m", "karpdash.command", "--help"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    ran = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (ran.returncode, ran.stderr) == (141, "")

@@ -1,0 +1,137 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import jsonschema
+import pytest
+
+from migrations_app.readiness.outputs.schema import scan_schema
+from migrations_app.samples import fleet
+from tests.cli.conftest import Karpdash
+
+Bundle = Callable[[str], Path]
+
+
+@pytest.mark.parametrize("story", [story.name for story in fleet.stories()])
+def test_every_story_gives_json_of_the_published_schema(karpdash: Karpdash, bundle: Bundle, story: str) -> None:
+    said = karpdash("scan", "--bundle", bundle(story), "-o", "json")
+    jsonschema.validate(said.json, scan_schema())
+    found = fleet.find(story)
+    assert found is not None
+    assert {hop["hop"]: hop["verdict"] for hop in said.json["hops"]} == dict(found.expected.verdicts)
+    assert said.err == ""
+
+
+@pytest.mark.parametrize(
+    ("story", "words", "code"),
+    [
+        ("v1_newest", (), 0),
+        ("no_karpenter", (), 0),
+        ("alpha_030", (), 1),
+        ("alpha_030", ("--fail-on", "never"), 0),
+        ("alpha_030", ("--to", "0.31"), 0),
+        ("alpha_030", ("--to", "0.31", "--fail-on", "warning"), 1),
+        ("v1_13", ("--fail-on", "warning"), 1),
+        ("forbidden", ("--to", "1.0"), 3),
+        ("forbidden", ("--to", "1.0", "--fail-on", "never"), 3),
+        ("beta_037", ("--to", "1.0"), 0),
+        ("beta_037", ("--to", "1.0", "--strict"), 0),
+    ],
+)
+def test_the_exit_code(karpdash: Karpdash, bundle: Bundle, story: str, words: tuple[str, ...], code: int) -> None:
+    assert karpdash("scan", "--bundle", bundle(story), *words).code == code
+
+
+def test_without_a_terminal_there_is_neither_colour_nor_progress(karpdash: Karpdash, bundle: Bundle) -> None:
+    said = karpdash("scan", "--bundle", bundle("alpha_030"))
+    assert said.out.splitlines()[0] == "Cluster     alpha_030"
+    assert ("\x1b" in said.out, said.err) == (False, "")
+
+
+def test_junit_is_xml_with_a_suite_a_hop(karpdash: Karpdash, bundle: Bundle) -> None:
+    root = ET.fromstring(karpdash("scan", "--bundle", bundle("beta_037"), "-o", "junit").out)
+    assert [suite.attrib["name"] for suite in root] == [
+        "beta_037 0.33+", "beta_037 1.0", "beta_037 1.1+", "beta_037 1.14",
+    ]  # fmt: skip
+
+
+def test_sarif_carries_the_version(karpdash: Karpdash, bundle: Bundle) -> None:
+    driver = karpdash("scan", "--bundle", bundle("beta_037"), "-o", "sarif").json["runs"][0]["tool"]["driver"]
+    assert (driver["name"], "semanticVersion" in driver) == ("karpdash", True)
+
+
+def test_markdown_begins_with_the_cluster(karpdash: Karpdash, bundle: Bundle) -> None:
+    assert karpdash("scan", "--bundle", bundle("beta_037"), "-o", "markdown").out.startswith(
+        "# Karpenter readiness of beta\\_037\n"
+    )
+
+
+@pytest.mark.parametrize("target", ["9.9", "0.28", "0.33", "soon"])
+def test_a_wrong_target_names_the_option(karpdash: Karpdash, bundle: Bundle, target: str) -> None:
+    said = karpdash("scan", "--bundle", bundle("v1_13"), "--to", target)
+    assert (said.code, said.out, said.err.startswith("karpdash scan: --to: ")) == (2, "", True)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (None, "cannot be read: No such file or directory"),
+        (b"", "no Kubernetes object is in it"),
+        (b"a: [1\n", "line"),
+        (b'{"a": ', ""),
+    ],
+)
+def test_a_bundle_that_cannot_be_read_is_named(
+    karpdash: Karpdash, tmp_path: Path, content: bytes | None, told: str
+) -> None:
+    path = tmp_path / "dump.yaml"
+    if content is not None:
+        path.write_bytes(content)
+    said = karpdash("scan", "--bundle", path)
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith("karpdash scan: ")
+    assert told in said.err
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("clusters: [", "kubeconfig.yaml"),
+        (json.dumps({"apiVersion": "v1", "kind": "Config", "users": [{"name": "u", "user": {"exec": {}}}]}), "exec"),
+        ("x" * 2_000_000, "kubeconfig.yaml"),
+    ],
+)
+def test_a_bad_kubeconfig_names_file_and_field(karpdash: Karpdash, tmp_path: Path, text: str, told: str) -> None:
+    path = tmp_path / "kubeconfig.yaml"
+    path.write_text(text)
+    said = karpdash("scan", "--kubeconfig", path)
+    assert (said.code, said.out, str(path) in said.err, told in said.err) == (2, "", True, True)
+
+
+def test_a_kubeconfig_that_is_not_there(karpdash: Karpdash, tmp_path: Path) -> None:
+    path = tmp_path / "none"
+    said = karpdash("scan", "--kubeconfig", path)
+    assert (said.code, said.err) == (2, f"karpdash scan: {path}: cannot be read: No such file or directory\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("--bundle", "a", "--kubeconfig", "b"),
+        ("--bundle", "a", "-o", "xml"),
+        ("--bundle", "a", "--fail-on", "info"),
+        ("--bundle", "a", "--context", "c"),
+    ],
+)
+def test_wrong_usage(karpdash: Karpdash, words: tuple[str, ...]) -> None:
+    said = karpdash("scan", *words)
+    assert (said.code, said.out, said.err != "") == (2, "", True)
+
+
+def test_a_hostile_name_of_a_bundle_stays_text(karpdash: Karpdash, bundle: Bundle, tmp_path: Path) -> None:
+    hostile = tmp_path / "a\x1b[31m\udce4b"
+    bundle("v1_newest").rename(hostile)
+    said = karpdash("scan", "--bundle", hostile)
+    assert (said.code, said.out.splitlines()[0]) == (0, r"Cluster     a\x1b[31m?b")
