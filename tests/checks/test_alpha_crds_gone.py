@@ -1,0 +1,56 @@
+import pytest
+
+from migrations_app.checks.values import Evidence, Remedy
+from migrations_app.samples.install import Crds, crds
+from migrations_app.samples.karpenter_kinds import ON_DEMAND, provisioner
+from tests.builders import a_cluster, an_empty_cluster, ask, asked_hops, blind, reads, remedies, told
+
+CHECK = "alpha_crds_gone"
+GOOD = ("pass", "No alpha CRD is left behind", ())
+NAMES = ("provisioners.karpenter.sh", "machines.karpenter.sh", "awsnodetemplates.karpenter.k8s.aws")
+
+
+def with_alpha_crds():
+    return a_cluster().with_docs(*crds(Crds(version="0.30.0")))
+
+
+def left(name: str, seen: str) -> Evidence:
+    return Evidence(kind="CustomResourceDefinition", name=name, path="metadata.name", seen=seen, wanted="absent")
+
+
+def test_none_is_left():
+    assert told(CHECK, "1.0", a_cluster()) == GOOD
+    assert told(CHECK, "1.0", an_empty_cluster(), start="0.37.8") == GOOD
+
+
+def test_the_three_of_alpha():
+    rows = tuple(left(name, "v1alpha1" if "templates" in name else "v1alpha5") for name in NAMES)
+    assert told(CHECK, "1.0", with_alpha_crds()) == ("fail", "3 alpha CRDs are left behind", rows)
+
+
+def test_one_that_serves_nothing():
+    docs = crds(Crds(version="0.30.0"))[:1]
+    docs[0]["spec"]["versions"] = []
+    found = told(CHECK, "1.0", a_cluster().with_docs(*docs))
+    assert found == ("fail", "1 alpha CRD is left behind", (left(NAMES[0], "not served"),))
+
+
+def test_it_is_tidying_up_and_asked_from_1_0_on():
+    assert ask(CHECK, "1.0", with_alpha_crds()).severity == "info"
+    assert asked_hops(CHECK)[0] == "1.0"
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_deletes_them_while_they_are_empty():
+    first = "# Only while no object of these kinds is left; none was seen"
+    text = f"{first}\nkubectl delete crd {' '.join(NAMES)}"
+    assert remedies(CHECK, "1.0", with_alpha_crds()) == (Remedy(how="kubectl", text=text),)
+
+
+def test_while_an_object_is_left_nothing_is_offered():
+    cluster = with_alpha_crds().with_docs(provisioner("web", ON_DEMAND, template="default"))
+    assert remedies(CHECK, "1.0", cluster) == ()

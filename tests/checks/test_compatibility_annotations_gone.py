@@ -1,0 +1,84 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from migrations_app.samples.karpenter_kinds import ON_DEMAND, node_class, pool
+from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
+
+CHECK = "compatibility_annotations_gone"
+GOOD = ("pass", "No setting lives in a compatibility annotation", ())
+KUBELET = "compatibility.karpenter.sh/v1beta1-kubelet-conversion"
+UBUNTU = "compatibility.karpenter.k8s.aws/v1beta1-ubuntu"
+ONE = "1 compatibility annotation still carries settings"
+
+
+def annotated(pool_marks=None, class_marks=None, **labels):
+    made = pool("web", ON_DEMAND, node_class="default", version="v1")
+    found = node_class("default", cluster="test", version="v1")
+    made["metadata"] |= {"annotations": pool_marks or {}, "labels": labels}
+    found["metadata"]["annotations"] = class_marks or {}
+    return a_cluster("1.0.14").with_docs(made, found)
+
+
+def test_no_annotation():
+    assert told(CHECK, "1.1+", annotated()) == GOOD
+
+
+@pytest.mark.parametrize("empty", ["", "{}"])
+def test_an_empty_kubelet_block_carries_nothing(empty):
+    assert told(CHECK, "1.1+", annotated({KUBELET: empty})) == GOOD
+
+
+def test_the_reference_that_conversion_keeps_for_the_way_back_carries_nothing():
+    mark = {"compatibility.karpenter.sh/v1beta1-nodeclass-reference": '{"name":"default"}'}
+    assert told(CHECK, "1.1+", annotated(mark)) == GOOD
+
+
+def test_kubelet_settings():
+    row = Evidence(
+        kind="NodePool",
+        name="web",
+        path=f"metadata.annotations[{KUBELET}]",
+        seen='{"maxPods":58}',
+        wanted="spec.kubelet of the EC2NodeClass",
+    )
+    assert told(CHECK, "1.1+", annotated({KUBELET: '{"maxPods":58}'})) == ("fail", ONE, (row,))
+
+
+def test_the_ubuntu_family():
+    row = Evidence(
+        kind="EC2NodeClass",
+        name="default",
+        path=f"metadata.annotations[{UBUNTU}]",
+        seen="amiFamily,blockDeviceMappings",
+        wanted="amiFamily AL2 or Custom with amiSelectorTerms",
+    )
+    found = told(CHECK, "1.1+", annotated(None, {UBUNTU: "amiFamily,blockDeviceMappings"}))
+    assert found == ("fail", ONE, (row,))
+
+
+def test_a_long_value_is_cut():
+    assert len(told(CHECK, "1.1+", annotated({KUBELET: "x" * 5000}))[2][0].seen) == 200
+
+
+def test_without_pools_and_classes_there_is_nothing_to_ask():
+    found = told(CHECK, "1.1+", a_cluster("1.0.14"))
+    assert found == ("not_applicable", "there is no NodePool and no EC2NodeClass yet", ())
+
+
+def test_it_is_asked_where_beta_ends():
+    assert asked_hops(CHECK) == ("1.1+",)
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    cluster = a_cluster("1.0.14")
+    assert blind(CHECK, "1.1+", cluster, part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_carries_over_before_it_removes():
+    found = remedies(CHECK, "1.1+", annotated({KUBELET: '{"maxPods":58}'}, **{"argocd.argoproj.io/instance": "p"}))
+    assert [one.how for one in found] == ["argocd", "kubectl"]
+    assert found[1].text.splitlines() == [
+        '# NodePool web: write {"maxPods":58} to spec.kubelet of the EC2NodeClass first',
+        f"kubectl annotate nodepools.karpenter.sh web {KUBELET}-",
+    ]

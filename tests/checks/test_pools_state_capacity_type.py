@@ -1,0 +1,77 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from migrations_app.samples.karpenter_kinds import LARGE_ENOUGH, ON_DEMAND, SPOT, pool
+from tests.builders import a_cluster, ask, blind, reads, remedies, told
+
+CHECK = "pools_state_capacity_type"
+GOOD = ("pass", "Every pool states its capacity type", ())
+SILENT = Evidence(
+    kind="NodePool",
+    name="web",
+    path="spec.template.spec.requirements",
+    seen="absent",
+    wanted="karpenter.sh/capacity-type In [on-demand] or with spot",
+)
+
+
+def with_pool(*rows, version: str = "v1beta1", name: str = "web", **more):
+    return a_cluster().with_docs(pool(name, *rows, node_class="default", version=version, **more))
+
+
+@pytest.mark.parametrize("row", [ON_DEMAND, SPOT, ("karpenter.sh/capacity-type", "Exists", ())])
+def test_a_capacity_type_is_stated(row):
+    assert told(CHECK, "1.0", with_pool(LARGE_ENOUGH, row)) == GOOD
+
+
+@pytest.mark.parametrize("rows", [(), (LARGE_ENOUGH,)])
+def test_none_is_stated(rows):
+    found = told(CHECK, "1.0", with_pool(*rows))
+    assert found == ("fail", "1 pool states no capacity type and may launch spot", (SILENT,))
+
+
+def test_only_the_silent_pool_is_named():
+    cluster = with_pool(LARGE_ENOUGH).with_docs(pool("batch", SPOT, node_class="default", version="v1beta1"))
+    assert told(CHECK, "1.0", cluster)[2] == (SILENT,)
+
+
+def test_where_alpha_is_left_it_is_a_warning():
+    alpha = a_cluster("0.32.10", kubernetes="1.28")
+    assert ask(CHECK, "0.33+", alpha).severity == "warning"
+    assert ask(CHECK, "1.0", a_cluster()).severity == "info"
+
+
+@pytest.mark.parametrize("odd", ["all", {"key": "x"}, 7])
+def test_requirements_that_are_no_list_are_unknown(odd):
+    cluster = with_pool(requirements=odd)
+    why = "NodePool web: spec.template.spec.requirements is no list"
+    assert told(CHECK, "1.0", cluster) == ("unknown", why, ())
+
+
+def test_odd_rows_state_nothing():
+    assert told(CHECK, "1.0", with_pool(requirements=["karpenter.sh/capacity-type", None, {}]))[2] == (SILENT,)
+
+
+def test_pools_of_auto_mode_are_not_ours():
+    cluster = with_pool(version="v1", nodeClassRef={"group": "eks.amazonaws.com", "kind": "NodeClass", "name": "d"})
+    assert told(CHECK, "1.0", cluster) == ("not_applicable", "there is no NodePool of Karpenter's own yet", ())
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_adds_the_requirement():
+    (remedy,) = remedies(CHECK, "1.0", with_pool())
+    assert remedy.text.splitlines() == [
+        "# Nodes launched before will drift where the new requirement does not admit them",
+        PATCH,
+    ]
+
+
+PATCH = (
+    "kubectl patch nodepools.karpenter.sh web --type=json -p "
+    '\'[{"op":"add","path":"/spec/template/spec/requirements/-",'
+    '"value":{"key":"karpenter.sh/capacity-type","operator":"In","values":["on-demand"]}}]\''
+)

@@ -1,0 +1,55 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from migrations_app.samples.kube import containers, pods_of, template, workload
+from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
+
+CHECK = "tolerations_name_current_taints"
+GOOD = ("pass", "No toleration names the taint of v1beta1", ())
+OLD, NEW = "karpenter.sh/disruption", "karpenter.sh/disrupted"
+
+
+def tolerating(*tolerations):
+    made = template({"app": "log"}, {"containers": containers("log", "log:1"), "tolerations": list(tolerations)})
+    found = workload("DaemonSet", "log", "kube-system", replicas=2, pod=made)
+    return a_cluster().with_docs(found, *pods_of(found, ["n1", "n2"], count=2))
+
+
+def keyed(*keys: str):
+    return tolerating(*({"key": key, "operator": "Exists"} for key in keys))
+
+
+@pytest.mark.parametrize("keys", [(), (NEW,), (OLD, NEW), ("node.kubernetes.io/not-ready",)])
+def test_the_current_key_or_none(keys):
+    assert told(CHECK, "1.0", keyed(*keys)) == GOOD
+
+
+def test_a_blanket_toleration_needs_no_key():
+    assert told(CHECK, "1.0", tolerating({"operator": "Exists"})) == GOOD
+
+
+def test_the_old_key_alone():
+    row = Evidence(
+        kind="DaemonSet",
+        namespace="kube-system",
+        name="log",
+        path="spec.template.spec.tolerations",
+        seen=OLD,
+        wanted=NEW,
+        count=2,
+    )
+    assert told(CHECK, "1.0", keyed(OLD)) == ("fail", "2 pods tolerate a taint that is gone", (row,))
+
+
+def test_it_is_asked_from_1_0_on():
+    assert asked_hops(CHECK)[0] == "1.0"
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_names_the_daemon_set():
+    (remedy,) = remedies(CHECK, "1.0", keyed(OLD))
+    assert remedy.text == (f"kubectl -n kube-system edit daemonset log  # spec.template.spec.tolerations: add {NEW}")

@@ -1,0 +1,95 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from migrations_app.samples.kube import containers, pods_of, template, workload
+from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
+
+CHECK = "workloads_select_current_labels"
+GOOD = ("pass", "No workload selects karpenter.sh/provisioner-name", ())
+OLD, NEW = "karpenter.sh/provisioner-name", "karpenter.sh/nodepool"
+
+
+def with_placement(placement, *, kind: str = "Deployment", pods: int = 3, **labels):
+    made = template({"app": "web"}, {"containers": containers("web", "web:1")} | placement)
+    found = workload(kind, "web", "shop", replicas=pods, pod=made, labels=labels)
+    cluster = a_cluster("0.32.10", kubernetes="1.28")
+    return cluster.with_docs(found, *pods_of(found, ["n1"], count=pods))
+
+
+def a_row(path: str, seen: str, wanted: str = NEW, *, kind: str = "Deployment") -> Evidence:
+    return Evidence(kind=kind, namespace="shop", name="web", path=path, seen=seen, wanted=wanted, count=3)
+
+
+def required(*rows):
+    expressions = [{"key": key, "operator": operator, "values": list(values)} for key, operator, *values in rows]
+    terms = {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
+    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
+
+
+REQUIRED = "spec.template.spec.affinity.nodeAffinity.required"
+
+
+@pytest.mark.parametrize(
+    "placement",
+    [
+        {},
+        {"nodeSelector": {NEW: "web"}},
+        required((NEW, "In", "web")),
+        required((OLD, "DoesNotExist"), (NEW, "DoesNotExist")),
+    ],
+)
+def test_current_labels_or_both_avoided(placement):
+    assert told(CHECK, "0.33+", with_placement(placement)) == GOOD
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "DaemonSet"])
+def test_a_node_selector(kind):
+    row = a_row("spec.template.spec.nodeSelector", f"{OLD} web", kind=kind)
+    found = told(CHECK, "0.33+", with_placement({"nodeSelector": {OLD: "web"}}, kind=kind))
+    assert found == ("fail", "3 pods are placed by a label that is gone", (row,))
+
+
+@pytest.mark.parametrize(
+    ("placement", "row"),
+    [
+        (required((OLD, "In", "a", "b")), a_row(REQUIRED, f"{OLD} In a b")),
+        (required((OLD, "DoesNotExist")), a_row(REQUIRED, f"{OLD} DoesNotExist", f"{NEW} DoesNotExist, beside it")),
+        (
+            {"topologySpreadConstraints": [{"topologyKey": OLD, "maxSkew": 1}]},
+            a_row("spec.template.spec.topologySpreadConstraints", OLD),
+        ),
+    ],
+)
+def test_affinities_and_spread_keys(placement, row):
+    assert told(CHECK, "0.33+", with_placement(placement))[2] == (row,)
+
+
+@pytest.mark.parametrize("version", ["0.30.0", "0.31.5", "0.32.10"])
+def test_the_rule_that_the_chart_renders_is_not_the_users(version):
+    assert told(CHECK, "0.33+", a_cluster(version, kubernetes="1.27")) == GOOD
+
+
+def test_it_blocks_where_the_label_goes_and_is_not_asked_before():
+    cluster = with_placement({"nodeSelector": {OLD: "web"}})
+    assert [ask(CHECK, hop, cluster).severity for hop in ("0.33+", "1.0")] == ["blocker", "warning"]
+    assert "0.32" not in asked_hops(CHECK)
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_patches_a_selector_and_edits_the_rest():
+    (selector,) = remedies(CHECK, "0.33+", with_placement({"nodeSelector": {OLD: "web"}}))
+    body = f'{{"spec":{{"template":{{"spec":{{"nodeSelector":{{"{OLD}":null,"{NEW}":"POOL"}}}}}}}}}}'
+    assert selector.text == (f"kubectl -n shop patch deployment web --type=merge -p '{body}'  # POOL: its NodePool")
+    (other,) = remedies(CHECK, "0.33+", with_placement(required((OLD, "In", "a"))))
+    assert other.text == f"kubectl -n shop edit deployment web  # {REQUIRED}: {NEW}"
+
+
+def test_the_remedy_follows_the_manager_of_the_workload():
+    labels = {"argocd.argoproj.io/instance": "shop"}
+    found = remedies(CHECK, "0.33+", with_placement({"nodeSelector": {OLD: "web"}}, **labels))
+    assert found[0].how == "argocd"
+    assert found[0].text == f"In the source of the Argo CD Application (shop): put {NEW} in the place of {OLD}"
