@@ -1,0 +1,136 @@
+"""The commands that need the database."""
+
+import dataclasses
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import connection
+from pytest_django import Settings
+
+from migrations_app.cli.django_door import open_door
+from migrations_app.errors import BadSetting
+from migrations_app.flow import tokens
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.token import ApiToken
+from tests.cli.conftest import Karpdash
+
+pytestmark = pytest.mark.django_db
+Bundle = Callable[[str], Path]
+
+
+@pytest.fixture(autouse=True)
+def sealing(settings: Settings) -> None:
+    settings.ENV = dataclasses.replace(settings.ENV, encryption_keys=(("k1", b"0" * 32),), allow_loopback=True)
+
+
+@pytest.fixture
+def ada() -> None:
+    get_user_model().objects.create_user("ada", password="correct horse")
+
+
+def added(karpdash: Karpdash, bundle: Bundle, name: str = "blue") -> Cluster:
+    said = karpdash("cluster", "add", name, "--bundle", bundle("beta_037") / "objects.json", "--environment", "test")
+    assert said.code == 0, said.err
+    return Cluster.objects.get(pk=uuid.UUID(said.out.strip()))
+
+
+def test_a_bundle_is_added_listed_scanned_and_removed(karpdash: Karpdash, bundle: Bundle) -> None:
+    row = added(karpdash, bundle)
+    assert (row.name, row.source, row.environment, row.created_by) == ("blue", "bundle", "test", "terminal")
+    assert karpdash("cluster", "list").out.splitlines() == [
+        "NAME  SOURCE  STAGE  KARPENTER  NEXT HOP  VERDICT        SCANNED",
+        "blue  bundle                              never_scanned  never",
+    ]
+    scanned = karpdash("scan", "--cluster", "blue", "-o", "json").json
+    assert (scanned["cluster"]["name"], scanned["cluster"]["karpenter_version"]) == ("blue", "0.37.8")
+    removed = karpdash("cluster", "rm", "blue")
+    assert (removed.code, removed.err, Cluster.objects.count()) == (0, "removed blue\n", 0)
+
+
+def test_the_list_as_json_holds_no_credentials(karpdash: Karpdash, bundle: Bundle) -> None:
+    row = added(karpdash, bundle)
+    (told,) = karpdash("cluster", "list", "-o", "json").json
+    assert (told["id"], told["name"], "sealed" in told) == (str(row.pk), "blue", False)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("cluster", "rm", "none"), "no cluster named 'none'"),
+        (("scan", "--cluster", "none"), "--cluster: no cluster named 'none'"),
+        (("cluster", "add", "x", "--bundle", "/none"), "/none: cannot be read: No such file or directory"),
+        (("token", "list", "--user", "none"), "user: no such user"),
+        (("token", "revoke", "--user", "none", "1"), "id: is no token's id"),
+    ],
+)
+def test_what_is_not_there_is_named(karpdash: Karpdash, words: tuple[str, ...], told: str) -> None:
+    said = karpdash(*words)
+    assert (said.code, said.out, said.err) == (2, "", f"karpdash {words[0]}: {told}\n")
+
+
+def test_a_name_is_taken_once(karpdash: Karpdash, bundle: Bundle) -> None:
+    added(karpdash, bundle)
+    said = karpdash("cluster", "add", "blue", "--bundle", bundle("v1_13") / "objects.json")
+    assert (said.code, said.err) == (2, "karpdash cluster: there is a cluster named blue\n")
+
+
+KUBECONFIG = """
+apiVersion: v1
+kind: Config
+current-context: a
+contexts: [{name: a, context: {cluster: a, user: a}}]
+clusters: [{name: a, cluster: {server: "https://127.0.0.1:9", certificate-authority-data: %s}}]
+users: [{name: a, user: {token: abc}}]
+"""
+
+
+@pytest.fixture
+def silent(tmp_path: Path) -> Path:
+    """A kubeconfig of a server that does not answer."""
+    import base64
+
+    from tests.servers.pki import Authority
+
+    path = tmp_path / "kubeconfig"
+    path.write_text(KUBECONFIG % base64.b64encode(Authority("test").pem.encode()).decode())
+    return path
+
+
+def test_a_cluster_that_does_not_answer_is_added_only_on_request(karpdash: Karpdash, silent: Path) -> None:
+    said = karpdash("cluster", "add", "red", "--kubeconfig", silent)
+    assert (said.code, said.out, "https://127.0.0.1:9 did not answer" in said.err) == (3, "", True)
+    assert Cluster.objects.count() == 0
+    assert karpdash("cluster", "add", "red", "--kubeconfig", silent, "--no-test").code == 0
+    assert b"abc" not in bytes(Cluster.objects.get().sealed or b"")
+
+
+@pytest.mark.usefixtures("ada")
+def test_a_token_is_printed_once_and_works_until_revoked(karpdash: Karpdash) -> None:
+    said = karpdash("token", "create", "--user", "ada", "--name", "ci", "--scope", "read", "--scope", "scan")
+    use = tokens.authenticate(said.out.strip())
+    assert use is not None
+    assert (said.code, use.owner.username, use.scopes) == (0, "ada", ("read", "scan"))
+    assert said.out.strip() not in said.err
+    listed = karpdash("token", "list", "--user", "ada").out
+    assert listed.startswith(f"{use.id}  {said.out[:9]}...  read,scan ")
+    assert karpdash("token", "revoke", "--user", "ada", use.id).err == f"revoked {use.id}\n"
+    assert tokens.authenticate(said.out.strip()) is None
+    assert "revoked" in karpdash("token", "list", "--user", "ada").out
+
+
+@pytest.mark.usefixtures("ada")
+@pytest.mark.parametrize(("words", "told"), [(("--days", "91"), "days: "), (("--scope", "root"), "scopes: ")])
+def test_a_token_outside_the_rules_is_refused(karpdash: Karpdash, words: tuple[str, ...], told: str) -> None:
+    said = karpdash("token", "create", "--user", "ada", "--name", "ci", *words)
+    assert (said.code, said.err.startswith(f"karpdash token: {told}"), ApiToken.objects.count()) == (2, True, 0)
+
+
+def test_without_a_database_the_door_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(connection, "vendor", "sqlite")
+    monkeypatch.setitem(connection.settings_dict, "NAME", str(tmp_path / "none.sqlite3"))
+    with pytest.raises(BadSetting, match="there is no database yet: start `karpdash up` once"):
+        open_door()
+    assert list(tmp_path.iterdir()) == []
