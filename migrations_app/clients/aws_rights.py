@@ -75,9 +75,12 @@ RIGHTS: tuple[Right, ...] = (
     GET_QUEUE,
     DESCRIBE_INSTANCES,
 )
-"""All calls with the role of a cluster. The role itself is entered by sts:AssumeRole, see `entrance_policy`."""
-TOKEN = ()
-"""Rights for EKS tokens: none, since the token is GetCallerIdentity signed in advance."""
+"""All calls with the role of a cluster. The role itself is entered by sts:AssumeRole, see `entrance_policy`.
+
+EKS tokens need none: they are GetCallerIdentity signed in advance.
+"""
+ASSUME = Right("sts", "AssumeRole")
+"""The one call made with karpdash's own identity."""
 
 _SOME = AwsPlace(region="us-west-2", cluster="my-cluster", account="111122223333")
 

@@ -1,0 +1,101 @@
+"""Which account, region and EKS cluster a set of AWS facts belongs to."""
+
+import re
+from dataclasses import dataclass
+
+from migrations_app.errors import BadInput
+
+# The longest prefix first: us-isob-east-1 also begins with us-iso.
+_PARTITIONS = (
+    ("us-gov-", "aws-us-gov"),
+    ("us-isob-", "aws-iso-b"),
+    ("us-isof-", "aws-iso-f"),
+    ("us-iso-", "aws-iso"),
+    ("eu-isoe-", "aws-iso-e"),
+    ("eusc-", "aws-eusc"),
+    ("cn-", "aws-cn"),
+)
+_REGION = re.compile(r"[a-z]{2,5}(-[a-z]{2,12}){1,3}-\d{1,2}", re.ASCII)
+_ACCOUNT = re.compile(r"\d{12}", re.ASCII)
+_CLUSTER = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}", re.ASCII)
+_CLUSTER_ARN = re.compile(
+    r"arn:(?P<partition>aws[a-z-]{0,20}):eks:(?P<region>[a-z0-9-]{1,40}):(?P<account>\d{12}):cluster/(?P<name>.{1,100})",
+    re.ASCII,
+)
+_ROLE_ARN = re.compile(
+    r"arn:(?P<partition>aws[a-z-]{0,20}):iam::(?P<account>\d{12}):role/"
+    r"(?P<path>(?:[\x21-\x2e\x30-\x7e]+/)*)(?P<name>[\w+=,.@-]{1,64})",
+    re.ASCII,
+)
+
+
+def partition_of(region: str) -> str:
+    """The partition that the region belongs to; `aws` for every name without a prefix of its own."""
+    return next((partition for prefix, partition in _PARTITIONS if region.startswith(prefix)), "aws")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AwsPlace:
+    """One EKS cluster. `account` is empty until somebody told it: a name and a region do not."""
+
+    region: str
+    cluster: str
+    account: str = ""
+
+    @property
+    def partition(self) -> str:
+        return partition_of(self.region)
+
+    @property
+    def arn(self) -> str:
+        """The cluster's ARN; its account is empty where none is known."""
+        return f"arn:{self.partition}:eks:{self.region}:{self.account}:cluster/{self.cluster}"
+
+
+def read_place(text: str, *, region: str = "") -> AwsPlace:
+    """The cluster named by an ARN, or by a name beside its region. Raises BadInput with the field in `where`."""
+    told = text.strip()
+    if not told.startswith("arn:"):
+        return _checked(AwsPlace(region=region.strip(), cluster=told), where="cluster")
+    found = _CLUSTER_ARN.fullmatch(told[:300])
+    if found is None:
+        raise BadInput("not the ARN of an EKS cluster", code="bad_arn", where="arn")
+    place = AwsPlace(region=found["region"], cluster=found["name"], account=found["account"])
+    if place.partition != found["partition"]:
+        raise BadInput(
+            f"{place.region} is no region of the partition {found['partition']}", code="bad_arn", where="arn"
+        )
+    if region.strip() not in ("", place.region):
+        raise BadInput(f"the ARN names the region {place.region}", code="bad_region", where="region")
+    return _checked(place, where="arn")
+
+
+def _checked(place: AwsPlace, *, where: str) -> AwsPlace:
+    if not _REGION.fullmatch(place.region):
+        raise BadInput("a region such as eu-west-1 is needed", code="bad_region", where="region")
+    if not _CLUSTER.fullmatch(place.cluster):
+        raise BadInput("not the name of an EKS cluster", code="bad_name", where=where)
+    return place
+
+
+@dataclass(frozen=True, slots=True)
+class RoleArn:
+    """The parts of a role's ARN. `path` is without its first slash: `team/` or empty."""
+
+    partition: str
+    account: str
+    path: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"arn:{self.partition}:iam::{self.account}:role/{self.path}{self.name}"
+
+
+def read_role_arn(text: str) -> RoleArn | None:
+    """The parts of the ARN of a role; None for anything else."""
+    found = _ROLE_ARN.fullmatch(text[:700])
+    return RoleArn(found["partition"], found["account"], found["path"], found["name"]) if found else None
+
+
+def is_account(text: str) -> bool:
+    return _ACCOUNT.fullmatch(text) is not None
