@@ -1,10 +1,12 @@
 """The data folder of `karpdash up`: made once, keys generated with mode 0600, found again at the next start."""
 
 import base64
+import fcntl
 import os
 import secrets
 import socket
 from pathlib import Path
+from typing import TextIO
 
 from migrations_app.errors import BadSetting
 
@@ -28,6 +30,20 @@ def prepare(path: Path) -> Path:
     if len(str(folder / "broker" / "broker.sock")) > SHORTEST_SOCKET_LIMIT:
         raise BadSetting(f"the path is too long for the broker's socket: {folder}", where="KARPDASH_DATA_DIR")
     return folder
+
+
+def hold(folder: Path) -> TextIO:
+    """The open lock file: while it is open, nobody else may use the folder. Raises BadSetting when somebody does.
+
+    Two would start two brokers on one socket, and two workers on one SQLite file (R34).
+    """
+    lock = (folder / "lock").open("a")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        raise BadSetting(f"another karpdash up is using {folder}", where="KARPDASH_DATA_DIR") from None
+    return lock
 
 
 def _keep(path: Path, fresh: str) -> None:

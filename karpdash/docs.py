@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from migrations_app.checks.catalogue_page import page as checks_page
+from migrations_app.checks.registry import all_checks
 
 from karpdash.env import settings_rows
 
@@ -13,7 +14,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 def pages() -> dict[str, str]:
     """The text of each generated page, by its file name."""
-    return {"settings.md": settings_page(), "checks.md": checks_page()}
+    return {"settings.md": settings_page(), "checks.md": checks_page(all_checks())}
 
 
 def settings_page() -> str:

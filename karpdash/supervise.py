@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -23,6 +24,8 @@ LONGEST_PAUSE = 30.0
 STEADY = 60.0
 """A child that ran this long starts its next count of restarts from zero."""
 _LIBC = ctypes.CDLL(None, use_errno=True)
+# Our own address is asked directly, whatever proxy the environment names.
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @dataclass(slots=True)
@@ -31,6 +34,8 @@ class Child:
     command: list[str]
     log: Path
     """What it prints; begun anew at each start of karpdash."""
+    stop_by: signal.Signals = signal.SIGTERM
+    """What asks it to end: sent by us, and by the kernel when we die."""
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0
     restarts: int = 0
@@ -42,7 +47,7 @@ class Child:
             self.process = subprocess.Popen(  # noqa: S603 - our own words, no shell
                 self.command,
                 start_new_session=True,
-                preexec_fn=_die_with_parent,
+                preexec_fn=partial(_die_with_parent, self.stop_by),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -51,11 +56,43 @@ class Child:
 
     @property
     def running(self) -> bool:
-        return self.process is not None and self.process.poll() is None
+        return self.process is not None and not _has_ended(self.process)
+
+    def clear(self) -> int | None:
+        """Kills what the ended child has left of its session, and gives its exit code."""
+        if self.process is None:
+            return None
+        if self.process.returncode is None:
+            _kill_session(self.process.pid)
+        return self.process.wait()
+
+    def stop(self) -> None:
+        """Asks it to end, and kills it with all its children when it has not by the end of the grace period."""
+        if self.running and self.process is not None:
+            self.process.send_signal(self.stop_by)
+            if not _ends(self.process, seconds=GRACE):
+                print(f"karpdash up: {self.name} did not stop in time and is killed", file=sys.stderr, flush=True)
+        self.clear()
 
 
-def _die_with_parent() -> None:
-    _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Looks without reaping: until then the kernel gives the number of its session to nobody else."""
+    if process.returncode is not None:
+        return True
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def _ends(process: subprocess.Popen[bytes], *, seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while not _has_ended(process):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def _die_with_parent(by: signal.Signals) -> None:
+    _LIBC.prctl(PR_SET_PDEATHSIG, by)
 
 
 @dataclass(slots=True)
@@ -75,7 +112,8 @@ class Supervisor:
 
     def start_first(self, children: Sequence[Child]) -> None:
         for child in children:
-            self._start(child)
+            if not self.stopping:
+                self._start(child)
 
     def start_rest(self) -> None:
         self.start_first([child for child in self.children if child not in self._started])
@@ -86,7 +124,7 @@ class Supervisor:
             self._started.append(child)
 
     def wait_until_serving(self, url: str, *, seconds: float = 60.0) -> bool:
-        """True once the address answers 200; False when stopped, when a child cannot live, or after that long."""
+        """True once the address answers 200; False when stopped, or after that long."""
         end = time.monotonic() + seconds
         while time.monotonic() < end and not self.stopping:
             if _answers(url):
@@ -116,29 +154,15 @@ class Supervisor:
     def _pause(self, child: Child, now: float) -> float:
         child.restarts = 1 if now - child.started > STEADY else child.restarts + 1
         pause: float = min(LONGEST_PAUSE, 0.5 * 2**child.restarts)
-        code = child.process.returncode if child.process else None
-        print(
-            f"karpdash up: {child.name} ended with {code}, starts again in {pause:.0f} s", file=sys.stderr, flush=True
-        )
+        again = f"starts again in {pause:.0f} s; see {child.log}"
+        print(f"karpdash up: {child.name} ended with {child.clear()}, {again}", file=sys.stderr, flush=True)
         return pause
 
     def stop(self) -> None:
         """Last started first; what does not end within the grace period is killed with all its children."""
         self.stopping = True
         for child in reversed(self._started):
-            if child.process is not None:
-                _end(child.process)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        process.terminate()
-        try:
-            process.wait(GRACE)
-        except subprocess.TimeoutExpired:
-            print("karpdash up: a part did not stop in time and is killed", file=sys.stderr)
-    _kill_session(process.pid)
-    process.wait()
+            child.stop()
 
 
 def _kill_session(pid: int) -> None:
@@ -151,7 +175,7 @@ def _kill_session(pid: int) -> None:
 
 def _answers(url: str) -> bool:
     try:
-        with urllib.request.urlopen(url, timeout=2) as response:  # noqa: S310 # nosec B310 - our own loopback address
+        with _DIRECT.open(url, timeout=2) as response:
             return bool(response.status == 200)
     except (urllib.error.URLError, http.client.HTTPException, OSError):
         return False

@@ -2,9 +2,12 @@
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import TextIO
 
 from karpdash import datadir
 from karpdash.broker import broker_command, broker_program
@@ -18,12 +21,11 @@ def run(argv: Sequence[str]) -> int:
     """Serves until Ctrl-C or SIGTERM: 0 after a clean stop, 2 with one line when it cannot start."""
     options = _options(argv)
     try:
-        _prepare(options)
-        children = _children(options)
+        with _prepare(options):
+            return _serve(options, _children(options))
     except BadSetting as wrong:
         print(f"karpdash up: {wrong}", file=sys.stderr)
         return 2
-    return _serve(options, children)
 
 
 def _options(argv: Sequence[str]) -> argparse.Namespace:
@@ -35,12 +37,14 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def _prepare(options: argparse.Namespace) -> None:
+def _prepare(options: argparse.Namespace) -> TextIO:
+    """The lock of the data folder; everything that needs no child is checked."""
     datadir.check_port(options.host, options.port)
     data_dir = datadir.prepare(options.data_dir)
     os.environ["KARPDASH_DATA_DIR"] = str(data_dir)
     os.environ["DJANGO_SETTINGS_MODULE"] = "karpdash.settings"
     os.environ.setdefault("KARPDASH_ALLOWED_HOSTS", f"localhost,127.0.0.1,[::1],{options.host}")
+    return datadir.hold(data_dir)
 
 
 def _children(options: argparse.Namespace) -> list[Child]:
@@ -51,7 +55,12 @@ def _children(options: argparse.Namespace) -> list[Child]:
     if env.broker_url.startswith("redis+socket://") and str(env.data_dir) in env.broker_url:
         commands = {"broker": broker_command(broker_program(), env.data_dir / "broker")} | commands
     logs = env.data_dir / "logs"
-    return [Child(name, command, datadir.fresh_log(logs, name)) for name, command in commands.items()]
+    children = [Child(name, command, datadir.fresh_log(logs, name)) for name, command in commands.items()]
+    for child in children:
+        if child.name == "worker":
+            # SIGTERM waits for a scan to its end, minutes maybe; this one waits ten seconds and gives it back.
+            child.stop_by = signal.SIGQUIT
+    return children
 
 
 def _web(options: argparse.Namespace) -> list[str]:
@@ -79,10 +88,9 @@ def _serve(options: argparse.Namespace, children: list[Child]) -> int:
         if supervisor.wait_until_serving(f"{address}/healthz"):
             print(f"karpdash is serving on {address}/  (Ctrl-C stops it; logs in {options.data_dir}/logs)", flush=True)
             _scan_what_is_due()
+        elif not supervisor.stopping:
+            print(f"karpdash up: no page is served yet; see {options.data_dir}/logs", file=sys.stderr, flush=True)
         return supervisor.watch()
-    except BadSetting as wrong:
-        print(f"karpdash up: {wrong}", file=sys.stderr)
-        return 2
     finally:
         supervisor.stop()
 
@@ -95,16 +103,12 @@ def _reachable(host: str) -> str:
 def _first_steps(*, demo: bool) -> None:
     """Schema, first admin, sample fleet: inside this process, before anything serves."""
     import django
-    from django.core.management import call_command
-    from django.db import OperationalError, connection
 
     django.setup()
-    try:
-        call_command("migrate", interactive=False, verbosity=0)
-    except OperationalError as wrong:
-        raise BadSetting(
-            f"the database does not answer: {str(wrong).splitlines()[0]}", where="KARPDASH_DATABASE_URL"
-        ) from None
+    _refuse_unsafe()
+    _bring_schema_up()
+    from django.db import connection
+
     from migrations_app.flow import demo as sample_fleet
     from migrations_app.flow import people
 
@@ -116,8 +120,31 @@ def _first_steps(*, demo: bool) -> None:
     connection.close()
 
 
+def _refuse_unsafe() -> None:
+    """Says here what would end the web server at its start, again and again."""
+    from karpdash.system_checks import configuration
+
+    for wrong in configuration():
+        raise BadSetting(str(wrong.msg))
+
+
+def _bring_schema_up() -> None:
+    from django.core.exceptions import ImproperlyConfigured
+    from django.core.management import call_command
+    from django.db import DatabaseError
+
+    try:
+        call_command("migrate", interactive=False, verbosity=0)
+    except (DatabaseError, ImproperlyConfigured) as wrong:
+        reason = str(wrong).strip().partition("\n")[0]
+        raise BadSetting(f"the database cannot be used: {reason}", where="KARPDASH_DATABASE_URL") from None
+
+
 def _scan_what_is_due() -> None:
-    """The first scans start now and not at beat's next tick."""
+    """The first scans start now and not at beat's next tick; without a broker the tick will do."""
+    from kombu.exceptions import OperationalError
+
     from migrations_app.tasks import scan_fleet
 
-    scan_fleet.delay()
+    with suppress(OperationalError):
+        scan_fleet.delay()
