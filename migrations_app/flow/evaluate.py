@@ -12,6 +12,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.ownership import Ownership, ownership
 from migrations_app.karpenter.detection import Detected
 from migrations_app.karpenter.hops import Path, Step, path
+from migrations_app.karpenter.versions import kubernetes_minor
 from migrations_app.readiness import facts
 from migrations_app.readiness.landed import landed_line
 from migrations_app.readiness.report import (
@@ -58,7 +59,7 @@ def _know(inventory: Inventory, target: str | None) -> _Known:
         stage=stage(inventory, running),
         kubernetes=kubernetes,
         owned=ownership(inventory),
-        path=_path(running, target, kubernetes=kubernetes),
+        path=_path(running, target, kubernetes=kubernetes_minor(kubernetes)),
     )
 
 

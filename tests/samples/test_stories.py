@@ -132,3 +132,11 @@ def test_how_the_release_was_told_and_whose_the_nodes_are(name, told_by, alpha, 
     by_owner = found.nodes.by_owner
     assert found.cluster.karpenter_told_by == told_by
     assert (by_owner["karpenter_alpha"], by_owner["karpenter_beta"] + by_owner["karpenter_v1"]) == (alpha, current)
+
+
+@pytest.mark.parametrize("text", ["", "latest", "v1"])
+def test_a_server_version_that_says_nothing_leaves_that_question_open(text):
+    held = dict(files(find("beta_037"))) | {"version.json": json.dumps({"gitVersion": text}).encode()}
+    found = evaluate(collect(open_bundle(held), cluster="odd")).report
+    window = next(f for f in found.checks if (f.id, f.hop) == ("kubernetes_inside_window", "1.0"))
+    assert (window.status, found.hops[1].verdict) == ("unknown", "needs_facts")

@@ -56,6 +56,7 @@ story = Story(
             "conversion_webhook_resolves",
             "crds_match_controller",
             "crds_not_terminating",
+            "crds_served",
             "expired_claims_gone",
         ),
     ),

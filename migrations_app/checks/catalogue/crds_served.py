@@ -1,0 +1,41 @@
+"""What every CRD says is served is served."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+
+check = Check(
+    __name__,
+    title="Every version that a CRD serves is served",
+    phase="crds",
+    severity="blocker",
+    why="A CRD that was not accepted serves nothing, whatever it says; the controller cannot start its caches on it.",
+    reads=("crds", "discovery"),
+    says=("{count} version of a CRD is not served", "{count} versions of CRDs are not served"),
+    sources=("Kubernetes documentation, CustomResourceDefinition, conditions NamesAccepted and Established",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    if not case.inventory.crds.items:
+        yield NotApplicable("no CRD of Karpenter is installed")
+    served = {(one.group, one.version, one.plural) for one in case.inventory.discovery.items}
+    for crd in case.inventory.crds.items:
+        for version in crd.served:
+            if (crd.spec.group, version, crd.spec.names.plural) not in served:
+                yield Evidence(
+                    kind="CustomResourceDefinition",
+                    name=crd.name,
+                    path="spec.versions",
+                    seen=f"{version} is not in discovery",
+                    wanted=f"{crd.spec.group}/{version} served",
+                )
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    every = dict.fromkeys(row.name for row in evidence)
+    yield kubectl(*(f"kubectl get crd {name} -o jsonpath='{{.status.conditions}}'" for name in every))

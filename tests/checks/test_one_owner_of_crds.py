@@ -1,0 +1,79 @@
+import pytest
+
+from migrations_app.checks.values import Evidence, Remedy
+from migrations_app.samples.kube import doc, meta
+from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
+
+CHECK = "one_owner_of_crds"
+GOOD = ("pass", "Only one source delivers the CRDs", ())
+ONE = "1 GitOps object applies static CRDs"
+NOBODY = ("not_applicable", "no Flux HelmRelease and no Argo CD Application delivers the chart karpenter", ())
+
+
+def by_argo(helm: object, chart: object = "karpenter", **spec):
+    whole = {"source": {"chart": chart, "helm": helm}} | spec
+    return a_cluster().with_docs(doc("argoproj.io/v1alpha1", "Application", meta("karpenter", "argocd"), spec=whole))
+
+
+def by_flux(upgrade: object):
+    spec = {"chart": {"spec": {"chart": "karpenter"}}, "upgrade": upgrade}
+    release = doc("helm.toolkit.fluxcd.io/v2", "HelmRelease", meta("karpenter", "flux-system"), spec=spec)
+    return a_cluster().with_docs(release)
+
+
+def a_row(kind: str, namespace: str, path: str, seen: str, wanted: str) -> tuple[Evidence, ...]:
+    return (Evidence(kind=kind, namespace=namespace, name="karpenter", path=path, seen=seen, wanted=wanted),)
+
+
+def test_argo_leaves_them_out():
+    assert told(CHECK, "1.0", by_argo({"skipCrds": True})) == GOOD
+
+
+@pytest.mark.parametrize("helm", [{}, {"skipCrds": False}, None, "odd"])
+def test_argo_applies_them(helm):
+    rows = a_row("Application", "argocd", "spec.source.helm.skipCrds", "false", "true")
+    assert told(CHECK, "1.0", by_argo(helm)) == ("fail", ONE, rows)
+
+
+@pytest.mark.parametrize("upgrade", [None, {}, {"crds": "Skip"}])
+def test_flux_leaves_them_alone_by_default(upgrade):
+    assert told(CHECK, "1.0", by_flux(upgrade)) == GOOD
+
+
+@pytest.mark.parametrize("policy", ["Create", "CreateReplace"])
+def test_flux_was_told_to_apply_them(policy):
+    rows = a_row("HelmRelease", "flux-system", "spec.upgrade.crds", policy, "Skip")
+    assert told(CHECK, "1.0", by_flux({"crds": policy})) == ("fail", ONE, rows)
+
+
+@pytest.mark.parametrize("chart", ["karpenter-crd", "cert-manager", None, 7])
+def test_other_charts_are_not_asked(chart):
+    assert told(CHECK, "1.0", by_argo({}, chart)) == NOBODY
+
+
+def test_without_gitops_there_is_nothing_to_ask():
+    assert told(CHECK, "1.0", a_cluster()) == NOBODY
+
+
+def test_several_sources_are_unknown():
+    found = told(CHECK, "1.0", by_argo({}, None, sources=[{"chart": "karpenter"}]))
+    assert found == ("unknown", "an Argo CD Application has several sources, which are not read", ())
+
+
+def test_it_is_asked_while_crds_convert():
+    assert asked_hops(CHECK) == ("1.0", "1.1+")
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_is_in_the_language_of_the_tool():
+    beside = "# and the chart karpenter-crd beside it; the static CRDs always call kube-system/karpenter"
+    assert remedies(CHECK, "1.0", by_argo({})) == (
+        Remedy(how="argocd", text=f"# Application argocd/karpenter: spec.source.helm.skipCrds: true\n{beside}"),
+    )
+    assert remedies(CHECK, "1.0", by_flux({"crds": "Create"})) == (
+        Remedy(how="flux", text=f"# HelmRelease flux-system/karpenter: spec.upgrade.crds: Skip\n{beside}"),
+    )

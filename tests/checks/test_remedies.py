@@ -1,0 +1,78 @@
+import pytest
+
+from migrations_app.checks.remedies import FIRST, chart_values, from_source, merged, names, ordered, removal, spelled
+from migrations_app.checks.values import Evidence, Remedy
+from migrations_app.inventory.managers import MANAGERS, Managed
+from migrations_app.inventory.objects import Metadata, Provisioner
+from migrations_app.karpenter.versions import release
+from migrations_app.samples.kube import doc, meta
+from tests.builders import a_cluster, case_at
+
+EVERY = tuple(Remedy(how=how, text="x") for how in ("kubectl", "helm", "terraform", "flux", "argocd"))
+
+
+@pytest.mark.parametrize("manager", MANAGERS)
+def test_the_tool_that_keeps_the_object_comes_first_and_none_is_lost(manager):
+    found = ordered(Managed(manager), EVERY)
+    assert found[0].how == FIRST[manager]
+    assert sorted(found, key=str) == sorted(EVERY, key=str)
+
+
+def test_names_are_told_once_and_cut():
+    rows = [Evidence(kind="Node", name=f"n{number % 25}") for number in range(60)]
+    assert names(rows).split() == [f"n{number}" for number in range(20)] + ["..."]
+    assert names(rows[:2]) == "n0 n1"
+
+
+@pytest.mark.parametrize(("version", "text"), [("0.34.13", "v0.34.13"), ("0.35.12", "0.35.12"), ("9.9.9", "9.9.9")])
+def test_versions_as_charts_spell_them(version, text):
+    assert spelled(release(version)) == text
+    assert spelled(None) == "VERSION"
+
+
+def test_a_merge_patch():
+    assert merged("a.b", [1]) == '\'{"a":{"b":[1]}}\''
+
+
+def test_values_as_a_tree():
+    case = case_at("1.0", a_cluster())
+    given = {"settings.b": "x y", "settings.a.c": "1s", "serviceAccount.annotations.a\\.b/c": "d", "old.key": ""}
+    text = next(one.text for one in chart_values(case, given) if one.how == "terraform")
+    assert text.splitlines()[1:] == [
+        "old:",
+        "  # without key",
+        "serviceAccount:",
+        "  annotations:",
+        "    a.b/c: d",
+        "settings:",
+        "  a:",
+        "    c: 1s",
+        '  b: "x y"',
+    ]
+
+
+def test_values_are_quoted_for_the_shell():
+    text = chart_values(case_at("1.0", a_cluster()), {"settings.a": "$(reboot); x"})[0].text
+    assert text.endswith("--reuse-values --set 'settings.a=$(reboot); x'")
+
+
+def test_values_name_the_gitops_object():
+    release_doc = doc("helm.toolkit.fluxcd.io/v2", "HelmRelease", meta("karpenter", "flux-system"), spec={})
+    found = chart_values(case_at("1.0", a_cluster().with_docs(release_doc)), {"replicas": "2"})
+    assert found[0] == Remedy(how="flux", text="# HelmRelease flux-system/karpenter, spec.values\nreplicas: 2")
+
+
+def test_removal_of_what_a_hand_keeps():
+    found = removal("things", [Provisioner(metadata=Metadata(name="a"))])
+    assert found == (Remedy(how="kubectl", text="kubectl delete things a"),)
+
+
+def test_removal_of_what_terraform_may_bring_back():
+    kept = Metadata(name="a", labels={"app.kubernetes.io/managed-by": "terraform"})
+    found = removal("things", [Provisioner(metadata=Metadata(name="b")), Provisioner(metadata=kept)])
+    assert [one.how for one in found] == ["terraform", "kubectl"]
+
+
+def test_from_source_of_a_hand_is_nothing():
+    assert from_source(Managed("hand"), "x") == ()
+    assert from_source(Managed("eksctl"), "x") == ()

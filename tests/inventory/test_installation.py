@@ -1,0 +1,100 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from migrations_app.inventory.installation import ABSENT, given_values, helm_release, installation, value_at
+from migrations_app.samples.kube import doc, meta
+from tests.builders import a_cluster, an_empty_cluster
+
+VALUES = {"settings": {"clusterName": "shop"}}
+
+
+def flux(chart: object = "karpenter", **spec):
+    whole = {"chart": {"spec": {"chart": chart}}, "values": VALUES} | spec
+    return doc("helm.toolkit.fluxcd.io/v2", "HelmRelease", meta("karpenter", "flux-system"), spec=whole)
+
+
+def argo(**helm):
+    spec = {"source": {"chart": "karpenter", "helm": {"valuesObject": VALUES} | helm}}
+    return doc("argoproj.io/v1alpha1", "Application", meta("platform", "argocd"), spec=spec)
+
+
+def test_the_installed_controller():
+    found = installation(a_cluster(namespace="karpenter", env={"CLUSTER_NAME": "shop"}).build())
+    assert (found.namespace, found.name, found.release_name) == ("karpenter", "karpenter", "karpenter")
+    assert found.env == {"CLUSTER_NAME": "shop"}
+    assert (found.managed.by, found.managed.name) == ("helm", "karpenter")
+
+
+def test_a_gitops_object_speaks_for_it():
+    assert installation(a_cluster().with_docs(argo()).build()).managed.by == "argocd"
+
+
+def test_without_helm_marks_the_labels_name_the_release():
+    assert installation(a_cluster(helm=False).build()).release_name == "karpenter"
+
+
+@pytest.mark.parametrize("cluster", [an_empty_cluster(), an_empty_cluster().unseen("controller")])
+def test_no_controller(cluster):
+    assert installation(cluster.build()) is None
+
+
+def test_values_of_the_helm_record_come_first():
+    cluster = a_cluster().with_values({"replicas": 1}).with_docs(flux())
+    found = given_values(cluster.build())
+    assert (found.origin, found.tree, found.path) == ("Helm release record", {"replicas": 1}, "config")
+
+
+@pytest.mark.parametrize(("delivery", "path"), [(flux(), "spec.values"), (argo(), "spec.source.helm.valuesObject")])
+def test_values_of_a_gitops_object(delivery, path):
+    found = given_values(a_cluster().with_docs(delivery).build())
+    assert (found.kind, found.tree, found.path) == (delivery["kind"], VALUES, path)
+
+
+@pytest.mark.parametrize(
+    "delivery",
+    [
+        flux("karpenter-crd"),
+        flux(None),
+        flux(valuesFrom=[{"kind": "Secret", "name": "x"}]),
+        flux(values="odd"),
+        argo(values="settings: {}"),
+        argo(parameters=[{"name": "a", "value": "b"}]),
+        argo(valuesObject=[]),
+    ],
+)
+def test_values_that_are_not_told_in_full(delivery):
+    assert given_values(a_cluster().with_docs(delivery).build()) is None
+
+
+def test_a_helm_release_by_chart():
+    inventory = a_cluster().with_values({}).build()
+    assert helm_release(inventory).name == "karpenter"
+    assert helm_release(inventory, chart="karpenter-crd") is None
+
+
+@pytest.mark.parametrize(
+    ("tree", "key", "wanted"),
+    [
+        ({"a": {"b": 1}}, "a.b", 1),
+        ({"a": {"b": False}}, "a.b", False),
+        ({"a": {"b": None}}, "a.b", ABSENT),
+        ({"a": 1}, "a.b", ABSENT),
+        ({}, "a", ABSENT),
+    ],
+)
+def test_a_value_at_a_key(tree, key, wanted):
+    assert value_at(tree, key) is wanted or value_at(tree, key) == wanted
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(tree=st.dictionaries(st.sampled_from("ab"), JSON, max_size=2), key=st.sampled_from(["a", "a.b", "b.a.b"]))
+def test_any_tree_has_a_value_or_none(tree, key):
+    found = value_at(tree, key)
+    assert found is ABSENT or found is not None
