@@ -76,7 +76,14 @@ def _status(body: bytes) -> _Status:
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         # The body was cut, or is no Status at all: its message stands near the beginning.
         cut = _MESSAGE.search(body)
-        return _Status(cut[1].decode("utf-8", "replace")) if cut else _Status()
+        return _Status(_unescaped(cut[1])) if cut else _Status()
+
+
+def _unescaped(text: bytes) -> str:
+    try:
+        return msgspec.json.decode(b'"%s"' % text, type=str)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return text.decode("utf-8", "replace")
 
 
 def _forbidden(said: _Status, request: Asked) -> str:
@@ -112,12 +119,12 @@ def from_exception(wrong: BaseException) -> Fault:
     tls = _within(wrong, ssl.SSLError)
     if isinstance(tls, ssl.SSLError) and not isinstance(tls, ssl.SSLEOFError | ssl.SSLZeroReturnError):
         return Fault(_tls(tls))
+    if isinstance(wrong, u.NewConnectionError):  # a timeout too, in urllib3's tree
+        return Fault(errors.Unreachable("nothing accepts connections at the server's address"), again=True)
     if isinstance(wrong, u.ConnectTimeoutError):
         return Fault(errors.TimedOut("the server did not answer the connection in time"), elsewhere=True)
     if isinstance(wrong, u.TimeoutError | TimeoutError) or _within(wrong, TimeoutError):
         return Fault(errors.TimedOut("the server's answer did not arrive in time"))
-    if isinstance(wrong, u.NewConnectionError):
-        return Fault(errors.Unreachable("nothing accepts connections at the server's address"), again=True)
     if _garbled(wrong):
         return Fault(errors.Garbled("the server's answer is not HTTP as an API server speaks it"))
     return Fault(errors.Unreachable("the connection was cut", code="cut"), again=True)

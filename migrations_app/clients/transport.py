@@ -97,7 +97,7 @@ class Transport:
         pool, self._pool = self._pool, None
         self._token = _fixed(None)
         if pool is not None:
-            pool.close()
+            _end(pool.pool_manager)
 
     def get(self, path: str, query: Query = (), *, verb: Verb = "get", accept: str = JSON, tries: int = 0) -> Answer:
         """The answer to a read, after as many tries as the limits allow (K07). Raises CouldNotLook."""
@@ -206,6 +206,14 @@ class Transport:
         if time.monotonic() + wait >= ends:
             raise fault.error from None
         time.sleep(wait)
+
+
+def _end(manager: urllib3.PoolManager) -> None:
+    """Closes the idle connections now; the manager alone leaves that to the garbage collector."""
+    keys = manager.pools.keys()
+    for key in keys:
+        manager.pools[key].close()
+    manager.clear()
 
 
 def _fixed(token: Secret | None) -> Callable[[], Secret]:

@@ -134,7 +134,7 @@ class EvilServer:
 
     def _context(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        descriptor = os.memfd_create("pair")
+        descriptor = os.memfd_create("served")
         os.write(descriptor, (self.pair.certificate + self.pair.key).encode())
         context.load_cert_chain(f"/proc/self/fd/{descriptor}")
         os.close(descriptor)

@@ -1,0 +1,64 @@
+"""What tests of the transport share: a client of a scripted server, and how a call ended."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from migrations_app.clients.addresses import Reach
+from migrations_app.clients.connection import Connection, Server
+from migrations_app.clients.limits import Limits
+from migrations_app.clients.secret import Secret
+from migrations_app.clients.transport import Transport
+from migrations_app.errors import (
+    CouldNotLook,
+)
+from tests.fakes.evilk8s import AUTHORITY, LOOPBACK, EvilServer, Request, Script, Wire
+
+HERE = Reach(allow_loopback=True)
+FAST = Limits(
+    connect_seconds=2,
+    read_seconds=1.0,
+    call_seconds=3,
+    scan_seconds=10,
+    slow_start_seconds=0.3,
+    first_pause_seconds=0.01,
+    longest_pause_seconds=0.05,
+    retry_after_seconds=1,
+)
+CANARY = "canary-token-8c1f"
+
+
+def connection(evil: EvilServer, /, **changes: object) -> Connection:
+    given = {"server": Server(LOOPBACK, evil.port), "ca_pem": AUTHORITY.pem, "token": Secret(CANARY)}
+    return Connection(**(given | changes))  # type: ignore[arg-type]  # mixed on purpose
+
+
+@contextmanager
+def speaking(script: Script, *, limits: Limits = FAST, **server: object) -> Iterator[tuple[Transport, EvilServer]]:
+    with EvilServer(script, **server) as evil:  # type: ignore[arg-type]  # mixed on purpose
+        transport = Transport(connection(evil), reach=HERE, limits=limits)
+        yield transport, evil
+        transport.close()
+
+
+def always(*parts: Callable[[Wire], None]) -> Script:
+    def script(_: Request, wire: Wire) -> None:
+        for part in parts:
+            part(wire)
+
+    return script
+
+
+def failure(script: Script, *, limits: Limits = FAST, path: str = "/version", **server: object) -> CouldNotLook:
+    """How a get ends against that server; it must end within the call's deadline."""
+    started = time.monotonic()
+    with speaking(script, limits=limits, **server) as (transport, _), pytest.raises(CouldNotLook) as caught:
+        transport.get(path)
+    assert time.monotonic() - started < limits.call_seconds + 5
+    return caught.value
+
+
+def outcome(error: CouldNotLook) -> tuple[type[CouldNotLook], str]:
+    return type(error), error.code
