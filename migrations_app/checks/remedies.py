@@ -76,12 +76,12 @@ def chart_values(
         by,
         (
             Remedy(how="helm", text=f"{comment}{upgrade}"),
-            *_as_code(by, release, comment + (_yaml(given) or f"version: {version}")),
+            *_as_code(by, release=release, tree=comment + (_yaml(given) or f"version: {version}")),
         ),
     )
 
 
-def _as_code(by: Managed, release: str, tree: str) -> tuple[Remedy, ...]:
+def _as_code(by: Managed, *, release: str, tree: str) -> tuple[Remedy, ...]:
     name = f" {by.namespace}/{by.name}" if by.name else ""
     flux, argocd = (name if by.by == tool else "" for tool in ("flux", "argocd"))
     return (

@@ -51,11 +51,11 @@ def _manifest(story: Story) -> Doc:
         "made_at": MADE_AT,
         "made_by": "the sample fleet",
         "whole": True,
-        "asked": [_refused(plural, *reason) for plural, reason in story.refused.items()],
+        "asked": [_refused(plural, why=why, detail=detail) for plural, (why, detail) in story.refused.items()],
     }
 
 
-def _refused(plural: str, why: str, detail: str) -> Doc:
+def _refused(plural: str, *, why: str, detail: str) -> Doc:
     kind = next(kind for kind in KINDS if kind.plural == plural)
     return {"group": kind.group, "plural": plural, "seen": False, "why": why, "detail": detail}
 

@@ -74,7 +74,7 @@ def controller(install: Install, nodes: Sequence[str]) -> list[Doc]:
     deployment = workload(
         "Deployment",
         "karpenter",
-        install.namespace,
+        namespace=install.namespace,
         replicas=install.replicas,
         pod=template(chosen, spec),
         selector=chosen,
@@ -106,11 +106,11 @@ def _service(install: Install, pods: Sequence[Doc]) -> list[Doc]:
     metadata = meta("karpenter", install.namespace, labels=install.marks, annotations=install.notes)
     addresses = [{"ip": f"10.20.0.{10 + place}"} for place, _ in enumerate(pods)]
     return [
-        doc("v1", "Service", metadata, spec={"ports": ports, "selector": chosen, "type": "ClusterIP"}),
+        doc("v1", "Service", metadata=metadata, spec={"ports": ports, "selector": chosen, "type": "ClusterIP"}),
         doc(
             "v1",
             "Endpoints",
-            meta("karpenter", install.namespace, labels=install.marks),
+            metadata=meta("karpenter", install.namespace, labels=install.marks),
             subsets=[{"addresses": addresses, "ports": ports}] if addresses else [],
         ),
     ]
@@ -121,7 +121,7 @@ def _account(install: Install) -> Doc:
     return doc(
         "v1",
         "ServiceAccount",
-        meta("karpenter", install.namespace, labels=install.marks, annotations=install.notes | role),
+        metadata=meta("karpenter", install.namespace, labels=install.marks, annotations=install.notes | role),
     )
 
 
@@ -144,7 +144,7 @@ def helm_record(install: Install, *, chart: str = "karpenter", manifest: str = "
     revision = str(install.revision)
     marks = {"name": chart, "owner": "helm", "status": "deployed", "version": revision}
     metadata = meta(f"sh.helm.release.v1.{chart}.v{revision}", install.namespace, labels=marks)
-    return doc("v1", "Secret", metadata, type="helm.sh/release.v1", data={"release": data})
+    return doc("v1", "Secret", metadata=metadata, type="helm.sh/release.v1", data={"release": data})
 
 
 def crd_manifest(names: Sequence[str]) -> str:
@@ -187,7 +187,7 @@ def _crd(row: Crd, shape: Crds) -> Doc:
     accepted = [{"type": "NamesAccepted", "status": "True"}, {"type": "Established", "status": "True"}]
     metadata = meta(row.name, labels=dict(shape.labels), annotations=dict(shape.annotations))
     status = {"storedVersions": stored, "conditions": accepted}
-    return doc("apiextensions.k8s.io/v1", "CustomResourceDefinition", metadata, spec=spec, status=status)
+    return doc("apiextensions.k8s.io/v1", "CustomResourceDefinition", metadata=metadata, spec=spec, status=status)
 
 
 def _conversion(namespace: str, name: str) -> Doc:
@@ -209,4 +209,4 @@ def admission_webhook(name: str, *, namespace: str, mutating: bool = False) -> D
         "rules": [{"apiGroups": [group], "resources": ["*"], "operations": ["CREATE", "UPDATE"]}],
     }
     kind = "MutatingWebhookConfiguration" if mutating else "ValidatingWebhookConfiguration"
-    return doc("admissionregistration.k8s.io/v1", kind, meta(name), webhooks=[webhook])
+    return doc("admissionregistration.k8s.io/v1", kind, metadata=meta(name), webhooks=[webhook])

@@ -29,14 +29,14 @@ def provisioner(name: str, *rows: Requirement, template: str, **more: object) ->
         "requirements": _requirements(rows),
     }
     metadata = meta(name, annotations={"karpenter.sh/provisioner-hash": token("hash", name, length=20)}, generation=3)
-    return doc("karpenter.sh/v1alpha5", "Provisioner", metadata, spec=spec | more)
+    return doc("karpenter.sh/v1alpha5", "Provisioner", metadata=metadata, spec=spec | more)
 
 
 def node_template(name: str, *, cluster: str, **more: object) -> Doc:
     """A v1alpha1 AWSNodeTemplate that discovers by tag."""
     discovery = {"karpenter.sh/discovery": cluster}
     spec: Doc = {"amiFamily": "AL2", "subnetSelector": discovery, "securityGroupSelector": discovery}
-    return doc("karpenter.k8s.aws/v1alpha1", "AWSNodeTemplate", meta(name, generation=2), spec=spec | more)
+    return doc("karpenter.k8s.aws/v1alpha1", "AWSNodeTemplate", metadata=meta(name, generation=2), spec=spec | more)
 
 
 def pool(name: str, *rows: Requirement, node_class: str, version: str, **more: object) -> Doc:
@@ -52,7 +52,7 @@ def pool(name: str, *rows: Requirement, node_class: str, version: str, **more: o
     metadata = meta(name, annotations={"karpenter.sh/nodepool-hash": token("hash", name, length=20)}, generation=4)
     status = {"conditions": [{"type": "Ready", "status": "True"}]} if version == "v1" else {}
     whole = {"disruption": disruption, "limits": {"cpu": "200"}, "template": {"spec": spec | more}}
-    return doc(f"karpenter.sh/{version}", "NodePool", metadata, spec=whole, status=status)
+    return doc(f"karpenter.sh/{version}", "NodePool", metadata=metadata, spec=whole, status=status)
 
 
 def _class_group(version: str) -> dict[str, str]:
@@ -67,7 +67,9 @@ def node_class(name: str, *, cluster: str, version: str, **more: object) -> Doc:
     spec: Doc = {"role": f"KarpenterNodeRole-{cluster}"} | found
     metadata = meta(name, generation=2, finalizers=["karpenter.k8s.aws/termination"])
     status = {"conditions": [{"type": "Ready", "status": "True"}]} if version == "v1" else {}
-    return doc(f"karpenter.k8s.aws/{version}", "EC2NodeClass", metadata, spec=spec | image | more, status=status)
+    return doc(
+        f"karpenter.k8s.aws/{version}", "EC2NodeClass", metadata=metadata, spec=spec | image | more, status=status
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,8 +129,8 @@ def machine(launched: Launched, *, template: str, hashed: bool = True) -> list[D
         "conditions": _conditions("Machine"),
     }
     spec = {"machineTemplateRef": {"name": template}}
-    found = doc("karpenter.sh/v1alpha5", "Machine", metadata, spec=spec, status=status)
-    return [found, _node_of(launched, labels, owner("Machine", launched.claim, api_version="karpenter.sh/v1alpha5"))]
+    found = doc("karpenter.sh/v1alpha5", "Machine", metadata=metadata, spec=spec, status=status)
+    return [found, _node_of(launched, labels, by=owner("Machine", launched.claim, api_version="karpenter.sh/v1alpha5"))]
 
 
 def claim(
@@ -148,12 +150,12 @@ def claim(
     reference = {"kind": "EC2NodeClass", "name": node_class} | _class_group(version)
     state = {"providerID": launched.provider_id, "nodeName": launched.node, "conditions": _conditions("", status)}
     spec: Doc = {"nodeClassRef": reference} | ({"expireAfter": "720h"} if version == "v1" else {})
-    found = doc(f"karpenter.sh/{version}", "NodeClaim", metadata, spec=spec, status=state)
+    found = doc(f"karpenter.sh/{version}", "NodeClaim", metadata=metadata, spec=spec, status=state)
     node_owner = owner("NodeClaim", launched.claim, api_version=f"karpenter.sh/{born_as or version}")
-    return [found, _node_of(launched, labels, node_owner)]
+    return [found, _node_of(launched, labels, by=node_owner)]
 
 
-def _node_of(launched: Launched, labels: Mapping[str, str], by: Doc) -> Doc:
+def _node_of(launched: Launched, labels: Mapping[str, str], *, by: Doc) -> Doc:
     return node(
         launched.node,
         kubelet=launched.kubelet,

@@ -50,7 +50,7 @@ def owner(kind: str, name: str, *, api_version: str, controller: bool = True) ->
     }
 
 
-def doc(api_version: str, kind: str, metadata: Doc, **rest: Any) -> Doc:  # noqa: ANN401 - spec, status, data...
+def doc(api_version: str, kind: str, *, metadata: Doc, **rest: Any) -> Doc:  # noqa: ANN401 - spec, status, data...
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata} | rest
 
 
@@ -63,7 +63,7 @@ def node(name: str, *, kubelet: str, provider_id: str, **more: Any) -> Doc:  # n
         "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
         "nodeInfo": {"kubeletVersion": kubelet},
     }
-    return doc("v1", "Node", meta(name, **more), spec=spec, status=status)
+    return doc("v1", "Node", metadata=meta(name, **more), spec=spec, status=status)
 
 
 def machine_labels(*, instance_type: str, zone: str, arch: str = "amd64") -> dict[str, str]:
@@ -77,7 +77,7 @@ def machine_labels(*, instance_type: str, zone: str, arch: str = "amd64") -> dic
     }
 
 
-def template(labels: Strings, spec: Doc, annotations: Strings | None = None) -> Doc:
+def template(labels: Strings, spec: Doc, *, annotations: Strings | None = None) -> Doc:
     metadata: Doc = {"labels": dict(labels)}
     if annotations:
         metadata["annotations"] = dict(annotations)
@@ -88,7 +88,7 @@ def containers(name: str, image: str) -> list[Doc]:
     return [{"name": name, "image": image, "resources": {"requests": {"cpu": "250m", "memory": "256Mi"}}}]
 
 
-def workload(kind: str, name: str, namespace: str, *, replicas: int, pod: Doc, **more: Any) -> Doc:  # noqa: ANN401 - metadata
+def workload(kind: str, name: str, *, namespace: str, replicas: int, pod: Doc, **more: Any) -> Doc:  # noqa: ANN401 - metadata
     """A Deployment, StatefulSet or DaemonSet whose replicas are all ready."""
     selector = {"matchLabels": {"app": name}} if "selector" not in more else {"matchLabels": more.pop("selector")}
     spec: Doc = {"selector": selector, "template": pod}
@@ -97,7 +97,7 @@ def workload(kind: str, name: str, namespace: str, *, replicas: int, pod: Doc, *
         status = {"numberReady": replicas, "desiredNumberScheduled": replicas}
     else:
         spec["replicas"] = replicas
-    return doc("apps/v1", kind, meta(name, namespace, **more), spec=spec, status=status)
+    return doc("apps/v1", kind, metadata=meta(name, namespace, **more), spec=spec, status=status)
 
 
 def pods_of(parent: Doc, nodes: Sequence[str], *, count: int) -> list[Doc]:
@@ -119,7 +119,7 @@ def _pod(parent: Doc, node_name: str, *, place: int) -> Doc:
     annotations = pod_template["metadata"].get("annotations")
     metadata = meta(f"{parent_name}-{tail}", namespace, labels=labels, annotations=annotations, ownerReferences=[by])
     spec = {"nodeName": node_name} | pod_template["spec"]
-    return doc("v1", "Pod", metadata, spec=spec, status={"phase": "Running"})
+    return doc("v1", "Pod", metadata=metadata, spec=spec, status={"phase": "Running"})
 
 
 def budget(name: str, namespace: str, *, healthy: int, allowed: int, **limit: int | str) -> Doc:
@@ -131,11 +131,11 @@ def budget(name: str, namespace: str, *, healthy: int, allowed: int, **limit: in
         "expectedPods": healthy,
     }
     spec = {"selector": {"matchLabels": {"app": name}}} | limit
-    return doc("policy/v1", "PodDisruptionBudget", meta(name, namespace), spec=spec, status=status)
+    return doc("policy/v1", "PodDisruptionBudget", metadata=meta(name, namespace), spec=spec, status=status)
 
 
-def config_map(name: str, namespace: str, data: Strings) -> Doc:
-    return doc("v1", "ConfigMap", meta(name, namespace), data=dict(data))
+def config_map(name: str, namespace: str, *, data: Strings) -> Doc:
+    return doc("v1", "ConfigMap", metadata=meta(name, namespace), data=dict(data))
 
 
 def server_version(minor: str, *, patch: int = 4, build: str = "eks-a5df82a") -> Doc:

@@ -43,11 +43,11 @@ class Site:
 
     def node_group(self, name: str, count: int, *, instance_type: str = "m6i.large") -> list[str]:
         """Nodes of a managed node group over three zones, and the add-ons that run on every cluster."""
-        made = [self._managed_node(name, place, instance_type) for place in range(count)]
+        made = [self._managed_node(name, place, instance_type=instance_type) for place in range(count)]
         self.managed += made
         return made
 
-    def _managed_node(self, group: str, place: int, instance_type: str) -> str:
+    def _managed_node(self, group: str, place: int, *, instance_type: str) -> str:
         zone = f"{self.region}{'abc'[place % 3]}"
         name = f"ip-10-{20 + place % 3}-200-{10 + place}.{self.region}.compute.internal"
         marks = machine_labels(instance_type=instance_type, zone=zone) | {"eks.amazonaws.com/nodegroup": group}
@@ -57,10 +57,10 @@ class Site:
 
     def add_ons(self, nodes: Sequence[str]) -> None:
         """CoreDNS on the managed nodes; the network plugin and the proxy on all."""
-        self.deploy("coredns", "kube-system", 2, self.managed, image="eks/coredns:v1.11.1", spare=1)
+        self.deploy("coredns", "kube-system", replicas=2, nodes=self.managed, image="eks/coredns:v1.11.1", spare=1)
         for name, image in (("aws-node", "amazon-k8s-cni:v1.18.3"), ("kube-proxy", "eks/kube-proxy:v1.29.7")):
             pod = template({"app": name}, {"hostNetwork": True, "containers": containers(name, image)})
-            found = workload("DaemonSet", name, "kube-system", replicas=len(nodes), pod=pod)
+            found = workload("DaemonSet", name, namespace="kube-system", replicas=len(nodes), pod=pod)
             self.add(found, *pods_of(found, nodes, count=len(nodes)))
 
     def launched(self, pool: str, count: int, **more: Any) -> list[Launched]:  # noqa: ANN401 - the fields of Launched
@@ -75,9 +75,9 @@ class Site:
         self,
         name: str,
         namespace: str,
+        *,
         replicas: int,
         nodes: Sequence[str],
-        *,
         image: str = "",
         kind: str = "Deployment",
         annotations: Strings | None = None,
@@ -86,8 +86,8 @@ class Site:
     ) -> None:
         """A workload with its pods; with `spare` also a PodDisruptionBudget that allows so many to be away."""
         spec = {"containers": containers(name, image or f"registry.example/{namespace}/{name}:2026.9.1")}
-        pod = template({"app": name}, spec | (placement or {}), annotations)
-        found = workload(kind, name, namespace, replicas=replicas, pod=pod)
+        pod = template({"app": name}, spec | (placement or {}), annotations=annotations)
+        found = workload(kind, name, namespace=namespace, replicas=replicas, pod=pod)
         self.add(found, *pods_of(found, nodes, count=replicas))
         if spare is not None:
             self.add(budget(name, namespace, healthy=replicas, allowed=spare, maxUnavailable=spare))

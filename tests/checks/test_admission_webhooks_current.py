@@ -41,7 +41,7 @@ def test_those_of_the_running_release_answer(version, hop):
 
 def webhook_service():
     spec = {"ports": [{"name": "https-webhook", "port": 8443}]}
-    return doc("v1", "Service", meta("karpenter", "kube-system"), spec=spec)
+    return doc("v1", "Service", metadata=meta("karpenter", "kube-system"), spec=spec)
 
 
 def test_1_0_answers_none():
@@ -73,14 +73,18 @@ def test_one_from_before_our_tables():
 
 def test_one_of_somebody_else_counts_when_its_service_is_gone():
     spec = {"name": "policy", "clientConfig": {"service": {"namespace": "policy", "name": "gate", "port": 443}}}
-    other = doc("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", meta("policy"), webhooks=[spec])
+    other = doc(
+        "admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", metadata=meta("policy"), webhooks=[spec]
+    )
     row = stale("policy/gate: no such Service", name="policy")
     assert told(CHECK, "1.0", a_cluster().with_docs(other)) == ("fail", ONE, (row,))
 
 
 @pytest.mark.parametrize("webhooks", [None, [], [{"name": "x"}], [{"name": "x", "clientConfig": {"url": "https://x"}}]])
 def test_configurations_that_call_no_service(webhooks):
-    odd = doc("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", meta("odd"), webhooks=webhooks)
+    odd = doc(
+        "admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", metadata=meta("odd"), webhooks=webhooks
+    )
     assert told(CHECK, "1.0", a_cluster().with_docs(odd)) == GOOD
 
 

@@ -38,7 +38,7 @@ def test_it_is_off_by_a_helm_value():
 def test_it_is_off_by_a_value_of_an_argo_application():
     helm = {"valuesObject": {"webhook": {"enabled": False}}}
     spec = {"source": {"chart": "karpenter", "helm": helm}}
-    application = doc("argoproj.io/v1alpha1", "Application", meta("platform", "argocd"), spec=spec)
+    application = doc("argoproj.io/v1alpha1", "Application", metadata=meta("platform", "argocd"), spec=spec)
     path = "spec.source.helm.valuesObject.webhook.enabled"
     found = told(CHECK, "1.0", a_cluster().with_docs(application))
     assert found == off(kind="Application", namespace="argocd", name="platform", path=path, seen="false", wanted="true")

@@ -42,7 +42,7 @@ def test_a_machine_from_before_0_30():
 
 
 def test_settings_that_say_nothing_of_drift():
-    settings = config_map("karpenter-global-settings", "kube-system", {"batchMaxDuration": "10s"})
+    settings = config_map("karpenter-global-settings", "kube-system", data={"batchMaxDuration": "10s"})
     assert told(CHECK, "0.33+", on_0_32("Drift=true").with_docs(settings)) == GOOD
 
 

@@ -11,7 +11,7 @@ NEW = {"settings": {"clusterName": "shop", "interruptionQueue": "shop"}}
 
 def on(version: str, settings: dict[str, str], *, values=None, env=None):
     made = a_cluster(version, kubernetes="1.27", env=env or {})
-    made.with_docs(config_map("karpenter-global-settings", "kube-system", settings))
+    made.with_docs(config_map("karpenter-global-settings", "kube-system", data=settings))
     return made if values is None else made.with_values(values, version=version)
 
 

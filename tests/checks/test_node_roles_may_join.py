@@ -15,7 +15,7 @@ def with_class(map_roles: str | None = None, *docs, **spec):
     cluster = a_cluster("0.32.10", kubernetes="1.28").with_docs(*docs)
     cluster.with_docs(node_class("default", cluster="test", version="v1beta1", **spec))
     data = {} if map_roles is None else {"mapRoles": map_roles}
-    return cluster.with_docs(config_map("aws-auth", "kube-system", data))
+    return cluster.with_docs(config_map("aws-auth", "kube-system", data=data))
 
 
 def mapped(arn: str) -> str:

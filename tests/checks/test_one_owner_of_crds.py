@@ -12,12 +12,14 @@ NOBODY = ("not_applicable", "no Flux HelmRelease and no Argo CD Application deli
 
 def by_argo(helm: object, chart: object = "karpenter", **spec):
     whole = {"source": {"chart": chart, "helm": helm}} | spec
-    return a_cluster().with_docs(doc("argoproj.io/v1alpha1", "Application", meta("karpenter", "argocd"), spec=whole))
+    return a_cluster().with_docs(
+        doc("argoproj.io/v1alpha1", "Application", metadata=meta("karpenter", "argocd"), spec=whole)
+    )
 
 
 def by_flux(upgrade: object):
     spec = {"chart": {"spec": {"chart": "karpenter"}}, "upgrade": upgrade}
-    release = doc("helm.toolkit.fluxcd.io/v2", "HelmRelease", meta("karpenter", "flux-system"), spec=spec)
+    release = doc("helm.toolkit.fluxcd.io/v2", "HelmRelease", metadata=meta("karpenter", "flux-system"), spec=spec)
     return a_cluster().with_docs(release)
 
 

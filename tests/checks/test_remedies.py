@@ -57,7 +57,7 @@ def test_values_are_quoted_for_the_shell():
 
 
 def test_values_name_the_gitops_object():
-    release_doc = doc("helm.toolkit.fluxcd.io/v2", "HelmRelease", meta("karpenter", "flux-system"), spec={})
+    release_doc = doc("helm.toolkit.fluxcd.io/v2", "HelmRelease", metadata=meta("karpenter", "flux-system"), spec={})
     found = chart_values(case_at("1.0", a_cluster().with_docs(release_doc)), {"replicas": "2"})
     assert found[0] == Remedy(how="flux", text="# HelmRelease flux-system/karpenter, spec.values\nreplicas: 2")
 

@@ -42,7 +42,7 @@ def test_the_spelling_that_no_chart_reads():
 def test_a_value_of_a_flux_release():
     chart = {"spec": {"chart": "karpenter"}}
     spec = {"chart": chart, "values": {"logConfig": {"logEncoding": "json"}}}
-    release = doc("helm.toolkit.fluxcd.io/v2", "HelmRelease", meta("karpenter", "flux-system"), spec=spec)
+    release = doc("helm.toolkit.fluxcd.io/v2", "HelmRelease", metadata=meta("karpenter", "flux-system"), spec=spec)
     row = a_row(
         "", "gone at 1.0: always json", "absent", namespace="flux-system", path="spec.values.logConfig.logEncoding"
     )
@@ -62,7 +62,7 @@ def test_without_any_record_the_values_are_unknown():
 
 def test_values_from_elsewhere_are_unknown():
     spec = {"source": {"chart": "karpenter", "helm": {"valueFiles": ["prod.yaml"], "valuesObject": CURRENT}}}
-    application = doc("argoproj.io/v1alpha1", "Application", meta("karpenter", "argocd"), spec=spec)
+    application = doc("argoproj.io/v1alpha1", "Application", metadata=meta("karpenter", "argocd"), spec=spec)
     assert told(CHECK, "1.0", a_cluster().with_docs(application))[0] == "unknown"
 
 

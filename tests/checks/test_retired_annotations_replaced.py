@@ -12,8 +12,8 @@ LAUNCHED = Launched(pool="web", number=1, cluster="test", kubelet="v1.29.4")
 
 
 def with_workload(annotations, *, kind: str = "Deployment", pods: int = 4, **labels):
-    made = template({"app": "web"}, {"containers": containers("web", "web:1")}, annotations)
-    found = workload(kind, "web", "shop", replicas=pods, pod=made, labels=labels)
+    made = template({"app": "web"}, {"containers": containers("web", "web:1")}, annotations=annotations)
+    found = workload(kind, "web", namespace="shop", replicas=pods, pod=made, labels=labels)
     return a_cluster().with_docs(found, *pods_of(found, ["n1"], count=pods))
 
 
@@ -41,14 +41,18 @@ def test_a_template_and_its_pods_are_one_row_with_the_number_of_pods():
 
 
 def test_a_pod_without_an_owner():
-    pod = doc("v1", "Pod", meta("naked", "shop", annotations={EVICT: "true"}), spec={}, status={"phase": "Running"})
+    pod = doc(
+        "v1", "Pod", metadata=meta("naked", "shop", annotations={EVICT: "true"}), spec={}, status={"phase": "Running"}
+    )
     row = a_row("Pod", "naked", f"metadata.annotations[{EVICT}]", namespace="shop")
     found = told(CHECK, "1.0", a_cluster().with_docs(pod))
     assert found == ("fail", "1 object relies on a retired annotation", (row,))
 
 
 def test_a_finished_pod_needs_no_protection():
-    pod = doc("v1", "Pod", meta("done", "shop", annotations={EVICT: "true"}), spec={}, status={"phase": "Succeeded"})
+    pod = doc(
+        "v1", "Pod", metadata=meta("done", "shop", annotations={EVICT: "true"}), spec={}, status={"phase": "Succeeded"}
+    )
     assert told(CHECK, "1.0", a_cluster().with_docs(pod)) == GOOD
 
 
@@ -100,6 +104,8 @@ def test_the_remedy_follows_the_manager_of_the_workload():
 
 
 def test_the_remedy_marks_pods_and_nodes_as_they_are():
-    pod = doc("v1", "Pod", meta("naked", "shop", annotations={EVICT: "true"}), spec={}, status={"phase": "Running"})
+    pod = doc(
+        "v1", "Pod", metadata=meta("naked", "shop", annotations={EVICT: "true"}), spec={}, status={"phase": "Running"}
+    )
     (remedy,) = remedies(CHECK, "1.0", a_cluster().with_docs(pod))
     assert remedy.text == "kubectl -n shop annotate pod naked karpenter.sh/do-not-disrupt=true"

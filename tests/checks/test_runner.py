@@ -18,8 +18,8 @@ def a_check(*words: object, advice: tuple[Remedy, ...] = (), **more: object) -> 
         "reads": ("nodes",),
         "says": ("{count} is wrong", "{count} are wrong"),
     }
-    check = Check("x.y.a_check", **(whole | more))  # type: ignore[arg-type]
-    check.judge(lambda _: words)  # type: ignore[arg-type, return-value]
+    check = Check("x.y.a_check", **(whole | more))
+    check.judge(lambda _: words)
     check.advise(lambda *_: advice)
     return check
 

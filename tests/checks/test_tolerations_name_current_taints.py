@@ -11,7 +11,7 @@ OLD, NEW = "karpenter.sh/disruption", "karpenter.sh/disrupted"
 
 def tolerating(*tolerations):
     made = template({"app": "log"}, {"containers": containers("log", "log:1"), "tolerations": list(tolerations)})
-    found = workload("DaemonSet", "log", "kube-system", replicas=2, pod=made)
+    found = workload("DaemonSet", "log", namespace="kube-system", replicas=2, pod=made)
     return a_cluster().with_docs(found, *pods_of(found, ["n1", "n2"], count=2))
 
 

@@ -11,7 +11,7 @@ OLD, NEW = "karpenter.sh/provisioner-name", "karpenter.sh/nodepool"
 
 def with_placement(placement, *, kind: str = "Deployment", pods: int = 3, **labels):
     made = template({"app": "web"}, {"containers": containers("web", "web:1")} | placement)
-    found = workload(kind, "web", "shop", replicas=pods, pod=made, labels=labels)
+    found = workload(kind, "web", namespace="shop", replicas=pods, pod=made, labels=labels)
     cluster = a_cluster("0.32.10", kubernetes="1.28")
     return cluster.with_docs(found, *pods_of(found, ["n1"], count=pods))
 

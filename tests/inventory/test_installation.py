@@ -11,12 +11,12 @@ VALUES = {"settings": {"clusterName": "shop"}}
 
 def flux(chart: object = "karpenter", **spec):
     whole = {"chart": {"spec": {"chart": chart}}, "values": VALUES} | spec
-    return doc("helm.toolkit.fluxcd.io/v2", "HelmRelease", meta("karpenter", "flux-system"), spec=whole)
+    return doc("helm.toolkit.fluxcd.io/v2", "HelmRelease", metadata=meta("karpenter", "flux-system"), spec=whole)
 
 
 def argo(**helm):
     spec = {"source": {"chart": "karpenter", "helm": {"valuesObject": VALUES} | helm}}
-    return doc("argoproj.io/v1alpha1", "Application", meta("platform", "argocd"), spec=spec)
+    return doc("argoproj.io/v1alpha1", "Application", metadata=meta("platform", "argocd"), spec=spec)
 
 
 def test_the_installed_controller():

@@ -42,10 +42,10 @@ def judge(case: Case) -> Iterator[Word]:
         yield NotApplicable("no CRD converts between versions")
     real = webhook_service(case.inventory)
     for crd in found:
-        yield from _judge(case, crd, real)
+        yield from _judge(case, crd, real=real)
 
 
-def _judge(case: Case, crd: CRD, real: Service | None) -> Iterator[Word]:
+def _judge(case: Case, crd: CRD, *, real: Service | None) -> Iterator[Word]:
     target, strategy = conversion_target(crd), (crd.spec.conversion and crd.spec.conversion.strategy) or "None"
     if strategy != "Webhook":
         if crd.stored != ("v1",):

@@ -38,7 +38,11 @@ def judge(case: Case) -> Iterator[Word]:
     coming = crd_set(case.step.release)
     for row in shipped.crds:
         # Later kinds without a generation (NodeOverlay...) serve features that are off until somebody asks for them.
-        if row.kind.generation and not _fits(row, seen.get(row.name)) and not _ahead(row, coming, seen.get(row.name)):
+        if (
+            row.kind.generation
+            and not _fits(row, seen.get(row.name))
+            and not _ahead(row, seen.get(row.name), coming=coming)
+        ):
             yield Evidence(
                 kind="CustomResourceDefinition",
                 name=row.name,
@@ -58,7 +62,7 @@ def _fits(row: Crd, crd: CRD | None) -> bool:
     return crd is not None and set(crd.served) == set(row.served) and crd.storage == row.storage
 
 
-def _ahead(row: Crd, coming: CrdSet | None, crd: CRD | None) -> bool:
+def _ahead(row: Crd, crd: CRD | None, *, coming: CrdSet | None) -> bool:
     """CRDs go before the controller, so for a while they are those of the hop."""
     later = coming.crd(row.name) if coming else None
     return later is not None and _fits(later, crd)

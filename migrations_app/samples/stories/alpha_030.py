@@ -47,23 +47,23 @@ install = Install(
 site.add(
     *controller(install, system),
     helm_record(install),
-    config_map("karpenter-global-settings", "karpenter", settings),
+    config_map("karpenter-global-settings", "karpenter", data=settings),
 )
 
 WEB_ONLY = {"nodeSelector": {"karpenter.sh/provisioner-name": "web"}}
 BATCH_ONLY = {"nodeSelector": {"karpenter.sh/provisioner-name": "batch"}}
-site.deploy("storefront", "shop", 12, web_nodes, placement=WEB_ONLY, spare=3)
-site.deploy("checkout", "shop", 6, web_nodes, placement=WEB_ONLY, spare=1)
-site.deploy("orders-db", "shop", 3, web_nodes, kind="StatefulSet", spare=0)
+site.deploy("storefront", "shop", replicas=12, nodes=web_nodes, placement=WEB_ONLY, spare=3)
+site.deploy("checkout", "shop", replicas=6, nodes=web_nodes, placement=WEB_ONLY, spare=1)
+site.deploy("orders-db", "shop", replicas=3, nodes=web_nodes, kind="StatefulSet", spare=0)
 site.deploy(
     "nightly-report",
     "batch",
-    8,
-    batch_nodes,
+    replicas=8,
+    nodes=batch_nodes,
     placement=BATCH_ONLY,
     annotations={"karpenter.sh/do-not-evict": "true"},
 )
-site.deploy("search", "shop", 9, web_nodes, spare=2)
+site.deploy("search", "shop", replicas=9, nodes=web_nodes, spare=2)
 
 story = Story(
     name="alpha_030",

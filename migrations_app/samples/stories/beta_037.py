@@ -62,18 +62,22 @@ site.add(
     admission_webhook("defaulting.webhook.karpenter.k8s.aws", namespace="kube-system", mutating=True),
 )
 
-site.deploy("gateway", "payments", 9, general_nodes, spare=2)
-site.deploy("ledger", "payments", 4, general_nodes, kind="StatefulSet", spare=1)
+site.deploy("gateway", "payments", replicas=9, nodes=general_nodes, spare=2)
+site.deploy("ledger", "payments", replicas=4, nodes=general_nodes, kind="StatefulSet", spare=1)
 site.deploy(
     "settlement",
     "payments",
-    3,
-    general_nodes,
+    replicas=3,
+    nodes=general_nodes,
     annotations={"karpenter.sh/do-not-disrupt": "true"},
     placement={"nodeSelector": {"karpenter.sh/nodepool": "general"}},
 )
 site.deploy(
-    "fraud-scoring", "payments", 12, spot_nodes, placement={"nodeSelector": {"karpenter.sh/capacity-type": "spot"}}
+    "fraud-scoring",
+    "payments",
+    replicas=12,
+    nodes=spot_nodes,
+    placement={"nodeSelector": {"karpenter.sh/capacity-type": "spot"}},
 )
 
 story = Story(

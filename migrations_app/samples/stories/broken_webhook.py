@@ -35,8 +35,8 @@ site.add(
     *controller(install, system),
     helm_record(install),
 )
-site.deploy("matchmaker", "games", 6, nodes, spare=2)
-site.deploy("lobby", "games", 4, nodes, spare=0)
+site.deploy("matchmaker", "games", replicas=6, nodes=nodes, spare=2)
+site.deploy("lobby", "games", replicas=4, nodes=nodes, spare=0)
 
 UNCONVERTED = (
     "conversion webhook for karpenter.sh/v1beta1, Kind=NodeClaim failed: "

@@ -36,7 +36,7 @@ site.add(
     ),
     *controller(install, system),
 )
-site.deploy("portal", "partner", 6, nodes, spare=2)
+site.deploy("portal", "partner", replicas=6, nodes=nodes, spare=2)
 
 REFUSED = {
     plural: ("forbidden", f"the scanner may not list {plural}")

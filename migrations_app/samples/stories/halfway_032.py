@@ -73,27 +73,39 @@ application = {
 }
 site.add(
     *controller(install, system),
-    config_map("karpenter-global-settings", "kube-system", settings),
-    doc("argoproj.io/v1alpha1", "Application", meta("karpenter", "argocd"), spec=application),
+    config_map("karpenter-global-settings", "kube-system", data=settings),
+    doc("argoproj.io/v1alpha1", "Application", metadata=meta("karpenter", "argocd"), spec=application),
 )
 
 site.deploy(
     "transcoder",
     "media",
-    8,
-    [*old_nodes, *new_nodes],
+    replicas=8,
+    nodes=[*old_nodes, *new_nodes],
     annotations={"karpenter.sh/do-not-evict": "true", "karpenter.sh/do-not-disrupt": "true"},
 )
-site.deploy("api", "media", 6, [*old_nodes, *new_nodes], spare=2)
-site.deploy("uploads", "media", 4, old_nodes, placement={"nodeSelector": {"karpenter.sh/provisioner-name": "general"}})
-site.deploy("thumbnails", "media", 5, new_nodes, placement={"nodeSelector": {"karpenter.sh/nodepool": "general-beta"}})
+site.deploy("api", "media", replicas=6, nodes=[*old_nodes, *new_nodes], spare=2)
+site.deploy(
+    "uploads",
+    "media",
+    replicas=4,
+    nodes=old_nodes,
+    placement={"nodeSelector": {"karpenter.sh/provisioner-name": "general"}},
+)
+site.deploy(
+    "thumbnails",
+    "media",
+    replicas=5,
+    nodes=new_nodes,
+    placement={"nodeSelector": {"karpenter.sh/nodepool": "general-beta"}},
+)
 NOT_ON_KARPENTER = {"key": "karpenter.sh/provisioner-name", "operator": "DoesNotExist"}
 TERMS = {"nodeSelectorTerms": [{"matchExpressions": [NOT_ON_KARPENTER]}]}
 site.deploy(
     "vault",
     "security",
-    3,
-    system,
+    replicas=3,
+    nodes=system,
     kind="StatefulSet",
     placement={"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": TERMS}}},
     spare=1,

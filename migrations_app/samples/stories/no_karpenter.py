@@ -6,9 +6,11 @@ from migrations_app.samples.story import Expected, Story
 site = Site("tools-eu", "1.30")
 nodes = site.node_group("general", 4, instance_type="m6i.xlarge")
 site.add_ons(nodes)
-site.deploy("cluster-autoscaler", "kube-system", 1, nodes, image="autoscaling/cluster-autoscaler:v1.30.2")
-site.deploy("gitea", "tools", 1, nodes, kind="StatefulSet", spare=1)
-site.deploy("grafana", "tools", 2, nodes, spare=1)
+site.deploy(
+    "cluster-autoscaler", "kube-system", replicas=1, nodes=nodes, image="autoscaling/cluster-autoscaler:v1.30.2"
+)
+site.deploy("gitea", "tools", replicas=1, nodes=nodes, kind="StatefulSet", spare=1)
+site.deploy("grafana", "tools", replicas=2, nodes=nodes, spare=1)
 
 story = Story(
     name="no_karpenter",

@@ -40,7 +40,7 @@ deployment["metadata"]["managedFields"] = [{"manager": "terraform-provider-helm_
 stale = doc(
     "admissionregistration.k8s.io/v1",
     "ValidatingWebhookConfiguration",
-    meta("validation.webhook.karpenter.sh"),
+    metadata=meta("validation.webhook.karpenter.sh"),
     webhooks=[
         {
             "name": "validation.webhook.karpenter.sh",
@@ -57,11 +57,19 @@ site.add(
     deployment,
     *rest,
     helm_record(install),
-    config_map("karpenter-global-settings", "karpenter", {"aws.clusterName": site.name}),
+    config_map("karpenter-global-settings", "karpenter", data={"aws.clusterName": site.name}),
     stale,
 )
-site.deploy("erp", "office", 3, nodes, kind="StatefulSet", annotations={"karpenter.sh/do-not-evict": "true"}, spare=0)
-site.deploy("mail-relay", "office", 2, nodes, spare=1)
+site.deploy(
+    "erp",
+    "office",
+    replicas=3,
+    nodes=nodes,
+    kind="StatefulSet",
+    annotations={"karpenter.sh/do-not-evict": "true"},
+    spare=0,
+)
+site.deploy("mail-relay", "office", replicas=2, nodes=nodes, spare=1)
 
 story = Story(
     name="old_settings",

@@ -49,9 +49,17 @@ site.add(
     helm_record(install),
     helm_record(install, chart="karpenter-crd", manifest=crd_manifest([crd["metadata"]["name"] for crd in owned])),
 )
-site.deploy("spark-executor", "spark", 24, spark_nodes, placement={"nodeSelector": {"karpenter.sh/nodepool": "spark"}})
-site.deploy("spark-driver", "spark", 3, driver_nodes, annotations={"karpenter.sh/do-not-disrupt": "true"})
-site.deploy("catalog", "spark", 2, driver_nodes, spare=1)
+site.deploy(
+    "spark-executor",
+    "spark",
+    replicas=24,
+    nodes=spark_nodes,
+    placement={"nodeSelector": {"karpenter.sh/nodepool": "spark"}},
+)
+site.deploy(
+    "spark-driver", "spark", replicas=3, nodes=driver_nodes, annotations={"karpenter.sh/do-not-disrupt": "true"}
+)
+site.deploy("catalog", "spark", replicas=2, nodes=driver_nodes, spare=1)
 
 story = Story(
     name="v1_13",

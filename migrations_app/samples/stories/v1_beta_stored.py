@@ -78,12 +78,12 @@ site.add(
     *controller(install, system),
     helm_record(install),
     helm_record(install, chart="karpenter-crd", manifest=crd_manifest([crd["metadata"]["name"] for crd in owned])),
-    doc("helm.toolkit.fluxcd.io/v2", "HelmRelease", meta("karpenter", "flux-system"), spec=release),
+    doc("helm.toolkit.fluxcd.io/v2", "HelmRelease", metadata=meta("karpenter", "flux-system"), spec=release),
 )
 
-site.deploy("indexer", "search", 6, nodes, annotations={"karpenter.sh/do-not-disrupt": "true"})
-site.deploy("query", "search", 16, nodes, spare=4)
-site.deploy("shards", "search", 5, nodes, kind="StatefulSet", spare=1)
+site.deploy("indexer", "search", replicas=6, nodes=nodes, annotations={"karpenter.sh/do-not-disrupt": "true"})
+site.deploy("query", "search", replicas=16, nodes=nodes, spare=4)
+site.deploy("shards", "search", replicas=5, nodes=nodes, kind="StatefulSet", spare=1)
 
 story = Story(
     name="v1_beta_stored",

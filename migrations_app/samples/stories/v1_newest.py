@@ -46,8 +46,8 @@ site.add(
     helm_record(install),
     helm_record(install, chart="karpenter-crd", manifest=crd_manifest([crd["metadata"]["name"] for crd in owned])),
 )
-site.deploy("notebooks", "ml", 5, nodes, annotations={"karpenter.sh/do-not-disrupt": "true"})
-site.deploy("inference", "ml", 10, nodes, spare=3)
+site.deploy("notebooks", "ml", replicas=5, nodes=nodes, annotations={"karpenter.sh/do-not-disrupt": "true"})
+site.deploy("inference", "ml", replicas=10, nodes=nodes, spare=3)
 
 story = Story(
     name="v1_newest",
