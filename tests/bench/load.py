@@ -50,7 +50,7 @@ def installation() -> list[Document]:
         *crds(Crds(version=RELEASE)),
         *controller(install, ["node-0"]),
         helm_record(install),
-        config_map("karpenter-global-settings", "karpenter", {"aws.clusterName": CLUSTER}),
+        config_map("karpenter-global-settings", "karpenter", data={"aws.clusterName": CLUSTER}),
         *pools,
         node_template("default", cluster=CLUSTER),
     ]
@@ -88,7 +88,7 @@ def workloads() -> Iterator[Document]:
         name = _workload(number)
         template = {"metadata": {"labels": {"app": name}}, "spec": _pod_spec(number, node="")}
         spec = {"replicas": 1, "selector": {"matchLabels": {"app": name}}, "template": template}
-        yield doc("apps/v1", "Deployment", meta(name, _namespace(number % NAMESPACES)), spec=spec)
+        yield doc("apps/v1", "Deployment", metadata=meta(name, _namespace(number % NAMESPACES)), spec=spec)
 
 
 def pods(numbers: range, nodes: Sequence[str]) -> Iterator[Document]:

@@ -22,7 +22,8 @@ _ANYTHING = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknow
 
 def install(server: ApiServer, documents: Iterable[Document]) -> int:
     """Puts a whole cluster in: CRDs first, then namespaces, then the rest; the number of objects."""
-    crds, rest = [], []
+    crds: list[Document] = []
+    rest: list[Document] = []
     for document in documents:
         (crds if document["kind"] == "CustomResourceDefinition" else rest).append(document)
     server.load_documents([definition(crd) for crd in crds])

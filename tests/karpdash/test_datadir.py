@@ -46,3 +46,9 @@ def test_a_taken_port_is_said():
 def test_what_is_no_port_is_said(port):
     with pytest.raises(BadSetting, match="not a port"):
         datadir.check_port("127.0.0.1", port)
+
+
+def test_a_folder_is_held_by_one_at_a_time(tmp_path):  # R34
+    with datadir.hold(tmp_path), pytest.raises(BadSetting, match="another karpdash up is using"):
+        datadir.hold(tmp_path)
+    datadir.hold(tmp_path).close()
