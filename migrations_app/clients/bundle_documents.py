@@ -9,6 +9,7 @@ import msgspec
 from migrations_app.clients.archive import refuse
 from migrations_app.clients.bundle_files import BundleLimits
 from migrations_app.clients.limits import MIB
+from migrations_app.clients.salvage import salvaged
 from migrations_app.clients.yaml_strict import Plain, read_documents
 from migrations_app.errors import BadBundle
 
@@ -82,7 +83,20 @@ def _json(body: bytes, name: str, *, limits: BundleLimits) -> Iterator[Found | A
         else:
             yield from _object(body)
     except _BROKEN:
-        yield from _in_a_row(body, name)
+        yield from _salvaged(body) or _in_a_row(body, name)
+
+
+def _salvaged(body: bytes) -> list[Found | Asked]:
+    """The objects of a List in which one of them cannot be decoded; nothing when this is no List."""
+    parts = salvaged(body)
+    if parts is None:
+        return []
+    shell, items = parts
+    try:
+        envelope = _envelopes.decode(shell)
+    except _BROKEN:
+        return []
+    return list(_items(items, envelope)) if envelope.kind.endswith("List") else []
 
 
 def _in_a_row(body: bytes, name: str) -> Iterator[Found | Asked]:

@@ -9,6 +9,7 @@ from migrations_app.clients.addresses import Reach, Resolver, ask_resolver
 from migrations_app.clients.connection import Connection
 from migrations_app.clients.limits import DEFAULT, Limits
 from migrations_app.clients.port import Clock, Page, Resource, Served
+from migrations_app.clients.salvage import salvaged
 from migrations_app.clients.transport import JSON, TokenSource, Transport
 from migrations_app.errors import Expired, Garbled, TooLarge
 
@@ -120,12 +121,23 @@ def _query(resource: Resource, token: str, *, size: int) -> list[tuple[str, str]
 
 def _decoded(body: bytearray, resource: Resource) -> _List:
     try:
-        found = _lists.decode(body)
+        found = _decoded_or_salvaged(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         raise Garbled(f"the list of {resource.plural} is not what an API server answers") from None
     if found.items is None and not found.kind.endswith("List"):
         raise Garbled(f"the list of {resource.plural} holds no items")
     return found
+
+
+def _decoded_or_salvaged(body: bytearray) -> _List:
+    try:
+        return _lists.decode(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        parts = salvaged(body)
+        if parts is None:
+            raise
+    shell, items = parts
+    return msgspec.structs.replace(_lists.decode(shell), items=items)
 
 
 def open_live(

@@ -1,0 +1,56 @@
+"""A list in which one object breaks the decoder: the objects are cut apart by brackets, so that the others are kept.
+
+The fast decoder gives up on a whole page for one lone surrogate or one object nested a thousand deep (K12).
+"""
+
+import re
+
+import msgspec
+
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],]', re.DOTALL)
+_KEY = re.compile(rb'[ \t\r\n]*"items"[ \t\r\n]*:[ \t\r\n]*\Z')
+_OPEN, _CLOSE = frozenset(b"{["), frozenset(b"}]")
+
+
+def salvaged(body: bytes | bytearray) -> tuple[bytes, list[msgspec.Raw]] | None:
+    """(the list without its items, each item); None when it is no whole JSON object with a list of items."""
+    start = _items_start(body)
+    if start is None:
+        return None
+    spans, end = _spans(body, start)
+    if end is None:
+        return None
+    shell = bytes(body[:start]) + bytes(body[end:])
+    return shell, [msgspec.Raw(bytes(body[first:last]).strip()) for first, last in spans]
+
+
+def _items_start(body: bytes | bytearray) -> int | None:
+    """Where the text behind the bracket of the top-level `items` begins."""
+    depth, before = 0, 0
+    for token in _TOKEN.finditer(body):
+        sign = body[token.start()]
+        if sign in _OPEN:
+            if depth == 1 and sign == ord("[") and _KEY.match(body, before, token.start()):
+                return token.end()
+            depth += 1
+        elif sign in _CLOSE:
+            depth -= 1
+        if depth == 1 and sign in b"{,":
+            before = token.end()
+    return None
+
+
+def _spans(body: bytes | bytearray, start: int) -> tuple[list[tuple[int, int]], int | None]:
+    """(where each item is, where the closing bracket is); the second is None when the list does not end."""
+    found: list[tuple[int, int]] = []
+    depth, first = 0, start
+    for token in _TOKEN.finditer(body, start):
+        sign = body[token.start()]
+        if depth == 0 and sign in b",]":
+            if body[first : token.start()].strip():
+                found.append((first, token.start()))
+            if sign == ord("]"):
+                return found, token.start()
+            first = token.end()
+        depth += (sign in _OPEN) - (sign in _CLOSE)
+    return found, None
