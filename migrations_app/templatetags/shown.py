@@ -1,12 +1,13 @@
 """Filters that make texts of other people safe to read: control and bidi characters stand as escapes (T08, T10)."""
 
+import re
 import unicodedata
 from datetime import datetime, timedelta
 from typing import Any
 
 from django import template
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 register = template.Library()
@@ -15,6 +16,7 @@ KEPT = {"\n", "\t"}
 INVISIBLE = frozenset(["Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"])
 """Unicode categories that a reader cannot see or that reorder what stands around them."""
 FAKE_SPACE = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000\u2800\u3164"
+BREAKS = re.compile(r"(?<=[./=,\[\]])")
 STEPS = ((60, "second", 1), (3600, "minute", 60), (86400, "hour", 3600))
 
 
@@ -36,6 +38,18 @@ def _visible(char: str, *, kept: frozenset[str]) -> str:
     if char in FAKE_SPACE or unicodedata.category(char) in INVISIBLE:
         return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"
     return char
+
+
+@register.filter
+def breakable(text: object) -> SafeString:
+    """The same as `shown`, with places where a long path, key or name may go on in the next line."""
+    return format_html_join("", "{}<wbr>", ((piece,) for piece in BREAKS.split(shown(text)) if piece))
+
+
+@register.filter
+def short_version(text: str) -> str:
+    """A Kubernetes version without its v and build: `1.29.8` of `v1.29.8-eks-a737599`."""
+    return text.removeprefix("v").partition("-")[0].partition("+")[0]
 
 
 @register.filter

@@ -96,6 +96,7 @@ def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str,
         "tabs": _tabs(request, head, report, tab),
         "tab_word": dict(TABS).get(tab, "History"),
         "interval": head.interval_seconds or settings.ENV.scan_interval,
+        "dated": head.unreachable or not head.is_latest or head.active is not None,
         "testable": head.source in LIVE,
     }
 
