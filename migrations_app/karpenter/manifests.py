@@ -160,7 +160,7 @@ class _Reader:
             try:
                 self._read_chunk(chunk)
             except NotReadable as error:
-                self._fault("not-yaml", chunk.line + error.line, (), error.message)
+                self._fault("not-yaml", chunk.line + error.line, path=(), what=error.message)
             except yaml.YAMLError as error:
                 self._not_yaml(chunk, error)
         return Reading(self.file, self.reading, self.faults, self.readable)
@@ -179,46 +179,46 @@ class _Reader:
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
         hint = "; it looks like a template, render it first" if "{{" in chunk.text or "{%" in chunk.text else ""
         self.number += 1
-        self._add_fault("not-yaml", chunk.line + (mark.line if mark else 0), (), f"not YAML: {problem}{hint}")
+        self._add_fault("not-yaml", chunk.line + (mark.line if mark else 0), path=(), what=f"not YAML: {problem}{hint}")
 
-    def _fault(self, code: str, line: int, path: Path, what: str) -> None:
+    def _fault(self, code: str, line: int, *, path: Path, what: str) -> None:
         self.number += 1
-        self._add_fault(code, line, path, what)
+        self._add_fault(code, line, path=path, what=what)
 
-    def _add_fault(self, code: str, line: int, path: Path, what: str) -> None:
+    def _add_fault(self, code: str, line: int, *, path: Path, what: str) -> None:
         self.faults.append(Fault(code, self.file, self.number, line, path, what))
 
     def _take(self, document: Document) -> None:
         value = document.composed.value
         if not isinstance(value, dict):
             what = f"the document is {'a list' if isinstance(value, list) else 'plain text'}, an object is wanted"
-            self._add_fault("bad-type", document.line + document.composed.line, (), what)
+            self._add_fault("bad-type", document.line + document.composed.line, path=(), what=what)
         elif _is_list(value):
             self._take_list(value, document)
         else:
-            self._take_object(value, document, None, ())
+            self._take_object(value, document, item=None, at=())
 
     def _take_list(self, value: dict[str, Any], document: Document) -> None:
         for index, item in enumerate(value.get("items") or []):
             at = ("items", index)
             if not isinstance(item, dict):
                 line = document.line + document.composed.line_of(at)
-                self._add_fault("bad-type", line, at, "the item is no object")
+                self._add_fault("bad-type", line, path=at, what="the item is no object")
                 continue
             defaults = {"apiVersion": value.get("apiVersion"), "kind": _LISTS.get(str(value.get("kind")))}
             if defaults["kind"] and not item.get("kind"):
                 item = {**item, **defaults}
-            self._take_object(item, document, index, at)
+            self._take_object(item, document, item=index, at=at)
 
-    def _take_object(self, body: dict[str, Any], document: Document, item: int | None, at: Path) -> None:
+    def _take_object(self, body: dict[str, Any], document: Document, *, item: int | None, at: Path) -> None:
         repeats = [repeat for repeat in document.composed.repeats if repeat.path[: len(at)] == at]
         if repeats and str(body.get("apiVersion")).startswith(_OURS):
-            self.faults += [_repeated(repeat, document, body) for repeat in repeats]
+            self.faults += [_repeated(repeat, document, body=body) for repeat in repeats]
         else:
             self.reading.append(Manifest(body, document, item))
 
 
-def _repeated(repeat: Repeat, document: Document, body: Mapping[str, Any]) -> Fault:
+def _repeated(repeat: Repeat, document: Document, *, body: Mapping[str, Any]) -> Fault:
     what = f"{repeat.path[-1]} is written twice in one map; keep the one that is meant"
     line = document.line + repeat.line
     kind, metadata = body.get("kind"), body.get("metadata")

@@ -20,11 +20,11 @@ class _Writer:
         self.lines: list[str] = []
         self.marks: Marks = {}
 
-    def map(self, value: Mapping[str, Any], pad: str, at: Path) -> None:
+    def map(self, value: Mapping[str, Any], pad: str, *, at: Path) -> None:
         for key, item in value.items():
-            self.entry(f"{pad}{quoted(str(key))}:", item, pad, (*at, key))
+            self.entry(f"{pad}{quoted(str(key))}:", item, pad=pad, at=(*at, key))
 
-    def list(self, value: list[Any], pad: str, at: Path) -> None:
+    def list(self, value: list[Any], pad: str, *, at: Path) -> None:
         for index, item in enumerate(value):
             here = (*at, index)
             if isinstance(item, Mapping | list) and item:
@@ -32,21 +32,21 @@ class _Writer:
                 self.marks[here] = start + 1
                 inner = pad + _STEP
                 if isinstance(item, list):
-                    self.list(item, inner, here)
+                    self.list(item, inner, at=here)
                 else:
-                    self.map(item, inner, here)
+                    self.map(item, inner, at=here)
                 self.lines[start] = f"{pad}- {self.lines[start][len(inner) :]}"
             else:
-                self.entry(f"{pad}-", item, pad, here)
+                self.entry(f"{pad}-", item, pad=pad, at=here)
 
-    def entry(self, head: str, item: Plain, pad: str, at: Path) -> None:
+    def entry(self, head: str, item: Plain, *, pad: str, at: Path) -> None:
         self.marks[at] = len(self.lines) + 1
         if isinstance(item, Mapping) and item:
             self.lines.append(head)
-            self.map(item, pad + _STEP, at)
+            self.map(item, pad + _STEP, at=at)
         elif isinstance(item, list) and item:
             self.lines.append(head)
-            self.list(item, pad, at)
+            self.list(item, pad, at=at)
         elif isinstance(item, str) and _fits_block(item):
             self.lines.append(f"{head} {_block_header(item)}")
             self.lines += [f"{pad}{_STEP}{line}" if line else "" for line in _block_lines(item)]
@@ -84,14 +84,14 @@ def _scalar(value: Plain) -> str:
 def text_and_lines(body: Mapping[str, Any]) -> tuple[str, Marks]:
     """The document as YAML, and the line number of every path in it, counted from 1."""
     writer = _Writer()
-    writer.map(body, "", ())
+    writer.map(body, "", at=())
     return "\n".join(writer.lines) + "\n", writer.marks
 
 
 def list_text(value: list[Any]) -> list[str]:
     """The lines of a list that stands alone."""
     writer = _Writer()
-    writer.list(value, "", ())
+    writer.list(value, "", at=())
     return writer.lines
 
 

@@ -41,7 +41,7 @@ def warn(pools: Sequence[Draft], classes: Mapping[str, Draft]) -> None:
             users.setdefault(owner.name, []).append(pool.name)
     for name, names in users.items():
         what = f"NodePool {', '.join(sorted(names))} asks for accelerators; name their image in amiSelectorTerms"
-        classes[name].notes.add("al2023-gpu", ("spec", "amiFamily"), what)
+        classes[name].notes.add("al2023-gpu", ("spec", "amiFamily"), what=what)
 
 
 def _alias(owner: Draft) -> str:

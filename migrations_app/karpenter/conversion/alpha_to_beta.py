@@ -30,20 +30,20 @@ def convert_provisioner(
     """The NodePool, and behind it the EC2NodeClass of an inline provider; empty when the object has an error.
 
     `taken`: names of node classes that the inline one must not overwrite."""
-    head = metadata.cleaned(fields.OBJECT(body, (), notes) or {}, notes)
+    head = metadata.cleaned(fields.OBJECT(body, (), notes=notes) or {}, notes)
     if options.live:
         head = metadata.without_markers(head, notes)
-    spec: Spec = fields.PROVISIONER(spec_of(body), ("spec",), notes) or {}
+    spec: Spec = fields.PROVISIONER(spec_of(body), ("spec",), notes=notes) or {}
     if notes.failed:
         return []
     inline = _inline_class(spec, notes, options=options, known=known, taken=taken)
     if notes.failed:
         return []
     reference = _reference(spec, notes, inline=inline)
-    pool = manifest(POOL_API, "NodePool", head, _pool_spec(spec, reference, notes, options=options))
+    pool = manifest(POOL_API, "NodePool", metadata=head, spec=_pool_spec(spec, reference, notes=notes, options=options))
     if notes.failed:
         return []
-    notes.add("later-defaults", ("spec",), _LATER)
+    notes.add("later-defaults", ("spec",), what=_LATER)
     return [Draft(pool, notes), *([Draft(inline, notes)] if inline else [])]
 
 
@@ -53,17 +53,17 @@ def _inline_class(
     if spec.get("provider") is None:
         return None
     at = ("spec", "provider")
-    found: Spec = fields.PROVIDER(spec["provider"], at, notes) or {}
+    found: Spec = fields.PROVIDER(spec["provider"], at, notes=notes) or {}
     if notes.failed:
         return None
     name = notes.name
     if name in taken:
         name = free_name(f"{notes.name}-provider", taken)
         what = f"a node class {notes.name} is in the input too, so this one is named {name}"
-        notes.add("nodeclass-name-clash", at, what, proposal=name)
+        notes.add("nodeclass-name-clash", at, what=what, proposal=name)
     dns = (spec.get("kubeletConfiguration") or {}).get("clusterDNS") or []
-    class_spec = class_from_spec(found, at, notes, options=options, known=known, cluster_dns=dns)
-    return manifest(CLASS_API, "EC2NodeClass", {"name": name}, class_spec)
+    class_spec = class_from_spec(found, at, notes=notes, options=options, known=known, cluster_dns=dns)
+    return manifest(CLASS_API, "EC2NodeClass", metadata={"name": name}, spec=class_spec)
 
 
 def _reference(spec: Spec, notes: Notes, *, inline: dict[str, Any] | None) -> dict[str, str]:
@@ -74,25 +74,29 @@ def _reference(spec: Spec, notes: Notes, *, inline: dict[str, Any] | None) -> di
     if inline is not None:
         if old:
             notes.add(
-                "provider-and-ref", at, f"providerRef {shown(old.get('name'))} is left out; the inline provider wins"
+                "provider-and-ref",
+                at,
+                what=f"providerRef {shown(old.get('name'))} is left out; the inline provider wins",
             )
         return {**ours, "name": inline["metadata"]["name"]}
     if not old.get("name"):
-        notes.add("no-provider", at, "neither spec.providerRef.name nor spec.provider is given; name a node class")
+        notes.add("no-provider", at, what="neither spec.providerRef.name nor spec.provider is given; name a node class")
         return {}
     if old.get("kind") not in (None, "AWSNodeTemplate", "EC2NodeClass"):
-        notes.add("provider-ref-foreign", (*at, "kind"), f"kind {old['kind']} is kept as it is")
+        notes.add("provider-ref-foreign", (*at, "kind"), what=f"kind {old['kind']} is kept as it is")
         return old
     if old.keys() & {"kind", "apiVersion"}:
-        notes.add("provider-ref-rewritten", at, f"{shown(old)} now names kind EC2NodeClass of {CLASS_API}")
+        notes.add("provider-ref-rewritten", at, what=f"{shown(old)} now names kind EC2NodeClass of {CLASS_API}")
     return {**ours, "name": old["name"]}
 
 
-def _pool_spec(spec: Spec, reference: dict[str, str], notes: Notes, *, options: Options) -> Spec:
+def _pool_spec(spec: Spec, reference: dict[str, str], *, notes: Notes, options: Options) -> Spec:
     template_metadata = filled(
         {
-            "labels": keys.open_labels(spec.get("labels") or {}, ("spec", "labels"), notes),
-            "annotations": keys.current_annotations(spec.get("annotations") or {}, ("spec", "annotations"), notes),
+            "labels": keys.open_labels(spec.get("labels") or {}, ("spec", "labels"), notes=notes),
+            "annotations": keys.current_annotations(
+                spec.get("annotations") or {}, ("spec", "annotations"), notes=notes
+            ),
         }
     )
     template: Spec = {
@@ -116,14 +120,14 @@ def _pool_spec(spec: Spec, reference: dict[str, str], notes: Notes, *, options: 
 def _requirements(spec: Spec, notes: Notes, *, options: Options) -> list[dict[str, Any]]:
     at = ("spec", "requirements")
     given: list[dict[str, Any]] = spec.get("requirements") or []
-    kept = requirements.checked(given, at, notes)
+    kept = requirements.checked(given, at, notes=notes)
     if not options.ignore_defaults and not notes.failed:
-        added = requirements.defaults(given, spec.get("labels") or {}, notes)
+        added = requirements.defaults(given, spec.get("labels") or {}, notes=notes)
         if added:
             said = "; ".join(requirements.said(item) for item in added)
-            notes.add("default-requirements-added", at, f"added: {said}", proposal=added)
+            notes.add("default-requirements-added", at, what=f"added: {said}", proposal=added)
         kept = kept + added
-    requirements.check_count(kept, at, notes)
+    requirements.check_count(kept, at, notes=notes)
     return kept
 
 
@@ -131,9 +135,9 @@ def _kubelet(spec: Spec, notes: Notes) -> Spec | None:
     at = ("spec", "kubeletConfiguration")
     if not spec.get("kubeletConfiguration"):
         return None
-    found = kubelet.without_runtime(spec["kubeletConfiguration"], at, notes)
+    found = kubelet.without_runtime(spec["kubeletConfiguration"], at, notes=notes)
     if not notes.failed:
-        kubelet.check(found, at, notes)
+        kubelet.check(found, at, notes=notes)
     return found
 
 
@@ -148,10 +152,10 @@ def _consolidation(spec: Spec, notes: Notes) -> dict[str, str]:
     if (spec.get("consolidation") or {}).get("enabled"):
         if empty is not None:
             what = f"ttlSecondsAfterEmpty: {empty} is left out; consolidation removes empty nodes too"
-            notes.add("consolidation-and-ttl", ("spec", "ttlSecondsAfterEmpty"), what)
+            notes.add("consolidation-and-ttl", ("spec", "ttlSecondsAfterEmpty"), what=what)
         return {"consolidationPolicy": "WhenUnderutilized"}
     if empty is not None:
         return {"consolidationPolicy": "WhenEmpty", "consolidateAfter": durations.from_seconds(empty)}
     what = "consolidation was off and stays off: consolidationPolicy WhenEmpty with consolidateAfter Never"
-    notes.add("consolidation-was-off", ("spec", "consolidation"), what)
+    notes.add("consolidation-was-off", ("spec", "consolidation"), what=what)
     return {"consolidationPolicy": "WhenEmpty", "consolidateAfter": durations.NEVER}

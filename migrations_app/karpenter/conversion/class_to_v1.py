@@ -36,8 +36,8 @@ Spec = dict[str, Any]
 
 def convert_class(body: Mapping[str, Any], notes: Notes, *, options: Options) -> list[Draft]:
     """The v1 EC2NodeClass, or nothing when the object has an error."""
-    head = metadata.cleaned(fields.OBJECT(body, (), notes) or {}, notes)
-    old: Spec = fields.NODE_CLASS(spec_of(body), ("spec",), notes) or {}
+    head = metadata.cleaned(fields.OBJECT(body, (), notes=notes) or {}, notes)
+    old: Spec = fields.NODE_CLASS(spec_of(body), ("spec",), notes=notes) or {}
     if notes.failed:
         return []
     if options.live:
@@ -47,7 +47,7 @@ def convert_class(body: Mapping[str, Any], notes: Notes, *, options: Options) ->
         **_images(old, notes, version=version),
         **_identity(old, notes, options=options),
         **filled({name: old.get(name) for name in ("subnetSelectorTerms", "securityGroupSelectorTerms", "userData")}),
-        **filled({"tags": keys.open_tags(old.get("tags") or {}, ("spec", "tags"), notes, v1=True)}),
+        **filled({"tags": keys.open_tags(old.get("tags") or {}, ("spec", "tags"), notes=notes, v1=True)}),
         **filled({"blockDeviceMappings": _devices(old, notes)}),
         "metadataOptions": _metadata_options(old, notes),
         **filled(
@@ -58,7 +58,7 @@ def convert_class(body: Mapping[str, Any], notes: Notes, *, options: Options) ->
         ),
     }
     _warn(old, notes)
-    return [] if notes.failed else [Draft(manifest(API, "EC2NodeClass", head, spec), notes)]
+    return [] if notes.failed else [Draft(manifest(API, "EC2NodeClass", metadata=head, spec=spec), notes)]
 
 
 def _images(old: Spec, notes: Notes, *, version: str) -> Spec:
@@ -66,25 +66,25 @@ def _images(old: Spec, notes: Notes, *, version: str) -> Spec:
     family, terms = old.get("amiFamily"), old.get("amiSelectorTerms") or []
     at = ("spec", "amiSelectorTerms")
     if family is None:
-        notes.add("ami-family-missing", ("spec", "amiFamily"), "spec.amiFamily is missing; v1beta1 requires it")
+        notes.add("ami-family-missing", ("spec", "amiFamily"), what="spec.amiFamily is missing; v1beta1 requires it")
     elif family == "Custom" and not terms:
-        notes.add("custom-needs-ami-terms", at, "amiFamily Custom needs amiSelectorTerms")
+        notes.add("custom-needs-ami-terms", at, what="amiFamily Custom needs amiSelectorTerms")
     elif family == "Ubuntu":
         return _ubuntu(terms, notes)
     elif not terms:
-        return {"amiFamily": family, "amiSelectorTerms": [_alias(family, version, notes)]}
+        return {"amiFamily": family, "amiSelectorTerms": [_alias(family, version, notes=notes)]}
     if family == "AL2":
         _warn_of_al2(notes)
     return {"amiFamily": family, "amiSelectorTerms": _plain_ids(terms, notes)}
 
 
-def _alias(family: str, version: str, notes: Notes) -> dict[str, str]:
+def _alias(family: str, version: str, *, notes: Notes) -> dict[str, str]:
     alias = f"{family.lower()}@{version}"
     at = ("spec", "amiFamily")
     if version == _LATEST:
         pin = "" if family.startswith("Windows") else f"; to pin a version write {family.lower()}@v..."
         notes.add(
-            "ami-alias-latest", at, f"images come from the alias {alias}, as they did from amiFamily {family}{pin}"
+            "ami-alias-latest", at, what=f"images come from the alias {alias}, as they did from amiFamily {family}{pin}"
         )
     if family == "AL2":
         _warn_of_al2(notes)
@@ -93,7 +93,7 @@ def _alias(family: str, version: str, notes: Notes) -> dict[str, str]:
 
 def _warn_of_al2(notes: Notes) -> None:
     what = "AL2 images end with Kubernetes 1.32; plan the move to AL2023 or Bottlerocket"
-    notes.add("al2-end", ("spec", "amiFamily"), what)
+    notes.add("al2-end", ("spec", "amiFamily"), what=what)
 
 
 def _ubuntu(terms: list[dict[str, Any]], notes: Notes) -> Spec:
@@ -103,13 +103,13 @@ def _ubuntu(terms: list[dict[str, Any]], notes: Notes) -> Spec:
             "amiFamily Ubuntu without amiSelectorTerms: name the images there, for instance by Canonical's name"
             f" pattern with owner {_UBUNTU_OWNER} (confirm both)"
         )
-        notes.add("ubuntu-needs-ami-terms", ("spec", "amiSelectorTerms"), what, proposal=proposal)
+        notes.add("ubuntu-needs-ami-terms", ("spec", "amiSelectorTerms"), what=what, proposal=proposal)
         return {}
     what = (
         "amiFamily is AL2 now, whose user data format Ubuntu shares; the long-term answer is amiFamily Custom with"
         " complete user data"
     )
-    notes.add("ubuntu-as-al2", ("spec", "amiFamily"), what)
+    notes.add("ubuntu-as-al2", ("spec", "amiFamily"), what=what)
     return {"amiFamily": "AL2", "amiSelectorTerms": _plain_ids(terms, notes)}
 
 
@@ -121,7 +121,7 @@ def _plain_ids(terms: list[dict[str, Any]], notes: Notes) -> list[dict[str, Any]
     for index in mixed:
         others = ", ".join(key for key in terms[index] if key != "id")
         what = f"{others} beside id has no effect in v1beta1, and v1 refuses the term"
-        notes.add("selector-id-exclusive", ("spec", "amiSelectorTerms", index), what)
+        notes.add("selector-id-exclusive", ("spec", "amiSelectorTerms", index), what=what)
     if len(mixed) == len(terms):
         return terms
     return [{"id": term["id"]} if "id" in term else term for term in terms]
@@ -135,14 +135,14 @@ def _identity(old: Spec, notes: Notes, *, options: Options) -> Spec:
         role = options.node_role or role or roles.PLACEHOLDER
     if roles.is_placeholder(role):
         what = f"role is {role}: put the name of the node role in its place, or give --node-role"
-        notes.add("node-role-placeholder", ("spec", "role"), what)
-    roles.check_role(role, ("spec", "role"), notes)
+        notes.add("node-role-placeholder", ("spec", "role"), what=what)
+    roles.check_role(role, ("spec", "role"), notes=notes)
     return {"role": role, **filled({"instanceProfile": profile})}
 
 
 def _devices(old: Spec, notes: Notes) -> list[dict[str, Any]]:
     devices: list[dict[str, Any]] = old.get("blockDeviceMappings") or []
-    volumes.check(devices, ("spec", "blockDeviceMappings"), notes)
+    volumes.check(devices, ("spec", "blockDeviceMappings"), notes=notes)
     if old.get("amiFamily") == "Ubuntu" and not devices:
         return _UBUNTU_DEVICES
     return devices
@@ -153,24 +153,30 @@ def _metadata_options(old: Spec, notes: Notes) -> Spec:
     missing = {key: value for key, value in _BETA_DEFAULTS.items() if key not in given}
     if missing:
         said = ", ".join(f"{key}: {value}" for key, value in missing.items())
-        notes.add("metadata-options-explicit", ("spec", "metadataOptions"), f"written out as v1beta1 had it: {said}")
+        notes.add(
+            "metadata-options-explicit", ("spec", "metadataOptions"), what=f"written out as v1beta1 had it: {said}"
+        )
     return {key: given.get(key, value) for key, value in _BETA_DEFAULTS.items()}
 
 
 def _warn(old: Spec, notes: Notes) -> None:
     """What v1 does differently although the manifest says the same."""
     for name in ("subnetSelectorTerms", "securityGroupSelectorTerms", "amiSelectorTerms"):
-        selectors.warn_of_commas(old.get(name) or [], ("spec", name), notes)
+        selectors.warn_of_commas(old.get(name) or [], ("spec", name), notes=notes)
         if name != "amiSelectorTerms" and not old.get(name):
-            notes.add("selector-missing", ("spec", name), f"{name} is empty; write at least one term before applying")
+            notes.add(
+                "selector-missing", ("spec", name), what=f"{name} is empty; write at least one term before applying"
+            )
     user_data, family = old.get("userData") or "", old.get("amiFamily")
     if family == "Custom" and "karpenter.sh/unregistered" not in user_data:
         what = "the kubelet must register with the taint karpenter.sh/unregistered:NoExecute; userData does not name it"
-        notes.add("unregistered-taint", ("spec", "userData"), what)
+        notes.add("unregistered-taint", ("spec", "userData"), what=what)
     if family == "AL2023" and ("node.eks.aws" in user_data or "NodeConfig" in user_data):
         notes.add(
-            "al2023-userdata", ("spec", "userData"), "fields of the NodeConfig in userData lose against Karpenter's"
+            "al2023-userdata",
+            ("spec", "userData"),
+            what="fields of the NodeConfig in userData lose against Karpenter's",
         )
     if old.get("associatePublicIPAddress") is None:
         what = "for private subnets Karpenter used to send associatePublicIPAddress: false and sends nothing now"
-        notes.add("public-ip-default", ("spec", "associatePublicIPAddress"), what)
+        notes.add("public-ip-default", ("spec", "associatePublicIPAddress"), what=what)

@@ -92,7 +92,7 @@ def generation_of(body: Body) -> str:
     return _GENERATIONS.get((api_version, kind), "other")
 
 
-def convert(bodies: Iterable[Body], options: Options = Options(), known: Known = Known()) -> Conversion:  # noqa: B008  # both are frozen
+def convert(bodies: Iterable[Body], options: Options = Options(), *, known: Known = Known()) -> Conversion:  # noqa: B008  # both are frozen
     """Each object taken to the wanted generation, with what was lost; never raises for what an object holds."""
     works = [_Work(_item(body)) for body in bodies]
     _refuse_repeats(works)
@@ -128,7 +128,7 @@ def _refuse_repeats(works: Sequence[_Work]) -> None:
             what = (
                 f"{work.item.kind} {work.item.name} is in the input twice; the first one is converted, this one is not"
             )
-            work.notes[0].add("duplicate-object", ("metadata", "name"), what)
+            work.notes[0].add("duplicate-object", ("metadata", "name"), what=what)
         seen.add(key)
 
 
@@ -161,9 +161,11 @@ def _first_step(works: Sequence[_Work], *, options: Options, known: Known, taken
             work.drafts = convert_template(item.source, notes, options=options, known=known, cluster_dns=addresses)
         elif item.generation == "machine":
             what = "Machines are not converted; they go when their nodes are replaced"
-            notes.add("machine-not-migrated", (), what)
+            notes.add("machine-not-migrated", (), what=what)
         elif item.generation == "other":
-            notes.add("skipped-kind", (), f"{item.source.get('apiVersion', 'no apiVersion')} {item.kind} is left alone")
+            notes.add(
+                "skipped-kind", (), what=f"{item.source.get('apiVersion', 'no apiVersion')} {item.kind} is left alone"
+            )
         elif options.to == "v1beta1":
             work.drafts = already_beta(item.source, notes, generation=item.generation)
 
@@ -198,7 +200,7 @@ def _finish_v1(body: dict[str, Any], notes: Notes, *, known: Known) -> list[Draf
         return leftovers.finish_class(body, notes)
     if body["kind"] == "NodePool":
         return leftovers.finish_pool(body, notes, known=known)
-    notes.add("nodeclaim-view-only", (), "a v1 NodeClaim is left alone")
+    notes.add("nodeclaim-view-only", (), what="a v1 NodeClaim is left alone")
     return []
 
 
@@ -230,7 +232,7 @@ def _finish(work: _Work, copies: Mapping[str, list[Draft]]) -> None:
         if draft.kind == "EC2NodeClass" and "/v1beta1" not in draft.body["apiVersion"]:
             item.objects += [copy.body for copy in copies.get(draft.name, [])]
     if item.generation == "v1" and item.objects == [item.source]:
-        work.notes[0].add("already-v1", (), "already v1, printed as it is")
+        work.notes[0].add("already-v1", (), what="already v1, printed as it is")
     item.losses = work.losses()
 
 

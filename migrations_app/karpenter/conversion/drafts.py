@@ -39,7 +39,7 @@ class Draft:
     def use_class(self, name: str) -> None:
         """Points this v1 NodePool at another node class."""
         reference = self.body["spec"]["template"]["spec"]["nodeClassRef"]
-        self.body = replaced(self.body, ("spec", "template", "spec", "nodeClassRef"), {**reference, "name": name})
+        self.body = replaced(self.body, ("spec", "template", "spec", "nodeClassRef"), value={**reference, "name": name})
 
 
 def template_spec(body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -49,10 +49,10 @@ def template_spec(body: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-def replaced(body: Plain, path: tuple[str, ...], value: Plain) -> dict[str, Any]:
+def replaced(body: Plain, path: tuple[str, ...], *, value: Plain) -> dict[str, Any]:
     """A copy of the object with another value at the path; what lies beside the path is shared."""
     first, *rest = path
-    inner = replaced(body.get(first) or {}, tuple(rest), value) if rest else value
+    inner = replaced(body.get(first) or {}, tuple(rest), value=value) if rest else value
     return {**body, first: inner}
 
 
@@ -66,7 +66,7 @@ def free_name(wanted: str, taken: Collection[str]) -> str:
     return name
 
 
-def manifest(api_version: str, kind: str, metadata: dict[str, Any], spec: dict[str, Any]) -> dict[str, Any]:
+def manifest(api_version: str, kind: str, *, metadata: dict[str, Any], spec: dict[str, Any]) -> dict[str, Any]:
     """A manifest with its keys in the usual order."""
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
 

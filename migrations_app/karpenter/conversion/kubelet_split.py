@@ -34,7 +34,7 @@ def _note_missing_class(pool: Draft) -> None:
     wanted = f"{reference.get('kind')} {reference.get('name')}"
     what = f"{wanted} is not among the converted objects; write this into its spec.kubelet: {json.dumps(pool.kubelet)}"
     proposal = {"class": reference.get("name"), "kubelet": pool.kubelet}
-    pool.notes.add("kubelet-nodeclass-missing", pool.kubelet_at, what, proposal=proposal)
+    pool.notes.add("kubelet-nodeclass-missing", pool.kubelet_at, what=what, proposal=proposal)
 
 
 def _settle_class(owner: Draft, users: Group, *, known: Known, taken: set[str]) -> list[Draft]:
@@ -43,9 +43,9 @@ def _settle_class(owner: Draft, users: Group, *, known: Known, taken: set[str]) 
     for pool in users:
         # without settings of its own a pool follows the class, which is what 1.0 does
         groups.setdefault(kubelet.meaning(pool.kubelet or own), []).append(pool)
-    ranked = sorted(groups.items(), key=lambda item: _rank(item[0], item[1], known))
+    ranked = sorted(groups.items(), key=lambda item: _rank(item[0], item[1], known=known))
     if any(pool.kubelet for pool in users):
-        _warn_of_others(owner, own, groups, known=known)
+        _warn_of_others(owner, own, groups=groups, known=known)
     original, copies = owner.body, []
     for index, (_, group) in enumerate(ranked):
         settings = next((pool.kubelet for pool in group if pool.kubelet), own)
@@ -53,11 +53,11 @@ def _settle_class(owner: Draft, users: Group, *, known: Known, taken: set[str]) 
             owner.body = _with_kubelet(original, settings)
             _note_moved(group, owner.name)
         else:
-            copies.append(_copy(owner, original, group, settings=settings, taken=taken))
+            copies.append(_copy(owner, original, group=group, settings=settings, taken=taken))
     return copies
 
 
-def _rank(meaning: str, group: Group, known: Known) -> tuple[int, int, bool, str]:
+def _rank(meaning: str, group: Group, *, known: Known) -> tuple[int, int, bool, str]:
     """Who keeps the class: most nodes, most pools, no settings, smallest name."""
     nodes = sum(known.nodes_of_pool.get(pool.name, 0) for pool in group)
     return (-nodes, -len(group), meaning != "", min(pool.name for pool in group))
@@ -71,11 +71,13 @@ def _with_kubelet(body: dict[str, Any], settings: Mapping[str, Any] | None) -> d
 def _note_moved(group: Group, name: str) -> None:
     for pool in group:
         if pool.kubelet:
-            pool.notes.add("kubelet-moved", pool.kubelet_at, f"the kubelet settings are in EC2NodeClass {name} now")
+            pool.notes.add(
+                "kubelet-moved", pool.kubelet_at, what=f"the kubelet settings are in EC2NodeClass {name} now"
+            )
 
 
 def _copy(
-    owner: Draft, original: dict[str, Any], group: Group, *, settings: Mapping[str, Any] | None, taken: set[str]
+    owner: Draft, original: dict[str, Any], *, group: Group, settings: Mapping[str, Any] | None, taken: set[str]
 ) -> Draft:
     names = sorted(pool.name for pool in group)
     name = free_name(f"{owner.name}-{names[0]}", taken)
@@ -84,19 +86,19 @@ def _copy(
         f"{owner.name} is split by kubelet settings: {name} is its copy for NodePool {', '.join(names)}, whose nodes"
         " will be replaced"
     )
-    owner.notes.add("nodeclass-split", (), what, proposal={"class": name, "pools": names})
+    owner.notes.add("nodeclass-split", (), what=what, proposal={"class": name, "pools": names})
     for pool in group:
         pool.use_class(name)
     _note_moved(group, name)
-    return Draft(replaced(_with_kubelet(original, settings), ("metadata", "name"), name), owner.notes)
+    return Draft(replaced(_with_kubelet(original, settings), ("metadata", "name"), value=name), owner.notes)
 
 
-def _warn_of_others(owner: Draft, own: Mapping[str, Any] | None, groups: Mapping[str, Group], *, known: Known) -> None:
+def _warn_of_others(owner: Draft, own: Mapping[str, Any] | None, *, groups: Mapping[str, Group], known: Known) -> None:
     if own and kubelet.meaning(own) not in groups:
         what = f"spec.kubelet was {json.dumps(own)}, which no NodePool of the input follows; it is replaced"
-        owner.notes.add("nodeclass-other-users", ("spec", "kubelet"), what)
+        owner.notes.add("nodeclass-other-users", ("spec", "kubelet"), what=what)
     elif not known.all_pools_given:
         what = (
             "the class has kubelet settings of its NodePools now; NodePools that are not in the input would follow them"
         )
-        owner.notes.add("nodeclass-other-users", (), what)
+        owner.notes.add("nodeclass-other-users", (), what=what)

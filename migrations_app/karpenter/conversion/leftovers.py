@@ -36,19 +36,19 @@ _KUBELET_AT: Final[Path] = ("metadata", "annotations", KUBELET)
 def _kept(body: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
     """The object with cleaned metadata and without status; everything else as it is."""
     head = metadata.cleaned(body, notes)
-    spec = _seen_map(spec_of(body), ("spec",), notes) or {}
-    _check(spec, _CHECKED, ("spec",), notes)
+    spec = _seen_map(spec_of(body), ("spec",), notes=notes) or {}
+    _check(spec, _CHECKED, at=("spec",), notes=notes)
     template = spec.get("template")
     inner = template.get("spec") if isinstance(template, Mapping) else None
-    if inner is not None and _seen_map(inner, ("spec", "template", "spec"), notes):
-        _check(inner, _CHECKED_TEMPLATE, ("spec", "template", "spec"), notes)
+    if inner is not None and _seen_map(inner, ("spec", "template", "spec"), notes=notes):
+        _check(inner, _CHECKED_TEMPLATE, at=("spec", "template", "spec"), notes=notes)
     return {key: head if key == "metadata" else value for key, value in body.items() if key != "status"}
 
 
-def _check(spec: Mapping[str, Any], table: Mapping[str, Shape], at: Path, notes: Notes) -> None:
+def _check(spec: Mapping[str, Any], table: Mapping[str, Shape], *, at: Path, notes: Notes) -> None:
     for name, shape in table.items():
         if spec.get(name) is not None:
-            shape(spec[name], (*at, name), notes)
+            shape(spec[name], (*at, name), notes=notes)
 
 
 def finish_pool(body: Mapping[str, Any], notes: Notes, *, known: Known) -> list[Draft]:
@@ -62,7 +62,7 @@ def finish_pool(body: Mapping[str, Any], notes: Notes, *, known: Known) -> list[
     after = (spec_of(body).get("disruption") or {}).get("consolidateAfter")
     if draft.name in known.never_consolidated and after == "0s":
         what = "consolidateAfter was Never before the upgrade and is 0s now"
-        notes.add("consolidation-never-lost", ("spec", "disruption", "consolidateAfter"), what, proposal="Never")
+        notes.add("consolidation-never-lost", ("spec", "disruption", "consolidateAfter"), what=what, proposal="Never")
     return [] if notes.failed else [draft]
 
 
@@ -74,10 +74,12 @@ def _parked_kubelet(body: Mapping[str, Any], notes: Notes) -> dict[str, Any] | N
         found = json.loads(parked)
     except (ValueError, RecursionError):
         notes.add(
-            "bad-type", _KUBELET_AT, "the annotation is no JSON; look up the kubelet settings and write them by hand"
+            "bad-type",
+            _KUBELET_AT,
+            what="the annotation is no JSON; look up the kubelet settings and write them by hand",
         )
         return None
-    cleaned: dict[str, Any] | None = fields.KUBELET(found, _KUBELET_AT, notes)
+    cleaned: dict[str, Any] | None = fields.KUBELET(found, _KUBELET_AT, notes=notes)
     return {key: value for key, value in (cleaned or {}).items() if key != "containerRuntime"}
 
 
@@ -86,5 +88,5 @@ def finish_class(body: Mapping[str, Any], notes: Notes) -> list[Draft]:
     kept = _kept(body, notes)
     if _INCOMPATIBLE in str(metadata.annotations_of(body).get(UBUNTU, "")):
         what = "the webhook put ami-placeholder into amiSelectorTerms: name the Ubuntu images there"
-        notes.add("ubuntu-needs-ami-terms", ("spec", "amiSelectorTerms"), what)
+        notes.add("ubuntu-needs-ami-terms", ("spec", "amiSelectorTerms"), what=what)
     return [] if notes.failed else [Draft(kept, notes)]

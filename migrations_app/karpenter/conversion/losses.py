@@ -85,7 +85,7 @@ class Notes:
         self.losses: list[Loss] = []
         self.failed = False
 
-    def add(self, code: str, at: Path, what: str, *, proposal: Plain = None) -> None:
+    def add(self, code: str, at: Path, *, what: str, proposal: Plain = None) -> None:
         self.losses.append(Loss(code, self.kind, self.name, at, what, proposal))
         self.failed = self.failed or CATALOGUE[code].severity == "error"
 

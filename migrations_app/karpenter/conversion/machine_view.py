@@ -25,7 +25,7 @@ def machine_as_claim(body: Mapping[str, Any]) -> dict[str, Any]:
         **filled({name: spec.get(name) for name in ("taints", "startupTaints", "resources")}),
         **filled({"kubelet": kubelet}),
     }
-    claim = manifest("karpenter.sh/v1beta1", "NodeClaim", head, new_spec)
+    claim = manifest("karpenter.sh/v1beta1", "NodeClaim", metadata=head, spec=new_spec)
     found = {name: status.get(name) for name in _STATUS}
     found["conditions"] = [_condition(item) for item in status.get("conditions") or []]
     return {**claim, **filled({"status": filled(found)})}

@@ -54,15 +54,15 @@ def annotations_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
 def _checked(body: Mapping[str, Any], notes: Notes) -> Mapping[str, Any]:
     metadata = body.get("metadata")
     if metadata is None:
-        notes.add("name-missing", ("metadata", "name"), "metadata.name is missing")
+        notes.add("name-missing", ("metadata", "name"), what="metadata.name is missing")
         return {}
     if not isinstance(metadata, Mapping):
-        wrong(metadata, ("metadata",), notes, "a map")
+        wrong(metadata, ("metadata",), notes=notes, wanted="a map")
         return {}
     if metadata.get("name") in (None, ""):
-        notes.add("name-missing", ("metadata", "name"), "metadata.name is missing")
+        notes.add("name-missing", ("metadata", "name"), what="metadata.name is missing")
     else:
-        text(metadata["name"], ("metadata", "name"), notes)
+        text(metadata["name"], ("metadata", "name"), notes=notes)
     return metadata
 
 
@@ -77,7 +77,7 @@ def cleaned(body: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
     gone = [key for key in metadata if key in _SERVER_SIDE]
     for key in ("labels", "annotations"):
         if metadata.get(key) is not None:
-            found = text_map(metadata[key], ("metadata", key), notes) or {}
+            found = text_map(metadata[key], ("metadata", key), notes=notes) or {}
             if key == "annotations":
                 gone += [f"annotation {name}" for name in found if _is_ours(name)]
                 found = {name: value for name, value in found.items() if not _is_ours(name)}
@@ -85,11 +85,13 @@ def cleaned(body: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
                 result[key] = found
     for key in metadata:
         if key not in _SERVER_SIDE and key not in _KEPT:
-            notes.add("unknown-field", ("metadata", key), f"{key} is left out; its value was {shown(metadata[key])}")
+            notes.add(
+                "unknown-field", ("metadata", key), what=f"{key} is left out; its value was {shown(metadata[key])}"
+            )
     if body.get("status"):
         gone.append("status")
     if gone:
-        notes.add("metadata-stripped", ("metadata",), f"left out: {', '.join(gone)}")
+        notes.add("metadata-stripped", ("metadata",), what=f"left out: {', '.join(gone)}")
     return result
 
 
@@ -103,7 +105,9 @@ def without_markers(metadata: dict[str, Any], notes: Notes) -> dict[str, Any]:
     for part in ("labels", "annotations"):
         found: dict[str, str] = result.get(part) or {}
         for key in [key for key, value in found.items() if _is_marker(key, value)]:
-            notes.add("gitops-marker", ("metadata", part, key), f"{key}={found[key]} is left out of the new object")
+            notes.add(
+                "gitops-marker", ("metadata", part, key), what=f"{key}={found[key]} is left out of the new object"
+            )
         kept = {key: value for key, value in found.items() if not _is_marker(key, value)}
         result.pop(part, None)
         if kept:
@@ -117,4 +121,6 @@ def warn_of_markers(metadata: Mapping[str, Any], notes: Notes) -> None:
         found: dict[str, str] = metadata.get(part) or {}
         for key, value in found.items():
             if _is_marker(key, value):
-                notes.add("gitops-marker", ("metadata", part, key), f"{key}={value}: change the source repository too")
+                notes.add(
+                    "gitops-marker", ("metadata", part, key), what=f"{key}={value}: change the source repository too"
+                )

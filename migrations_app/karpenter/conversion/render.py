@@ -46,7 +46,7 @@ def _free_mark(text: str) -> str:
     return mark
 
 
-def json_patch(old: Plain, new: Plain, path: str = "") -> Iterator[dict[str, Any]]:
+def json_patch(old: Plain, new: Plain, *, path: str = "") -> Iterator[dict[str, Any]]:
     """The JSON-6902 operations that turn old into new; lists are replaced as a whole."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in old:
@@ -57,7 +57,7 @@ def json_patch(old: Plain, new: Plain, path: str = "") -> Iterator[dict[str, Any
             if key not in old:
                 yield {"op": "add", "path": at, "value": value}
             else:
-                yield from json_patch(old[key], value, at)
+                yield from json_patch(old[key], value, path=at)
     elif old != new:
         yield {"op": "replace", "path": path, "value": new}
 

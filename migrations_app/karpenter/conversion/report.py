@@ -101,14 +101,14 @@ class Report:
 def convert_texts(
     sources: Iterable[tuple[str, bytes | str]],
     options: Options = Options(),  # noqa: B008  # frozen
-    known: Known = Known(),  # noqa: B008  # frozen
     *,
+    known: Known = Known(),  # noqa: B008  # frozen
     unreadable: Iterable[Finding] = (),
 ) -> Report:
     """Reads and converts (file name, text) pairs. `unreadable`: files that could not even be opened."""
     readings = [manifests.read(data, file=name) for name, data in sources]
     found = [manifest for reading in readings for manifest in reading.manifests]
-    items = convert([manifest.body for manifest in found], options, known).items
+    items = convert([manifest.body for manifest in found], options, known=known).items
     converted = tuple(Converted(manifest, item) for manifest, item in zip(found, items, strict=True))
     order = {reading.file: index for index, reading in enumerate(readings)}
     findings = [_of_fault(fault) for reading in readings for fault in reading.faults]

@@ -30,33 +30,33 @@ _SHAPE_KEYS: Final = frozenset(
 )
 
 
-def checked(requirements: list[Requirement], at: Path, notes: Notes) -> list[Requirement]:
+def checked(requirements: list[Requirement], at: Path, *, notes: Notes) -> list[Requirement]:
     """The requirements without those whose key the new API refuses; an impossible one is an error."""
     for index, requirement in enumerate(requirements):
-        _check_values(requirement, (*at, index), notes)
+        _check_values(requirement, (*at, index), notes=notes)
         key = requirement.get("key")
         if isinstance(key, str) and keys.is_restricted(key):
             said = f"{key} {requirement.get('operator')} {requirement.get('values', [])}"
-            notes.add("restricted-key-dropped", (*at, index), f"the requirement {said} is refused and left out")
+            notes.add("restricted-key-dropped", (*at, index), what=f"the requirement {said} is refused and left out")
     return [item for item in requirements if not keys.is_restricted(item.get("key") or "")]
 
 
-def _check_values(requirement: Requirement, at: Path, notes: Notes) -> None:
+def _check_values(requirement: Requirement, at: Path, *, notes: Notes) -> None:
     operator, values = requirement.get("operator"), requirement.get("values") or []
     if operator == "In" and not values:
-        notes.add("bad-type", (*at, "values"), "In needs at least one value")
+        notes.add("bad-type", (*at, "values"), what="In needs at least one value")
     if operator in ("Gt", "Lt") and not (len(values) == 1 and str(values[0]).isascii() and str(values[0]).isdigit()):
-        notes.add("bad-type", (*at, "values"), f"{operator} needs exactly one whole number, written as text")
+        notes.add("bad-type", (*at, "values"), what=f"{operator} needs exactly one whole number, written as text")
 
 
-def check_count(requirements: list[Requirement], at: Path, notes: Notes) -> None:
+def check_count(requirements: list[Requirement], at: Path, *, notes: Notes) -> None:
     """Notes when v1beta1 would refuse the sheer number."""
     if len(requirements) > MOST_IN_BETA:
         what = f"{len(requirements)} requirements; v1beta1 of 0.32 accepts {MOST_IN_BETA}"
-        notes.add("too-many-terms", at, what)
+        notes.add("too-many-terms", at, what=what)
 
 
-def defaults(requirements: list[Requirement], labels: Mapping[str, str], notes: Notes) -> list[Requirement]:
+def defaults(requirements: list[Requirement], labels: Mapping[str, str], *, notes: Notes) -> list[Requirement]:
     """What the alpha webhook would have added to these, in its order; labels that pin such a key keep it out."""
     present = {keys.real_key(item.get("key") or "") for item in requirements}
     wanted = [item for item in _SINGLE if item["key"] not in present]
@@ -70,7 +70,7 @@ def defaults(requirements: list[Requirement], labels: Mapping[str, str], notes: 
         if item["key"] in pinned:
             label = pinned[item["key"]]
             what = f"the default {said(item)} is not added, because the label {label}={labels[label]} settles it"
-            notes.add("label-pins-default", ("spec", "labels", label), what)
+            notes.add("label-pins-default", ("spec", "labels", label), what=what)
     return [dict(item) for item in wanted if item["key"] not in pinned]
 
 

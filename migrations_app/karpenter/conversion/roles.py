@@ -12,7 +12,7 @@ from migrations_app.karpenter.yaml_scalars import Plain
 SPELLINGS: Final = (PLACEHOLDER, "${KARPENTER_NODE_ROLE}")
 
 
-def identity(profile: str | None, at: Path, notes: Notes, *, options: Options, known: Known) -> dict[str, str]:
+def identity(profile: str | None, at: Path, *, notes: Notes, options: Options, known: Known) -> dict[str, str]:
     """`role` or `instanceProfile` for the new class; exactly one of them."""
     profile_at = (*at, "instanceProfile")
     if options.keep_instance_profile and profile:
@@ -22,16 +22,16 @@ def identity(profile: str | None, at: Path, notes: Notes, *, options: Options, k
     if role == PLACEHOLDER:
         used = f"the role of instance profile {profile}" if profile else "the role of the default instance profile"
         what = f"role is {PLACEHOLDER}: put the name of {used} in its place, or give --node-role"
-        notes.add("node-role-placeholder", profile_at, what, proposal={"instanceProfile": profile})
-    check_role(role, profile_at, notes)
+        notes.add("node-role-placeholder", profile_at, what=what, proposal={"instanceProfile": profile})
+    check_role(role, profile_at, notes=notes)
     return {"role": role}
 
 
-def check_role(role: str, at: Path, notes: Notes) -> None:
+def check_role(role: str, at: Path, *, notes: Notes) -> None:
     """Notes a role that is given as an ARN."""
     if role.startswith("arn:"):
         name = role.rpartition("/")[2]
-        notes.add("role-is-arn", at, f"{role} is an ARN; the name of the role is {name}", proposal=name)
+        notes.add("role-is-arn", at, what=f"{role} is an ARN; the name of the role is {name}", proposal=name)
 
 
 def is_placeholder(text: str) -> bool:

@@ -4,14 +4,20 @@ A reader takes the value, its path and the notes of the object. Null is the same
 """
 
 import json
-from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final
+from collections.abc import Collection, Mapping
+from typing import Any, Final, Protocol
 
 from migrations_app.karpenter.conversion import durations, quantities
 from migrations_app.karpenter.conversion.losses import Notes, Path
 from migrations_app.karpenter.yaml_scalars import Plain
 
-Shape = Callable[[Any, Path, Notes], Any]
+
+class Shape(Protocol):
+    """A reader: the cleaned value, or None with an error in the notes."""
+
+    def __call__(self, value: Any, at: Path, /, *, notes: Notes) -> Any:  # noqa: ANN401  # fields of any type are read
+        ...
+
 
 INT32: Final = 2**31 - 1
 LONGEST_SECONDS: Final = (2**63 - 1) // 10**9  # what a Go duration holds
@@ -35,43 +41,43 @@ def _kind_of(value: Plain) -> str:
     return "a list" if isinstance(value, list) else "a map" if isinstance(value, Mapping) else "null"
 
 
-def wrong(value: Plain, at: Path, notes: Notes, wanted: str) -> None:
+def wrong(value: Plain, at: Path, *, notes: Notes, wanted: str) -> None:
     """Notes `bad-type`: what was found and what is wanted."""
     hint = "; put it in quotes" if wanted == "text" and isinstance(value, bool | int | float) else ""
-    notes.add("bad-type", at, f"{shown(value)} is {_kind_of(value)}, {wanted} is wanted{hint}")
+    notes.add("bad-type", at, what=f"{shown(value)} is {_kind_of(value)}, {wanted} is wanted{hint}")
 
 
-def anything(value: Plain, _at: Path, _notes: Notes) -> Plain:
+def anything(value: Plain, _at: Path, *, notes: Notes) -> Plain:  # noqa: ARG001  # a reader is always given them
     """The value as it is."""
     return value
 
 
-def text(value: Plain, at: Path, notes: Notes) -> str | None:
+def text(value: Plain, at: Path, *, notes: Notes) -> str | None:
     """The text, or None with an error."""
     if isinstance(value, str):
         return value
-    wrong(value, at, notes, "text")
+    wrong(value, at, notes=notes, wanted="text")
     return None
 
 
-def flag(value: Plain, at: Path, notes: Notes) -> bool | None:
+def flag(value: Plain, at: Path, *, notes: Notes) -> bool | None:
     """true or false, or None with an error."""
     if isinstance(value, bool):
         return value
-    wrong(value, at, notes, "true or false")
+    wrong(value, at, notes=notes, wanted="true or false")
     return None
 
 
 def whole(*, least: int = 0, most: int = INT32, code: str = "bad-type", unit: str = "a whole number") -> Shape:
     """A reader of whole numbers; those out of range are an error of that code."""
 
-    def read(value: Plain, at: Path, notes: Notes) -> int | None:
+    def read(value: Plain, at: Path, *, notes: Notes) -> int | None:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int):
-            wrong(value, at, notes, unit)
+            wrong(value, at, notes=notes, wanted=unit)
         elif not least <= value <= most:
-            notes.add(code, at, f"{shown(value)} is out of range, {unit} from {least} to {most} is wanted")
+            notes.add(code, at, what=f"{shown(value)} is out of range, {unit} from {least} to {most} is wanted")
         else:
             return value
         return None
@@ -82,10 +88,10 @@ def whole(*, least: int = 0, most: int = INT32, code: str = "bad-type", unit: st
 def one_of(*words: str) -> Shape:
     """A reader of one word out of these."""
 
-    def read(value: Plain, at: Path, notes: Notes) -> str | None:
+    def read(value: Plain, at: Path, *, notes: Notes) -> str | None:
         if value in words and isinstance(value, str):
             return value
-        notes.add("bad-type", at, f"{shown(value)} is not one of {', '.join(words)}")
+        notes.add("bad-type", at, what=f"{shown(value)} is not one of {', '.join(words)}")
         return None
 
     return read
@@ -102,56 +108,56 @@ def quantity_text(value: Plain) -> str | None:
     return repr(value)
 
 
-def _quantity(value: Plain, at: Path, notes: Notes) -> str | None:
+def _quantity(value: Plain, at: Path, *, notes: Notes) -> str | None:
     as_text = quantity_text(value)
     if as_text is not None and quantities.read(as_text) is not None:
         return as_text
-    notes.add("bad-quantity", at, f"{shown(value)} is no quantity such as 500m, 2 or 16Gi")
+    notes.add("bad-quantity", at, what=f"{shown(value)} is no quantity such as 500m, 2 or 16Gi")
     return None
 
 
-def quantity_kept(value: Plain, at: Path, notes: Notes) -> str | None:
+def quantity_kept(value: Plain, at: Path, *, notes: Notes) -> str | None:
     """The quantity in the user's spelling, always as text."""
-    return _quantity(value, at, notes)
+    return _quantity(value, at, notes=notes)
 
 
-def quantity_canonical(value: Plain, at: Path, notes: Notes) -> str | None:
+def quantity_canonical(value: Plain, at: Path, *, notes: Notes) -> str | None:
     """The quantity in canonical spelling."""
-    as_text = _quantity(value, at, notes)
+    as_text = _quantity(value, at, notes=notes)
     return None if as_text is None else quantities.canonical(as_text)
 
 
-def _duration(value: Plain, at: Path, notes: Notes) -> int | None:
+def _duration(value: Plain, at: Path, *, notes: Notes) -> int | None:
     if not isinstance(value, str):
-        wrong(value, at, notes, "text such as 30s or 1h30m")
+        wrong(value, at, notes=notes, wanted="text such as 30s or 1h30m")
         return None
     length = durations.nanoseconds(value)
     if length is None or length < 0:
         days = "; days are no unit, write hours" if value.endswith("d") else ""
-        notes.add("bad-duration", at, f"{shown(value)} is no duration such as 30s or 1h30m{days}")
+        notes.add("bad-duration", at, what=f"{shown(value)} is no duration such as 30s or 1h30m{days}")
         return None
     return length
 
 
-def duration_kept(value: Plain, at: Path, notes: Notes) -> str | None:
+def duration_kept(value: Plain, at: Path, *, notes: Notes) -> str | None:
     """The duration in the user's spelling."""
-    return value if _duration(value, at, notes) is not None else None
+    return value if _duration(value, at, notes=notes) is not None else None
 
 
-def duration_printed(value: Plain, at: Path, notes: Notes) -> str | None:
+def duration_printed(value: Plain, at: Path, *, notes: Notes) -> str | None:
     """The duration as Go prints it."""
-    length = _duration(value, at, notes)
+    length = _duration(value, at, notes=notes)
     return None if length is None else durations.text_of(length)
 
 
-def duration_or_never(value: Plain, at: Path, notes: Notes) -> str | None:
+def duration_or_never(value: Plain, at: Path, *, notes: Notes) -> str | None:
     """`Never`, or a duration of whole h, m and s in the user's spelling."""
     if value == durations.NEVER:
         return durations.NEVER
-    if _duration(value, at, notes) is None:
+    if _duration(value, at, notes=notes) is None:
         return None
     if not durations.served(value):
-        notes.add("bad-duration", at, f"{shown(value)}: only whole h, m and s are accepted, such as 720h or 1h30m")
+        notes.add("bad-duration", at, what=f"{shown(value)}: only whole h, m and s are accepted, such as 720h or 1h30m")
         return None
     return str(value)
 
@@ -159,11 +165,11 @@ def duration_or_never(value: Plain, at: Path, notes: Notes) -> str | None:
 def list_of(shape: Shape) -> Shape:
     """A reader of lists whose items have this shape."""
 
-    def read(value: Plain, at: Path, notes: Notes) -> list[Any] | None:
+    def read(value: Plain, at: Path, *, notes: Notes) -> list[Any] | None:
         if not isinstance(value, list):
-            wrong(value, at, notes, "a list")
+            wrong(value, at, notes=notes, wanted="a list")
             return None
-        return [shape(item, (*at, index), notes) for index, item in enumerate(value)]
+        return [shape(item, (*at, index), notes=notes) for index, item in enumerate(value)]
 
     return read
 
@@ -171,21 +177,21 @@ def list_of(shape: Shape) -> Shape:
 def map_of(shape: Shape) -> Shape:
     """A reader of maps from text to this shape."""
 
-    def read(value: Plain, at: Path, notes: Notes) -> dict[str, Any] | None:
+    def read(value: Plain, at: Path, *, notes: Notes) -> dict[str, Any] | None:
         if not isinstance(value, Mapping):
-            wrong(value, at, notes, "a map")
+            wrong(value, at, notes=notes, wanted="a map")
             return None
-        return {key: shape(item, (*at, key), notes) for key, item in value.items()}
+        return {key: shape(item, (*at, key), notes=notes) for key, item in value.items()}
 
     return read
 
 
-def text_map(value: Plain, at: Path, notes: Notes) -> dict[str, str] | None:
+def text_map(value: Plain, at: Path, *, notes: Notes) -> dict[str, str] | None:
     """A map from text to text; null reads as empty text, as Go does it."""
     if not isinstance(value, Mapping):
-        wrong(value, at, notes, "a map")
+        wrong(value, at, notes=notes, wanted="a map")
         return None
-    return {key: "" if item is None else text(item, (*at, key), notes) or "" for key, item in value.items()}
+    return {key: "" if item is None else text(item, (*at, key), notes=notes) or "" for key, item in value.items()}
 
 
 def fields(
@@ -198,22 +204,22 @@ def fields(
     """A reader of maps with these fields. Others are noted as `unknown` and left out, and so is what is null or empty,
     except the empty fields named in `present`, whose presence has a meaning."""
 
-    def read(value: Plain, at: Path, notes: Notes) -> dict[str, Any] | None:
+    def read(value: Plain, at: Path, *, notes: Notes) -> dict[str, Any] | None:
         if not isinstance(value, Mapping):
-            wrong(value, at, notes, "a map")
+            wrong(value, at, notes=notes, wanted="a map")
             return None
         found: dict[str, Any] = {}
         for key, item in value.items():
             shape = table.get(key)
             if shape is None:
-                notes.add(unknown, (*at, key), f"{key} is no field of this API; its value was {shown(item)}")
+                notes.add(unknown, (*at, key), what=f"{key} is no field of this API; its value was {shown(item)}")
             elif item is not None:
-                cleaned = shape(item, (*at, key), notes)
+                cleaned = shape(item, (*at, key), notes=notes)
                 if (cleaned or cleaned not in ({}, [])) or key in present:
                     found[key] = cleaned
         for key in needed:
             if found.get(key) is None and value.get(key) is None:
-                notes.add("bad-type", (*at, key), f"{key} is missing")
+                notes.add("bad-type", (*at, key), what=f"{key} is missing")
         return found
 
     return read

@@ -33,7 +33,7 @@ def _line_of(path: Path, marks: Mapping[Path, int]) -> int:
     return 1
 
 
-def rows(source: Mapping[str, Any], results: Sequence[Mapping[str, Any]], losses: Iterable[Loss] = ()) -> list[Row]:
+def rows(source: Mapping[str, Any], results: Sequence[Mapping[str, Any]], *, losses: Iterable[Loss] = ()) -> list[Row]:
     """The lines of the source and of its results, aligned; every loss is linked to a line of the old side."""
     old_text, marks = yaml_out.text_and_lines(source)
     old = old_text.splitlines()
@@ -63,10 +63,10 @@ def _aligned(old: list[str], new: list[str]) -> Iterable[tuple[Mark, int | None,
         for offset in range(max(old_end - old_start, new_end - new_start)):
             left = old_start + offset if old_start + offset < old_end else None
             right = new_start + offset if new_start + offset < new_end else None
-            yield _mark(step, left, right), left, right
+            yield _mark(step, left, right=right), left, right
 
 
-def _mark(step: str, left: int | None, right: int | None) -> Mark:
+def _mark(step: str, left: int | None, *, right: int | None) -> Mark:
     if step == "equal":
         return "same"
     if left is None:

@@ -22,7 +22,7 @@ def accepted_size(text: str) -> bool:
     return match["unit"] != "Ti" or number <= 9 or number % 10 <= _TEBIBYTE_ENDS or number == _MOST["Ti"]
 
 
-def check(devices: list[dict[str, Any]], at: Path, notes: Notes) -> None:
+def check(devices: list[dict[str, Any]], at: Path, *, notes: Notes) -> None:
     """Notes volumes whose size is missing or would be refused."""
     for index, device in enumerate(devices):
         ebs = (device or {}).get("ebs")
@@ -31,7 +31,7 @@ def check(devices: list[dict[str, Any]], at: Path, notes: Notes) -> None:
         size, ebs_at = ebs.get("volumeSize"), (*at, index, "ebs")
         if size is None:
             if not ebs.get("snapshotID"):
-                notes.add("ebs-size-missing", ebs_at, "neither volumeSize nor snapshotID is given")
+                notes.add("ebs-size-missing", ebs_at, what="neither volumeSize nor snapshotID is given")
         elif not accepted_size(size):
             what = f"{size} is not accepted; write a whole number of Gi or Ti, such as 50Gi"
-            notes.add("volume-size-format", (*ebs_at, "volumeSize"), what)
+            notes.add("volume-size-format", (*ebs_at, "volumeSize"), what=what)

@@ -56,7 +56,7 @@ def test_role_seen_behind_the_profile() -> None:
 
 def test_given_role_beats_the_seen_one() -> None:
     known = Known(role_of_profile={"old": "seen-role"})
-    result = convert([template(instanceProfile="old")], Options(node_role="mine"), known)
+    result = convert([template(instanceProfile="old")], Options(node_role="mine"), known=known)
     assert result.objects[0]["spec"]["role"] == "mine"
 
 

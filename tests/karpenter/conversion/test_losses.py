@@ -63,7 +63,7 @@ def test_worst_severity(codes: list[str], severity: str | None, person: bool) ->
 
 def test_only_errors_fail_an_object() -> None:
     notes = Notes("NodePool", "a")
-    notes.add("role-is-arn", (), "x")
+    notes.add("role-is-arn", (), what="x")
     assert not notes.failed
-    notes.add("no-provider", (), "x")
+    notes.add("no-provider", (), what="x")
     assert notes.failed

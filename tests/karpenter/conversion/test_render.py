@@ -119,7 +119,7 @@ def test_rows_of_the_page() -> None:
     old = {"apiVersion": "a/v1", "kind": "A", "spec": {"x": 1, "gone": [1], "same": True}}
     new = {"apiVersion": "a/v2", "kind": "A", "spec": {"same": True, "more": 2}}
     losses = [Loss("unknown-field", "A", "", ("spec", "gone", 0, "deep"), ""), Loss("already-v1", "A", "", (), "")]
-    assert side_by_side.rows(old, [new], losses) == [
+    assert side_by_side.rows(old, [new], losses=losses) == [
         Row("changed", 1, "apiVersion: a/v1", 1, "apiVersion: a/v2", (1,)),
         Row("same", 2, "kind: A", 2, "kind: A"),
         Row("same", 3, "spec:", 3, "spec:"),
@@ -133,7 +133,7 @@ def test_rows_of_the_page() -> None:
 
 def test_every_loss_is_at_exactly_one_row() -> None:
     (item,) = convert([POOL]).items
-    found = side_by_side.rows(item.source, item.objects, item.losses)
+    found = side_by_side.rows(item.source, item.objects, losses=item.losses)
     assert sorted(index for row in found for index in row.losses) == list(range(len(item.losses)))
 
 
