@@ -10,6 +10,7 @@ from karpdash.env import current
 
 ENV = current()
 TASK_SECONDS = ENV.scan_deadline + 60
+TICK = ENV.sweep_interval
 
 app = Celery("karpdash")
 app.conf.update(
@@ -38,8 +39,8 @@ app.conf.update(
     timezone="UTC",
     beat_schedule_filename=str(ENV.data_dir / "beat"),
     beat_schedule={
-        "due scans": {"task": "scan_fleet", "schedule": 15.0, "options": {"expires": 15}},
-        "stranded scans": {"task": "sweep", "schedule": 15.0, "options": {"expires": 15}},
+        "due scans": {"task": "scan_fleet", "schedule": float(TICK), "options": {"expires": TICK}},
+        "stranded scans": {"task": "sweep", "schedule": float(TICK), "options": {"expires": TICK}},
     },
 )
 app.autodiscover_tasks()

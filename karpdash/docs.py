@@ -4,10 +4,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from karpdash.env import settings_rows
 from migrations_app.checks.catalogue_page import page as checks_page
 from migrations_app.checks.registry import all_checks
-
-from karpdash.env import settings_rows
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 

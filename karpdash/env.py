@@ -36,6 +36,8 @@ class Raw:
     allowed_networks: str = _setting("", "Networks in CIDR form that are allowed whatever else says no.")
     scan_interval: str = _setting("3600", "Seconds between two scans of a cluster; 0: only on demand.")
     scan_deadline: str = _setting("600", "Seconds after which a scan is given up.")
+    scan_lease: str = _setting("60", "Seconds without a sign of life after which another worker takes a scan over.")
+    sweep_interval: str = _setting("15", "Seconds between two looks for due, lost and stranded scans.")
     worker_slots: str = _setting("2", "Scans that one worker runs at once.")
     log_level: str = _setting("INFO", "DEBUG, INFO, WARNING or ERROR.")
 
@@ -58,6 +60,8 @@ class Env:
     allowed_networks: tuple[str, ...]
     scan_interval: int
     scan_deadline: int
+    scan_lease: int
+    sweep_interval: int
     worker_slots: int
     log_level: str
 
@@ -93,6 +97,8 @@ def read(environ: Mapping[str, str]) -> Env:
         allowed_networks=_listed(raw.allowed_networks),
         scan_interval=_number("SCAN_INTERVAL", raw.scan_interval, low=0, high=604_800),
         scan_deadline=_number("SCAN_DEADLINE", raw.scan_deadline, low=10, high=3_600),
+        scan_lease=_number("SCAN_LEASE", raw.scan_lease, low=5, high=600),
+        sweep_interval=_number("SWEEP_INTERVAL", raw.sweep_interval, low=1, high=300),
         worker_slots=_number("WORKER_SLOTS", raw.worker_slots, low=1, high=64),
         log_level=_chosen("LOG_LEVEL", raw.log_level.upper(), choices=("DEBUG", "INFO", "WARNING", "ERROR")),
     )

@@ -1,6 +1,37 @@
-"""Settings of the REST framework and of its schema."""
+"""Settings of the REST framework and of its schema. What the API is stands in migrations_app/api."""
 
 from typing import Any
 
-REST_FRAMEWORK: dict[str, Any] = {}
-SPECTACULAR_SETTINGS: dict[str, Any] = {}
+from migrations_app.readiness.outputs.schema import definitions
+
+REST_FRAMEWORK: dict[str, Any] = {
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "migrations_app.api.problems.answered",
+    "DEFAULT_AUTHENTICATION_CLASSES": ["migrations_app.api.sign_in.BearerToken", "migrations_app.api.sign_in.Session"],
+    # Deny by default: an endpoint outside the frame declares no need and allows nobody.
+    "DEFAULT_PERMISSION_CLASSES": ["migrations_app.api.rights.Declared"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["migrations_app.api.bodies.StrictJson"],
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+    "URL_FIELD_NAME": "url",
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SPECTACULAR_SETTINGS: dict[str, Any] = {
+    "TITLE": "karpdash",
+    "DESCRIPTION": (
+        "Readiness of clusters for Karpenter upgrades. Lists are paged by cursor: follow `next`. Errors are "
+        "application/problem+json with a stable `code`. X-Request-ID is taken over and sent back."
+    ),
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["migrations_app.api.rights.Declared"],
+    "SERVE_AUTHENTICATION": None,
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "PREPROCESSING_HOOKS": ["migrations_app.api.description.listed_once"],
+    "APPEND_COMPONENTS": {"schemas": definitions("#/components/schemas/{name}")},
+    "ENFORCE_NON_BLANK_FIELDS": True,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "SWAGGER_UI_SETTINGS": {"deepLinking": True, "persistAuthorization": False},
+}

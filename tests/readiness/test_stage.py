@@ -98,5 +98,6 @@ def test_the_hop_that_was_landed_on(running, at, legacy, wanted):
 
 
 def test_before_the_first_hop_nothing_was_landed_on():
-    assert landed_line(Detected(release=release("0.30.0"), certainty="exact"), "alpha", legacy=NOTHING_LEFT, by_owner={}) is None
+    older = Detected(release=release("0.30.0"), certainty="exact")
+    assert landed_line(older, "alpha", legacy=NOTHING_LEFT, by_owner={}) is None
     assert landed_line(Detected(), "unknown", legacy=NOTHING_LEFT, by_owner={}) is None
