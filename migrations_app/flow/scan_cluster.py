@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import msgspec
 from django.conf import settings
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from migrations_app.errors import BadInput, BadSetting, Conflict, CouldNotLook
@@ -72,9 +72,17 @@ class _Heart:
 
     def beat(self) -> None:
         # Progress every second for the page; the write prolongs the lease as well.
-        while not self._stop.wait(BEAT) and schedule.renew(self._claim, progress=self._progress):
+        while not self._stop.wait(BEAT) and self._renewed():
             pass
         connection.close()
+
+    def _renewed(self) -> bool:
+        try:
+            return schedule.renew(self._claim, progress=self._progress)
+        except DatabaseError:
+            # A database that restarts is asked again over a new connection, for as long as the lease may last.
+            connection.close()
+            return True
 
     def stop(self) -> None:
         self._stop.set()

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import F, Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from migrations_app.errors import NotFound
@@ -15,9 +16,8 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 
 ATTEMPTS = 3
-LEASE = timedelta(seconds=60)
-NUDGE_AFTER = timedelta(seconds=15)
-"""A queued scan older than this lost its message: the sweeper wakes it again."""
+# Leases are counted by the database's clock, so that workers whose own clocks differ agree on them.
+LAPSED = Q(state=Scan.State.RUNNING, lease_until__lt=Now())
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +49,12 @@ def request_scan(cluster_id: uuid.UUID, *, by: str = "") -> Requested:
 
 def claim(scan_id: uuid.UUID) -> Claim | None:
     """Takes a queued scan, or a running one whose lease ran out. None: somebody else has it, or it is over."""
-    now = timezone.now()
-    free = Q(state=Scan.State.QUEUED) | Q(state=Scan.State.RUNNING, lease_until__lt=now)
+    free = Q(state=Scan.State.QUEUED) | LAPSED
     # The attempt is counted before the work, so that a scan which kills its worker ends after three (R36).
     taken = Scan.objects.filter(free, pk=scan_id, attempts__lt=ATTEMPTS).update(
         state=Scan.State.RUNNING,
-        started_at=now,
-        lease_until=now + LEASE,
+        started_at=timezone.now(),
+        lease_until=Now() + _lease(),
         attempts=F("attempts") + 1,
         fence=F("fence") + 1,
         progress={},
@@ -66,9 +65,13 @@ def claim(scan_id: uuid.UUID) -> Claim | None:
     return Claim(row.pk, row.cluster_id, row.fence)
 
 
+def _lease() -> timedelta:
+    return timedelta(seconds=settings.ENV.scan_lease)
+
+
 def renew(held: Claim, *, progress: dict[str, object] | None = None) -> bool:
     """Prolongs the lease and notes progress; False when the scan was taken over, and the work must stop."""
-    changes: dict[str, object] = {"lease_until": timezone.now() + LEASE}
+    changes: dict[str, object] = {"lease_until": Now() + _lease()}
     if progress is not None:
         changes["progress"] = progress
     return bool(Scan.objects.filter(pk=held.scan_id, state=Scan.State.RUNNING, fence=held.fence).update(**changes))
@@ -92,17 +95,17 @@ def _claim_due(cluster: Cluster, now: datetime) -> uuid.UUID | None:
 def stranded() -> tuple[uuid.UUID, ...]:
     """Scans that wait without a message, or whose worker died; those out of attempts are failed here."""
     now = timezone.now()
-    dead = Q(state=Scan.State.RUNNING, lease_until__lt=now)
-    for scan in Scan.objects.filter(dead, attempts__gte=ATTEMPTS):
+    for scan in Scan.objects.filter(LAPSED, attempts__gte=ATTEMPTS):
         _give_up(scan, now)
-    waiting = Q(state=Scan.State.QUEUED, created_at__lt=now - NUDGE_AFTER)
-    return tuple(Scan.objects.filter(dead | waiting, attempts__lt=ATTEMPTS).values_list("pk", flat=True)[:500])
+    # What has waited for a whole round lost its message, or stands behind others; a nudge too many is harmless.
+    waiting = Q(state=Scan.State.QUEUED, created_at__lt=now - timedelta(seconds=settings.ENV.sweep_interval))
+    return tuple(Scan.objects.filter(LAPSED | waiting, attempts__lt=ATTEMPTS).values_list("pk", flat=True)[:500])
 
 
 def _give_up(scan: Scan, now: datetime) -> None:
     detail = f"the worker ended in the middle of the scan, {ATTEMPTS} times"
     with transaction.atomic():
-        gone = Scan.objects.filter(pk=scan.pk, state=Scan.State.RUNNING, fence=scan.fence, lease_until__lt=now)
+        gone = Scan.objects.filter(LAPSED, pk=scan.pk, fence=scan.fence)
         ended = gone.update(
             state=Scan.State.FAILED, finished_at=now, lease_until=None, error_code="worker_lost", error_detail=detail
         )
