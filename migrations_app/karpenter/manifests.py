@@ -54,16 +54,17 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """One object and the document it stands in; `item` is its index when the document is a List."""
+    """One object and the document it stands in; `item` is its index when the document is a List, `at` its path."""
 
     body: dict[str, Any]
     document: Document
     item: int | None = None
+    at: Path = ()
 
     @property
     def head(self) -> str:
         """The comment lines above the document; a List's comments belong to its first item."""
-        return self.document.head if not self.item else ""
+        return self.document.head if all(step in ("items", 0) for step in self.at) else ""
 
     @property
     def place(self) -> str:
@@ -73,8 +74,7 @@ class Manifest:
 
     def line_of(self, path: Path) -> int:
         """The line of the field in the file, or that of its nearest ancestor which is written there."""
-        base: Path = ("items", self.item) if self.item is not None else ()
-        return self.document.line + self.document.composed.line_of((*base, *path))
+        return self.document.line + self.document.composed.line_of((*self.at, *path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,29 +193,41 @@ class _Reader:
         if not isinstance(value, dict):
             what = f"the document is {'a list' if isinstance(value, list) else 'plain text'}, an object is wanted"
             self._add_fault("bad-type", document.line + document.composed.line, path=(), what=what)
-        elif _is_list(value):
-            self._take_list(value, document)
         else:
-            self._take_object(value, document, item=None, at=())
+            self._take_value(value, document, item=None, at=())
 
-    def _take_list(self, value: dict[str, Any], document: Document) -> None:
-        for index, item in enumerate(value.get("items") or []):
-            at = ("items", index)
-            if not isinstance(item, dict):
-                line = document.line + document.composed.line_of(at)
-                self._add_fault("bad-type", line, path=at, what="the item is no object")
+    def _take_value(self, value: dict[str, Any], document: Document, *, item: int | None, at: Path) -> None:
+        if _is_list(value):
+            self._take_list(value, document, item=item, at=at)
+        else:
+            self._take_object(value, document, item=item, at=at)
+
+    def _take_list(self, value: dict[str, Any], document: Document, *, item: int | None, at: Path) -> None:
+        """Its items; a List inside a List counts as part of the outer one's item."""
+        lost = [repeat for repeat in document.composed.repeats if repeat.path == (*at, "items")]
+        if lost:
+            self.faults += [_repeated(repeat, document, body=value) for repeat in lost]
+            return
+        for index, inner in enumerate(value.get("items") or []):
+            here, number = (*at, "items", index), index if item is None else item
+            if not isinstance(inner, dict):
+                line = document.line + document.composed.line_of(here)
+                self._add_fault("bad-type", line, path=here, what="the item is no object")
                 continue
-            defaults = {"apiVersion": value.get("apiVersion"), "kind": _LISTS.get(str(value.get("kind")))}
-            if defaults["kind"] and not item.get("kind"):
-                item = {**item, **defaults}
-            self._take_object(item, document, item=index, at=at)
+            self._take_value(_told_by_list(value, inner), document, item=number, at=here)
 
     def _take_object(self, body: dict[str, Any], document: Document, *, item: int | None, at: Path) -> None:
         repeats = [repeat for repeat in document.composed.repeats if repeat.path[: len(at)] == at]
         if repeats and str(body.get("apiVersion")).startswith(_OURS):
             self.faults += [_repeated(repeat, document, body=body) for repeat in repeats]
         else:
-            self.reading.append(Manifest(body, document, item))
+            self.reading.append(Manifest(body, document, item, at))
+
+
+def _told_by_list(outer: Mapping[str, Any], item: dict[str, Any]) -> dict[str, Any]:
+    """The item of a typed list, such as a NodePoolList, with the kind that only the list names."""
+    kind = _LISTS.get(str(outer.get("kind")))
+    return {**item, "apiVersion": outer.get("apiVersion"), "kind": kind} if kind and not item.get("kind") else item
 
 
 def _repeated(repeat: Repeat, document: Document, *, body: Mapping[str, Any]) -> Fault:

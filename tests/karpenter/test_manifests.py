@@ -42,6 +42,53 @@ def test_lines_inside_a_list() -> None:
     ]
 
 
+NESTED = """\
+# of the first
+kind: List
+items:
+- apiVersion: v1
+  kind: List
+  items:
+  - kind: A
+  - apiVersion: karpenter.sh/v1
+    kind: NodePoolList
+    items:
+    - metadata: {name: b}
+      spec: {}
+- kind: C
+"""
+
+
+def test_lists_inside_lists_are_flattened() -> None:
+    reading = read(NESTED)
+    assert [manifest.body for manifest in reading.manifests] == [
+        {"kind": "A"},
+        {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "b"}, "spec": {}},
+        {"kind": "C"},
+    ]
+    assert [(one.place, one.head, one.line_of(("spec",))) for one in reading.manifests] == [
+        ("f.yaml, document 1, item 1", "# of the first", 7),
+        ("f.yaml, document 1, item 1", "", 12),
+        ("f.yaml, document 1, item 2", "", 13),
+    ]
+    assert reading.faults == []
+
+
+def test_a_wrong_item_of_an_inner_list_has_its_line() -> None:
+    (fault,) = read("kind: List\nitems:\n- kind: List\n  items:\n  - x\n").faults
+    assert (fault.code, fault.path, fault.line) == ("bad-type", ("items", 0, "items", 0), 5)
+
+
+def test_items_that_are_written_twice_are_not_guessed() -> None:
+    reading = read("kind: List\nitems:\n- kind: A\nitems:\n- kind: B\n")
+    assert ([fault.code for fault in reading.faults], reading.manifests) == (["duplicate-key"], [])
+
+
+def test_lists_deeper_than_anybody_writes_are_refused() -> None:
+    deep = "{kind: List, items: [" * 60 + "{kind: A}" + "]}" * 60
+    assert [fault.code for fault in read(deep).faults] == ["not-yaml"]
+
+
 def test_lines_of_json() -> None:
     (one,) = read('\n{\n "kind": "A",\n "spec": {\n  "x": 1}}').manifests
     assert [one.line_of(path) for path in [(), ("kind",), ("spec", "x")]] == [2, 3, 5]
