@@ -6,6 +6,7 @@ from datetime import datetime
 
 from django.db.models import Q
 
+from migrations_app.errors import NotFound
 from migrations_app.models.token import ApiToken
 from migrations_app.queries import cursor
 from migrations_app.queries.pages import Page, moment_and_id, page_of
@@ -41,6 +42,14 @@ def token_page(owner_id: int, *, after: str, limit: int) -> Page[TokenRow]:
     return page_of(
         found, limit=limit, row=_row, key=lambda row: cursor.encode((row.created_at.isoformat(), str(row.pk)))
     )
+
+
+def token_of(token_id: uuid.UUID, *, owner_id: int) -> TokenRow:
+    """One token of that user. Raises NotFound for one that is absent or another's."""
+    row = ApiToken.objects.filter(pk=token_id, owner_id=owner_id).first()
+    if row is None:
+        raise NotFound("no such token")
+    return _row(row)
 
 
 def _row(row: ApiToken) -> TokenRow:

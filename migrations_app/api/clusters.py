@@ -1,0 +1,242 @@
+"""clusters: list, register, read, change, forget."""
+
+import uuid
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from migrations_app.api import entity_tags
+from migrations_app.api.bodies import StrictJson
+from migrations_app.api.described import described, page_of
+from migrations_app.api.endpoint import MIB, Endpoint, asked, cursor_of, given, page_answer
+from migrations_app.api.fields import Paged, Strict, Text
+from migrations_app.api.replayed import replayed
+from migrations_app.api.rights import READ, Need
+from migrations_app.errors import BadInput
+from migrations_app.flow import register
+from migrations_app.flow.register import Details
+from migrations_app.flow.schedule import request_scan
+from migrations_app.queries.cluster import ClusterHead, cluster_head
+from migrations_app.queries.fleet import BUCKETS, STAGES, FleetAsk, fleet_page
+from migrations_app.queries.pages import Page
+from migrations_app.tasks import wake
+
+LARGEST_BUNDLE = 64 * MIB
+
+
+class ClusterRow(serializers.Serializer[Any]):
+    """One cluster in a list. `bucket` says what it waits for; `active` is the state of a scan under way, or empty."""
+
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    environment = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
+    bucket = serializers.CharField()
+    stage = serializers.CharField()
+    karpenter_version = serializers.CharField()
+    kubernetes_version = serializers.CharField()
+    next_hop = serializers.CharField()
+    verdict = serializers.CharField()
+    blockers = serializers.IntegerField()
+    warnings = serializers.IntegerField()
+    unknowns = serializers.IntegerField()
+    legacy_left = serializers.IntegerField(allow_null=True)
+    nodes_total = serializers.IntegerField()
+    complete = serializers.BooleanField()
+    scanned_at = serializers.DateTimeField(allow_null=True)
+    stale = serializers.BooleanField()
+    active = serializers.CharField()
+    failures = serializers.IntegerField()
+    failing_since = serializers.DateTimeField(allow_null=True)
+    last_error_code = serializers.CharField()
+
+
+class SnapshotSummary(serializers.Serializer[Any]):
+    """The numbers of a snapshot; the whole of it is at snapshots/{id}."""
+
+    id = serializers.UUIDField()
+    scanned_at = serializers.DateTimeField()
+    complete = serializers.BooleanField()
+    stage = serializers.CharField()
+    karpenter_version = serializers.CharField()
+    kubernetes_version = serializers.CharField()
+    next_hop = serializers.CharField()
+    verdict = serializers.CharField()
+    blockers = serializers.IntegerField()
+    warnings = serializers.IntegerField()
+    unknowns = serializers.IntegerField()
+    legacy_left = serializers.IntegerField(allow_null=True)
+    nodes_total = serializers.IntegerField()
+
+
+class ClusterDetail(serializers.Serializer[Any]):
+    """A registered cluster; credentials are written, never read. The ETag counts changes of the registration."""
+
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    environment = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
+    server = serializers.CharField()
+    context = serializers.CharField()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
+    target = serializers.CharField()
+    version = serializers.IntegerField()
+    created_at = serializers.DateTimeField()
+    created_by = serializers.CharField()
+    last_attempt_at = serializers.DateTimeField(allow_null=True)
+    last_success_at = serializers.DateTimeField(allow_null=True)
+    failures = serializers.IntegerField()
+    failing_since = serializers.DateTimeField(allow_null=True)
+    last_error_code = serializers.CharField()
+    last_error_detail = serializers.CharField()
+    next_due_at = serializers.DateTimeField(allow_null=True)
+    snapshots = serializers.IntegerField()
+    stale = serializers.BooleanField()
+    unreachable = serializers.BooleanField()
+    snapshot = SnapshotSummary(allow_null=True)
+    scan_under_way = serializers.UUIDField(source="active.id", allow_null=True, default=None)
+
+
+class ClusterQuery(Paged):
+    q = serializers.CharField(required=False, max_length=200, help_text="Words in name, environment, server, release.")
+    environment = serializers.CharField(required=False, max_length=40)
+    stage = serializers.ChoiceField(required=False, choices=STAGES)
+    bucket = serializers.ChoiceField(required=False, choices=BUCKETS, help_text="What the cluster waits for.")
+
+
+class NewCluster(Strict):
+    """Credentials are stored encrypted and never shown again. A bundle is uploaded as a form."""
+
+    name = Text(max_length=120)
+    source = serializers.ChoiceField(choices=("kubeconfig", "in_cluster"), default="kubeconfig")  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
+    kubeconfig = Text(required=False, write_only=True, max_length=512 * 1024, trim_whitespace=False)
+    context = Text(required=False, allow_blank=True, max_length=253, default="")  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
+    environment = Text(required=False, allow_blank=True, max_length=40, default="")
+    target = Text(required=False, allow_blank=True, max_length=20, default="", help_text="A release, minor or hop.")
+
+
+class NewBundle(Strict):
+    """An upload: a dump of objects as YAML, JSON or .tar.gz."""
+
+    name = serializers.CharField(max_length=120)
+    bundle = serializers.FileField(write_only=True)
+    environment = serializers.CharField(required=False, allow_blank=True, max_length=40, default="")
+    target = serializers.CharField(required=False, allow_blank=True, max_length=20, default="")
+
+
+class ClusterChange(Strict):
+    """What is left out stays as it is."""
+
+    name = Text(required=False, max_length=120)
+    environment = Text(required=False, allow_blank=True, max_length=40)
+    target = Text(required=False, allow_blank=True, max_length=20)
+
+
+class Clusters(Endpoint):
+    """Every registered cluster."""
+
+    needs = {"GET": READ, "POST": Need("admin", "add_cluster")}
+    parser_classes = [StrictJson, MultiPartParser]
+    body_limit = LARGEST_BUNDLE
+
+    @described(
+        "GET", id="clusters_list", tag="clusters", query=ClusterQuery, answers={200: page_of("Cluster", ClusterRow)}
+    )
+    def get(self, request: Request) -> Response:
+        """Clusters by name, each with the numbers of its latest snapshot."""
+        query = asked(request, ClusterQuery)
+        chosen = {name: query.get(name, "") for name in ("q", "environment", "stage", "bucket")}
+        ask = FleetAsk(flat=True, cursor=cursor_of(request, query), **chosen)
+        found = fleet_page(ask, now=timezone.now(), limit=query["limit"])
+        return page_answer(request, Page(found.rows, found.next_cursor), ClusterRow)
+
+    @described(
+        "POST",
+        id="clusters_create",
+        tag="clusters",
+        body={"application/json": NewCluster, "multipart/form-data": NewBundle},
+        answers={201: ClusterDetail},
+    )
+    @replayed
+    def post(self, request: Request) -> Response:
+        """Registers a cluster and queues its first scan."""
+        found = _registered(request)
+        asked_for = request_scan(found, by=request.user.get_username())
+        transaction.on_commit(partial(wake, asked_for.scan_id))
+        answer = _detail(cluster_head(found, now=timezone.now()))
+        answer.status_code = 201
+        answer["Location"] = reverse("api-cluster", kwargs={"id": found}, request=request)
+        return answer
+
+
+class Cluster(Endpoint):
+    """One registered cluster."""
+
+    needs = {"GET": READ, "PATCH": Need("admin", "change_cluster"), "DELETE": Need("admin", "delete_cluster")}
+
+    @described("GET", id="clusters_read", tag="clusters", named=True, answers={200: ClusterDetail})
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """The cluster, with the numbers of its latest snapshot."""
+        asked(request, Strict)
+        return _detail(cluster_head(id, now=timezone.now()))
+
+    @described(
+        "PATCH", id="clusters_change", tag="clusters", named=True, body=ClusterChange, answers={200: ClusterDetail}
+    )
+    def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Changes name, environment or target, if nobody else did so meanwhile."""
+        head = cluster_head(id, now=timezone.now())
+        entity_tags.require_match(request, entity_tags.of_version(head.version))
+        said = {"name": head.name, "environment": head.environment, "target": head.target}
+        details = Details(**(said | given(request, ClusterChange, partial=True)), by=request.user.get_username())
+        register.change(id, details, version=head.version)
+        return _detail(cluster_head(id, now=timezone.now()))
+
+    @described("DELETE", id="clusters_remove", tag="clusters", named=True, answers={204: None})
+    def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Forgets the cluster, its credentials and its snapshots. Nothing in the cluster itself is touched."""
+        head = cluster_head(id, now=timezone.now())
+        entity_tags.require_match(request, entity_tags.of_version(head.version))
+        register.remove(id, typed_name=head.name)
+        return Response(status=204)
+
+
+def _detail(head: ClusterHead) -> Response:
+    answer = Response(ClusterDetail(head).data)
+    answer["ETag"] = entity_tags.of_version(head.version)
+    return answer
+
+
+def _registered(request: Request) -> uuid.UUID:
+    if request.FILES or (request.content_type or "").startswith("multipart/"):
+        said = given(request, NewBundle)
+        return register.register_bundle(said["bundle"].read(), _details(request, said))
+    said = given(request, NewCluster)
+    if said["source"] == "in_cluster":
+        return register.register_in_cluster(_details(request, said))
+    if "kubeconfig" not in said:
+        raise BadInput("a kubeconfig is needed for this source", where="kubeconfig")
+    try:
+        return register.register_kubeconfig(
+            said["kubeconfig"].encode(), _details(request, said), context=said["context"]
+        )
+    except BadInput as wrong:
+        raise _pointed(wrong, said) from None
+
+
+def _details(request: Request, said: dict[str, Any]) -> Details:
+    by = request.user.get_username()
+    return Details(name=said["name"], environment=said["environment"], target=said["target"], by=by)
+
+
+def _pointed(wrong: BadInput, said: dict[str, Any]) -> BadInput:
+    """What is wrong inside the kubeconfig is said of that field, with the place inside it in the text."""
+    if wrong.where in said:
+        return wrong
+    return type(wrong)(str(wrong), code=wrong.code, where="kubeconfig")

@@ -1,0 +1,47 @@
+"""The codes of the API's problems. Codes are stable; titles and texts may change."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What a code means and what a client can do about it."""
+
+    status: int
+    title: str
+    meaning: str
+
+
+CODES: dict[str, Code] = {
+    "bad_input": Code(400, "Bad input", "A value cannot be used; `errors` points at it."),
+    "invalid": Code(400, "Invalid request", "Fields or parameters are missing, unknown or wrong; see `errors`."),
+    "malformed": Code(400, "Malformed body", "The body is not the JSON or form it says it is."),
+    "bad_cursor": Code(400, "Bad cursor", "The cursor is none that this list gave out; start without one."),
+    "bad_kubeconfig": Code(400, "Kubeconfig refused", "It holds what is never used, or lacks what is needed."),
+    "bad_bundle": Code(400, "Bundle refused", "The bundle cannot be read, or is larger than what is taken."),
+    "unknown_target": Code(400, "Unknown target", "The target is neither a known release, nor a minor, nor a hop."),
+    "not_signed_in": Code(401, "Not signed in", "Send a bearer token, or the session cookie of a signed-in browser."),
+    "bad_token": Code(401, "Token refused", "The token is unknown, expired or revoked, or its owner is disabled."),
+    "forbidden": Code(403, "Not allowed", "The token lacks a scope, or its owner the right; the detail names it."),
+    "csrf": Code(403, "Cross-site request refused", "A browser's change needs the CSRF token, from our own pages."),
+    "password_change_needed": Code(403, "Choose a password first", "The account still has a one-time password."),
+    "not_found": Code(404, "Not found", "There is no such thing, or it is not yours."),
+    "method_not_allowed": Code(405, "Method not allowed", "The Allow header names what may be done here."),
+    "conflict": Code(409, "Conflict", "Somebody else was first, or the state moved."),
+    "name_taken": Code(409, "Name taken", "There is another cluster of that name."),
+    "in_progress": Code(409, "Still under way", "The first request with this Idempotency-Key has no answer yet."),
+    "answer_lost": Code(409, "Answer lost", "The request was done; its answer can no longer be read."),
+    "stale": Code(412, "Changed meanwhile", "The If-Match does not fit: read again and decide anew."),
+    "too_large": Code(413, "Too large", "The body is larger than what is taken here."),
+    "unsupported_media_type": Code(415, "Unsupported media type", "Send application/json, or a form for uploads."),
+    "key_reused": Code(422, "Key reused", "This Idempotency-Key came with another request before."),
+    "if_match_needed": Code(428, "If-Match needed", "Send the ETag of what you have read in an If-Match header."),
+    "throttled": Code(429, "Too many requests", "Wait as long as Retry-After says."),
+    "failed": Code(500, "Server failed", "A fault of karpdash; the request id finds it in the log."),
+    "unavailable": Code(503, "Not available", "The database or a key of karpdash is not there; try again later."),
+}
+
+
+def known(code: str, *, otherwise: str) -> str:
+    """The code itself where the catalogue has it, else the general one."""
+    return code if code in CODES else otherwise

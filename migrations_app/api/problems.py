@@ -1,0 +1,131 @@
+"""Errors as application/problem+json (RFC 9457), with a stable code and the id of the request."""
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.core.signals import got_request_exception
+from django.db import InterfaceError, OperationalError
+from django.http import Http404
+from rest_framework import exceptions
+from rest_framework.response import Response
+from rest_framework.views import set_rollback
+
+from migrations_app import errors
+from migrations_app.api.codes import CODES, known
+from migrations_app.api.refusals import Problem
+
+log = logging.getLogger(__name__)
+MEDIA_TYPE = "application/problem+json"
+Tree = dict[str, Any]
+
+
+def answered(wrong: Exception, context: Tree) -> Response:
+    """The answer to any exception of an endpoint; DRF calls it. A fault of ours is logged with its request id."""
+    set_rollback()
+    request = context["request"]
+    body = _body(wrong)
+    if body["status"] >= 500:
+        log.error("request failed", exc_info=wrong, extra={"request_id": getattr(request, "request_id", "")})
+        got_request_exception.send(sender=None, request=request)
+    body |= {"instance": request.path, "request_id": getattr(request, "request_id", "")}
+    return Response(body, status=body["status"], headers=_headers(body), content_type=MEDIA_TYPE)
+
+
+def _body(wrong: Exception) -> Tree:
+    code, detail = _told(wrong)
+    body: Tree = {
+        "type": f"/api/v1/problems/{code}",
+        "title": CODES[code].title,
+        "status": CODES[code].status,
+        "detail": detail or CODES[code].meaning,
+        "code": code,
+    }
+    if isinstance(wrong, exceptions.ValidationError):
+        body["errors"] = list(_pointed(wrong.detail, ()))
+    elif isinstance(wrong, errors.BadInput) and wrong.where:
+        body["errors"] = [{"pointer": f"#/{_escaped(wrong.where)}", "detail": wrong.message, "code": wrong.code}]
+    wait = _wait(wrong)
+    return body | ({"retry_after": wait} if wait is not None else {})
+
+
+def _told(wrong: Exception) -> tuple[str, str]:
+    """Code and detail."""
+    if isinstance(wrong, Problem):
+        return wrong.code, str(wrong.detail)
+    if isinstance(wrong, errors.KarpdashError):
+        return _of_ours(wrong), wrong.message
+    for kind, code in _OF_OTHERS:
+        if isinstance(wrong, kind):
+            return code, str(wrong.detail) if code in _TOLD_AS_IS and isinstance(wrong, exceptions.APIException) else ""
+    return "failed", ""
+
+
+def _of_ours(wrong: errors.KarpdashError) -> str:
+    if isinstance(wrong, errors.BadSetting):
+        return "unavailable"
+    for kind, general in _OF_OURS:
+        if isinstance(wrong, kind):
+            return known(wrong.code, otherwise=general)
+    return "failed"
+
+
+_OF_OURS = (
+    (errors.BadKubeconfig, "bad_kubeconfig"),
+    (errors.BadBundle, "bad_bundle"),
+    (errors.BadInput, "bad_input"),
+    (errors.NotFound, "not_found"),
+    (errors.Conflict, "conflict"),
+)
+_OF_OTHERS: tuple[tuple[type[Exception], str], ...] = (
+    (exceptions.ValidationError, "invalid"),
+    (exceptions.ParseError, "malformed"),
+    (exceptions.NotAuthenticated, "not_signed_in"),
+    (exceptions.AuthenticationFailed, "bad_token"),
+    (exceptions.PermissionDenied, "forbidden"),
+    (PermissionDenied, "forbidden"),
+    (Http404, "not_found"),
+    (exceptions.MethodNotAllowed, "method_not_allowed"),
+    (exceptions.UnsupportedMediaType, "unsupported_media_type"),
+    (exceptions.Throttled, "throttled"),
+    (RequestDataTooBig, "too_large"),
+    (SuspiciousOperation, "malformed"),
+    (OperationalError, "unavailable"),
+    (InterfaceError, "unavailable"),
+)
+_TOLD_AS_IS = ("malformed", "forbidden", "bad_token")
+
+
+def _wait(wrong: Exception) -> int | None:
+    if isinstance(wrong, exceptions.Throttled):
+        return max(1, int(getattr(wrong, "wait", None) or 1))
+    if isinstance(wrong, OperationalError | InterfaceError):
+        return 5
+    return wrong.retry_after if isinstance(wrong, Problem) else None
+
+
+def _headers(body: Tree) -> dict[str, str]:
+    found = {}
+    if body["status"] == 401:
+        found["WWW-Authenticate"] = 'Bearer realm="karpdash"'
+    if "retry_after" in body:
+        found["Retry-After"] = str(body["retry_after"])
+    return found
+
+
+def _pointed(detail: Any, path: tuple[str, ...]) -> Iterator[Tree]:  # noqa: ANN401 - DRF's nest of lists and dicts
+    if isinstance(detail, dict):
+        for name, below in detail.items():
+            yield from _pointed(below, path if name == "non_field_errors" else (*path, str(name)))
+    elif isinstance(detail, list):
+        for below in detail:
+            yield from _pointed(below, path)
+    else:
+        pointer = "#" + "".join(f"/{_escaped(step)}" for step in path)
+        yield {"pointer": pointer, "detail": str(detail), "code": str(getattr(detail, "code", "invalid"))}
+
+
+def _escaped(step: str) -> str:
+    """A step of a JSON pointer (RFC 6901)."""
+    return step.replace("~", "~0").replace("/", "~1")

@@ -1,0 +1,74 @@
+"""What each operation asks of who calls it, declared beside the operation; without a declaration nothing starts."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from django.urls import URLPattern, URLResolver
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+
+from migrations_app.api.refusals import Problem
+from migrations_app.flow.tokens import SCOPES, TokenUse
+
+METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "trace")
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A token must have the scope; its owner, or the person signed in, must have the right, if one is named."""
+
+    scope: str
+    right: str = ""
+
+
+READ = Need("read")
+
+
+class Declared(BasePermission):
+    """Allows what the endpoint's `needs` allow; a method that the endpoint does not serve goes on to its 405."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:  # noqa: ANN401 - DRF's signature
+        method = (request.method or "").lower()
+        if not request.user or not request.user.is_authenticated:
+            return False
+        if not hasattr(view, method) or method not in view.http_method_names:
+            return True
+        need = view.needs["GET" if method == "head" else method.upper()]
+        use = request.auth
+        if isinstance(use, TokenUse) and need.scope not in use.scopes:
+            raise Problem("forbidden", f"the token lacks the scope {need.scope}")
+        if need.right and not request.user.has_perm(f"migrations_app.{need.right}"):
+            raise Problem("forbidden", f"the account lacks the right {need.right}")
+        return True
+
+
+def undeclared(patterns: Iterable[URLPattern | URLResolver]) -> Iterator[str]:
+    """Routes and methods that nobody declared a need for, or with a need that cannot be met (T13)."""
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            yield from undeclared(pattern.url_patterns)
+            continue
+        view = getattr(pattern.callback, "view_class", None) or getattr(pattern.callback, "cls", None)
+        if view is None or Declared not in view.permission_classes:
+            yield f"{pattern.pattern}: not one of our endpoints"
+            continue
+        yield from (f"{method.upper()} {pattern.pattern}" for method in _served(view) if not _met(view, method))
+
+
+def refuse_undeclared(patterns: Iterable[URLPattern | URLResolver]) -> None:
+    """Raises ImproperlyConfigured naming every such route, so that the server does not start."""
+    found = sorted(undeclared(patterns))
+    if found:
+        raise ImproperlyConfigured(f"routes without a declared permission: {', '.join(found)}")
+
+
+def _served(view: type) -> list[str]:
+    allowed: list[str] = view.http_method_names  # type: ignore[attr-defined]  # every Django view class has it
+    return [method for method in METHODS if method in allowed and method != "head" and hasattr(view, method)]
+
+
+def _met(view: Any, method: str) -> bool:  # noqa: ANN401 - a view class
+    need = view.needs.get(method.upper())
+    return isinstance(need, Need) and need.scope in SCOPES

@@ -1,0 +1,43 @@
+"""Addresses below /api/v1/. Each also answers with a final slash; a route without a declared need stops the start."""
+
+from django.urls import URLPattern, path, re_path
+
+from migrations_app.api import schemes
+from migrations_app.api.checks import Check, Checks
+from migrations_app.api.clusters import Cluster, Clusters
+from migrations_app.api.description import Docs, NoSuchPage, ProblemMeaning, Schema
+from migrations_app.api.endpoint import Endpoint
+from migrations_app.api.findings import Findings
+from migrations_app.api.fleet import Summary
+from migrations_app.api.rights import refuse_undeclared
+from migrations_app.api.scans import ClusterScans, Scan
+from migrations_app.api.snapshots import Snapshot, SnapshotNodes, Snapshots
+from migrations_app.api.tokens import Token, Tokens
+
+
+def _both(route: str, view: type[Endpoint], name: str) -> list[URLPattern]:
+    return [path(route, view.as_view(), name=name), path(f"{route}/", view.as_view(), name=f"{name}-slash")]
+
+
+SIGN_IN = (schemes.BearerScheme, schemes.SessionScheme)
+"""Named here, so that the schema knows them."""
+urlpatterns: list[URLPattern] = [
+    *_both("clusters", Clusters, "api-clusters"),
+    *_both("clusters/<uuid:id>", Cluster, "api-cluster"),
+    *_both("clusters/<uuid:id>/scans", ClusterScans, "api-cluster-scans"),
+    *_both("scans/<uuid:id>", Scan, "api-scan"),
+    *_both("snapshots", Snapshots, "api-snapshots"),
+    *_both("snapshots/<uuid:id>", Snapshot, "api-snapshot"),
+    *_both("snapshots/<uuid:id>/nodes", SnapshotNodes, "api-snapshot-nodes"),
+    *_both("findings", Findings, "api-findings"),
+    *_both("checks", Checks, "api-checks"),
+    *_both("checks/<slug:id>", Check, "api-check"),
+    *_both("fleet/summary", Summary, "api-fleet-summary"),
+    *_both("tokens", Tokens, "api-tokens"),
+    *_both("tokens/<uuid:id>", Token, "api-token"),
+    *_both("problems/<slug:code>", ProblemMeaning, "api-problem"),
+    path("schema/", Schema.as_view(), name="api-schema"),
+    path("docs/", Docs.as_view(), name="api-docs"),
+    re_path(r"^(?P<rest>.*)$", NoSuchPage.as_view(), name="api-nothing"),
+]
+refuse_undeclared(urlpatterns)

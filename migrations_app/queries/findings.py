@@ -1,0 +1,78 @@
+"""Findings across the fleet: those of the latest snapshot of each cluster."""
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import F, Q
+
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.snapshot import FindingRow
+from migrations_app.queries import cursor
+from migrations_app.queries.pages import Page, keys_of, page_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingAsk:
+    """Empty texts mean no filter."""
+
+    check: str = ""
+    status: str = ""
+    severity: str = ""
+    hop: str = ""
+    phase: str = ""
+    cluster: uuid.UUID | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingLine:
+    """One answer of one check; its evidence and remedies are in the snapshot."""
+
+    cluster: uuid.UUID
+    cluster_name: str
+    snapshot: uuid.UUID
+    check: str
+    hop: str
+    phase: str
+    status: str
+    severity: str
+    summary: str
+    evidence_total: int
+
+
+_COLUMNS = (
+    "pk", "cluster", "cluster_name", "snapshot", "check_id", "hop", "phase", "status", "severity", "summary",
+    "evidence_total",
+)  # fmt: skip
+
+
+def finding_page(ask: FindingAsk, *, after: str, limit: int) -> Page[FindingLine]:
+    """One page, by cluster name and then in the order of the report."""
+    rows = FindingRow.objects.annotate(
+        snapshot=F("content__snapshots__pk"),
+        cluster=F("content__snapshots__cluster"),
+        cluster_name=F("content__snapshots__cluster__name"),
+    ).filter(snapshot__in=Cluster.objects.exclude(latest=None).values("latest"), **_wanted(ask))
+    keys = keys_of(after, (str, int))
+    if keys:
+        name, last = keys
+        rows = rows.filter(Q(cluster_name__gt=name) | Q(cluster_name=name, pk__gt=last))
+    found = list(rows.order_by("cluster_name", "pk").values(*_COLUMNS)[: limit + 1])
+    return page_of(found, limit=limit, row=_line, key=lambda row: cursor.encode((row["cluster_name"], row["pk"])))
+
+
+def _wanted(ask: FindingAsk) -> dict[str, Any]:
+    chosen: dict[str, Any] = {
+        "check_id": ask.check,
+        "status": ask.status,
+        "severity": ask.severity,
+        "hop": ask.hop,
+        "phase": ask.phase,
+        "cluster": ask.cluster,
+    }
+    return {name: value for name, value in chosen.items() if value}
+
+
+def _line(row: dict[str, Any]) -> FindingLine:
+    said = {name: row[name] for name in _COLUMNS if name not in ("pk", "check_id")}
+    return FindingLine(check=row["check_id"], **said)
