@@ -80,7 +80,7 @@ def _parse(raw: bytes) -> _Config:
     _only(root, _ROOT, where="")
     if root.get("apiVersion", "v1") != "v1" or root.get("kind", "Config") != "Config":
         _refuse("this is no kubeconfig: apiVersion v1 and kind Config are wanted", "not_a_kubeconfig", where="kind")
-    _only(_map(root.get("preferences") or {}, "preferences"), _PREFERENCES, where="preferences")
+    _only(_map(_given(root, "preferences", instead={}), "preferences"), _PREFERENCES, where="preferences")
     return _Config(
         clusters=_entries(root, "clusters", check=_check_cluster),
         contexts=_entries(root, "contexts", check=_check_context),
@@ -91,7 +91,7 @@ def _parse(raw: bytes) -> _Config:
 
 def _entries(root: Tree, plural: str, *, check: Callable[[Tree, str], None]) -> dict[str, Tree]:
     found: dict[str, Tree] = {}
-    listed = root.get(plural) or []
+    listed = _given(root, plural, instead=[])
     if not isinstance(listed, list) or len(listed) > _ENTRIES:
         _refuse(f"a list of at most {_ENTRIES} entries is wanted", "wrong_type", where=plural)
     for number, entry in enumerate(listed):
@@ -109,7 +109,7 @@ def _entry(entry: Tree, singular: str, *, where: str) -> tuple[str, Tree]:
     name = _text(entry, "name", where=where)
     if not name or len(name) > 1024:
         _refuse("an entry needs a name", "wrong_type", where=f"{where}.name")
-    return name, _map(entry.get(singular) or {}, f"{where}.{singular}")
+    return name, _map(_given(entry, singular, instead={}), f"{where}.{singular}")
 
 
 def _check_cluster(cluster: Tree, where: str) -> None:
@@ -191,6 +191,12 @@ def _token(text: str, where: str) -> Secret:
     if not _TOKEN.fullmatch(text):
         _refuse("the token holds characters that no token has", "bad_token", where=where)
     return Secret(text)
+
+
+def _given(tree: Tree, key: str, *, instead: object) -> object:
+    """The value, or what stands for null and for a key that is not there."""
+    found = tree.get(key)
+    return instead if found is None else found
 
 
 def _map(value: object, where: str) -> Tree:
