@@ -1,5 +1,6 @@
 """What changed between two reports of one cluster."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from migrations_app.checks.values import Finding
@@ -7,14 +8,16 @@ from migrations_app.readiness.report import Report
 
 _GRAVITY = {"fail": 3, "unknown": 2, "manual": 1}
 """How far a status is from settled; statuses not named are settled."""
+_TURNS = ("worse", "better", "other")
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A check whose status or count changed at one hop. `before` or `after` is None where it was not asked."""
+    """A check whose status or count changed, at every hop where it changed in the same way. `before` or `after` is
+    None where it was not asked."""
 
     id: str
-    hop: str
+    hops: tuple[str, ...]
     title: str
     severity: str
     before: Finding | None
@@ -73,20 +76,28 @@ def _facts(before: Report, after: Report) -> tuple[Renamed, ...]:
 
 
 def _turns(before: Report, after: Report) -> tuple[Turn, ...]:
-    old = {(finding.hop, finding.id): finding for finding in before.checks}
-    new = {(finding.hop, finding.id): finding for finding in after.checks}
-    keys = sorted(old.keys() | new.keys())
-    turns = (_turn(old.get(key), new.get(key)) for key in keys)
-    return tuple(
-        sorted((turn for turn in turns if turn), key=lambda turn: (turn.direction != "worse", turn.hop, turn.id))
+    old = {(finding.id, finding.hop): finding for finding in before.checks}
+    new = {(finding.id, finding.hop): finding for finding in after.checks}
+    same: dict[tuple[object, ...], list[str]] = {}
+    for name, hop in dict.fromkeys((*new, *old)):
+        way = name, _answer(old.get((name, hop))), _answer(new.get((name, hop)))
+        if way[1] != way[2]:
+            same.setdefault(way, []).append(hop)
+    turns = (
+        _turn(old.get((str(way[0]), hops[0])), new.get((str(way[0]), hops[0])), hops) for way, hops in same.items()
     )
+    return tuple(sorted((turn for turn in turns if turn), key=lambda turn: (_TURNS.index(turn.direction), turn.id)))
 
 
-def _turn(old: Finding | None, new: Finding | None) -> Turn | None:
+def _answer(finding: Finding | None) -> tuple[str, str, int] | None:
+    return (finding.status, finding.severity, finding.evidence_total) if finding else None
+
+
+def _turn(old: Finding | None, new: Finding | None, hops: Sequence[str]) -> Turn | None:
     known = new or old
-    if known is None or (old and new and (old.status, old.evidence_total) == (new.status, new.evidence_total)):
+    if known is None:
         return None
-    return Turn(known.id, known.hop, known.title, known.severity, old, new, _direction(old, new))
+    return Turn(known.id, tuple(hops), known.title, known.severity, old, new, _direction(old, new))
 
 
 def _direction(old: Finding | None, new: Finding | None) -> str:

@@ -173,13 +173,14 @@ def _chosen(ask: FleetAsk) -> dict[str, int]:
 
 
 def _sort_expression(sort: str) -> Any:  # noqa: ANN401 - Django's expressions share no public base type
-    """Never null, so that a keyset comparison cannot lose rows."""
+    """Never null, so that a keyset comparison cannot lose rows; signed, since Django drops a comparison of a positive
+    field with -1 as one that nothing can fulfil."""
     return {
         "name": Value(0),
         "stage": F("stage_shown"),
         "hop": Coalesce(F("latest__next_hop"), Value("")),
-        "blockers": Coalesce(F("latest__blockers"), Value(-1)),
-        "legacy": Coalesce(F("latest__legacy_left"), Value(-1)),
+        "blockers": Coalesce(F("latest__blockers"), Value(-1), output_field=IntegerField()),
+        "legacy": Coalesce(F("latest__legacy_left"), Value(-1), output_field=IntegerField()),
         "scanned": Coalesce(F("latest__scanned_at"), F("created_at")),
     }[sort]
 

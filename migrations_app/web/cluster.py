@@ -94,6 +94,7 @@ def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str,
         if report and head.snapshot and head.snapshot.stage != "no_karpenter"
         else (),
         "tabs": _tabs(request, head, report, tab),
+        "first": tab == "cluster",
         "tab_word": dict(TABS).get(tab, "History"),
         "interval": head.interval_seconds or settings.ENV.scan_interval,
         "dated": head.unreachable or not head.is_latest or head.active is not None,
