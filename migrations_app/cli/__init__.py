@@ -6,7 +6,6 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
-from importlib import metadata
 
 from migrations_app.cli.screen import Exit, complain, flush, prepare
 from migrations_app.errors import CouldNotLook, KarpdashError
@@ -35,6 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def version() -> str:
     """The installed version; `source` when it runs from a folder that was never installed."""
+    from importlib import metadata  # loads e-mail and sockets, which would double the start of a light command
+
     try:
         return metadata.version("karpdash")
     except metadata.PackageNotFoundError:

@@ -6,7 +6,6 @@ import threading
 from enum import IntEnum
 from typing import TextIO
 
-from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.readiness.outputs.plain import plain_lines
 
 
@@ -56,6 +55,9 @@ class Progress:
     """A single line on stderr that counts parts; silent where stderr is no terminal. A context manager."""
 
     def __init__(self) -> None:
+        from migrations_app.inventory.inventory import PART_NAMES  # slow to load, and light commands show no progress
+
+        self._total = len(PART_NAMES)
         self._shown = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._lock = threading.Lock()
 
@@ -67,7 +69,7 @@ class Progress:
 
     def part(self, name: str, done: int) -> None:
         """Called from the threads that read."""
-        self._write(f"read {done} of {len(PART_NAMES)} parts, last {name}")
+        self._write(f"read {done} of {self._total} parts, last {name}")
 
     def _write(self, text: str) -> None:
         if self._shown:

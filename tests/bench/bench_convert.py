@@ -81,7 +81,7 @@ spec:
   securityGroupSelectorTerms: [{{tags: {{karpenter.sh/discovery: demo}}}}]
   tags: {{team: api}}
 """
-_START_SMALL = "import sys; from migrations_app.cli.convert import run; sys.exit(run(sys.argv[1:]))"
+_START_SMALL = "import sys; from karpdash.command import main; sys.exit(main(['convert', *sys.argv[1:]]))"
 
 
 def mixed_text(objects: int) -> str:
