@@ -2,8 +2,8 @@
 
 from typing import Any, NoReturn
 
+from django.contrib.auth.views import redirect_to_login
 from django.http import HttpResponseBase
-from django.shortcuts import redirect
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework import serializers
@@ -76,7 +76,7 @@ class Docs(Endpoint, SpectacularSwaggerSplitView):
 
     def handle_exception(self, exc: Exception) -> HttpResponseBase:  # type: ignore[override]  # a redirect is an answer too
         if isinstance(exc, _SignInFirstError):
-            return redirect(f"/login/?next={self.request.path}")
+            return redirect_to_login(self.request.path)
         return super().handle_exception(exc)
 
 

@@ -1,0 +1,68 @@
+"""checks, fleet/summary, problems, schema, docs."""
+
+from collections.abc import Callable
+
+import pytest
+import yaml
+from django.core.management import call_command
+from django.test import Client
+
+from migrations_app.api.codes import CODES
+from migrations_app.checks.registry import all_checks
+from migrations_app.models.cluster import Cluster
+from tests.api.conftest import Tool
+
+Scanned = Callable[..., Cluster]
+
+
+def test_every_check_is_listed(api: Tool) -> None:
+    told = api("GET", "checks").json()["results"]
+    assert [row["id"] for row in told] == [check.id for check in all_checks()]
+    one = api("GET", f"checks/{told[0]['id']}").json()
+    assert one == told[0]
+
+
+def test_a_check_that_is_none(api: Tool) -> None:
+    assert api("GET", "checks/none").json()["code"] == "not_found"
+
+
+def test_the_fleet_in_numbers(api: Tool, scanned: Scanned) -> None:
+    scanned("beta_037")
+    scanned("alpha_030", environment="prod")
+    told = api("GET", "fleet/summary").json()
+    assert (told["clusters"], told["stages"]["alpha"], told["buckets"]["ready"]) == (2, 1, 1)
+    assert told["environments"] == ["prod", "test"]
+    assert api("GET", "fleet/summary?environment=prod").json()["clusters"] == 1
+
+
+@pytest.mark.parametrize("code", sorted(CODES))
+def test_every_code_has_a_page(api: Tool, code: str) -> None:
+    told = api("GET", f"problems/{code}").json()
+    assert (told["code"], told["status"]) == (code, CODES[code].status)
+
+
+def test_the_schema_validates_without_a_warning() -> None:
+    call_command("spectacular", "--validate", "--fail-on-warn", "--file", "/dev/null")
+
+
+def test_the_schema_is_served_and_lists_every_operation_once(api: Tool) -> None:
+    schema = yaml.safe_load(api("GET", "schema/").content)
+    assert (schema["openapi"], schema["info"]["title"]) == ("3.1.0", "karpdash")
+    names = [operation["operationId"] for path in schema["paths"].values() for operation in path.values()]
+    assert (len(names), [path for path in schema["paths"] if path.endswith("/")]) == (len(set(names)), [])
+    assert api("GET", "schema/?format=json").json()["paths"] == schema["paths"]
+
+
+def test_the_docs_use_nothing_from_outside(ada: object, client: Client) -> None:
+    client.force_login(ada)  # type: ignore[arg-type]  # a user
+    page = client.get("/api/v1/docs/")
+    text = page.content.decode()
+    assert (page.status_code, "/static/drf_spectacular_sidecar/" in text) == (200, True)
+    assert ("//cdn" in text, "<script>" in text) == (False, False)
+    script = client.get("/api/v1/docs/?script=")
+    assert script["Content-Type"].startswith("application/javascript")
+
+
+def test_the_docs_send_strangers_to_the_sign_in(client: Client, db: None) -> None:
+    assert client.get("/api/v1/docs/")["Location"] == "/login?next=/api/v1/docs/"
+    assert client.get("/api/v1/schema/").status_code == 401

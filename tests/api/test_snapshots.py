@@ -1,0 +1,76 @@
+import json
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+
+import jsonschema
+import pytest
+from django.db.models import F
+
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.snapshot import Snapshot
+from migrations_app.readiness.outputs.schema import scan_schema
+from tests.api.conftest import Tool, scan
+
+Scanned = Callable[..., Cluster]
+
+
+def test_the_body_is_the_report_of_the_published_schema(api: Tool, scanned: Scanned) -> None:
+    row = scanned("alpha_030")
+    told = api("GET", f"snapshots/{row.latest_id}").json()
+    jsonschema.validate(told, scan_schema())
+    assert (told["cluster"]["name"], told["cluster"]["stage"], told["schema"]) == (
+        "alpha_030", "alpha", "karpdash/scan/v1",
+    )  # fmt: skip
+
+
+def test_the_tag_is_of_the_bytes_and_saves_sending_them_again(api: Tool, scanned: Scanned) -> None:
+    path = f"snapshots/{scanned().latest_id}"
+    first = api("GET", path)
+    assert first["Cache-Control"] == "private, max-age=60"
+    for condition in (first["ETag"], f'"other", {first["ETag"]}', f"W/{first['ETag']}", "*"):
+        again = api("GET", path, if_none_match=condition)
+        assert (again.status_code, again.content, again["ETag"]) == (304, b"", first["ETag"])
+    assert api("GET", path, if_none_match='"other"').content == first.content
+
+
+def test_snapshots_of_all_clusters_newest_first(api: Tool, scanned: Scanned) -> None:
+    beta, partly = scanned("beta_037"), scanned("forbidden")
+    scan(beta)
+    for minutes, row in enumerate((beta.latest_id, partly.latest_id), 1):  # sample clusters all say one time
+        Snapshot.objects.filter(pk=row).update(scanned_at=F("scanned_at") - timedelta(minutes=4 - minutes))
+    told = api("GET", "snapshots").json()["results"]
+    assert [row["cluster_name"] for row in told] == ["beta_037", "forbidden", "beta_037"]
+    assert [row["complete"] for row in told] == [True, False, True]
+    only = api("GET", f"snapshots?cluster={partly.pk}").json()["results"]
+    assert [(row["cluster"], row["id"]) for row in only] == [(str(partly.pk), str(partly.latest_id))]
+    assert [row["id"] for row in api("GET", "snapshots?complete=false").json()["results"]] == [str(partly.latest_id)]
+    first = api("GET", "snapshots?limit=1").json()
+    assert api("GET", first["next"]).json()["results"][0]["id"] == str(partly.latest_id)
+
+
+def test_the_nodes_by_name_filtered_and_in_pages(api: Tool, scanned: Scanned) -> None:
+    path = f"snapshots/{scanned('halfway_032').latest_id}/nodes"
+    every = api("GET", path).json()["results"]
+    assert [row["name"] for row in every] == sorted(row["name"] for row in every)
+    assert len(every) == 12
+    alpha = api("GET", f"{path}?owner=karpenter_alpha").json()["results"]
+    assert alpha == [row for row in every if row["owner"] == "karpenter_alpha"]
+    walked, address = [], f"{path}?limit=5"
+    while address:
+        page = api("GET", address).json()
+        walked += page["results"]
+        address = page["next"]
+    assert walked == every
+
+
+def test_nodes_are_found_by_part_of_their_name(api: Tool, scanned: Scanned) -> None:
+    path = f"snapshots/{scanned().latest_id}/nodes"
+    name = api("GET", path).json()["results"][0]["name"]
+    assert [row["name"] for row in api("GET", f"{path}?q={name}").json()["results"]] == [name]
+
+
+@pytest.mark.parametrize("path", ["snapshots/{}", "snapshots/{}/nodes"])
+def test_a_snapshot_that_is_not_there(api: Tool, path: str) -> None:
+    said = api("GET", path.format(uuid.uuid4()))
+    assert (said.status_code, json.loads(said.content)["code"]) == (404, "not_found")
