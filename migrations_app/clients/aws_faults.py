@@ -117,6 +117,8 @@ def _from_answer(wrong: b.ClientError, right: Right) -> errors.CouldNotLook:
 
 def _refused(right: Right, text: str) -> str:
     """Names the action that AWS names: a call may be refused for another one than its own."""
+    if right.operation == "AssumeRole":
+        return "the role does not let karpdash in: its trust policy, the external id, or our own policy refuses"
     named = re.search(r"perform: ([a-z0-9-]{2,40}:[A-Za-z0-9]{2,80})", text)
     why = next((words for sign, words in _DENIALS if sign in text), "no policy of karpdash's role allows it")
     return f"may not {named[1] if named else right.action}: {why}"

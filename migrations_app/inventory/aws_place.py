@@ -28,6 +28,9 @@ _ROLE_ARN = re.compile(
     re.ASCII,
 )
 
+LONGEST_ROLE_ARN = 640
+"""A path of 512 signs and a name of 64 fit; cutting a longer text could leave the ARN of another role."""
+
 
 def partition_of(region: str) -> str:
     """The partition that the region belongs to; `aws` for every name without a prefix of its own."""
@@ -93,7 +96,7 @@ class RoleArn:
 
 def read_role_arn(text: str) -> RoleArn | None:
     """The parts of the ARN of a role; None for anything else."""
-    found = _ROLE_ARN.fullmatch(text[:700])
+    found = _ROLE_ARN.fullmatch(text) if len(text) <= LONGEST_ROLE_ARN else None
     return RoleArn(found["partition"], found["account"], found["path"], found["name"]) if found else None
 
 
