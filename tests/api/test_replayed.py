@@ -1,0 +1,77 @@
+"""Idempotency-Key: done once, answered twice (A11)."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from migrations_app.flow import replay
+from migrations_app.models.idempotency import ApiIdempotency
+from migrations_app.models.token import ApiToken
+from tests.api.conftest import Tool
+
+BODY = {"name": "ci", "scopes": ["read"]}
+
+
+def test_the_second_request_gets_the_first_ones_answer(api: Tool) -> None:
+    first, second = (api("POST", "tokens", BODY, idempotency_key="k-1") for _ in range(2))
+    assert (first.status_code, "Idempotency-Replayed" in first, second["Idempotency-Replayed"]) == (201, False, "true")
+    for name in ("Location", "ETag"):
+        assert second[name] == first[name]
+    assert (second.status_code, second.content, ApiToken.objects.filter(name="ci").count()) == (201, first.content, 1)
+
+
+def test_the_order_of_fields_does_not_matter(api: Tool) -> None:
+    first = api("POST", "tokens", BODY, idempotency_key="k-1")
+    again = api("POST", "tokens", dict(reversed(BODY.items())), idempotency_key="k-1")
+    assert again.content == first.content
+
+
+def test_the_secret_is_not_kept_in_clear(api: Tool) -> None:
+    secret = api("POST", "tokens", BODY, idempotency_key="k-1").json()["secret"]
+    assert secret.encode() not in bytes(ApiIdempotency.objects.get().sealed or b"")
+
+
+@pytest.mark.parametrize(("path", "body"), [("tokens", BODY | {"days": 2}), ("clusters", BODY)])
+def test_another_request_under_the_key_is_refused(api: Tool, path: str, body: Any) -> None:
+    api("POST", "tokens", BODY, idempotency_key="k-1")
+    said = api("POST", path, body, idempotency_key="k-1")
+    assert (said.status_code, said.json()["code"]) == (422, "key_reused")
+
+
+def test_keys_are_ones_own(api: Tool, cleo: User) -> None:
+    api("POST", "tokens", BODY, idempotency_key="k-1")
+    assert "Idempotency-Replayed" not in Tool(cleo)("POST", "tokens", BODY, idempotency_key="k-1")
+
+
+def test_a_refused_request_may_be_corrected(api: Tool) -> None:
+    assert api("POST", "tokens", BODY | {"days": 91}, idempotency_key="k-1").status_code == 400
+    assert api("POST", "tokens", BODY, idempotency_key="k-1").status_code == 201
+
+
+def test_while_the_first_is_under_way_the_second_waits(api: Tool, ada: User) -> None:
+    first = api("POST", "tokens", BODY, idempotency_key="k-1")
+    ApiIdempotency.objects.update(sealed=None, status=None)
+    said = api("POST", "tokens", BODY, idempotency_key="k-1")
+    assert (first.status_code, said.status_code, said.json()["code"]) == (201, 409, "in_progress")
+
+
+def test_an_abandoned_request_may_be_sent_again(api: Tool) -> None:
+    api("POST", "tokens", BODY, idempotency_key="k-1")
+    row = ApiIdempotency.objects.get()
+    ApiIdempotency.objects.update(sealed=None, status=None, created_at=row.created_at - replay.ABANDONED)
+    assert "Idempotency-Replayed" not in api("POST", "tokens", BODY, idempotency_key="k-1")
+
+
+def test_answers_are_forgotten_after_a_day(api: Tool) -> None:
+    api("POST", "tokens", BODY, idempotency_key="k-1")
+    row = ApiIdempotency.objects.get()
+    ApiIdempotency.objects.update(created_at=row.created_at - replay.KEPT)
+    assert "Idempotency-Replayed" not in api("POST", "tokens", BODY, idempotency_key="k-1")
+    assert ApiIdempotency.objects.count() == 1
+
+
+@pytest.mark.parametrize("key", ["", "x" * 129, "a b"])
+def test_a_key_that_is_none(api: Tool, key: str) -> None:
+    said = api("POST", "tokens", BODY, idempotency_key=key)
+    assert (said.status_code, ApiIdempotency.objects.count()) == (400, 0)
