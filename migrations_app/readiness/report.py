@@ -1,6 +1,6 @@
 """The report of one scan: what `scan -o json` prints and the API serves as a snapshot (design 4.3)."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -128,7 +128,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scanned(msgspec.Struct, frozen=True, kw_only=True):
-    """A report and the rows of its nodes, which are shown and searched but not part of the report's JSON."""
+    """A report, and beside it what is shown and searched but never part of its JSON: the rows of the nodes, and the
+    objects that a conversion takes, as manifests."""
 
     report: Report
     nodes: tuple[OwnedNode, ...]
+    objects: tuple[dict[str, Any], ...] = ()

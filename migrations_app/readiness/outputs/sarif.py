@@ -35,7 +35,7 @@ def render(report: Report, *, version: str = "") -> str:
         "tool": {"driver": driver},
         "automationDetails": {"id": f"karpdash/{plain(report.cluster.name)}/"},
         "invocations": [_invocation(report)],
-        "results": [result for finding in report.checks for result in _results(finding, report, order)],
+        "results": [result for finding in report.checks for result in _results(finding, report, order=order)],
         "columnKind": "unicodeCodePoints",
     }
     return written({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
@@ -79,12 +79,12 @@ def _ended(report: Report) -> Tree:
     return {"endTimeUtc": report.scanned_at} if report.scanned_at.endswith("Z") else {}
 
 
-def _results(finding: Finding, report: Report, order: dict[str, int]) -> Iterator[Tree]:
+def _results(finding: Finding, report: Report, *, order: dict[str, int]) -> Iterator[Tree]:
     for row in finding.evidence or (None,):
-        yield _result(finding, row, report) | {"ruleIndex": order[finding.id]}
+        yield _result(finding, row, report=report) | {"ruleIndex": order[finding.id]}
 
 
-def _result(finding: Finding, row: Evidence | None, report: Report) -> Tree:
+def _result(finding: Finding, row: Evidence | None, *, report: Report) -> Tree:
     kind = KINDS[finding.status]
     told = plain(finding.summary) + (f": {object_line(row)}" if row else "")
     return {
@@ -93,7 +93,7 @@ def _result(finding: Finding, row: Evidence | None, report: Report) -> Tree:
         "level": LEVELS[finding.severity] if kind == "fail" else "none",
         "message": {"text": told or finding.id},
         "locations": [{"logicalLocations": [_place(row, report)]}],
-        "partialFingerprints": {"karpdash/v1": _fingerprint(finding, row, report)},
+        "partialFingerprints": {"karpdash/v1": _fingerprint(finding, row, report=report)},
         "occurrenceCount": row.count if row else 1,
         "properties": {"hop": finding.hop, "phase": finding.phase, "status": finding.status},
     } | _suppressed(finding)
@@ -107,7 +107,7 @@ def _place(row: Evidence | None, report: Report) -> Tree:
     return {"name": plain(row.name), "fullyQualifiedName": plain("/".join(steps)), "kind": "resource"}
 
 
-def _fingerprint(finding: Finding, row: Evidence | None, report: Report) -> str:
+def _fingerprint(finding: Finding, row: Evidence | None, *, report: Report) -> str:
     about = (row.kind, row.namespace, row.name, row.path) if row else ()
     text = "\0".join((report.cluster.name, finding.id, finding.hop, *about))
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

@@ -70,13 +70,13 @@ def _head(report: Report, paint: Paint) -> Iterator[str]:
 def _hops(report: Report, paint: Paint) -> Iterator[str]:
     for hop in report.hops:
         yield ""
-        yield _hop_line(hop, report, paint)
+        yield _hop_line(hop, report, paint=paint)
         for finding in report.checks:
             if finding.hop == hop.hop and finding.status in (*OPEN, "waived"):
                 yield from _finding(finding, paint)
 
 
-def _hop_line(hop: HopLine, report: Report, paint: Paint) -> str:
+def _hop_line(hop: HopLine, report: Report, *, paint: Paint) -> str:
     release = next((step.release for step in report.target.path if step.hop == hop.hop), "")
     lands = f" -> {release}" if release else ""
     verdict = paint(hop.verdict, VERDICTS[hop.verdict].upper())
