@@ -54,7 +54,7 @@ class AwsCalls:
         paginator = self._client(right).get_paginator(_method(right))
         pages = iter(paginator.paginate(**given))
         for _ in range(self._limits.pages):
-            rows = self._page(right, pages, read)
+            rows = self._page(right, pages, read=read)
             if rows is None:
                 return
             yield from rows
@@ -67,7 +67,7 @@ class AwsCalls:
             self._clients.clear()
         self._session.close()
 
-    def _page(self, right: Right, pages: Iterator[Answer], read: Callable[[Answer], list[T]]) -> list[T] | None:
+    def _page(self, right: Right, pages: Iterator[Answer], *, read: Callable[[Answer], list[T]]) -> list[T] | None:
         try:
             page = next(pages, None)
             return None if page is None else read(page)

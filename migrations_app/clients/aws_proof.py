@@ -32,7 +32,7 @@ def prove_guarded(entry: Entry, own: OwnIdentity, *, limits: AwsLimits = DEFAULT
 
 def _opens(entry: Entry, own: OwnIdentity, *, limits: AwsLimits, given: dict[str, str]) -> bool:
     config = client_config(limits, "register")
-    session = session_of(own_keys(own, entry.region, config), entry.region)
+    session = session_of(own_keys(own, region=entry.region, config=config), entry.region)
     client = made_client(session, "sts", own=own, config=config)
     try:
         client.assume_role(

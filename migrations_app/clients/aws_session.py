@@ -95,7 +95,7 @@ class AwsSession:
     def _entered(self) -> _Held:
         if self._entry.keys is not None:
             return _Held(self._entry.keys, None, session_of(self._entry.keys, self.region))
-        return self._taken(own_keys(self._own, self.region, self.config))
+        return self._taken(own_keys(self._own, region=self.region, config=self.config))
 
     def _taken(self, own: Keys) -> _Held:
         asked = {
@@ -153,7 +153,7 @@ def _silent() -> Core:
     return core
 
 
-def own_keys(own: OwnIdentity, region: str, config: Config) -> Keys:
+def own_keys(own: OwnIdentity, *, region: str, config: Config) -> Keys:
     """Keys of karpdash's own identity. Raises Unauthorized with code `no_identity` when it has none."""
     if own.keys is not None:
         return own.keys

@@ -56,11 +56,11 @@ def token_source(session: AwsSession, *, cluster: str, now: Now = utc_now) -> Ca
 
     The source raises CouldNotLook when AWS does not let the session in.
     """
-    return _Tokens(session, cluster, now)
+    return _Tokens(session, cluster=cluster, now=now)
 
 
 class _Tokens:
-    def __init__(self, session: AwsSession, cluster: str, now: Now) -> None:
+    def __init__(self, session: AwsSession, *, cluster: str, now: Now) -> None:
         self._session = session
         self._cluster = cluster
         self._now = now

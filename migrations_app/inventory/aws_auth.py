@@ -61,12 +61,12 @@ def _set_aside(config_map: ConfigMap, number: int) -> Quarantined:
     return Quarantined("ConfigMap", config_map.namespace, config_map.name, path, "the row names no role")
 
 
-def known_by(node_role: NodeRole, cluster: EksCluster, rows: Part[AuthRow]) -> tuple[str, ...] | None:
+def known_by(node_role: NodeRole, cluster: EksCluster, *, rows: Part[AuthRow]) -> tuple[str, ...] | None:
     """Where the cluster knows the node role from: `aws-auth`, `access entry`, both or none; None when not to be told.
 
     aws-auth takes role ARNs without their path: a row that has the path does not count.
     """
-    found = tuple(_ways(node_role, cluster, rows))
+    found = tuple(_ways(node_role, cluster, rows=rows))
     in_doubt = (cluster.asks_aws_auth and _doubtful(rows)) or (
         cluster.asks_access_entries and isinstance(node_role.access_entry, Unseen)
     )
@@ -77,7 +77,7 @@ def _doubtful(rows: Part[AuthRow]) -> bool:
     return isinstance(rows, Unseen) or bool(rows.quarantined)
 
 
-def _ways(node_role: NodeRole, cluster: EksCluster, rows: Part[AuthRow]) -> Iterator[str]:
+def _ways(node_role: NodeRole, cluster: EksCluster, *, rows: Part[AuthRow]) -> Iterator[str]:
     arns = {_without_path(role.arn) for role in node_role.role.items}
     if cluster.asks_aws_auth and any(row.role_arn in arns and set(row.groups) >= NODE_GROUPS for row in rows.items):
         yield "aws-auth"

@@ -116,7 +116,7 @@ def setting(inventory: Inventory, key: str) -> Part[str]:
     found = installation(inventory)
     if found is None:
         return inventory.controller if isinstance(inventory.controller, Unseen) else Seen(())
-    if value := next(filter(None, _told(inventory, found, key)), ""):
+    if value := next(filter(None, _told(inventory, found, key=key)), ""):
         return Seen((value,))
     if _ROWS[key].env in found.env:
         # The charts write no empty variable, so this one refers to a Secret or a ConfigMap.
@@ -124,7 +124,7 @@ def setting(inventory: Inventory, key: str) -> Part[str]:
     return inventory.settings if isinstance(inventory.settings, Unseen) else Seen(())
 
 
-def _told(inventory: Inventory, found: Installation, key: str) -> Iterator[str]:
+def _told(inventory: Inventory, found: Installation, *, key: str) -> Iterator[str]:
     row = _ROWS[key]
     yield found.env.get(row.env, "")
     yield _global(inventory, key)

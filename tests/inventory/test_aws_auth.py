@@ -97,10 +97,10 @@ def test_what_was_not_seen_stays_unseen():
     ],
 )
 def test_how_a_node_role_is_known(mode, rows, entry, known):
-    assert known_by(node_role(entry), a_cluster(authentication_mode=mode), rows) == known
+    assert known_by(node_role(entry), a_cluster(authentication_mode=mode), rows=rows) == known
 
 
 def test_aws_auth_wants_the_arn_without_its_path():
     cluster = a_cluster(authentication_mode="CONFIG_MAP")
-    assert known_by(node_role(path="team/"), cluster, row()) == ("aws-auth",)
-    assert known_by(node_role(path="team/"), cluster, row(arn=role_arn("nodes", path="team/"))) == ()
+    assert known_by(node_role(path="team/"), cluster, rows=row()) == ("aws-auth",)
+    assert known_by(node_role(path="team/"), cluster, rows=row(arn=role_arn("nodes", path="team/"))) == ()

@@ -35,7 +35,7 @@ class StsStub:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
         self.url = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
     def answer(self, given, headers):
         self.asked.append(given | {"agent": headers["User-Agent"], "signed": headers["Authorization"]})

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from migrations_app.karpenter.iam.evaluate import Request, Verdict, evaluate
 from migrations_app.karpenter.iam.policy import parse_policy
 from migrations_app.karpenter.iam.remedies import MANAGED_LIMIT, size_of
 
+ROOT = Path(__file__).resolve().parents[3]
 PLACE = AwsPlace(region="cn-north-1", cluster="shop", account="111122223333")
 
 
@@ -68,6 +70,12 @@ def test_it_fits_in_one_managed_policy_with_the_longest_names():
     assert (
         size_of(minimal_policy(AwsPlace(region="us-gov-west-1", cluster="c" * 100, account="1" * 12))) < MANAGED_LIMIT
     )
+
+
+def test_the_policy_in_the_docs_is_this_one():
+    text = (ROOT / "docs" / "aws.md").read_text()
+    _, _, rest = text.partition("<!-- policy: begin -->")
+    assert json.loads(rest.partition("<!-- policy: end -->")[0]) == minimal_policy()
 
 
 def test_the_role_trusts_us_with_the_external_id_only():

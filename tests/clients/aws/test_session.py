@@ -107,7 +107,7 @@ def test_every_call_has_timeouts_and_few_tries():
 def test_without_leave_the_surroundings_give_no_identity(hostile):  # T20
     config = AwsSession(Entry(region="eu-west-1", keys=OWN), OwnIdentity()).config
     with pytest.raises(Unauthorized) as caught:
-        own_keys(OwnIdentity(), "eu-west-1", config)
+        own_keys(OwnIdentity(), region="eu-west-1", config=config)
     assert caught.value.code == "no_identity"
 
 
@@ -115,7 +115,7 @@ def test_with_leave_the_environment_is_an_identity(monkeypatch):
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAAMBIENT")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "ambient")
     config = AwsSession(Entry(region="eu-west-1", keys=OWN), OwnIdentity()).config
-    assert own_keys(OwnIdentity(ambient=True), "eu-west-1", config).access_key_id == "AKIAAMBIENT"
+    assert own_keys(OwnIdentity(ambient=True), region="eu-west-1", config=config).access_key_id == "AKIAAMBIENT"
 
 
 def test_even_with_leave_no_program_no_file_and_no_instance_metadata(monkeypatch, hostile):  # T20
@@ -123,7 +123,7 @@ def test_even_with_leave_no_program_no_file_and_no_instance_metadata(monkeypatch
         monkeypatch.delenv(name)
     config = AwsSession(Entry(region="eu-west-1", keys=OWN), OwnIdentity()).config
     with pytest.raises(Unauthorized):  # the audit hook of the tests would fail a call to 169.254.169.254
-        own_keys(OwnIdentity(ambient=True), "eu-west-1", config)
+        own_keys(OwnIdentity(ambient=True), region="eu-west-1", config=config)
     assert not (hostile / "ran").exists()
     assert {"iam-role", "custom-process", "shared-credentials-file"}.isdisjoint(AMBIENT)
 
