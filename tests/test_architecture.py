@@ -131,7 +131,7 @@ def test_more_than_two_parameters_are_given_by_name() -> None:
 
 
 def is_overriding(function: measures.Function) -> bool:
-    """Whether the parameters are given by somebody else: @override, a special method, or a method that a frame calls."""
+    """Whether the parameters are given by somebody else: @override, a special method, one that a frame calls."""
     decorators = {getattr(node, "id", getattr(node, "attr", "")) for node in function.node.decorator_list}
     name = function.node.name
     return (
