@@ -43,7 +43,8 @@ def _visible(char: str, *, kept: frozenset[str]) -> str:
 @register.filter
 def breakable(text: object) -> SafeString:
     """The same as `shown`, with places where a long path, key or name may go on in the next line."""
-    return format_html_join("", "{}<wbr>", ((piece,) for piece in BREAKS.split(shown(text)) if piece))
+    first, *rest = BREAKS.split(shown(text))
+    return format_html("{}{}", first, format_html_join("", "<wbr>{}", ((piece,) for piece in rest if piece)))
 
 
 @register.filter

@@ -7,6 +7,13 @@ LARGEST_KUBECONFIG = MIB // 4
 LARGEST_BUNDLE = 64 * MIB
 
 
+class Unshown(forms.Textarea):
+    """Takes a secret and never gives it back, not even when the form is shown again."""
+
+    def format_value(self, _value: object) -> None:
+        return None
+
+
 class DetailsForm(forms.Form):
     """What a person says about a cluster."""
 
@@ -37,7 +44,7 @@ class RegisterForm(DetailsForm):
         strip=False,
         label="Kubeconfig",
         help_text="With certificate-authority-data, and a token or client certificate data.",
-        widget=forms.Textarea(
+        widget=Unshown(
             attrs={
                 "rows": 9,
                 "spellcheck": "false",

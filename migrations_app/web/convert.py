@@ -1,0 +1,110 @@
+"""Conversion on the screen: what a cluster holds, or what is pasted, beside what comes of it; and the downloads."""
+
+import re
+import uuid
+from collections.abc import Iterable
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.http import content_disposition_header
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from migrations_app.flow.convert import convert_cluster, known_of, next_target, unread_parts
+from migrations_app.karpenter import yaml_out
+from migrations_app.karpenter.conversion import render as rendered
+from migrations_app.karpenter.conversion.convert import Item
+from migrations_app.karpenter.conversion.report import Report, convert_texts
+from migrations_app.karpenter.conversion.roles import placeholder_paths
+from migrations_app.queries.cluster import nodes_of
+from migrations_app.web.access import page
+from migrations_app.web.cluster import about
+from migrations_app.web.conversion_forms import ConversionForm, PasteForm
+from migrations_app.web.converted import SEVERITIES, cards, changed, tally
+
+DOWNLOADS = (
+    ("yaml", "YAML", "karpenter.yaml"),
+    ("terraform", "Terraform", "karpenter.tf"),
+    ("kustomize", "Flux or Argo CD patch", "kustomization.yaml"),
+)
+_NOT_IN_FILES = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@page()
+@never_cache
+@require_safe
+def convert(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """The objects of a cluster's newest snapshot beside what comes of them."""
+    context = about(request, cluster_id, tab="cluster-convert") | {"first": True}
+    head, report = context["head"], context["report"]
+    if report is None:
+        return render(request, "cluster/convert.html", context)
+    start = {"to": next_target(head.snapshot.stage), "defaults": "keep"}
+    form = ConversionForm(start | request.GET.dict(), initial=start)
+    options = form.options(live=True)
+    found = convert_cluster(cluster_id, options, known=known_of(report, nodes_of(head.snapshot.id)))
+    if found and request.GET.get("download"):
+        return _download(found.items, request.GET["download"], name=head.name)
+    if found:
+        context |= _shown(found.items)
+        context["leaps"] = options.to == "v1" and any(item.generation == "alpha" for item in found.items)
+    context |= {"form": form, "kept": found is not None, "to": options.to, "unconverted": unread_parts(report)}
+    return render(request, "cluster/convert.html", context)
+
+
+@page()
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def paste(request: HttpRequest) -> HttpResponse:
+    """The same for manifests that are pasted or uploaded; nothing of them is stored."""
+    start = {"to": "", "defaults": "keep"}
+    if request.method != "POST":
+        return render(request, "convert/page.html", {"section": "convert", "form": PasteForm(initial=start)})
+    form = PasteForm(start | request.POST.dict(), request.FILES, initial=start)
+    if not form.is_valid():
+        return render(request, "convert/page.html", {"section": "convert", "form": form}, status=422)
+    report = convert_texts([form.source()], form.options(live=False))
+    items = [one.item for one in report.converted]
+    if request.POST.get("download"):
+        return _download(items, request.POST["download"], name="converted", whole=report.as_yaml())
+    context = {"section": "convert", "form": form, "report": report, "apart": _apart(report)} | _shown(items)
+    return render(request, "convert/page.html", context)
+
+
+def _shown(items: Iterable[Item]) -> dict[str, Any]:
+    made = cards(tuple(items))
+    new = changed(items)
+    bodies = [body for item in new for body in item.objects]
+    return {
+        "cards": made,
+        "tally": tally(made),
+        "downloads": DOWNLOADS if new else (),
+        "placeholders": sum(any(True for _ in placeholder_paths(body)) for body in bodies),
+    }
+
+
+def _apart(report: Report) -> list[dict[str, Any]]:
+    """What was found outside of any object: texts that could not be read, or nothing to convert."""
+    known = {id(loss) for one in report.converted for loss in one.item.losses}
+    apart = (finding for finding in report.findings if id(finding.loss) not in known)
+    return [{"finding": finding, "look": SEVERITIES[finding.loss.severity]} for finding in apart]
+
+
+def _download(items: Iterable[Item], form: str, *, name: str, whole: str = "") -> HttpResponse:
+    """The results as a file. `whole`: the YAML where it is not made of these items."""
+    file_name = next((file for key, _, file in DOWNLOADS if key == form), DOWNLOADS[0][2])
+    new = changed(items)
+    bodies = [body for item in new for body in item.objects]
+    if form == "terraform":
+        text = rendered.terraform(bodies)
+    elif form == "kustomize":
+        text = rendered.kustomize((item.source, item.objects) for item in new)
+    else:
+        text = whole or yaml_out.stream(map(yaml_out.text_of, bodies))
+    safe = f"{_NOT_IN_FILES.sub('-', name)[:80]}-{file_name}"
+    return HttpResponse(
+        text,
+        content_type="text/plain; charset=utf-8" if form == "terraform" else "application/yaml; charset=utf-8",
+        headers={"Content-Disposition": content_disposition_header(as_attachment=True, filename=safe) or "attachment"},
+    )

@@ -1,0 +1,183 @@
+"""Arranges a conversion for the screen: a card for each object, both sides line by line, each finding at its line."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import NamedTuple
+
+from migrations_app.karpenter.conversion.convert import Item
+from migrations_app.karpenter.conversion.losses import Loss, worst
+from migrations_app.karpenter.conversion.metadata import name_of
+from migrations_app.karpenter.conversion.side_by_side import Row, rows
+from migrations_app.web.looks import Look
+
+MOST_LINES = 6000
+"""Lines that one page shows; objects beyond are in the downloads, which hold everything."""
+ALIKE = 0.4
+"""How much two lines share at their ends before only the rest counts as changed."""
+OUTCOMES: tuple[Look, ...] = (
+    Look("refused", "Not converted", "blocker", "blocker"),
+    Look("decide", "Decide first", "warning", "manual"),
+    Look("converted", "Converted", "pass", "pass"),
+    Look("same", "Nothing to do", "muted", "na"),
+    Look("other", "Left alone", "muted", "na"),
+)
+SEVERITIES = {
+    "error": Look("error", "Error", "blocker", "blocker"),
+    "action": Look("action", "Decide", "warning", "manual"),
+    "warn": Look("warn", "May change", "warning", "warning"),
+    "info": Look("info", "Note", "accent", "info"),
+}
+UNTOUCHED = {"already-v1", "already-v1beta1"}
+_NOT_IN_IDS = re.compile(r"[^A-Za-z0-9-]+")
+
+
+class Told(NamedTuple):
+    """A finding on the screen. `url` leads to its line, and is empty where no line is shown."""
+
+    id: str
+    loss: Loss
+    look: Look
+    url: str = ""
+    line: int | None = None
+
+
+class Text(NamedTuple):
+    """A line in three pieces; only the middle one changed."""
+
+    start: str
+    changed: str
+    end: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    row: Row
+    old: Text
+    new: Text
+    told: tuple[Told, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One object of the input. `lines` is empty when the page has shown enough, which `cut` says."""
+
+    id: str
+    item: Item
+    look: Look
+    results: tuple[str, ...]
+    lines: tuple[Line, ...]
+    told: tuple[Told, ...]
+    cut: bool = False
+
+    @property
+    def grave(self) -> tuple[Told, ...]:
+        return tuple(one for one in self.told if one.look.id != "info")
+
+    @property
+    def notes(self) -> tuple[Told, ...]:
+        return tuple(one for one in self.told if one.look.id == "info")
+
+    @property
+    def folded(self) -> bool:
+        return self.look.id in ("same", "other")
+
+    @property
+    def has_lines(self) -> bool:
+        return any(line.row.mark != "same" for line in self.lines)
+
+
+def outcome(item: Item) -> Look:
+    """What became of an object, in one word."""
+    found = {look.id: look for look in OUTCOMES}
+    codes = {loss.code for loss in item.losses}
+    gravest = worst(item.losses)
+    if gravest == "error":
+        return found["refused"]
+    if not item.objects:
+        return found["other"]
+    if UNTOUCHED & codes:
+        return found["same"]
+    return found["decide" if gravest == "action" else "converted"]
+
+
+def changed(items: Iterable[Item]) -> list[Item]:
+    """The objects with results that are new and may be applied or committed."""
+    return [item for item in items if not item.view_only and outcome(item).id in ("decide", "converted")]
+
+
+def cards(items: Sequence[Item]) -> tuple[Card, ...]:
+    """A card for each object, what needs a person first; ids are unique on the page."""
+    order = [look.id for look in OUTCOMES]
+    taken: set[str] = set()
+    made = []
+    left = MOST_LINES
+    for item in sorted(items, key=lambda one: order.index(outcome(one).id)):
+        card = _card(item, _free_id(item, taken), whole=left > 0)
+        left -= len(card.lines)
+        made.append(card)
+    return tuple(made)
+
+
+def tally(made: Iterable[Card]) -> tuple[tuple[Look, int], ...]:
+    """How many objects had each outcome; only those that occur."""
+    counted = Counter(card.look.id for card in made)
+    return tuple((look, counted[look.id]) for look in OUTCOMES if counted[look.id])
+
+
+def _card(item: Item, card_id: str, *, whole: bool) -> Card:
+    wanted = item.objects and whole
+    sides = rows(item.source, item.objects, losses=item.losses) if wanted else []
+    at = {index: row.old_number for row in sides for index in row.losses}
+    told = tuple(_told(loss, f"{card_id}-f{index}", at=at.get(index)) for index, loss in enumerate(item.losses))
+    lines = tuple(_line(row, told) for row in sides)
+    results = tuple(f"{body['kind']} {name_of(body)}" for body in item.objects)
+    return Card(card_id, item, outcome(item), results, lines, told, cut=bool(item.objects) and not whole)
+
+
+def _told(loss: Loss, told_id: str, *, at: int | None) -> Told:
+    url = f"#{told_id.rpartition('-')[0]}-l{at}" if at else ""
+    return Told(told_id, loss, SEVERITIES[loss.severity], url, at)
+
+
+def _line(row: Row, told: Sequence[Told]) -> Line:
+    old, new = _compared(row.old or "", row.new or "") if row.mark == "changed" else (row.old or "", row.new or "")
+    return Line(row, _pieces(old), _pieces(new), tuple(told[index] for index in row.losses))
+
+
+def _pieces(text: "str | Text") -> Text:
+    return text if isinstance(text, Text) else Text(text, "", "")
+
+
+def _compared(old: str, new: str) -> tuple[Text, Text]:
+    """Both lines cut where they part and where they meet again; whole where they have little in common."""
+    start = _alike(old, new)
+    end = _alike(old[start:][::-1], new[start:][::-1])
+    shared = len(old[:start].strip()) + end
+    if shared < ALIKE * max(len(old.strip()), len(new.strip())):
+        start = len(old) - len(old.lstrip())
+        return Text(old[:start], old[start:], ""), Text(new[: len(new) - len(new.lstrip())], new.lstrip(), "")
+    return _cut(old, start, end=end), _cut(new, start, end=end)
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters both start with."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _cut(text: str, start: int, *, end: int) -> Text:
+    stop = len(text) - end
+    return Text(text[:start], text[start:stop], text[stop:])
+
+
+def _free_id(item: Item, taken: set[str]) -> str:
+    """`provisioner-default`, with a number behind it when the page has that one already."""
+    wanted = _NOT_IN_IDS.sub("-", f"{item.kind}-{item.name}").strip("-").lower()[:80] or "object"
+    name, number = wanted, 1
+    while name in taken:
+        number += 1
+        name = f"{wanted}-{number}"
+    taken.add(name)
+    return name

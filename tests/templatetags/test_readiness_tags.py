@@ -1,0 +1,129 @@
+"""Every word of the report has a look, and colour never stands alone."""
+
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from django.test import RequestFactory
+
+from migrations_app.checks.values import PHASES, How, Severity, Status
+from migrations_app.inventory.inventory import PART_NAMES
+from migrations_app.queries.fleet import BUCKETS, STAGES
+from migrations_app.readiness.report import OWNERS, Stage, Verdict
+from migrations_app.templatetags import readiness_tags as tags
+from migrations_app.templatetags import words
+from tests.builders_rows import a_finding
+
+STATIC = Path(__file__).parents[2] / "static"
+TABLES = {
+    "verdicts": (words.VERDICTS, get_args(Verdict)),
+    "buckets": (words.BUCKETS, BUCKETS),
+    "stages": (words.STAGES, (*get_args(Stage), *STAGES)),
+    "statuses": (words.STATUSES, get_args(Status)),
+    "severities": (words.SEVERITIES, get_args(Severity)),
+    "phases": (words.PHASES, PHASES),
+    "owners": (words.OWNERS, OWNERS),
+    "remedies": (words.REMEDIES, get_args(How)),
+    "parts": (words.PARTS, PART_NAMES),
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_value_has_a_word(table):
+    known, values = TABLES[table]
+    assert [value for value in values if value not in known] == []
+
+
+def test_every_icon_is_drawn():
+    drawn = set(re.findall(r'<symbol id="([a-z]+)"', (STATIC / "img/icons.svg").read_text()))
+    tables = (words.VERDICTS, words.BUCKETS, words.STATUSES, words.SEVERITIES)
+    assert {look.icon for table in tables for look in table.values()} <= drawn
+
+
+def test_every_tone_is_in_the_sheet():
+    sheet = (STATIC / "css/karpdash.css").read_text()
+    tables = (words.VERDICTS, words.BUCKETS, words.STAGES, words.STATUSES, words.SEVERITIES)
+    tones = {look.tone for table in tables for look in table.values()} | {tone for _, tone in words.ENVIRONMENTS}
+    assert [tone for tone in tones if f".is-{tone} {{" not in sheet] == []
+    assert [owner for owner in OWNERS if f".own-{owner} {{" not in sheet] == []
+
+
+@pytest.mark.parametrize("verdict", get_args(Verdict))
+def test_a_badge_is_icon_and_word(verdict):
+    html, look = tags.verdict_badge(verdict), words.VERDICTS[verdict]
+    assert f"is-{look.tone}" in html
+    assert f"#{look.icon}" in html
+    assert look.word in html
+
+
+@pytest.mark.parametrize(
+    ("status", "severity", "tone", "word"),
+    [
+        ("fail", "blocker", "blocker", "Fails"),
+        ("fail", "warning", "warning", "Fails"),
+        ("fail", "info", "accent", "Fails"),
+        ("unknown", "blocker", "unknown", "Unknown"),
+        ("pass", "blocker", "pass", "Passed"),
+    ],
+)
+def test_a_failure_looks_like_its_severity(status, severity, tone, word):
+    look = tags.finding_look(a_finding(status=status, severity=severity))
+    assert (look.tone, look.word) == (tone, word)
+
+
+def test_a_check_that_was_not_asked():
+    assert tags.finding_look(None).word == "Not asked"
+
+
+@pytest.mark.parametrize(
+    ("stage", "places"),
+    [
+        ("alpha", ["here", "ahead", "ahead", "ahead", "ahead"]),
+        ("beta_v1", ["past", "past", "past", "here", "ahead"]),
+        ("v1", ["past", "past", "past", "past", "here"]),
+        ("unknown", ["ahead"] * 5),
+        ("no_karpenter", ["ahead"] * 5),
+    ],
+)
+def test_the_road(stage, places):
+    assert [where for _, where in tags.road(stage)] == places
+    assert re.findall(r'circle [^>]*class="(\w+)"', tags.minirail(stage)) == places
+
+
+@pytest.mark.parametrize(
+    ("name", "tone"),
+    [("production", "blocker"), ("Staging", "warning"), ("dev-eu", "pass"), ("test", "accent"), ("blue", "muted")],
+)
+def test_environments(name, tone):
+    assert f"is-{tone}" in tags.environment_badge(name)
+
+
+def test_no_environment_no_badge():
+    assert tags.environment_badge("") == ""
+
+
+def test_environment_names_are_escaped():
+    assert "&lt;b&gt;" in tags.environment_badge("<b>")
+
+
+@pytest.mark.parametrize(
+    ("changes", "address"),
+    [
+        ({"sort": "name"}, "?q=a&sort=name"),
+        ({"q": ""}, "?stage=beta"),
+        ({"q": None, "stage": ""}, "?"),
+        ({"cursor": "xyz"}, "?q=a&stage=beta&cursor=xyz"),
+        ({"q": "a&b=<"}, "?q=a%26b%3D%3C&stage=beta"),
+    ],
+)
+def test_addresses_keep_what_was_asked(changes, address):
+    asked = {"q": "a", "stage": "beta", "cursor": "old", "page": "7"}
+    if "sort" in changes:
+        del asked["stage"]
+    assert tags.here_with({"request": RequestFactory().get("/", asked)}, **changes) == address
+
+
+def test_unknown_codes_are_still_words():
+    assert tags.reason_word("brand_new-code") == "Brand new code"
+    assert tags.spoken("machine-without-hash") == "no hash annotation"

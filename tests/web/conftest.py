@@ -1,0 +1,60 @@
+"""The cast: Ada may do everything, Ben may look, Cleo may scan, Dan is not signed in."""
+
+import pytest
+import time_machine
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
+from django.test import Client
+
+from tests.builders_rows import NOW
+
+PASSWORD = "correct horse battery staple"
+
+
+@pytest.fixture(autouse=True)
+def _quick_passwords(settings):
+    # Argon2 on two busy cores is most of the time of a page test; what hashes a password is not tested here.
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(autouse=True)
+def _noon():
+    """Pages are read at NOW, so that ages do not depend on the day of the run."""
+    with time_machine.travel(NOW):
+        yield
+
+
+def signed_in(user) -> Client:
+    client = Client()
+    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+@pytest.fixture
+def ada(db):
+    return signed_in(get_user_model().objects.create_superuser("ada", password=PASSWORD))
+
+
+@pytest.fixture
+def ben(db):
+    return signed_in(get_user_model().objects.create_user("ben", password=PASSWORD))
+
+
+@pytest.fixture
+def cleo(db):
+    user = get_user_model().objects.create_user("cleo", password=PASSWORD)
+    user.user_permissions.add(Permission.objects.get(codename="add_scan"))
+    return signed_in(user)
+
+
+@pytest.fixture
+def dan(db):
+    return Client()
+
+
+@pytest.fixture
+def woken(monkeypatch):
+    """Scans that a worker was woken for; there is no broker in these tests."""
+    asked = []
+    monkeypatch.setattr("migrations_app.web.register.wake", lambda scan_id: asked.append(scan_id) or True)
+    return asked

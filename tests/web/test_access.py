@@ -1,0 +1,124 @@
+"""Every address declares who may open it, and the cast gets exactly that."""
+
+import uuid
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.person import TemporaryPassword
+from migrations_app.models.scan import Scan
+from migrations_app.web import access
+from migrations_app.web.urls import urlpatterns
+from tests.builders_rows import a_cluster, a_snapshot
+
+pytestmark = pytest.mark.django_db
+LOOK = {
+    "fleet", "password", "catalogue", "cluster", "cluster-nodes", "cluster-parts", "cluster-history",
+    "cluster-changes", "cluster-progress",
+}  # fmt: skip
+OPEN = {"login", "logout"}
+RIGHTS = {
+    "cluster-new": "add_cluster",
+    "cluster-scan": "add_scan",
+    "cluster-connection": "change_cluster",
+    "cluster-change": "change_cluster",
+    "cluster-remove": "delete_cluster",
+}
+POST_ONLY = {"logout", "cluster-scan", "cluster-connection"}
+MUTATING = set(RIGHTS) | {"logout", "password"}
+
+
+def address(name, cluster=None):
+    if not name.startswith("cluster") or name == "cluster-new":
+        return reverse(name)
+    return reverse(name, args=[cluster.pk if cluster else uuid.UUID(int=5)])
+
+
+def test_every_address_declares_its_right():
+    declared = {route.name: getattr(route.callback, "right", None) for route in urlpatterns}
+    expected = dict.fromkeys(LOOK, access.LOOK) | dict.fromkeys(OPEN, access.OPEN) | RIGHTS
+    assert declared == expected
+
+
+@pytest.mark.parametrize("name", sorted(LOOK | set(RIGHTS)))
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_dan_is_sent_to_the_sign_in(dan, name, method):
+    url = address(name, a_cluster())
+    answer = getattr(dan, method)(url)
+    assert (answer.status_code, answer.url) == (302, f"/login?next={url}")
+
+
+@pytest.mark.parametrize("name", sorted(LOOK - {"password"}))
+def test_ben_may_look(ben, name):
+    cluster = a_cluster()
+    snapshot = a_snapshot(cluster)
+    query = {"before": snapshot.pk, "after": snapshot.pk} if name == "cluster-changes" else {}
+    assert ben.get(address(name, cluster), query).status_code == 200
+
+
+@pytest.mark.parametrize("name", sorted(RIGHTS))
+def test_ben_may_not_change(ben, name):
+    cluster = a_cluster("kept")
+    answer = ben.post(address(name, cluster), {"name": "kept"})
+    assert answer.status_code == 403
+    assert "Your account may not" in answer.content.decode()
+    assert (Scan.objects.count(), Cluster.objects.get().name) == (0, "kept")
+
+
+def test_cleo_may_scan_and_nothing_else(cleo, woken):
+    cluster = a_cluster()
+    assert cleo.post(address("cluster-scan", cluster)).status_code == 302
+    refused = [name for name in RIGHTS if cleo.post(address(name, cluster)).status_code == 403]
+    assert sorted(refused) == sorted(set(RIGHTS) - {"cluster-scan"})
+
+
+@pytest.mark.parametrize("name", sorted((set(RIGHTS) | LOOK) - {"fleet", "password", "catalogue", "cluster-new"}))
+def test_absent_clusters_are_404(ada, name):
+    method = ada.post if name in RIGHTS else ada.get
+    query = {"before": uuid.UUID(int=1), "after": uuid.UUID(int=2)} if name == "cluster-changes" else {"name": "x"}
+    assert method(address(name), query).status_code == 404
+
+
+@pytest.mark.parametrize("name", sorted(POST_ONLY))
+def test_no_effect_on_get(ada, name):
+    cluster = a_cluster()
+    assert ada.get(address(name, cluster)).status_code == 405
+    assert Scan.objects.count() == 0
+
+
+@pytest.mark.parametrize("name", sorted(MUTATING))
+def test_no_change_without_the_token(ada, name):
+    cluster = a_cluster("kept")
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = ada.cookies
+    answer = strict.post(address(name, cluster), {"name": "kept"})
+    assert answer.status_code == 403
+    assert "Try once more" in answer.content.decode()
+    assert (Scan.objects.count(), Cluster.objects.count()) == (0, 1)
+
+
+@pytest.mark.parametrize("name", sorted(MUTATING | {"login"}))
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_no_change_from_another_site(ada, name, site):
+    cluster = a_cluster("kept")
+    answer = ada.post(address(name, cluster), {"name": "kept"}, headers={"Sec-Fetch-Site": site})
+    assert (answer.status_code, Cluster.objects.count(), Scan.objects.count()) == (403, 1, 0)
+
+
+def test_a_one_time_password_opens_one_page(ada):
+    TemporaryPassword.objects.create(user_id=ada.session["_auth_user_id"])
+    assert ada.get("/").url == reverse("password")
+    assert ada.get(reverse("password")).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/login", "/catalogue/", "/clusters/new", "/nowhere"])
+def test_headers_of_every_page(ada, path):
+    headers = ada.get(path).headers
+    policy = headers["Content-Security-Policy"]
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert headers["X-Frame-Options"] == "DENY"
+    assert "no-store" in headers["Cache-Control"]
+    assert headers["Cross-Origin-Opener-Policy"] == "same-origin"

@@ -1,0 +1,82 @@
+"""Sign-in, brute force, sign-out, and the one-time password."""
+
+import pytest
+from django.contrib.auth import get_user_model
+
+from migrations_app.models.person import TemporaryPassword
+from tests.web.conftest import PASSWORD
+from tests.web.pages import text
+
+pytestmark = pytest.mark.django_db
+FRESH = "another quiet river 7"
+
+
+@pytest.fixture
+def eve(db):
+    return get_user_model().objects.create_user("eve", password=PASSWORD)
+
+
+def sign_in(client, password=PASSWORD, **more):
+    return client.post("/login", {"username": "eve", "password": password, **more})
+
+
+def test_the_right_password_leads_to_where_one_wanted(eve, dan):
+    assert sign_in(dan).url == "/"
+    assert dan.get("/login").url == "/"
+
+
+def test_next_is_followed_inside_only(eve, dan):
+    assert sign_in(dan, next="/catalogue/").url == "/catalogue/"
+    dan.logout()
+    assert sign_in(dan, next="https://evil.example/").url == "/"
+
+
+def test_the_session_is_new_after_the_sign_in(eve, dan):
+    dan.get("/login")
+    dan.cookies["sessionid"] = "planted"
+    sign_in(dan)
+    assert dan.cookies["sessionid"].value not in ("", "planted")
+
+
+def test_a_wrong_password_says_nothing_about_the_name(eve, dan):
+    known, unknown = sign_in(dan, "wrong"), dan.post("/login", {"username": "nobody", "password": "wrong"})
+    assert "do not match" in text(known)
+    assert text(known).replace("eve", "") == text(unknown).replace("nobody", "")
+
+
+def test_ten_wrong_tries_lock_that_name_only(eve, dan, settings):
+    answers = [sign_in(dan, "wrong").status_code for _ in range(settings.AXES_FAILURE_LIMIT)]
+    assert (answers[:-1], answers[-1]) == ([200] * 9, 429)
+    locked = sign_in(dan)
+    assert (locked.status_code, "Too many wrong tries" in text(locked)) == (429, True)
+    get_user_model().objects.create_user("fred", password=PASSWORD)
+    assert dan.post("/login", {"username": "fred", "password": PASSWORD}).status_code == 302
+
+
+def test_sign_out_ends_the_session(ada):
+    assert ada.post("/logout").url == "/login"
+    assert ada.get("/").status_code == 302
+
+
+def test_the_one_time_password_must_be_replaced(eve, dan):
+    TemporaryPassword.objects.create(user=eve)
+    assert sign_in(dan).url == "/"
+    page = dan.get("/", follow=True)
+    assert "Choose your own password" in text(page)
+    answer = dan.post("/password", {"old_password": PASSWORD, "new_password1": FRESH, "new_password2": FRESH})
+    assert (answer.url, TemporaryPassword.objects.count()) == ("/", 0)
+    assert "Your password is changed." in text(dan.get("/"))
+
+
+def test_a_weak_password_is_refused_and_the_old_one_stays_marked(eve, dan):
+    TemporaryPassword.objects.create(user=eve)
+    sign_in(dan)
+    answer = dan.post("/password", {"old_password": PASSWORD, "new_password1": "short", "new_password2": "short"})
+    assert "too short" in text(answer)
+    assert TemporaryPassword.objects.count() == 1
+
+
+def test_a_disabled_person_is_out_at_once(eve, dan):
+    sign_in(dan)
+    get_user_model().objects.filter(pk=eve.pk).update(is_active=False)
+    assert dan.get("/").status_code == 302
