@@ -8,6 +8,7 @@ from migrations_app.checks.runner import run
 from migrations_app.checks.values import Finding
 from migrations_app.errors import BadInput
 from migrations_app.flow.collect import Collected
+from migrations_app.inventory.convertible import convertible
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.ownership import Ownership, ownership
 from migrations_app.karpenter.detection import Detected
@@ -46,7 +47,8 @@ def evaluate(collected: Collected, *, target: str | None = None, checks: tuple[C
     """The report and the rows of its nodes. Raises BadInput for a target that is no release, no hop, or behind."""
     known = _know(collected.inventory, target)
     findings = _judge(known, all_checks() if checks is None else checks)
-    return Scanned(report=_report(known, collected, findings=findings), nodes=known.owned.nodes)
+    report = _report(known, collected, findings=findings)
+    return Scanned(report=report, nodes=known.owned.nodes, objects=convertible(known.inventory))
 
 
 def _know(inventory: Inventory, target: str | None) -> _Known:

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from migrations_app.checks.values import Finding
 from migrations_app.errors import Conflict
+from migrations_app.flow.keep import keep
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 from migrations_app.models.snapshot import Content, FindingRow, Snapshot
@@ -31,6 +32,7 @@ def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned) -> Snapshot:
         _keep_content(digest, report, nodes=nodes, findings=scanned.report.checks)
         snapshot = _snapshot(scan.cluster, digest, report=scanned.report)
         Scan.objects.filter(pk=scan_id).update(snapshot=snapshot)
+        keep(scan.cluster.pk, scanned.objects, now=now)
         _note_success(scan.cluster, snapshot, now=now)
     return snapshot
 

@@ -29,16 +29,17 @@ class Keys:
     def __init__(self, keys: tuple[tuple[str, bytes], ...]) -> None:
         if not keys:
             raise BadSetting("no key to seal secrets with", where="KARPDASH_ENCRYPTION_KEYS")
-        self._newest = keys[0][0]
+        self.newest = keys[0][0]
+        """The id of the key that seals."""
         self._keys: Mapping[str, bytes] = dict(keys)
 
     def seal(self, plain: bytes, *, owner: str, field: str) -> bytes:
         """The sealed value, bound to the owner's id and the field's name."""
         data_key, bound = AESGCM.generate_key(256), _bound(owner, field)
         wrap_nonce, nonce = os.urandom(NONCE), os.urandom(NONCE)
-        wrapped = AESGCM(self._keys[self._newest]).encrypt(wrap_nonce, data_key, bound)
+        wrapped = AESGCM(self._keys[self.newest]).encrypt(wrap_nonce, data_key, bound)
         body = AESGCM(data_key).encrypt(nonce, plain, bound)
-        return msgspec.msgpack.encode(_Box(self._newest, wrap_nonce, wrapped, nonce, body))
+        return msgspec.msgpack.encode(_Box(self.newest, wrap_nonce, wrapped, nonce, body))
 
     def open(self, sealed: bytes, *, owner: str, field: str) -> bytes:
         """The plain value. Raises BadSetting when the key is gone or the value belongs to another row."""

@@ -1,14 +1,17 @@
 """A snapshot is published whole or not at all, and costs little when nothing changed."""
 
+import dataclasses
+
 import msgspec
 import pytest
 from django.db import DatabaseError
 
 from migrations_app.checks.values import Evidence, Finding
 from migrations_app.errors import Conflict
-from migrations_app.flow import save, schedule
+from migrations_app.flow import keep, save, schedule
 from migrations_app.inventory.ownership import OwnedNode
 from migrations_app.models.cluster import Cluster
+from migrations_app.models.kept import KeptObjects
 from migrations_app.models.scan import Scan
 from migrations_app.models.snapshot import Content, FindingRow, Snapshot
 from migrations_app.readiness import report as r
@@ -24,7 +27,7 @@ def finding(check_id="provisioners_gone", status="fail", hop="0.33+"):
     )  # fmt: skip
 
 
-def scanned(*, at="2026-11-21T10:00:00Z", seconds=0.5, findings=None, legacy=None):
+def scanned(*, at="2026-11-21T10:00:00Z", seconds=0.5, findings=None, legacy=None, objects=()):
     window = r.KubernetesWindow("1.23", "1.28")
     counts = r.Counts(fail=1)
     return r.Scanned(
@@ -40,12 +43,18 @@ def scanned(*, at="2026-11-21T10:00:00Z", seconds=0.5, findings=None, legacy=Non
             legacy={"Provisioner": 1, "Machine": 2} if legacy is None else legacy,
         ),
         nodes=(OwnedNode(name="n1", owner="karpenter_alpha"),),
+        objects=objects,
     )
 
 
 @pytest.fixture
 def cluster():
     return Cluster.objects.create(name="c1", source="sample")
+
+
+@pytest.fixture
+def sealing(settings):
+    settings.ENV = dataclasses.replace(settings.ENV, encryption_keys=(("k1", b"0" * 32),))
 
 
 def publish(cluster, what):
@@ -87,22 +96,49 @@ def test_an_unchanged_snapshot_costs_at_most_two_kilobytes(cluster):
     assert 0 < own < 2000
 
 
-def test_a_worker_that_lost_its_scan_publishes_nothing(cluster):  # R03
+POOLS = tuple(
+    {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": f"p{i}"}, "spec": {"weight": i}}
+    for i in range(50)
+)
+
+
+def test_the_objects_of_the_newest_snapshot_are_kept(cluster, sealing):
+    publish(cluster, scanned(objects=POOLS))
+    publish(cluster, scanned(objects=POOLS[1:]))
+    assert keep.kept_objects(cluster.pk) == POOLS[1:]
+
+
+def test_unchanged_objects_cost_an_unchanged_snapshot_nothing(cluster, sealing):
+    publish(cluster, scanned(objects=POOLS))
+    first = KeptObjects.objects.values().get()
+    publish(cluster, scanned(at="2026-11-21T11:00:00Z", objects=POOLS))
+    assert KeptObjects.objects.values().get() == first
+    assert Content.objects.count() == 1
+
+
+def test_objects_are_no_part_of_the_report(cluster, sealing):
+    snapshot = publish(cluster, scanned(objects=POOLS))
+    assert publish(cluster, scanned()).content_id == snapshot.content_id
+    assert b"weight" not in msgspec.json.encode(snapshot.report())
+
+
+def test_a_worker_that_lost_its_scan_publishes_nothing(cluster, sealing):  # R03
     held = schedule.claim(schedule.request_scan(cluster.pk).scan_id)
     Scan.objects.update(fence=held.fence + 1)
     with pytest.raises(Conflict):
-        save.publish(held.scan_id, fence=held.fence, scanned=scanned())
-    assert (Snapshot.objects.count(), Content.objects.count()) == (0, 0)
+        save.publish(held.scan_id, fence=held.fence, scanned=scanned(objects=POOLS))
+    assert (Snapshot.objects.count(), Content.objects.count(), KeptObjects.objects.count()) == (0, 0, 0)
 
 
-def test_a_failure_in_the_middle_leaves_nothing_behind(cluster, monkeypatch):  # R01
+def test_a_failure_in_the_middle_leaves_nothing_behind(cluster, monkeypatch, sealing):  # R01
     def broken(*_args, **_kwargs):
         raise DatabaseError("disk full")
 
     monkeypatch.setattr(save, "_note_success", broken)
     with pytest.raises(DatabaseError):
-        publish(cluster, scanned())
+        publish(cluster, scanned(objects=POOLS))
     assert (Snapshot.objects.count(), Content.objects.count(), FindingRow.objects.count()) == (0, 0, 0)
+    assert KeptObjects.objects.count() == 0
     assert Scan.objects.get().state == "running"
 
 

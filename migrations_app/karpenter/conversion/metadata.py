@@ -14,7 +14,7 @@ _SERVER_SIDE: Final = frozenset(
         "selfLink", "managedFields", "ownerReferences", "generateName", "namespace", "finalizers",
     }
 )  # fmt: skip
-_ANNOTATIONS: Final = frozenset(
+CONTROLLER_ANNOTATIONS: Final = frozenset(
     {
         "kubectl.kubernetes.io/last-applied-configuration",
         "karpenter.sh/provisioner-hash",
@@ -67,7 +67,7 @@ def _checked(body: Mapping[str, Any], notes: Notes) -> Mapping[str, Any]:
 
 
 def _is_ours(key: str) -> bool:
-    return key in _ANNOTATIONS or key.startswith(_COMPATIBILITY)
+    return key in CONTROLLER_ANNOTATIONS or key.startswith(_COMPATIBILITY)
 
 
 def cleaned(body: Mapping[str, Any], notes: Notes) -> dict[str, Any]:

@@ -1,0 +1,40 @@
+"""Kept objects -> Conversion: what a cluster holds, taken to another generation, with what its last scan tells."""
+
+import uuid
+from collections import Counter
+from collections.abc import Iterable
+
+from migrations_app.flow.keep import kept_objects
+from migrations_app.inventory.convertible import CONVERTIBLE_PARTS
+from migrations_app.inventory.ownership import OwnedNode
+from migrations_app.karpenter.conversion.convert import Conversion, convert
+from migrations_app.karpenter.conversion.options import Known, Options, Target
+from migrations_app.readiness.report import PartLine, Report
+
+ALPHA_STAGES = ("alpha", "mixed")
+POOLS = ("provisioners", "nodepools")
+
+
+def convert_cluster(cluster_id: uuid.UUID, options: Options, *, known: Known) -> Conversion | None:
+    """The objects of the newest snapshot, converted; None where none were kept. `options.live` should be set."""
+    bodies = kept_objects(cluster_id)
+    return None if bodies is None else convert(bodies, options, known=known)
+
+
+def known_of(report: Report, nodes: Iterable[OwnedNode]) -> Known:
+    """What a scan tells a conversion: how many nodes each pool has, and whether every pool was seen."""
+    seen = {part.name for part in report.parts if part.seen and not part.quarantined}
+    return Known(
+        nodes_of_pool=Counter(node.pool for node in nodes if node.pool), all_pools_given=seen.issuperset(POOLS)
+    )
+
+
+def unread_parts(report: Report) -> tuple[PartLine, ...]:
+    """The parts that a conversion needs and the scan could not read, wholly or in single objects."""
+    ours = (part for part in report.parts if part.name in CONVERTIBLE_PARTS)
+    return tuple(part for part in ours if not part.seen or part.quarantined)
+
+
+def next_target(stage: str) -> Target:
+    """The generation that a cluster at that stage goes to next."""
+    return "v1beta1" if stage in ALPHA_STAGES else "v1"
