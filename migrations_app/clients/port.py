@@ -52,7 +52,7 @@ class Served:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """`server_date` is the Date header of the newest answer, None for files."""
+    """`server_date` is the Date header of the newest answer, as 2026-01-02T03:04:05Z; of a bundle, when it was made."""
 
     server_date: str | None = None
     requests: int = 0

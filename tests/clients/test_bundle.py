@@ -13,8 +13,7 @@ from migrations_app.clients.bundle_files import DIRECT, UPLOAD, BundleLimits, So
 from migrations_app.clients.limits import MIB
 from migrations_app.clients.port import Resource
 from migrations_app.clients.yaml_strict import YamlLimits
-from migrations_app.errors import BadBundle, CouldNotLook, Forbidden, Garbled, NotAsked, NotServed, TimedOut
-from migrations_app.inventory.objects import ServedResource
+from migrations_app.errors import BadBundle, Garbled, NotAsked, NotServed
 from tests.clients.archives import of
 from tests.clients.objects import Doc, as_json, crd, doc, listed, node, pod, pool
 
@@ -90,126 +89,6 @@ def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:  # T05
     (inside / "folder").symlink_to(tmp_path / "out")
     os.mkfifo(inside / "pipe.json")
     assert found(open_bundle(inside)) == NAMES
-
-
-# Asked or not.
-
-
-def reason(api: Bundle, resource: Resource) -> str:
-    try:
-        return f"{len(names(api, resource))} seen"
-    except CouldNotLook as why:
-        return f"{type(why).__name__} {why.code}"
-
-
-def test_a_dump_with_nodes_and_pods_is_the_whole_cluster() -> None:
-    api = open_bundle(files(node(), pod()))
-    provisioners = Resource("karpenter.sh", "v1alpha5", "provisioners")
-    assert [reason(api, each) for each in (PODS, PDBS, POOLS, provisioners)] == [
-        "1 seen",
-        "0 seen",
-        "NotServed not_served",
-        "NotServed not_served",
-    ]
-
-
-def test_a_crd_in_a_whole_dump_shows_that_its_kind_is_served() -> None:
-    api = open_bundle(files(node(), pod(), crd("NodePool", "nodepools", "karpenter.sh", "v1beta1", "v1")))
-    assert reason(api, POOLS) == "0 seen"
-    assert [(each.plural, each.version) for each in api.served().resources if each.group == "karpenter.sh"] == [
-        ("nodepools", "v1"),
-        ("nodepools", "v1beta1"),
-    ]
-
-
-def test_secrets_are_not_taken_for_absent_because_a_dump_left_them_out() -> None:
-    api = open_bundle(files(node(), pod()))
-    assert reason(api, Resource("", "v1", "secrets", "karpenter", "owner=helm")) == "NotAsked not_asked"
-
-
-@pytest.mark.parametrize("docs", [[pool()], [pod(), pool()], [node(), pool()]])
-def test_a_folder_of_some_manifests_tells_only_of_their_kinds(docs: list[Doc]) -> None:
-    api = open_bundle(files(*docs))
-    assert reason(api, POOLS) == "1 seen"
-    assert reason(api, PDBS) == "NotAsked not_asked"
-
-
-def test_an_empty_typed_list_was_asked_for() -> None:
-    api = open_bundle(
-        files(pool(), pdbs__json=as_json(listed(kind="PodDisruptionBudgetList", api_version="policy/v1")))
-    )
-    assert reason(api, PDBS) == "0 seen"
-    assert reason(api, PODS) == "NotAsked not_asked"
-
-
-MANIFEST = {
-    "schema": "karpdash/bundle/v1",
-    "made_at": "2026-01-02T03:04:05Z",
-    "asked": [
-        {"group": "", "plural": "pods", "count": 2},
-        {"group": "karpenter.sh", "plural": "nodepools", "seen": False, "why": "forbidden", "detail": "may not list"},
-        {"group": "policy", "plural": "poddisruptionbudgets", "seen": False, "why": "timeout"},
-        {"group": "", "plural": "nodes", "seen": False, "why": "not_served"},
-        {"group": "apps", "plural": "deployments", "seen": False, "why": "made_up"},
-        {"group": "", "plural": "configmaps", "namespace": "kube-system", "field_selector": "metadata.name=a"},
-        {"group": "", "plural": "secrets", "seen": False, "why": "forbidden", "namespace": "a"},
-        {"group": "", "plural": "secrets", "label_selector": "owner=helm", "namespace": "b"},
-    ],
-}
-
-
-def test_a_manifest_tells_what_was_seen_and_why_not() -> None:
-    api = open_bundle(files(node(), pod(), manifest__json=as_json(MANIFEST)))
-    machines = Resource("karpenter.sh", "v1alpha5", "machines")
-    asked = [PODS, POOLS, PDBS, NODES, Resource("apps", "v1", "deployments"), machines]
-    assert [reason(api, each) for each in asked] == [
-        "1 seen",
-        "Forbidden forbidden",
-        "TimedOut timeout",
-        "NotServed not_served",
-        "CouldNotLook made_up",
-        "NotAsked not_asked",
-    ]
-    assert api.clock().server_date == "2026-01-02T03:04:05Z"
-
-
-@pytest.mark.parametrize(
-    ("resource", "answer"),
-    [
-        (Resource("", "v1", "configmaps", "kube-system", field_selector="metadata.name=a"), "0 seen"),
-        (Resource("", "v1", "configmaps", "kube-system"), "NotAsked not_asked"),
-        (Resource("", "v1", "configmaps", "other", field_selector="metadata.name=a"), "NotAsked not_asked"),
-        (Resource("", "v1", "pods", "kube-system", "a=b", "c=d"), "0 seen"),
-        (Resource("", "v1", "secrets", "a", "owner=helm"), "Forbidden forbidden"),
-        (Resource("", "v1", "secrets", "b", "owner=helm"), "0 seen"),
-        (Resource("", "v1", "secrets", "b"), "NotAsked not_asked"),
-        (Resource("", "v1", "secrets"), "NotAsked not_asked"),
-    ],
-)
-def test_a_list_is_told_from_a_wider_one_never_from_a_narrower_one(resource: Resource, answer: str) -> None:
-    assert reason(open_bundle(files(manifest__json=as_json(MANIFEST))), resource) == answer
-
-
-def test_a_manifest_may_speak_of_the_whole_cluster_with_exceptions() -> None:
-    whole = MANIFEST | {"whole": True, "asked": MANIFEST["asked"][1:2]}
-    api = open_bundle(files(node(), manifest__json=as_json(whole)))
-    asked = (PODS, POOLS, Resource("", "v1", "secrets", "x"))
-    assert [reason(api, each) for each in asked] == ["0 seen", "Forbidden forbidden", "0 seen"]
-
-
-def test_a_manifest_tells_discovery() -> None:
-    row = ServedResource(group="g", version="v1", plural="xs", kind="X", namespaced=True)
-    said = {"group": "g", "version": "v1", "plural": "xs", "kind": "X", "namespaced": True}
-    told = MANIFEST | {"served": [said], "failed": {"m/v1": "server_failed"}}
-    served = open_bundle(files(manifest__json=as_json(told))).served()
-    assert (served.resources, served.failed) == ((row,), {"m/v1": "server_failed"})
-
-
-@pytest.mark.parametrize(
-    "body", [b"{}", b"[]", b"{", b'{"schema": "karpdash/bundle/v9"}', b'{"schema": 5}', b"[" * 200_000]
-)
-def test_a_manifest_that_is_none_is_refused(body: bytes) -> None:
-    assert refusal(files(manifest__json=body)) == ("bad_manifest_file", "manifest.json")
 
 
 # Lists.
@@ -427,13 +306,3 @@ def test_uploads_are_held_to_less_than_files_of_ones_own() -> None:
         2000,
     )
     assert (DIRECT.plain_bytes, DIRECT.archive.ratio, UPLOAD.archive.ratio) == (512 * MIB, 200, 200)
-
-
-def test_errors_of_a_bundle_are_those_of_a_cluster() -> None:
-    api = open_bundle(files(manifest__json=as_json(MANIFEST)))
-    with pytest.raises(Forbidden) as caught:
-        names(api, POOLS)
-    assert caught.value.message == "may not list"
-    with pytest.raises(TimedOut) as late:
-        names(api, PDBS)
-    assert late.value.message == "could not be read when the bundle was made"
