@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from migrations_app.api.described import described
 from migrations_app.api.endpoint import Endpoint, asked
-from migrations_app.api.fields import Strict
+from migrations_app.api.fields import Strict, Told
 from migrations_app.api.rights import READ
 from migrations_app.checks.base import Check as CatalogueCheck
 from migrations_app.checks.registry import all_checks
@@ -18,17 +18,17 @@ from migrations_app.errors import NotFound
 class CheckRow(serializers.Serializer[Any]):
     """One check. `hops` are hop ids, or * for every hop; `severity_at` overrides `severity` at a hop."""
 
-    id = serializers.CharField()
-    title = serializers.CharField()
-    phase = serializers.CharField()
-    severity = serializers.CharField()
-    severity_at = serializers.DictField(child=serializers.CharField())
-    hops = serializers.ListField(child=serializers.CharField())
-    why = serializers.CharField()
-    reads = serializers.ListField(child=serializers.CharField())
-    resolved_by = serializers.ListField(child=serializers.CharField())
-    sources = serializers.ListField(child=serializers.CharField())
-    formerly = serializers.ListField(child=serializers.CharField())
+    id = Told()
+    title = Told()
+    phase = Told()
+    severity = Told()
+    severity_at = serializers.DictField(child=Told())
+    hops = serializers.ListField(child=Told())
+    why = Told()
+    reads = serializers.ListField(child=Told())
+    resolved_by = serializers.ListField(child=Told())
+    sources = serializers.ListField(child=Told())
+    formerly = serializers.ListField(child=Told())
 
 
 class CheckList(serializers.Serializer[Any]):

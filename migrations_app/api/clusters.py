@@ -16,7 +16,7 @@ from migrations_app.api import entity_tags
 from migrations_app.api.bodies import StrictJson
 from migrations_app.api.described import described, page_of
 from migrations_app.api.endpoint import MIB, Endpoint, asked, cursor_of, given, page_answer
-from migrations_app.api.fields import Paged, Strict, Text
+from migrations_app.api.fields import Paged, Strict, Text, Told
 from migrations_app.api.replayed import replayed
 from migrations_app.api.rights import READ, Need
 from migrations_app.errors import BadInput
@@ -35,15 +35,15 @@ class ClusterRow(serializers.Serializer[Any]):
     """One cluster in a list. `bucket` says what it waits for; `active` is the state of a scan under way, or empty."""
 
     id = serializers.UUIDField()
-    name = serializers.CharField()
-    environment = serializers.CharField()
-    source = serializers.CharField()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
-    bucket = serializers.CharField()
-    stage = serializers.CharField()
-    karpenter_version = serializers.CharField()
-    kubernetes_version = serializers.CharField()
-    next_hop = serializers.CharField()
-    verdict = serializers.CharField()
+    name = Told()
+    environment = Told()
+    source = Told()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
+    bucket = Told()
+    stage = Told()
+    karpenter_version = Told()
+    kubernetes_version = Told()
+    next_hop = Told()
+    verdict = Told()
     blockers = serializers.IntegerField()
     warnings = serializers.IntegerField()
     unknowns = serializers.IntegerField()
@@ -52,10 +52,10 @@ class ClusterRow(serializers.Serializer[Any]):
     complete = serializers.BooleanField()
     scanned_at = serializers.DateTimeField(allow_null=True)
     stale = serializers.BooleanField()
-    active = serializers.CharField()
+    active = Told()
     failures = serializers.IntegerField()
     failing_since = serializers.DateTimeField(allow_null=True)
-    last_error_code = serializers.CharField()
+    last_error_code = Told()
 
 
 class SnapshotSummary(serializers.Serializer[Any]):
@@ -64,11 +64,11 @@ class SnapshotSummary(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     scanned_at = serializers.DateTimeField()
     complete = serializers.BooleanField()
-    stage = serializers.CharField()
-    karpenter_version = serializers.CharField()
-    kubernetes_version = serializers.CharField()
-    next_hop = serializers.CharField()
-    verdict = serializers.CharField()
+    stage = Told()
+    karpenter_version = Told()
+    kubernetes_version = Told()
+    next_hop = Told()
+    verdict = Told()
     blockers = serializers.IntegerField()
     warnings = serializers.IntegerField()
     unknowns = serializers.IntegerField()
@@ -80,21 +80,21 @@ class ClusterDetail(serializers.Serializer[Any]):
     """A registered cluster; credentials are written, never read. The ETag counts changes of the registration."""
 
     id = serializers.UUIDField()
-    name = serializers.CharField()
-    environment = serializers.CharField()
-    source = serializers.CharField()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
-    server = serializers.CharField()
-    context = serializers.CharField()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
-    target = serializers.CharField()
+    name = Told()
+    environment = Told()
+    source = Told()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
+    server = Told()
+    context = Told()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
+    target = Told()
     version = serializers.IntegerField()
     created_at = serializers.DateTimeField()
-    created_by = serializers.CharField()
+    created_by = Told()
     last_attempt_at = serializers.DateTimeField(allow_null=True)
     last_success_at = serializers.DateTimeField(allow_null=True)
     failures = serializers.IntegerField()
     failing_since = serializers.DateTimeField(allow_null=True)
-    last_error_code = serializers.CharField()
-    last_error_detail = serializers.CharField()
+    last_error_code = Told()
+    last_error_detail = Told()
     next_due_at = serializers.DateTimeField(allow_null=True)
     snapshots = serializers.IntegerField()
     stale = serializers.BooleanField()

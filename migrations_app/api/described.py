@@ -7,6 +7,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
 
+from migrations_app.api.fields import Told
 from migrations_app.api.problems import MEDIA_TYPE
 
 HEADER: Literal["header"] = "header"
@@ -15,21 +16,21 @@ HEADER: Literal["header"] = "header"
 class ErrorPlace(serializers.Serializer[Any]):
     """One wrong field or parameter; `pointer` is a JSON pointer."""
 
-    pointer = serializers.CharField()
-    detail = serializers.CharField()
-    code = serializers.CharField()
+    pointer = Told()
+    detail = Told()
+    code = Told()
 
 
 class ProblemBody(serializers.Serializer[Any]):
     """RFC 9457. `code` is stable; texts may change."""
 
-    type = serializers.CharField()
-    title = serializers.CharField()
+    type = Told()
+    title = Told()
     status = serializers.IntegerField()
-    detail = serializers.CharField()
-    code = serializers.CharField()
-    instance = serializers.CharField()
-    request_id = serializers.CharField()
+    detail = Told()
+    code = Told()
+    instance = Told()
+    request_id = Told()
     retry_after = serializers.IntegerField(required=False)
     errors = ErrorPlace(many=True, required=False)  # type: ignore[assignment]  # RFC 9457 names it so
 
@@ -50,7 +51,13 @@ _WORDS = {
     503: "The database is not there",
 }
 _FOR_METHOD = {"POST": (409, 415, 422), "PATCH": (409, 412, 415, 428), "DELETE": (412, 428), "GET": ()}
-IF_MATCH = OpenApiParameter("If-Match", OpenApiTypes.STR, HEADER, required=True, description="The ETag that was read.")
+IF_MATCH = OpenApiParameter(
+    name="If-Match",
+    type={"type": "string", "pattern": r'^(\*|"[!#-~]+"(, *"[!#-~]+")*)$'},
+    location=HEADER,
+    required=True,
+    description="The ETag that was read.",
+)
 IF_NONE_MATCH = OpenApiParameter("If-None-Match", OpenApiTypes.STR, HEADER, description="An ETag; 304 if it holds.")
 IDEMPOTENCY_KEY = OpenApiParameter(
     name="Idempotency-Key",

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from migrations_app.api.codes import CODES
 from migrations_app.api.described import described
 from migrations_app.api.endpoint import Endpoint, asked
-from migrations_app.api.fields import Strict
+from migrations_app.api.fields import Strict, Told
 from migrations_app.api.refusals import Problem
 from migrations_app.api.rights import READ
 from migrations_app.errors import NotFound
@@ -26,10 +26,10 @@ ABOUT_ITSELF = ("schema/", "docs/")
 class ProblemCode(serializers.Serializer[Any]):
     """What a problem's code means."""
 
-    code = serializers.CharField()
+    code = Told()
     status = serializers.IntegerField()
-    title = serializers.CharField()
-    meaning = serializers.CharField()
+    title = Told()
+    meaning = Told()
 
 
 class ProblemMeaning(Endpoint):

@@ -5,6 +5,13 @@ from typing import Any
 from rest_framework import serializers
 
 
+class Told(serializers.CharField):
+    """A text of an answer; it may be empty."""
+
+    def __init__(self, **options: Any) -> None:  # noqa: ANN401 - the options of CharField
+        super().__init__(allow_blank=True, **options)
+
+
 class Text(serializers.CharField):
     """A JSON string; numbers and booleans are not turned into one."""
 

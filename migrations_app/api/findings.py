@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from migrations_app.api.described import described, page_of
 from migrations_app.api.endpoint import Endpoint, asked, cursor_of, page_answer
-from migrations_app.api.fields import Paged
+from migrations_app.api.fields import Paged, Told
 from migrations_app.api.rights import READ
 from migrations_app.checks.values import PHASES, Severity, Status
 from migrations_app.queries.findings import FindingAsk, finding_page
@@ -20,14 +20,14 @@ class FindingLine(serializers.Serializer[Any]):
     """One answer of one check in the latest snapshot of a cluster."""
 
     cluster = serializers.UUIDField()
-    cluster_name = serializers.CharField()
+    cluster_name = Told()
     snapshot = serializers.UUIDField()
-    check = serializers.CharField()
-    hop = serializers.CharField()
-    phase = serializers.CharField()
-    status = serializers.CharField()
-    severity = serializers.CharField()
-    summary = serializers.CharField()
+    check = Told()
+    hop = Told()
+    phase = Told()
+    status = Told()
+    severity = Told()
+    summary = Told()
     evidence_total = serializers.IntegerField()
 
 

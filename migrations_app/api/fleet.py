@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from migrations_app.api.described import described
 from migrations_app.api.endpoint import Endpoint, asked
-from migrations_app.api.fields import Strict
+from migrations_app.api.fields import Strict, Told
 from migrations_app.api.rights import READ
 from migrations_app.queries.fleet import FleetAsk, fleet_page
 
@@ -26,7 +26,7 @@ class FleetSummary(serializers.Serializer[Any]):
     buckets = serializers.DictField(child=serializers.IntegerField())
     legacy = serializers.IntegerField()
     legacy_exact = serializers.BooleanField()
-    environments = serializers.ListField(child=serializers.CharField())
+    environments = serializers.ListField(child=Told())
 
 
 class Summary(Endpoint):

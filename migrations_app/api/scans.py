@@ -12,7 +12,7 @@ from rest_framework.reverse import reverse
 
 from migrations_app.api.described import described, page_of
 from migrations_app.api.endpoint import Endpoint, asked, cursor_of, given, page_answer
-from migrations_app.api.fields import Paged, Strict
+from migrations_app.api.fields import Paged, Strict, Told
 from migrations_app.api.replayed import replayed
 from migrations_app.api.rights import READ, Need
 from migrations_app.flow.schedule import request_scan
@@ -25,16 +25,16 @@ class ScanState(serializers.Serializer[Any]):
 
     id = serializers.UUIDField()
     cluster = serializers.UUIDField()
-    state = serializers.CharField()
-    requested_by = serializers.CharField()
+    state = Told()
+    requested_by = Told()
     created_at = serializers.DateTimeField()
     started_at = serializers.DateTimeField(allow_null=True)
     finished_at = serializers.DateTimeField(allow_null=True)
     attempts = serializers.IntegerField()
     parts_done = serializers.IntegerField()
     parts_total = serializers.IntegerField()
-    error_code = serializers.CharField()
-    error_detail = serializers.CharField()
+    error_code = Told()
+    error_detail = Told()
     snapshot = serializers.UUIDField(allow_null=True)
 
 

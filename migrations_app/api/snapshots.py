@@ -14,7 +14,7 @@ from migrations_app.api import entity_tags
 from migrations_app.api.clusters import SnapshotSummary
 from migrations_app.api.described import IF_NONE_MATCH, described, page_of
 from migrations_app.api.endpoint import Endpoint, asked, cursor_of, page_answer
-from migrations_app.api.fields import Paged, Strict
+from migrations_app.api.fields import Paged, Strict, Told
 from migrations_app.api.rights import READ
 from migrations_app.queries.cluster import report_of
 from migrations_app.queries.snapshots import node_page, snapshot_page
@@ -29,7 +29,7 @@ class SnapshotLine(SnapshotSummary):
     """The numbers of one snapshot, and whose it is."""
 
     cluster = serializers.UUIDField()
-    cluster_name = serializers.CharField()
+    cluster_name = Told()
 
 
 class SnapshotQuery(Paged):
@@ -45,15 +45,15 @@ class NodeQuery(Paged):
 class NodeRow(serializers.Serializer[Any]):
     """One node and whose it is; `told_by` names the signals, `anomalies` what does not add up."""
 
-    name = serializers.CharField()
-    owner = serializers.CharField()
-    pool = serializers.CharField()
-    claim = serializers.CharField()
-    told_by = serializers.ListField(child=serializers.CharField())
-    anomalies = serializers.ListField(child=serializers.CharField())
-    capacity = serializers.CharField()
-    instance_type = serializers.CharField()
-    zone = serializers.CharField()
+    name = Told()
+    owner = Told()
+    pool = Told()
+    claim = Told()
+    told_by = serializers.ListField(child=Told())
+    anomalies = serializers.ListField(child=Told())
+    capacity = Told()
+    instance_type = Told()
+    zone = Told()
     can_drift = serializers.BooleanField(allow_null=True)
 
 

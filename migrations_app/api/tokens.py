@@ -11,7 +11,7 @@ from rest_framework.reverse import reverse
 from migrations_app.api import entity_tags
 from migrations_app.api.described import described, page_of
 from migrations_app.api.endpoint import Endpoint, asked, cursor_of, given, page_answer, person
-from migrations_app.api.fields import Paged, Strict, Text, Whole
+from migrations_app.api.fields import Paged, Strict, Text, Told, Whole
 from migrations_app.api.refusals import Problem
 from migrations_app.api.replayed import replayed
 from migrations_app.api.rights import READ, Need
@@ -25,9 +25,9 @@ class TokenRow(serializers.Serializer[Any]):
     """A token; its secret was shown once. `prefix` is how the secret begins."""
 
     id = serializers.UUIDField()
-    name = serializers.CharField()
-    prefix = serializers.CharField()
-    scopes = serializers.ListField(child=serializers.CharField())
+    name = Told()
+    prefix = Told()
+    scopes = serializers.ListField(child=Told())
     created_at = serializers.DateTimeField()
     expires_at = serializers.DateTimeField()
     last_used_at = serializers.DateTimeField(allow_null=True)
@@ -37,7 +37,7 @@ class TokenRow(serializers.Serializer[Any]):
 class IssuedToken(TokenRow):
     """A new token with its secret, which is never shown again."""
 
-    secret = serializers.CharField()
+    secret = Told()
 
 
 class NewToken(Strict):

@@ -38,6 +38,6 @@ urlpatterns: list[URLPattern] = [
     *_both("problems/<slug:code>", ProblemMeaning, "api-problem"),
     path("schema/", Schema.as_view(), name="api-schema"),
     path("docs/", Docs.as_view(), name="api-docs"),
-    re_path(r"^(?P<rest>.*)$", NoSuchPage.as_view(), name="api-nothing"),
+    re_path(r"^(?P<rest>[\s\S]*)$", NoSuchPage.as_view(), name="api-nothing"),
 ]
 refuse_undeclared(urlpatterns)
