@@ -54,6 +54,7 @@ story = Story(
         blockers=(
             "claims_tagged_with_cluster",
             "conversion_webhook_resolves",
+            "karpenter_lists_answer",
             "node_class_references_complete",
             "stored_versions_clean",
         ),

@@ -58,6 +58,7 @@ story = Story(
             "crds_not_terminating",
             "crds_served",
             "expired_claims_gone",
+            "karpenter_lists_answer",
         ),
     ),
     refused=REFUSED,
