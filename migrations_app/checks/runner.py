@@ -56,13 +56,18 @@ def _quarantined(check: Check, case: Case) -> str:
 
 
 def _settle(check: Check, words: tuple[Word, ...], *, quarantined: str) -> tuple[Status, str]:
-    """Failure is certain even where other things are unknown; a pass needs that nothing was left unread."""
+    """Failure is certain even where other things are unknown; a pass needs that nothing was left unread.
+
+    So does "not applicable": the one object that was set aside may be the one that the question is about.
+    """
     count = sum(word.count for word in words if isinstance(word, Evidence))
     if count:
         return "fail", check.says[0 if count == 1 else 1].format(count=count)
     for kind, status in ((CannotTell, "unknown"), (NotApplicable, "not_applicable"), (ByHand, "manual")):
         found = next((word for word in words if isinstance(word, kind)), None)
         if found:
+            if quarantined and kind is NotApplicable:
+                return "unknown", quarantined
             return status, found.detail  # type: ignore[return-value]  # the table above pairs each word with a Status
     return ("unknown", quarantined) if quarantined else ("pass", check.title)
 

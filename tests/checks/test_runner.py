@@ -85,6 +85,12 @@ def test_an_object_that_was_set_aside_leaves_a_pass_unknown_and_a_count_a_bound(
     assert (failed.status, failed.evidence_exact) == ("fail", False)
 
 
+def test_an_object_that_was_set_aside_may_be_what_the_question_is_about():
+    cluster = a_cluster().quarantined("nodes", name="odd")
+    found = answer(a_check(NotApplicable("there is no node")), cluster)
+    assert (found.status, found.summary) == ("unknown", "1 of nodes could not be read, first odd at $.spec")
+
+
 def test_what_was_not_seen_is_never_asked_about():
     asked: list[Case] = []
     check = a_check()
