@@ -3,7 +3,7 @@
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import Container, HelmRelease, Workload
 from migrations_app.inventory.ownership import Ownership
-from migrations_app.inventory.seen import Seen
+from migrations_app.inventory.seen import Part, Seen
 from migrations_app.karpenter.detection import CrdSeen, Detected, Evidence, detect
 
 LEGACY_PARTS = {"Provisioner": "provisioners", "AWSNodeTemplate": "awsnodetemplates", "Machine": "machines"}
@@ -46,10 +46,17 @@ def controller_container(workload: Workload) -> Container | None:
 
 
 def legacy(inventory: Inventory, owned: Ownership) -> dict[str, int | None]:
-    """Alpha objects left, by kind; None for a kind whose list could not be read."""
-    found: dict[str, int | None] = {kind: inventory.part(name).count for kind, name in LEGACY_PARTS.items()}
-    seen = isinstance(inventory.nodes, Seen)
-    return found | {"Node": owned.by_owner.get("karpenter_alpha", 0) if seen else None}
+    """Alpha objects left, by kind; None for a kind whose list could not be read, and for nodes set aside.
+
+    An alpha object that was set aside is left all the same; of such a node nobody knows whose it is.
+    """
+    found: dict[str, int | None] = {kind: _left(inventory.part(name)) for kind, name in LEGACY_PARTS.items()}
+    whole = isinstance(inventory.nodes, Seen) and not inventory.nodes.quarantined
+    return found | {"Node": owned.by_owner.get("karpenter_alpha", 0) if whole else None}
+
+
+def _left(part: Part[object]) -> int | None:
+    return len(part.items) + len(part.quarantined) if isinstance(part, Seen) else None
 
 
 def _crds(inventory: Inventory) -> dict[str, CrdSeen] | None:

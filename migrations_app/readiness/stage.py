@@ -1,5 +1,7 @@
 """Where a cluster stands on the road: its stage, told from CRDs, objects and the running release."""
 
+from typing import Any
+
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import CRD
 from migrations_app.inventory.seen import Part, Seen
@@ -13,7 +15,7 @@ STORED_CRDS = ("nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclas
 
 def stage(inventory: Inventory, running: Detected) -> Stage:
     """`unknown` whenever what decides between two stages could not be read."""
-    if not isinstance(inventory.crds, Seen) or not isinstance(inventory.controller, Seen):
+    if not _whole(inventory.crds) or not _whole(inventory.controller):
         return "unknown"
     crds = {crd.name: crd for crd in inventory.crds.items}
     if not crds and not inventory.controller.items:
@@ -22,6 +24,11 @@ def stage(inventory: Inventory, running: Detected) -> Stage:
     if alpha:
         return _with_alpha(inventory, running)
     return _without_alpha(inventory, crds)
+
+
+def _whole(part: Part[Any]) -> bool:
+    """A CRD that was set aside may be the one that decides."""
+    return isinstance(part, Seen) and not part.quarantined
 
 
 def _with_alpha(inventory: Inventory, running: Detected) -> Stage:
@@ -48,7 +55,7 @@ def _older_than_beta(running: Detected) -> bool:
 def _living(inventory: Inventory, parts: tuple[str, ...]) -> bool | None:
     """Whether any object of the parts is there; None when none was seen and a part could not be read."""
     found: list[Part[object]] = [inventory.part(name) for name in parts]
-    if any(part.count for part in found):
+    if any(part.count or (isinstance(part, Seen) and part.quarantined) for part in found):
         return True
     return False if all(isinstance(part, Seen) for part in found) else None
 

@@ -5,11 +5,14 @@ import pytest
 
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import CRD, Machine, NodePool, Provisioner, Workload
-from migrations_app.inventory.seen import Seen, Unseen
+from migrations_app.inventory.ownership import ownership
+from migrations_app.inventory.seen import Quarantined, Seen, Unseen
 from migrations_app.karpenter.detection import Detected
 from migrations_app.karpenter.versions import release
+from migrations_app.readiness.facts import legacy
 from migrations_app.readiness.landed import landed_line
 from migrations_app.readiness.stage import stage
+from tests.builders import a_cluster
 
 
 def crd(name, served=("v1alpha5",), storage=None, stored=None):
@@ -101,3 +104,22 @@ def test_before_the_first_hop_nothing_was_landed_on():
     older = Detected(release=release("0.30.0"), certainty="exact")
     assert landed_line(older, "alpha", legacy=NOTHING_LEFT, by_owner={}) is None
     assert landed_line(Detected(), "unknown", legacy=NOTHING_LEFT, by_owner={}) is None
+
+
+SET_ASIDE = Seen((), None, (Quarantined("Thing", "", "odd", "$.spec", "Expected `object`"),))
+
+
+@pytest.mark.parametrize("part", ["crds", "controller"])
+def test_a_crd_or_controller_that_was_set_aside_may_be_the_one_that_decides(part):
+    assert stage_of((), **({"controller": ()} | {part: SET_ASIDE})) == "unknown"
+
+
+def test_an_alpha_object_that_was_set_aside_is_there():
+    assert stage_of(ALPHA + BETA, machines=SET_ASIDE, nodepools=Seen((named(NodePool),))) == "mixed"
+    assert stage_of(ALPHA + BETA, machines=SET_ASIDE) == "alpha"
+
+
+def test_what_was_set_aside_is_still_left():
+    cluster = a_cluster().quarantined("machines").quarantined("nodes").build()
+    found = legacy(cluster, ownership(cluster))
+    assert found == {"Provisioner": 0, "AWSNodeTemplate": 0, "Machine": 1, "Node": None}
