@@ -1,0 +1,106 @@
+"""The commands that stand in the docs are run: what a page promises must work."""
+
+import dataclasses
+import re
+import shlex
+import urllib.request
+import uuid
+from pathlib import Path
+from string import Template
+
+import pytest
+from django.contrib.auth.models import User
+from pytest_django import Settings
+from pytest_django.live_server_helper import LiveServer
+
+from migrations_app.cli import COMMANDS, main
+from migrations_app.flow import schedule, tokens
+from migrations_app.flow.scan_cluster import scan_claimed
+from migrations_app.models.cluster import Cluster
+from migrations_app.samples import fleet
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def blocks(page: str, language: str) -> list[str]:
+    text = (DOCS / page).read_text()
+    return [
+        line for block in re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S) for line in block.splitlines()
+    ]
+
+
+def commands() -> list[str]:
+    return [line.removeprefix("$ karpdash ") for line in blocks("cli.md", "console")]
+
+
+def test_the_pages_hold_commands_and_name_every_command() -> None:
+    assert (len(commands()) >= 8, len(blocks("api.md", "sh")) >= 10) == (True, True)
+    text = (DOCS / "cli.md").read_text()
+    assert [name for name in COMMANDS if f"karpdash {name}" not in text and f"`{name}`" not in text] == ["up"]
+
+
+@pytest.mark.parametrize("words", commands())
+def test_a_command_of_the_page_works(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    story = fleet.find("beta_037")
+    assert story is not None
+    fleet.write(story, tmp_path / "dump")
+    monkeypatch.chdir(tmp_path)
+    code = main(shlex.split(words))
+    assert (code, capsys.readouterr().out != "") == (0, True)
+
+
+@dataclasses.dataclass(frozen=True)
+class Curl:
+    """As much of curl as the page uses."""
+
+    url: str
+    method: str
+    headers: dict[str, str]
+    body: bytes | None
+
+
+def parsed(line: str) -> Curl:
+    words = shlex.split(line)
+    assert words.pop(0) == "curl"
+    given: dict[str, list[str]] = {"-X": [], "-H": [], "-d": []}
+    url = ""
+    while words:
+        word = words.pop(0)
+        if word in given:
+            given[word].append(words.pop(0))
+        else:
+            url = word
+    headers = dict(header.split(": ", 1) for header in given["-H"])
+    body = given["-d"][0].encode() if given["-d"] else None
+    return Curl(url, given["-X"][0] if given["-X"] else "GET", headers, body)
+
+
+@pytest.fixture
+def names(
+    transactional_db: None, live_server: LiveServer, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, str]:
+    """What the page's variables stand for: a server with a scanned cluster."""
+    settings.ENV = dataclasses.replace(settings.ENV, encryption_keys=(("k1", b"0" * 32),))
+    for module in ("clusters", "scans"):
+        monkeypatch.setattr(f"migrations_app.api.{module}.wake", lambda _scan: True)
+    row = Cluster.objects.create(name="blue", source="sample", context="beta_037")
+    claim = schedule.claim(schedule.request_scan(row.pk).scan_id)
+    assert claim is not None
+    scan_claimed(claim)
+    ada = User.objects.create_superuser(f"ada-{uuid.uuid4()}")
+    secret = tokens.issue(ada, name="docs", scopes=["read", "scan", "admin"], days=1).secret
+    row.refresh_from_db()
+    return {"URL": live_server.url, "TOKEN": secret, "CLUSTER": str(row.pk), "SNAPSHOT": str(row.latest_id)}
+
+
+def test_every_request_of_the_page_is_answered(names: dict[str, str]) -> None:
+    answers = []
+    for line in blocks("api.md", "sh"):
+        asked = parsed(Template(line).substitute(names))
+        request = urllib.request.Request(asked.url, data=asked.body, headers=asked.headers, method=asked.method)
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            answers.append((asked.method, answer.status))
+    assert [status for method, status in answers if method == "GET"] == [200] * 8
+    assert [status for method, status in answers if method != "GET"] == [202, 201, 200]
