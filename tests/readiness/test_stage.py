@@ -111,7 +111,10 @@ SET_ASIDE = Seen((), None, (Quarantined("Thing", "", "odd", "$.spec", "Expected 
 
 @pytest.mark.parametrize("part", ["crds", "controller"])
 def test_a_crd_or_controller_that_was_set_aside_may_be_the_one_that_decides(part):
-    assert stage_of((), **({"controller": ()} | {part: SET_ASIDE})) == "unknown"
+    whole = {"crds": (), "controller": ()}
+    assert stage_of(**whole) == "no_karpenter"
+    found = Inventory(cluster="c", taken_at="", **({name: Seen() for name in whole} | {part: SET_ASIDE}))
+    assert stage(found, Detected()) == "unknown"
 
 
 def test_an_alpha_object_that_was_set_aside_is_there():
