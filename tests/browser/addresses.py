@@ -1,0 +1,28 @@
+"""The pages that are looked at as a whole: for access, for fit, for errors."""
+
+PAGES = {
+    "fleet": ("", "/"),
+    "one list": ("", "/?view=flat"),
+    "nothing fits": ("", "/?q=zzzz"),
+    "catalogue": ("", "/catalogue/"),
+    "register": ("", "/clusters/new"),
+    "password": ("", "/password"),
+    "absent": ("", "/clusters/00000000-0000-0000-0000-000000000001/"),
+    "readiness": ("production", ""),
+    "by phase": ("production", "?by=phase"),
+    "nodes": ("production", "nodes"),
+    "parts": ("partial", "parts"),
+    "history": ("production", "history"),
+    "change": ("production", "change"),
+    "remove": ("production", "remove"),
+    "partial": ("partial", ""),
+    "unreachable": ("gone", ""),
+    "running": ("running", ""),
+    "never scanned": ("new", ""),
+}
+
+
+def address(fleet, name):
+    """The path of a page; `fleet` holds the clusters by state."""
+    state, path = PAGES[name]
+    return f"/clusters/{fleet[state].pk}/{path}" if state else path

@@ -1,0 +1,148 @@
+"""What people do with mouse and keys."""
+
+import re
+
+from playwright.sync_api import expect
+
+from migrations_app.models.scan import Scan
+from tests.browser.addresses import address
+from tests.browser.conftest import PASSWORD
+from tests.builders_rows import a_cluster
+
+
+def test_sign_in_find_a_cluster_and_read_its_blocker(browse, fleet):
+    page = browse(signed_in=False)
+    page.goto("/")
+    page.get_by_label("Username").fill("ada")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_label("Search the fleet").fill("produ")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="production").click()
+    expect(page.get_by_role("heading", name="Blocked")).to_be_visible()
+    page.get_by_role("link", name="2 objects keep legacy provisioners gone").click()
+    expect(page.get_by_text("The next release no longer serves the kind").first).to_be_visible()
+
+
+def test_remedies_are_tabs_and_can_be_copied(browse, fleet):
+    page = browse(permissions=["clipboard-read", "clipboard-write"])
+    page.goto(address(fleet, "readiness") + "#check-legacy_provisioners_gone")
+    row = page.locator("#check-legacy_provisioners_gone")
+    expect(row.get_by_text("kubectl get provisioners")).to_be_visible()
+    row.get_by_text("Helm values").click()
+    expect(row.get_by_text("kubectl get provisioners")).to_be_hidden()
+    row.get_by_role("button", name="Copy").locator("visible=true").click()
+    expect(row.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()").startswith("spec:\n  template:")
+
+
+def test_keys_on_the_fleet_page(browse, fleet):
+    page = browse()
+    page.goto("/")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.name") == "q"
+    page.keyboard.type("jk?")
+    expect(page.get_by_label("Search the fleet")).to_have_value("jk?")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/clusters/**")
+    expect(page.get_by_role("heading", level=1)).to_have_text("new")
+
+
+def test_go_keys(browse, fleet):
+    page = browse()
+    page.goto("/")
+    page.keyboard.press("g")
+    page.keyboard.press("c")
+    page.wait_for_url("**/catalogue/")
+    page.keyboard.press("g")
+    page.keyboard.press("f")
+    expect(page.get_by_role("heading", name="Fleet", level=1)).to_be_visible()
+    page.keyboard.press("g")
+    page.keyboard.press("n")
+    page.wait_for_url("**/clusters/new")
+
+
+def test_keys_walk_and_open_checks(browse, fleet):
+    page = browse()
+    page.goto(address(fleet, "readiness"))
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.locator("#check-legacy_provisioners_gone")).to_have_attribute("open", "")
+
+
+def test_the_list_of_keys_opens_and_closes(browse, fleet):
+    page = browse()
+    page.goto("/")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("j")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+
+
+def test_the_first_tab_stop_skips_to_the_content(browse, fleet):
+    page = browse()
+    page.goto("/")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "content"
+
+
+def test_the_theme_is_kept_and_given_back_to_the_system(browse, fleet):
+    page = browse(color_scheme="light")
+    page.goto("/")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(ground)
+    page.get_by_role("button", name="Turn between light and dark").click()
+    dark = page.evaluate(ground)
+    page.goto("/catalogue/")
+    assert (page.evaluate(ground), dark != light) == (dark, True)
+    page.get_by_role("button", name="Turn between light and dark").click()
+    assert page.evaluate(ground) == light
+    assert page.evaluate("localStorage.length") == 0
+
+
+def test_a_filter_applies_when_it_is_chosen(browse, fleet):
+    page = browse()
+    page.goto("/")
+    page.get_by_label("What it waits for").select_option("unreachable")
+    page.wait_for_url("**bucket=unreachable**")
+    expect(page.locator("tr.row")).to_have_count(1)
+
+
+def test_progress_is_live_and_the_page_reloads_at_the_end(browse, fleet):
+    page = browse()
+    page.goto(address(fleet, "running"))
+    expect(page.get_by_text("7 of 27 parts read")).to_be_visible()
+    Scan.objects.update(progress={"parts_done": 20, "parts_total": 27, "now": "pods"})
+    expect(page.get_by_text("20 of 27 parts read")).to_be_visible(timeout=8000)
+    with page.expect_navigation(timeout=8000):
+        Scan.objects.update(state="done")
+    expect(page.get_by_text("parts read", exact=False)).to_have_count(0)
+    expect(page.get_by_role("button", name="Scan now")).to_be_enabled()
+
+
+def test_the_connection_test_keeps_what_was_typed(browse):
+    page = browse()
+    page.goto("/clusters/new")
+    page.get_by_label("Kubeconfig", exact=True).fill("users: [{name: a, user: {exec: {command: id}}}]")
+    page.get_by_role("button", name="Test the connection").click()
+    expect(page.get_by_text("Refused.")).to_be_visible()
+    expect(page.get_by_label("Kubeconfig", exact=True)).to_have_value(re.compile("^users"))
+
+
+def test_removing_needs_the_typed_name(browse):
+    cluster = a_cluster("shop-prod")
+    page = browse()
+    page.goto(f"/clusters/{cluster.pk}/remove")
+    page.get_by_label("Type the cluster's name").fill("shop")
+    page.get_by_role("button", name="Remove shop-prod").click()
+    expect(page.get_by_text("That is not its name. Nothing was removed.")).to_be_visible()
+    page.get_by_label("Type the cluster's name").fill("shop-prod")
+    page.get_by_role("button", name="Remove shop-prod").click()
+    expect(page.get_by_text("shop-prod is removed from karpdash.")).to_be_visible()
