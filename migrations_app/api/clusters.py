@@ -154,7 +154,7 @@ class Clusters(Endpoint):
         chosen = {name: query.get(name, "") for name in ("q", "environment", "stage", "bucket")}
         ask = FleetAsk(flat=True, cursor=cursor_of(request, query), **chosen)
         found = fleet_page(ask, now=timezone.now(), limit=query["limit"])
-        return page_answer(request, Page(found.rows, found.next_cursor), ClusterRow)
+        return page_answer(request, Page(found.rows, found.next_cursor), shape=ClusterRow)
 
     @described(
         "POST",

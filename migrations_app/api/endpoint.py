@@ -110,7 +110,7 @@ def _checked(form: Strict) -> dict[str, Any]:
     return found
 
 
-def page_answer(request: Request, page: Page[Any], shape: type[Any]) -> Response:
+def page_answer(request: Request, page: Page[Any], *, shape: type[Any]) -> Response:
     """One page: rows, the address of the next page in the body and as a Link header."""
     following = _next(request, page.next_cursor) if page.next_cursor else None
     rows = shape(page.rows, many=True).data

@@ -53,4 +53,4 @@ class Findings(Endpoint):
         query = asked(request, FindingQuery)
         ask = FindingAsk(cluster=query.get("cluster"), **{name: query.get(name, "") for name in FILTERS})
         page = finding_page(ask, after=cursor_of(request, query), limit=query["limit"])
-        return page_answer(request, page, FindingLine)
+        return page_answer(request, page, shape=FindingLine)

@@ -59,7 +59,7 @@ class ClusterScans(Endpoint):
         """Scans of the cluster, newest first."""
         query = asked(request, Paged)
         page = scan_page(id, after=cursor_of(request, query), limit=query["limit"])
-        return page_answer(request, page, ScanState)
+        return page_answer(request, page, shape=ScanState)
 
     @described("POST", id="cluster_scans_create", tag="scans", named=True, body=None, answers={202: ScanState})
     @replayed

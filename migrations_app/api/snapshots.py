@@ -76,7 +76,7 @@ class Snapshots(Endpoint):
         page = snapshot_page(
             cluster=query.get("cluster"), complete=complete, after=cursor_of(request, query), limit=query["limit"]
         )
-        return page_answer(request, page, SnapshotLine)
+        return page_answer(request, page, shape=SnapshotLine)
 
 
 class Snapshot(Endpoint):
@@ -128,4 +128,4 @@ class SnapshotNodes(Endpoint):
             after=cursor_of(request, query),
             limit=query["limit"],
         )
-        return page_answer(request, page, NodeRow)
+        return page_answer(request, page, shape=NodeRow)

@@ -58,7 +58,7 @@ class Tokens(Endpoint):
         """Tokens of the asking user, newest first."""
         query = asked(request, Paged)
         page = token_page(person(request).pk, after=cursor_of(request, query), limit=query["limit"])
-        return page_answer(request, page, TokenRow)
+        return page_answer(request, page, shape=TokenRow)
 
     @described("POST", id="tokens_create", tag="tokens", body=NewToken, answers={201: IssuedToken})
     @replayed

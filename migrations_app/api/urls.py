@@ -15,27 +15,27 @@ from migrations_app.api.snapshots import Snapshot, SnapshotNodes, Snapshots
 from migrations_app.api.tokens import Token, Tokens
 
 
-def _both(route: str, view: type[Endpoint], name: str) -> list[URLPattern]:
+def _both(route: str, view: type[Endpoint], *, name: str) -> list[URLPattern]:
     return [path(route, view.as_view(), name=name), path(f"{route}/", view.as_view(), name=f"{name}-slash")]
 
 
 SIGN_IN = (schemes.BearerScheme, schemes.SessionScheme)
 """Named here, so that the schema knows them."""
 urlpatterns: list[URLPattern] = [
-    *_both("clusters", Clusters, "api-clusters"),
-    *_both("clusters/<uuid:id>", Cluster, "api-cluster"),
-    *_both("clusters/<uuid:id>/scans", ClusterScans, "api-cluster-scans"),
-    *_both("scans/<uuid:id>", Scan, "api-scan"),
-    *_both("snapshots", Snapshots, "api-snapshots"),
-    *_both("snapshots/<uuid:id>", Snapshot, "api-snapshot"),
-    *_both("snapshots/<uuid:id>/nodes", SnapshotNodes, "api-snapshot-nodes"),
-    *_both("findings", Findings, "api-findings"),
-    *_both("checks", Checks, "api-checks"),
-    *_both("checks/<slug:id>", Check, "api-check"),
-    *_both("fleet/summary", Summary, "api-fleet-summary"),
-    *_both("tokens", Tokens, "api-tokens"),
-    *_both("tokens/<uuid:id>", Token, "api-token"),
-    *_both("problems/<slug:code>", ProblemMeaning, "api-problem"),
+    *_both("clusters", Clusters, name="api-clusters"),
+    *_both("clusters/<uuid:id>", Cluster, name="api-cluster"),
+    *_both("clusters/<uuid:id>/scans", ClusterScans, name="api-cluster-scans"),
+    *_both("scans/<uuid:id>", Scan, name="api-scan"),
+    *_both("snapshots", Snapshots, name="api-snapshots"),
+    *_both("snapshots/<uuid:id>", Snapshot, name="api-snapshot"),
+    *_both("snapshots/<uuid:id>/nodes", SnapshotNodes, name="api-snapshot-nodes"),
+    *_both("findings", Findings, name="api-findings"),
+    *_both("checks", Checks, name="api-checks"),
+    *_both("checks/<slug:id>", Check, name="api-check"),
+    *_both("fleet/summary", Summary, name="api-fleet-summary"),
+    *_both("tokens", Tokens, name="api-tokens"),
+    *_both("tokens/<uuid:id>", Token, name="api-token"),
+    *_both("problems/<slug:code>", ProblemMeaning, name="api-problem"),
     path("schema/", Schema.as_view(), name="api-schema"),
     path("docs/", Docs.as_view(), name="api-docs"),
     re_path(r"^(?P<rest>[\s\S]*)$", NoSuchPage.as_view(), name="api-nothing"),

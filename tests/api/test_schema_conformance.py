@@ -2,14 +2,16 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 import schemathesis
 from django.contrib.auth.models import User
+from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections
 from drf_spectacular.generators import SchemaGenerator
 from hypothesis import HealthCheck, Phase
 from hypothesis import settings as examples
@@ -63,6 +65,16 @@ def known(ada: User, scanned: Callable[..., Cluster], settings: Settings) -> Kno
     other = tokens.issue(ada, name="other", scopes=["read"], days=1)
     found = {"clusters": row.pk, "scans": row.scans.get().pk, "snapshots": row.latest_id, "tokens": other.id}
     return Known(issued.secret, {name: str(key) for name, key in found.items()} | {"checks": "stored_versions_clean"})
+
+
+@pytest.fixture(autouse=True)
+def one_connection() -> Iterator[None]:
+    """A real server closes its connection after each request; here that would end the test's transaction."""
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
 
 
 @schema.parametrize()

@@ -11,7 +11,7 @@ import pytest
 
 from tests.servers.postgres import Postgres
 
-FOLDERS = ("models", "flow", "queries", "tasks")
+FOLDERS = ("models", "flow", "queries", "tasks", "api")
 ROOT = Path(__file__).resolve().parents[2]
 
 
