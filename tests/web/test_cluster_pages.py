@@ -99,6 +99,15 @@ def test_no_karpenter(ada, shop):
     assert "There is nothing to upgrade." in words
 
 
+def test_what_told_that_there_is_no_release_is_not_said_to_be_its_source(ada, shop):
+    facts = msgspec.structs.replace(
+        a_report().cluster, karpenter_version=None, karpenter_range=(), karpenter_told_by="there is no Deployment"
+    )
+    report = msgspec.structs.replace(a_report(), cluster=facts)
+    a_snapshot(shop, report, stage="no_karpenter", karpenter_version="")
+    assert "Karpenter none there is no Deployment" in text(page_of(ada, shop))
+
+
 def test_the_older_generation_with_what_was_not_read(ada, shop):
     a_snapshot(shop, a_report(legacy={"Provisioner": 2, "Machine": None}))
     assert "Older generation left Provisioner 2 Machine not read" in text(page_of(ada, shop))
