@@ -1,0 +1,83 @@
+"""What a journey asks of an installation, in a process with that installation's settings: one JSON line in, one out.
+
+Run as `python -m tests.journeys.errands`; each line is [word, argument, ...], each answer a JSON value.
+"""
+
+import json
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import django
+
+
+def prepare() -> None:
+    """The schema."""
+    from django.core.management import call_command
+
+    call_command("migrate", interactive=False, verbosity=0)
+
+
+def samples() -> list[str]:
+    """The ids of the sample clusters, loaded when there are none."""
+    from migrations_app.flow import demo
+    from migrations_app.models.cluster import Cluster
+
+    demo.load()
+    return [str(cluster.pk) for cluster in Cluster.objects.filter(source=Cluster.Source.SAMPLE)]
+
+
+def register(kubeconfig: str, name: str) -> str:
+    """The id of the new cluster."""
+    from migrations_app.flow.register import Details, register_kubeconfig
+
+    return str(register_kubeconfig(kubeconfig.encode(), Details(name=name)))
+
+
+def request(cluster: str) -> str:
+    """The id of the scan that is on its way; no message is sent."""
+    from migrations_app.flow.schedule import request_scan
+
+    return str(request_scan(uuid.UUID(cluster)).scan_id)
+
+
+def wake(scan: str) -> dict[str, Any]:
+    """Whether a worker was nudged, and how long that took."""
+    from migrations_app import tasks
+
+    started = time.monotonic()
+    sent = tasks.wake(uuid.UUID(scan))
+    return {"sent": sent, "seconds": time.monotonic() - started}
+
+
+def halves() -> list[str]:
+    """The ids of snapshots that were not stored whole: findings that are not those of the report, lost parts."""
+    from migrations_app.inventory.inventory import PART_NAMES
+    from migrations_app.models.snapshot import Snapshot
+
+    found = []
+    for snapshot in Snapshot.objects.select_related("content"):
+        report = snapshot.report()
+        rows = snapshot.content.findings.values_list("check_id", "hop", "status")
+        wanted = sorted((check.id, check.hop, check.status) for check in report.checks)
+        parts = tuple(line.name for line in report.parts)
+        if sorted(rows) != wanted or parts != PART_NAMES or len(snapshot.nodes()) != report.nodes.total:
+            found.append(str(snapshot.pk))
+    return found
+
+
+ERRANDS: dict[str, Callable[..., Any]] = {
+    word.__name__: word for word in (prepare, samples, register, request, wake, halves)
+}
+
+if __name__ == "__main__":
+    import os
+
+    os.environ["DJANGO_SETTINGS_MODULE"] = "karpdash.settings"
+    django.setup()
+    for line in sys.stdin:
+        word, *arguments = json.loads(line)
+        sys.stdout.write(json.dumps(ERRANDS[word](*arguments)) + "\n")
+        sys.stdout.flush()

@@ -1,0 +1,118 @@
+"""An installation of several processes: a database, a broker, workers and beat that a journey starts and kills."""
+
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from karpdash import datadir
+from tests.journeys.running import ROOT, bare_environment, kill, session
+from tests.servers.processes import Child
+from tests.servers.waiting import eventually
+
+LEASE, SWEEP = 5, 1
+CELERY = (sys.executable, "-m", "celery", "-A", "karpdash.celery")
+
+
+class Installation:
+    """`stop` ends everything that was started here. An empty `database_url` means SQLite in the folder."""
+
+    def __init__(self, folder: Path, *, broker_url: str, database_url: str = "") -> None:
+        self.folder = folder
+        self._url = database_url
+        self.data = datadir.prepare(folder / "d")
+        settings = {"data_dir": str(self.data), "broker_url": broker_url, "scan_interval": "0", "allow_loopback": "1"}
+        settings |= {"scan_lease": str(LEASE), "sweep_interval": str(SWEEP), "worker_slots": "1"}
+        settings |= {"database_url": database_url or f"sqlite:///{self.data}/karpdash.sqlite3"}
+        self.env = bare_environment(**settings) | {"PYTHONPATH": str(ROOT)}
+        self.children: list[Child] = []
+        self._errands = subprocess.Popen(
+            [sys.executable, "-m", "tests.journeys.errands"],
+            cwd=ROOT,
+            env=self.env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.ask("prepare")
+
+    def ask(self, word: str, *arguments: str) -> Any:
+        """What that errand answers."""
+        assert self._errands.stdin is not None
+        assert self._errands.stdout is not None
+        self._errands.stdin.write(json.dumps([word, *arguments]) + "\n")
+        self._errands.stdin.flush()
+        return json.loads(self._errands.stdout.readline())
+
+    def requested(self, cluster: str) -> str:
+        """The id of a scan that was requested and announced."""
+        scan: str = self.ask("request", cluster)
+        self.ask("wake", scan)
+        return scan
+
+    def worker(self) -> Child:
+        number = len(self.children)
+        return self._started(number, "worker", "--loglevel", "warning", "-n", f"worker-{number}@here")
+
+    def beat(self) -> Child:
+        return self._started(len(self.children), "beat", "--loglevel", "warning", "--pidfile", "")
+
+    def _started(self, number: int, role: str, *more: str) -> Child:
+        child = Child([*CELERY, role, *more], log=self.folder / f"{number}-{role}.log", env=self.env)
+        self.children.append(child)
+        return child
+
+    def rows(self, question: str) -> list[tuple[Any, ...]]:
+        """What the database answers."""
+        if self._url:
+            with psycopg.connect(self._url) as postgres:
+                return postgres.execute(question.encode()).fetchall()
+        database = sqlite3.connect(f"file:{self.data}/karpdash.sqlite3?mode=ro", uri=True, timeout=20)
+        try:
+            return database.execute(question).fetchall()
+        finally:
+            database.close()
+
+    def count(self, table: str) -> int:
+        return int(self.rows(f"SELECT count(*) FROM migrations_app_{table}")[0][0])
+
+    def scan(self) -> tuple[Any, ...]:
+        """State, attempts and error of the newest scan."""
+        return self.rows(
+            "SELECT state, attempts, error_code FROM migrations_app_scan ORDER BY created_at DESC LIMIT 1"
+        )[0]
+
+    def wait_for_end(self, *, seconds: float = 90) -> None:
+        """Returns when no scan is queued or running any more."""
+        active = "SELECT count(*) FROM migrations_app_scan WHERE state IN ('queued', 'running')"
+        eventually(lambda: self.rows(active) == [(0,)], what="every scan to end", seconds=seconds)
+
+    def stop(self) -> None:
+        self._errands.communicate(timeout=30)
+        for child in reversed(self.children):
+            child.stop(signal.SIGQUIT if "worker" in child.log.name else signal.SIGTERM)
+            kill(members(child))
+
+
+def members(child: Child) -> set[int]:
+    """The processes of the session that the child leads."""
+    found = (int(place.name) for place in Path("/proc").glob("[0-9]*"))
+    return {pid for pid in found if session(pid) == child.process.pid}
+
+
+def kill_all(child: Child) -> None:
+    """kill -9 to the child and everything below it, at once."""
+    kill(members(child))
+    with suppress(subprocess.TimeoutExpired):
+        child.process.wait(10)
+
+
+def kill_pool(child: Child) -> None:
+    """kill -9 to the processes below the child that do the work; the child lives and sees it."""
+    kill(members(child) - {child.process.pid})
