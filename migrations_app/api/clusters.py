@@ -143,7 +143,7 @@ class Clusters(Endpoint):
 
     needs = {"GET": READ, "POST": Need("admin", "add_cluster")}
     parser_classes = [StrictJson, MultiPartParser]
-    body_limit = LARGEST_BUNDLE
+    upload_limit = LARGEST_BUNDLE
 
     @described(
         "GET", id="clusters_list", tag="clusters", query=ClusterQuery, answers={200: page_of("Cluster", ClusterRow)}

@@ -47,10 +47,10 @@ class JsonOnly(BaseContentNegotiation):
 
 
 class Endpoint(APIView):
-    """Base of the API's views. `needs` declares scope and right per method; `body_limit` bounds what is read."""
+    """Base of the API's views. `needs` declares scope and right per method; `upload_limit` is for forms with files."""
 
     needs: ClassVar[Mapping[str, Need]] = {}
-    body_limit: ClassVar[int] = MIB
+    upload_limit: ClassVar[int] = MIB
     http_method_names = ["get", "head", "post", "patch", "delete"]
     authentication_classes = [BearerToken, Session]
     permission_classes = [Declared]
@@ -67,8 +67,9 @@ class Endpoint(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - DRF's signature
         super().initial(request, *args, **kwargs)
         length = request.META.get("CONTENT_LENGTH") or "0"
-        if not length.isdecimal() or int(length) > self.body_limit:
-            raise Problem("too_large", f"at most {self.body_limit} bytes are taken here")
+        most = self.upload_limit if (request.content_type or "").startswith("multipart/") else MIB
+        if not length.isdecimal() or int(length) > most:
+            raise Problem("too_large", f"at most {most} bytes are taken here")
 
     def finalize_response(
         self,

@@ -24,6 +24,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Exit codes: 0 printed; 2 wrong usage or unreadable input; 3 could not look, or no path can be told.",
     )
     add_sources(parser)
+    parser.add_argument("--print", action="store_true", help="print it and store nothing, which it does anyway")
     parser.add_argument("-o", "--output", choices=("table", "json", "markdown"), default="table")
     return parser
 

@@ -1,5 +1,6 @@
 """What holds for every endpoint: headers, strict parameters, limits, problems."""
 
+import io
 import json
 import uuid
 
@@ -8,6 +9,7 @@ from django.db import OperationalError
 from django.test import Client
 from pytest_django import Settings
 
+from migrations_app.api.clusters import Clusters
 from migrations_app.models.cluster import Cluster
 from tests.api.conftest import Tool
 
@@ -77,6 +79,13 @@ def test_bodies_that_are_none(api: Tool, client: Client, content: bytes, kind: s
     headers = {"Authorization": f"Bearer {api.secret}"}
     said = client.post("/api/v1/tokens", content, content_type=kind, headers=headers)
     assert (said.status_code, json.loads(said.content)["code"]) == (status, code)
+
+
+def test_a_form_may_be_larger_than_json_but_not_without_end(api: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = b"apiVersion: v1\nkind: Node\nmetadata: {name: a}\n" + b"# comment\n" * 110_000
+    assert api.upload("clusters", {"name": "dump", "bundle": io.BytesIO(text)}).status_code == 201
+    monkeypatch.setattr(Clusters, "upload_limit", 1024 * 1024)
+    assert api.upload("clusters", {"name": "other", "bundle": io.BytesIO(text)}).json()["code"] == "too_large"
 
 
 @pytest.mark.parametrize("method", ["PUT", "POST", "PATCH", "DELETE", "OPTIONS", "TRACE"])

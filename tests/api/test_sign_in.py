@@ -1,12 +1,16 @@
 """Tokens and sessions, and what each may not do (T09, T13, T28)."""
 
+import uuid
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from migrations_app.api.urls import urlpatterns
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.person import TemporaryPassword
 from migrations_app.models.scan import Scan
+from migrations_app.models.token import ApiToken
 from tests.api.conftest import Tool
 
 
@@ -70,6 +74,29 @@ def test_a_one_time_password_opens_nothing(browser: Client, ada: User) -> None:
     TemporaryPassword.objects.create(user=ada)
     said = browser.get("/api/v1/checks")
     assert (said.status_code, said.json()["code"]) == (403, "password_change_needed")
+
+
+ROUTES = [
+    (method.upper(), str(route.pattern).replace("<uuid:id>", str(uuid.UUID(int=7))).replace("<slug:id>", "a"))
+    for route in urlpatterns
+    for method in ("get", "head", "post", "patch", "delete")
+    if hasattr(route.callback.view_class, method)
+    and "docs" not in str(route.pattern)
+    and "rest" not in str(route.pattern)
+]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+def test_no_route_knows_a_stranger(client: Client, method: str, path: str) -> None:
+    assert client.generic(method, f"/api/v1/{path}").status_code == 401
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+def test_no_route_opens_without_a_scope(ada: User, method: str, path: str) -> None:
+    tool = Tool(ada)
+    ApiToken.objects.update(scopes=[])
+    assert tool(method, path).status_code == 403
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ Bundle = Callable[[str], Path]
 
 
 def test_the_path_of_an_alpha_cluster_hop_by_hop(karpdash: Karpdash, bundle: Bundle) -> None:
-    said = karpdash("plan", "--bundle", bundle("alpha_030"), "--to", "1.0", "-o", "json")
+    said = karpdash("plan", "--bundle", bundle("alpha_030"), "--to", "1.0", "--print", "-o", "json")
     assert (said.code, said.json["schema"], said.json["target"]) == (0, "karpdash/plan/v1", "1.0.14")
     assert [(hop["lands"]["hop"], hop["lands"]["release"]) for hop in said.json["hops"]] == [
         ("0.31", "0.31.5"), ("0.32", "0.32.10"), ("0.33+", "0.37.8"), ("1.0", "1.0.14"),

@@ -1,0 +1,42 @@
+"""The pages of the schema, in a real browser under our content security policy."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from playwright.sync_api import Page, sync_playwright
+from pytest_django.live_server_helper import LiveServer
+
+from tests.servers.browser import Chromium
+
+
+@pytest.fixture
+def page(
+    chromium: Chromium, live_server: LiveServer, transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Page]:
+    """A tab that is signed in."""
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+    client = Client()
+    client.force_login(User.objects.create_superuser("docs-reader"))
+    cookie = {"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(**chromium.launch)
+        context = browser.new_context()
+        context.add_cookies([cookie])  # type: ignore[list-item]  # a plain dictionary will do
+        yield context.new_page()
+        browser.close()
+
+
+def test_the_pages_show_every_tag_and_load_nothing_from_outside(page: Page, live_server: LiveServer) -> None:
+    refused: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda said: refused.append(said.text) if "Content Security Policy" in said.text else None)
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{live_server.url}/api/v1/docs/")
+    page.wait_for_selector(".opblock")
+    tags = [tag.get_attribute("data-tag") for tag in page.query_selector_all(".opblock-tag")]
+    assert sorted(filter(None, tags)) == [
+        "checks", "clusters", "findings", "fleet", "problems", "scans", "snapshots", "tokens",
+    ]  # fmt: skip
+    assert (refused, [url for url in asked if not url.startswith((live_server.url, "data:"))]) == ([], [])
