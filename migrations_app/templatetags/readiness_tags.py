@@ -1,5 +1,7 @@
 """Badges and wording of verdicts, statuses, stages and owners."""
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -8,11 +10,13 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from migrations_app.checks.values import Remedy
 from migrations_app.templatetags import words
 from migrations_app.templatetags.words import Look
 
 register = template.Library()
 GEOMETRY = tuple(6 + 10 * index for index in range(5))
+TABS = 8
 NONE = Look("?", "muted", "na")
 
 
@@ -99,8 +103,15 @@ def source_word(source: str) -> str:
 
 
 @register.filter
-def remedy_word(how: str) -> str:
-    return words.REMEDIES.get(how, how)
+def remedy_tabs(remedies: Sequence[Remedy]) -> tuple[tuple[str, Remedy], ...]:
+    """The remedies that fit in one row of tabs, each with its word; a second one of a kind carries its number."""
+    labelled = []
+    seen: Counter[str] = Counter()
+    for remedy in remedies[:TABS]:
+        word = words.REMEDIES.get(remedy.how, remedy.how)
+        seen[word] += 1
+        labelled.append((word if seen[word] == 1 else f"{word} {seen[word]}", remedy))
+    return tuple(labelled)
 
 
 @register.filter

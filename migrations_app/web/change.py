@@ -33,13 +33,13 @@ def change(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     head = cluster_head(cluster_id, now=timezone.now())
     was = {"name": head.name, "environment": head.environment, "target": head.target, "version": head.version}
     form = ChangeForm(request.POST or None, initial=was)
-    if request.method == "POST" and form.is_valid() and _changed(request, cluster_id, form):
+    if request.method == "POST" and form.is_valid() and _changed(request, cluster_id, form=form):
         return redirect("cluster", cluster_id)
     context = {"section": "fleet", "head": head, "form": form}
     return render(request, "cluster/change.html", context, status=422 if form.errors else 200)
 
 
-def _changed(request: HttpRequest, cluster_id: uuid.UUID, form: ChangeForm) -> bool:
+def _changed(request: HttpRequest, cluster_id: uuid.UUID, *, form: ChangeForm) -> bool:
     said = form.cleaned_data
     details = Details(
         name=said["name"], environment=said["environment"], target=said["target"], by=request.user.get_username()

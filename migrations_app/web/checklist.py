@@ -32,11 +32,12 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a hop is not ready; `url` leads to its row, and is empty where there is none."""
+    """Why a hop is not ready; `url` leads to its row, and is empty where there is none. `checks` share the reason."""
 
     text: str
     url: str
     look: Look
+    checks: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,15 +68,15 @@ def hops_of(report: Report, *, chosen: str) -> tuple[Hop, ...]:
     steps = {step.hop: step for step in report.target.path}
     names = [line.hop for line in report.hops]
     wanted = chosen if chosen in names else next((name for name in names if name in steps), names[-1] if names else "")
-    return tuple(_hop(line, steps.get(line.hop), report, chosen=line.hop == wanted) for line in report.hops)
+    return tuple(_hop(line, steps.get(line.hop), report=report, chosen=line.hop == wanted) for line in report.hops)
 
 
-def _hop(line: HopLine, step: PathStep | None, report: Report, *, chosen: bool) -> Hop:
+def _hop(line: HopLine, step: PathStep | None, *, report: Report, *, chosen: bool) -> Hop:
     findings = [finding for finding in report.checks if finding.hop == line.hop]
     open_now = sorted(
         (f for f in findings if section_of(f) in ("blockers", "unknown", "manual", "warnings")), key=order
     )
-    reasons = tuple(Reason(f.summary or f.title, f"#check-{f.id}", blocking_look(f)) for f in open_now)
+    reasons = _reasons(open_now)
     told = tuple(Reason(text, "", blocking_look(None)) for text in line.reasons)
     return Hop(
         hop=line.hop,
@@ -91,6 +92,16 @@ def _hop(line: HopLine, step: PathStep | None, report: Report, *, chosen: bool) 
         unknowns=_count(findings, "unknown") + _count(findings, "manual"),
         warnings=_count(findings, "warnings"),
         passed=_count(findings, "passed"),
+    )
+
+
+def _reasons(findings: Iterable[Finding]) -> tuple[Reason, ...]:
+    """One line a cause: what cannot be read keeps many checks from an answer in the same words."""
+    alike: dict[str, list[Finding]] = {}
+    for finding in findings:
+        alike.setdefault(finding.summary or finding.title, []).append(finding)
+    return tuple(
+        Reason(text, f"#check-{held[0].id}", blocking_look(held[0]), len(held)) for text, held in alike.items()
     )
 
 

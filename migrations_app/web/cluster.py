@@ -21,6 +21,7 @@ TABS = (
     ("cluster", "Readiness"),
     ("cluster-nodes", "Nodes"),
     ("cluster-parts", "Parts"),
+    ("cluster-convert", "Convert"),
     ("cluster-history", "History"),
 )
 LIVE = ("kubeconfig", "in_cluster")
@@ -93,7 +94,7 @@ def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str,
         "legacy": tuple(report.legacy.items())
         if report and head.snapshot and head.snapshot.stage != "no_karpenter"
         else (),
-        "tabs": _tabs(request, head, report, tab),
+        "tabs": _tabs(request, head, report=report, chosen=tab),
         "first": tab == "cluster",
         "tab_word": dict(TABS).get(tab, "History"),
         "interval": head.interval_seconds or settings.ENV.scan_interval,
@@ -121,7 +122,7 @@ def _unread(report: Report | None) -> list[PartLine]:
     return [part for part in report.parts if not part.seen] if report else []
 
 
-def _tabs(request: HttpRequest, head: ClusterHead, report: Report | None, chosen: str) -> list[dict[str, Any]]:
+def _tabs(request: HttpRequest, head: ClusterHead, *, report: Report | None, chosen: str) -> list[dict[str, Any]]:
     at = f"?at={request.GET['at']}" if not head.is_latest and request.GET.get("at") else ""
     unread = len(_unread(report))
     counts = {

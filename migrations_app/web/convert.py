@@ -8,7 +8,6 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.http import content_disposition_header
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from migrations_app.flow.convert import convert_cluster, known_of, next_target, unread_parts
@@ -32,7 +31,6 @@ _NOT_IN_FILES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @page()
-@never_cache
 @require_safe
 def convert(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """The objects of a cluster's newest snapshot beside what comes of them."""
@@ -54,7 +52,6 @@ def convert(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 
 
 @page()
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def paste(request: HttpRequest) -> HttpResponse:
     """The same for manifests that are pasted or uploaded; nothing of them is stored."""

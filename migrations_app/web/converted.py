@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -31,6 +31,7 @@ SEVERITIES = {
     "info": Look("info", "Note", "accent", "info"),
 }
 UNTOUCHED = {"already-v1", "already-v1beta1"}
+_WORDS = re.compile(r"\s+|\w+|.")
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9-]+")
 
 
@@ -84,10 +85,6 @@ class Card:
     def folded(self) -> bool:
         return self.look.id in ("same", "other")
 
-    @property
-    def has_lines(self) -> bool:
-        return any(line.row.mark != "same" for line in self.lines)
-
 
 def outcome(item: Item) -> Look:
     """What became of an object, in one word."""
@@ -128,13 +125,16 @@ def tally(made: Iterable[Card]) -> tuple[tuple[Look, int], ...]:
 
 
 def _card(item: Item, card_id: str, *, whole: bool) -> Card:
-    wanted = item.objects and whole
-    sides = rows(item.source, item.objects, losses=item.losses) if wanted else []
+    look = outcome(item)
+    shown = look.id != "other"
+    sides = rows(item.source, item.objects, losses=item.losses) if shown and whole else []
+    if not item.objects:  # nothing came of it, which is not a removal
+        sides = [replace(row, mark="same") for row in sides]
     at = {index: row.old_number for row in sides for index in row.losses}
     told = tuple(_told(loss, f"{card_id}-f{index}", at=at.get(index)) for index, loss in enumerate(item.losses))
     lines = tuple(_line(row, told) for row in sides)
     results = tuple(f"{body['kind']} {name_of(body)}" for body in item.objects)
-    return Card(card_id, item, outcome(item), results, lines, told, cut=bool(item.objects) and not whole)
+    return Card(card_id, item, look, results, lines, told, cut=shown and not whole)
 
 
 def _told(loss: Loss, told_id: str, *, at: int | None) -> Told:
@@ -143,33 +143,34 @@ def _told(loss: Loss, told_id: str, *, at: int | None) -> Told:
 
 
 def _line(row: Row, told: Sequence[Told]) -> Line:
-    old, new = _compared(row.old or "", row.new or "") if row.mark == "changed" else (row.old or "", row.new or "")
-    return Line(row, _pieces(old), _pieces(new), tuple(told[index] for index in row.losses))
+    old, new = row.old or "", row.new or ""
+    sides = _compared(old, new) if row.mark == "changed" else (_plain(old), _plain(new))
+    return Line(row, *sides, tuple(told[index] for index in row.losses))
 
 
-def _pieces(text: "str | Text") -> Text:
-    return text if isinstance(text, Text) else Text(text, "", "")
+def _plain(text: str) -> Text:
+    return Text(text, "", "")
 
 
 def _compared(old: str, new: str) -> tuple[Text, Text]:
-    """Both lines cut where they part and where they meet again; whole where they have little in common."""
-    start = _alike(old, new)
-    end = _alike(old[start:][::-1], new[start:][::-1])
-    shared = len(old[:start].strip()) + end
+    """Both lines cut where they part and where they meet again; uncut where they have little in common."""
+    words, others = _WORDS.findall(old), _WORDS.findall(new)
+    start = _alike(words, others)
+    end = _alike(words[start:][::-1], others[start:][::-1])
+    shared = len("".join([*words[:start], *words[len(words) - end :]]).strip())
     if shared < ALIKE * max(len(old.strip()), len(new.strip())):
-        start = len(old) - len(old.lstrip())
-        return Text(old[:start], old[start:], ""), Text(new[: len(new) - len(new.lstrip())], new.lstrip(), "")
-    return _cut(old, start, end=end), _cut(new, start, end=end)
+        return _plain(old), _plain(new)
+    return _cut(words, start, end=end), _cut(others, start, end=end)
 
 
-def _alike(one: str, other: str) -> int:
-    """How many characters both start with."""
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many words both start with."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
-def _cut(text: str, start: int, *, end: int) -> Text:
-    stop = len(text) - end
-    return Text(text[:start], text[start:stop], text[stop:])
+def _cut(words: Sequence[str], start: int, *, end: int) -> Text:
+    stop = len(words) - end
+    return Text("".join(words[:start]), "".join(words[start:stop]), "".join(words[stop:]))
 
 
 def _free_id(item: Item, taken: set[str]) -> str:

@@ -91,7 +91,7 @@ def _one_of(text: str, choices: tuple[str, ...]) -> str:
     return text if text in choices else ""
 
 
-def _column(ask: FleetAsk, word: str, sort: str, css: str) -> Column:
+def _column(ask: FleetAsk, word: str, *, sort: str, css: str) -> Column:
     chosen = sort == ask.sort
     # Numbers are wanted largest first; a second look at the same column turns it round.
     first = "1" if sort in ("blockers", "legacy") else ""

@@ -43,7 +43,7 @@ def new(request: HttpRequest) -> HttpResponse:
     return _form_page(request, form)
 
 
-def _form_page(request: HttpRequest, form: RegisterForm, test: Tried | None = None) -> HttpResponse:
+def _form_page(request: HttpRequest, form: RegisterForm, *, test: Tried | None = None) -> HttpResponse:
     way = request.POST.get("way") or request.GET.get("way") or "paste"
     context = {"section": "fleet", "form": form, "way": way, "test": test, "whole_rule": cluster_role(everything())}
     bad = bool(form.errors) and test is None
@@ -54,7 +54,7 @@ def _tested(request: HttpRequest, form: RegisterForm) -> HttpResponse:
     tried = _try(form)
     if request.headers.get("HX-Request"):
         return render(request, "register/_test.html", {"test": tried})
-    return _form_page(request, form, tried)
+    return _form_page(request, form, test=tried)
 
 
 def _try(form: RegisterForm) -> Tried:

@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from migrations_app.web import catalogue, change, cluster, fleet, history, register
+from migrations_app.web import catalogue, change, cluster, convert, fleet, history, register
 from migrations_app.web.access import open_page, page
 from migrations_app.web.sign_in import ChangePassword, SignIn
 
@@ -13,10 +13,12 @@ urlpatterns = [
     path("logout", open_page(LogoutView.as_view(http_method_names=["post", "options"])), name="logout"),
     path("password", page(with_any_password=True)(ChangePassword.as_view()), name="password"),
     path("catalogue/", catalogue.catalogue, name="catalogue"),
+    path("convert", convert.paste, name="convert"),
     path("clusters/new", register.new, name="cluster-new"),
     path("clusters/<uuid:cluster_id>/", cluster.readiness, name="cluster"),
     path("clusters/<uuid:cluster_id>/nodes", cluster.nodes, name="cluster-nodes"),
     path("clusters/<uuid:cluster_id>/parts", cluster.parts, name="cluster-parts"),
+    path("clusters/<uuid:cluster_id>/convert", convert.convert, name="cluster-convert"),
     path("clusters/<uuid:cluster_id>/history", history.history, name="cluster-history"),
     path("clusters/<uuid:cluster_id>/changes", history.changes, name="cluster-changes"),
     path("clusters/<uuid:cluster_id>/progress", cluster.progress, name="cluster-progress"),

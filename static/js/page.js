@@ -121,7 +121,7 @@
     if (event.key === "Escape") for (const menu of all("details.menu[open]")) menu.open = false;
   });
   document.addEventListener("change", (event) => {
-    if (event.target.matches("[data-autosubmit] select")) event.target.form.requestSubmit();
+    if (event.target.matches("[data-autosubmit] select, [data-autosubmit] input[type=radio]")) event.target.form.requestSubmit();
   });
   document.addEventListener("htmx:afterSwap", (event) => { addCopyButtons(event.target); tick(); });
   addEventListener("hashchange", openTarget);

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 from django.test import RequestFactory
 
-from migrations_app.checks.values import PHASES, How, Severity, Status
+from migrations_app.checks.values import PHASES, How, Remedy, Severity, Status
 from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.queries.fleet import BUCKETS, STAGES
 from migrations_app.readiness.report import OWNERS, Stage, Verdict
@@ -127,3 +127,9 @@ def test_addresses_keep_what_was_asked(changes, address):
 def test_unknown_codes_are_still_words():
     assert tags.reason_word("brand_new-code") == "Brand new code"
     assert tags.spoken("machine-without-hash") == "no hash annotation"
+
+
+def test_a_second_remedy_of_a_kind_is_numbered():
+    remedies = [Remedy(how=how, text=how) for how in ("kubectl", "helm", "kubectl")]
+    assert [label for label, _ in tags.remedy_tabs(remedies)] == ["Command line", "Helm values", "Command line 2"]
+    assert len(tags.remedy_tabs(remedies * 9)) == 8

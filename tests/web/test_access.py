@@ -16,7 +16,7 @@ from tests.builders_rows import a_cluster, a_snapshot
 pytestmark = pytest.mark.django_db
 LOOK = {
     "fleet", "password", "catalogue", "cluster", "cluster-nodes", "cluster-parts", "cluster-history",
-    "cluster-changes", "cluster-progress",
+    "cluster-changes", "cluster-progress", "cluster-convert", "convert",
 }  # fmt: skip
 OPEN = {"login", "logout"}
 RIGHTS = {
@@ -74,7 +74,7 @@ def test_cleo_may_scan_and_nothing_else(cleo, woken):
     assert sorted(refused) == sorted(set(RIGHTS) - {"cluster-scan"})
 
 
-@pytest.mark.parametrize("name", sorted((set(RIGHTS) | LOOK) - {"fleet", "password", "catalogue", "cluster-new"}))
+@pytest.mark.parametrize("name", sorted((set(RIGHTS) | LOOK) - {"fleet", "password", "catalogue", "convert", "cluster-new"}))
 def test_absent_clusters_are_404(ada, name):
     method = ada.post if name in RIGHTS else ada.get
     query = {"before": uuid.UUID(int=1), "after": uuid.UUID(int=2)} if name == "cluster-changes" else {"name": "x"}

@@ -86,3 +86,12 @@ def test_reasons_lead_to_rows_and_are_cut():
         ("reason 1", "#check-check_1"),
     ]
     assert (len(hop.reasons), hop.more_reasons, hop.blockers) == (5, 3, 8)
+
+
+def test_checks_that_fail_for_one_reason_are_one_reason():
+    alike = [a_finding(f"check_{index}", status="unknown", summary="crds: forbidden") for index in range(4)]
+    (hop,) = hops_of(a_report(checks=alike), chosen="")
+    assert [(reason.text, reason.url, reason.checks) for reason in hop.reasons] == [
+        ("crds: forbidden", "#check-check_0", 4)
+    ]
+    assert (hop.more_reasons, hop.unknowns) == (0, 4)

@@ -53,6 +53,12 @@ def test_reasons_lead_to_their_rows(ada, shop):
     assert 'id="check-legacy_provisioners_gone"' in page.content.decode()
 
 
+def test_reasons_lead_to_their_rows_from_every_tab(ada, shop):
+    a_snapshot(shop)
+    for tab in ("nodes", "parts", "history"):
+        assert f"/clusters/{shop.pk}/#check-legacy_provisioners_gone" in links(page_of(ada, shop, tab))
+
+
 def test_blockers_first_unknown_second_settled_folded(ada, shop):
     a_snapshot(shop)
     html = page_of(ada, shop).content.decode()
