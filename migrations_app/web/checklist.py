@@ -71,7 +71,7 @@ def hops_of(report: Report, *, chosen: str) -> tuple[Hop, ...]:
     return tuple(_hop(line, steps.get(line.hop), report=report, chosen=line.hop == wanted) for line in report.hops)
 
 
-def _hop(line: HopLine, step: PathStep | None, *, report: Report, *, chosen: bool) -> Hop:
+def _hop(line: HopLine, step: PathStep | None, *, report: Report, chosen: bool) -> Hop:
     findings = [finding for finding in report.checks if finding.hop == line.hop]
     open_now = sorted(
         (f for f in findings if section_of(f) in ("blockers", "unknown", "manual", "warnings")), key=order
