@@ -1,5 +1,6 @@
 """The generated pages of the docs: `python -m karpdash.docs` writes them, with --check it only says what is stale."""
 
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,13 +8,15 @@ from pathlib import Path
 from karpdash.env import settings_rows
 from migrations_app.checks.catalogue_page import page as checks_page
 from migrations_app.checks.registry import all_checks
+from migrations_app.readiness.outputs.schema import scan_schema
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
 def pages() -> dict[str, str]:
     """The text of each generated page, by its file name."""
-    return {"settings.md": settings_page(), "checks.md": checks_page(all_checks())}
+    scan = json.dumps(scan_schema(), indent=2) + "\n"
+    return {"settings.md": settings_page(), "checks.md": checks_page(all_checks()), "schema/scan-v1.json": scan}
 
 
 def settings_page() -> str:
