@@ -84,7 +84,7 @@ def _turns(before: Report, after: Report) -> tuple[Turn, ...]:
         if way[1] != way[2]:
             same.setdefault(way, []).append(hop)
     turns = (
-        _turn(old.get((str(way[0]), hops[0])), new.get((str(way[0]), hops[0])), hops) for way, hops in same.items()
+        _turn(old.get((str(way[0]), hops[0])), new.get((str(way[0]), hops[0])), hops=hops) for way, hops in same.items()
     )
     return tuple(sorted((turn for turn in turns if turn), key=lambda turn: (_TURNS.index(turn.direction), turn.id)))
 
@@ -93,7 +93,7 @@ def _answer(finding: Finding | None) -> tuple[str, str, int] | None:
     return (finding.status, finding.severity, finding.evidence_total) if finding else None
 
 
-def _turn(old: Finding | None, new: Finding | None, hops: Sequence[str]) -> Turn | None:
+def _turn(old: Finding | None, new: Finding | None, *, hops: Sequence[str]) -> Turn | None:
     known = new or old
     if known is None:
         return None

@@ -12,7 +12,7 @@ def plain_lines(text: str) -> str:
 
 
 def escaped_json(text: str) -> str:
-    """Indented JSON whose invisible characters are escapes; they occur inside strings only: the value stays the same."""
+    """Indented JSON whose invisible characters are escapes: they occur inside strings only, so the value stays."""
     return text if text.isprintable() else "".join(one if _harmless(one) else _unit_escapes(one) for one in text)
 
 
