@@ -63,7 +63,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "page_size": PAGE,
         "road": stops[:5],
         "off_road": stops[5:],
-        "columns": tuple(_column(ask, *column) for column in COLUMNS),
+        "columns": tuple(_column(ask, word, sort=sort, css=css) for word, sort, css in COLUMNS),
         "groups": _groups(found, ask),
         "shown_rows": len(found.rows),
         "buckets": tuple((name, count) for name, count in found.totals.buckets.items() if count),
