@@ -48,7 +48,10 @@ _METADATA = _networks(
 _PRIVATE = _networks("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")
 _LINK_LOCAL = _networks("169.254.0.0/16", "fe80::/10", "fec0::/10")
 _THIS_HOST = _networks("0.0.0.0/8", "::/128")
-_NAT64 = _networks("64:ff9b::/96", "64:ff9b:1::/48")
+_NAT64 = _networks("64:ff9b::/96")
+# Whoever runs a translator cuts its prefix out of this as he likes, and octet 8 of the address is skipped (RFC 6052).
+_LOCAL_NAT64 = ipaddress.IPv6Network("64:ff9b:1::/48")
+_LAYOUTS = ((12, 13, 14, 15), (6, 7, 9, 10), (7, 9, 10, 11), (9, 10, 11, 12))
 _IPV4_COMPATIBLE = ipaddress.IPv6Network("::/96")
 _ISATAP = (0x00005EFE, 0x02005EFE)
 
@@ -63,6 +66,8 @@ def unwrapped(address: Address) -> Iterator[Address]:
     carries_last = address.ipv4_mapped or any(address in network for network in _NAT64)
     if carries_last or (address in _IPV4_COMPATIBLE and number > 1) or (number >> 32) & 0xFFFFFFFF in _ISATAP:
         yield last
+    if address in _LOCAL_NAT64:
+        yield from (ipaddress.IPv4Address(bytes(address.packed[at] for at in octets)) for octets in _LAYOUTS)
     if address.sixtofour:
         yield address.sixtofour
     if address.teredo:

@@ -117,6 +117,20 @@ def test_private_networks_can_be_closed_and_opened_one_by_one(address: str) -> N
     assert why_refused(address, Reach(allow_private=False, allowed=(address,))) is None
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "64:ff9b:1:a9fe:a9:fe00:808:808",  # a translator with the prefix of 48 bits sends this to 169.254.169.254
+        "64:ff9b:1:8a9:fe:a9fe:808:808",  # 56 bits
+        "64:ff9b:1:808:a9:fea9:fe08:808",  # 64 bits
+        "64:ff9b:1:808:8:808:a9fe:a9fe",  # 96 bits
+    ],
+)
+def test_a_translator_of_ones_own_is_judged_for_every_prefix_it_may_have(address: str) -> None:
+    assert why_refused(address, OPEN) in ("metadata", "reserved")
+    assert why_refused(address, Reach(allowed=("64:ff9b:1::/48",))) == "metadata"
+
+
 def test_what_is_denied_wins_over_what_is_allowed() -> None:
     own = Reach(allow_loopback=True, allowed=("10.0.0.0/8", "127.0.0.0/8"), denied=("10.0.0.5", "127.0.0.1/32"))
     addresses = ["10.0.0.4", "10.0.0.5", "127.0.0.1", "127.0.0.2", "::ffff:10.0.0.5"]
