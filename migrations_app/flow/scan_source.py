@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from migrations_app.clients.addresses import Reach
-from migrations_app.clients.bundle import open_bundle
+from migrations_app.clients.bundle import Bundle, open_bundle
 from migrations_app.clients.kubeconfig import read_kubeconfig
 from migrations_app.clients.kubernetes_live import LiveApi, open_live
 from migrations_app.clients.limits import Limits
@@ -31,9 +31,21 @@ class Reachable:
 
 def scan_bundle(path: Path, *, target: str | None = None, on_part: Progress | None = None) -> Scanned:
     """Judges the objects of a folder or file. Raises BadInput for a path or target that cannot be used."""
-    with closing(open_bundle(path)) as api:
+    with closing(_opened(path)) as api:
         collected = collect(api, cluster=_bundle_name(path), deadline=SECONDS, on_part=on_part)
     return evaluate(collected, target=target)
+
+
+def _opened(path: Path) -> Bundle:
+    try:
+        return open_bundle(path)
+    except BadInput as wrong:
+        if str(path) in wrong.where:
+            raise
+        # Of a single file its own name is told already, without the way to it.
+        within = wrong.where.removeprefix(path.name)
+        where = f"{path}: {within}" if within and within == wrong.where else f"{path}{within}"
+        raise type(wrong)(wrong.message, code=wrong.code, where=where) from None
 
 
 def scan_kubeconfig(

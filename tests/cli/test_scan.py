@@ -90,8 +90,14 @@ def test_a_bundle_that_cannot_be_read_is_named(
         path.write_bytes(content)
     said = karpdash("scan", "--bundle", path)
     assert (said.code, said.out) == (2, "")
-    assert said.err.startswith("karpdash scan: ")
-    assert told in said.err
+    assert said.err.startswith(f"karpdash scan: {path}")
+    assert (said.err.count(str(path)), told in said.err) == (1, True)
+
+
+def test_a_file_within_a_folder_is_named_with_it(karpdash: Karpdash, tmp_path: Path) -> None:
+    (tmp_path / "objects.json").write_text('{"items": [')
+    said = karpdash("scan", "--bundle", tmp_path)
+    assert (said.code, said.err.startswith(f"karpdash scan: {tmp_path}: objects.json: ")) == (2, True)
 
 
 @pytest.mark.parametrize(
