@@ -67,5 +67,7 @@ def _without_alpha(inventory: Inventory, crds: dict[str, CRD]) -> Stage:
     served = set(pools.served)
     stored = {version for name in STORED_CRDS if name in crds for version in crds[name].stored}
     if "v1" in served:
+        if "v1beta1" not in served and any(not crds[name].stored for name in STORED_CRDS if name in crds):
+            return "unknown"
         return "beta_v1" if "v1beta1" in served | stored else "v1"
     return "beta" if "v1beta1" in served else "unknown"

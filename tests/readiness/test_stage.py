@@ -126,3 +126,8 @@ def test_what_was_set_aside_is_still_left():
     cluster = a_cluster().quarantined("machines").quarantined("nodes").build()
     found = legacy(cluster, ownership(cluster))
     assert found == {"Provisioner": 0, "AWSNodeTemplate": 0, "Machine": 1, "Node": None}
+
+
+def test_a_crd_that_does_not_say_what_is_stored_is_not_taken_for_converted():
+    bare = msgspec.structs.replace(ONLY_V1[0], status=None)
+    assert stage_of((bare,), running="1.4.0") == "unknown"
