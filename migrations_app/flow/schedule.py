@@ -41,10 +41,19 @@ def request_scan(cluster_id: uuid.UUID, *, by: str = "") -> Requested:
         raise NotFound("no such cluster")
     try:
         with transaction.atomic():
-            return Requested(Scan.objects.create(cluster_id=cluster_id, requested_by=by).pk, created=True)
+            scan = Scan.objects.create(cluster_id=cluster_id, requested_by=by)
+            _first_is_under_way(cluster_id)
+            return Requested(scan.pk, created=True)
     except IntegrityError:
         active = Scan.objects.filter(cluster_id=cluster_id, state__in=("queued", "running")).first()
         return Requested(active.pk, created=False) if active else request_scan(cluster_id, by=by)
+
+
+def _first_is_under_way(cluster_id: uuid.UUID) -> None:
+    """A new cluster is due at once; what asked for its first scan by hand has done that, so one scan runs, not two."""
+    if settings.ENV.scan_interval:
+        next_due = timezone.now() + timedelta(seconds=settings.ENV.scan_interval)
+        Cluster.objects.filter(pk=cluster_id, next_due_at=None).update(next_due_at=next_due)
 
 
 def claim(scan_id: uuid.UUID) -> Claim | None:

@@ -79,6 +79,12 @@ def test_a_due_time_is_claimed_once_however_many_beats_tick(cluster):  # R10
     assert Scan.objects.count() == 1
 
 
+def test_a_first_scan_by_hand_is_not_followed_by_another(cluster):  # R10
+    held = schedule.claim(schedule.request_scan(cluster.pk, by="ada").scan_id)
+    schedule.crashed(held, "ZeroDivisionError")
+    assert (schedule.due_scans(), Scan.objects.count()) == ((), 1)
+
+
 def test_an_hour_of_downtime_makes_one_scan(cluster):  # R10
     Cluster.objects.update(next_due_at=timezone.now() - timedelta(days=1))
     assert len(schedule.due_scans()) == 1
