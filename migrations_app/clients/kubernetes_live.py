@@ -1,6 +1,10 @@
 """The port over a live API server."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Self, TypeAlias
 
 import msgspec
 
@@ -42,6 +46,48 @@ _lists = msgspec.json.Decoder(_List)
 _reviews = msgspec.json.Decoder(_Review)
 
 
+@dataclass(slots=True)
+class _Trail:
+    """The tokens and the version of a list that is read page by page."""
+
+    most: int
+    count: int = 0
+    version: str = ""
+    tokens: set[str] = field(default_factory=set)
+
+    def follow(self, told: _ListMetadata) -> str:
+        """The token of the next page, empty after the last. Raises Expired, and Garbled for a list without end."""
+        if self.count and told.resource_version != self.version:
+            raise Expired("the server changed the list's version between pages")
+        self.count, self.version = self.count + 1, told.resource_version
+        if told.token in self.tokens:
+            raise Garbled("the server gives the same page again and again", code="endless_list")
+        if told.token and self.count >= self.most:
+            raise Garbled(f"the list does not end after {self.most} pages", code="endless_list")
+        self.tokens.add(told.token)
+        return told.token
+
+
+Body: TypeAlias = tuple[bytearray, int]
+
+
+class _Ahead:
+    """One read beside the caller's own work; at the end it is left to its deadline, nobody waits for it."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="page")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def begin(self, read: Callable[[], Body], *, at_once: bool) -> Callable[[], Body]:
+        """What gives the body: begun now, or only when it is asked for."""
+        return self._pool.submit(read).result if at_once else read
+
+
 class LiveApi:
     """A ClusterApi; its methods may be called from several threads."""
 
@@ -58,21 +104,19 @@ class LiveApi:
         )
 
     def pages(self, resource: Resource) -> Iterator[Page]:
-        token, version, size = "", "", resource.page_size
-        tokens: set[str] = set()
-        for _ in range(self._limits.pages):
-            body, size = self._page(resource, token, size=size)
-            found = _decoded(body, resource)
-            if token and found.metadata.resource_version != version:
-                raise Expired("the server changed the list's version between pages")
-            version, token = found.metadata.resource_version, found.metadata.token
-            yield Page(found.items or [], version, len(body), found.kind)
-            if not token:
-                return
-            if token in tokens:
-                raise Garbled("the server gives the same page again and again", code="endless_list")
-            tokens.add(token)
-        raise Garbled(f"the list does not end after {self._limits.pages} pages", code="endless_list")
+        # The next page is under way while the caller works on this one: the server's time and ours overlap.
+        with _Ahead() as ahead:
+            trail = _Trail(self._limits.pages)
+            body, size = self._page(resource, "", size=resource.page_size)
+            while True:
+                found = _decoded(body, resource)
+                token = trail.follow(found.metadata)
+                read = partial(self._page, resource, token, size=size)
+                coming = ahead.begin(read, at_once=bool(token) and len(body) <= self._limits.ahead_bytes)
+                yield Page(found.items or [], found.metadata.resource_version, len(body), found.kind)
+                if not token:
+                    return
+                body, size = coming()
 
     def clock(self) -> Clock:
         meter = self._transport.meter
@@ -94,7 +138,7 @@ class LiveApi:
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             raise Garbled("the server's access review is not what an API server answers") from None
 
-    def _page(self, resource: Resource, token: str, *, size: int) -> tuple[bytearray, int]:
+    def _page(self, resource: Resource, token: str, *, size: int) -> Body:
         """One page's body and the size it was asked in: objects too large for one page come in smaller ones."""
         while True:
             try:

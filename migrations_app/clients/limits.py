@@ -27,6 +27,8 @@ class Limits:
     page_bytes: int = 64 * MIB
     in_flight_bytes: int = 80 * MIB
     """Bodies under way at one moment, all threads together: a hostile server cannot multiply the page limit (T06)."""
+    ahead_bytes: int = 8 * MIB
+    """After a page larger than this the next one is not read ahead, so that two large ones are never held."""
     scan_bytes: int = 2048 * MIB
     error_bytes: int = 2 * KIB
     pages: int = 4000

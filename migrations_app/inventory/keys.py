@@ -15,6 +15,9 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 def is_karpenter(key: str) -> bool:
     """Whether the key's domain is one of Karpenter's or lies below one."""
+    # Asked a dozen times of each pod, nearly always of a key of somebody else.
+    if "karpenter." not in key:
+        return False
     domain, slash, _ = key.partition("/")
     return bool(slash) and (domain in KARPENTER_DOMAINS or domain.endswith((".karpenter.sh", ".karpenter.k8s.aws")))
 

@@ -106,7 +106,7 @@ def test_a_message_delivered_thrice_is_one_scan(site: Installation, slow: SlowCl
 def queued(site: Installation) -> int:
     """Messages that wait, or that somebody holds."""
     with redis.Redis.from_url(site.env["KARPDASH_BROKER_URL"]) as connection:
-        return int(connection.llen("celery")) + int(connection.hlen("unacked"))  # type: ignore[arg-type]  # not async
+        return int(connection.llen("celery")) + int(connection.hlen("unacked"))
 
 
 def test_scans_come_back_when_the_broker_forgets_everything(site: Installation) -> None:  # R05

@@ -77,11 +77,11 @@ def test_two_do_not_share_a_folder(up: Up) -> None:
     assert up.get("/healthz") == "ok\n"
 
 
-def refused(data: Path, *, port: int = 0, **settings: str) -> str:
+def refused(data: Path, *settings: tuple[str, str], port: int = 0) -> str:
     """The standard error of a start that must end with 2 and print nothing else."""
     command = [sys.executable, "-m", "karpdash.command", "up"]
     command += ["--port", str(port or free_port()), "--data-dir", str(data)]
-    env = bare_environment(**settings)
+    env = bare_environment(**dict(settings))
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stdout) == (2, "")
     return done.stderr
@@ -119,12 +119,12 @@ def test_a_file_where_the_folder_should_be_is_said_in_one_line(place: Path) -> N
     ],
 )
 def test_a_broken_setting_is_said_in_one_line(place: Path, name: str, value: str, reason: str) -> None:
-    told = refused(place / "d", **{name: value})
+    told = refused(place / "d", (name, value))
     assert told == f"karpdash up: KARPDASH_{name.upper()}: {reason}\n"
 
 
 def test_an_open_door_is_said_in_one_line(place: Path) -> None:
-    told = refused(place / "d", allowed_hosts="*")
+    told = refused(place / "d", ("allowed_hosts", "*"))
     assert told == "karpdash up: KARPDASH_ALLOWED_HOSTS must name hosts, not *\n"
 
 
