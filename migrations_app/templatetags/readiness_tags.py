@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -21,6 +22,7 @@ NONE = Look("?", "muted", "na")
 
 
 @register.simple_tag
+@cache
 def icon(name: str, size: str = "") -> SafeString:
     """A symbol of icons.svg; decoration only, a word stands beside it."""
     extra = f" icon-{size}" if size else ""
@@ -38,6 +40,7 @@ def _badge(look: Look) -> SafeString:
 
 
 @register.simple_tag
+@cache
 def verdict_badge(verdict: str) -> SafeString:
     """The verdict of a hop: icon and word."""
     return _badge(words.VERDICTS.get(verdict, NONE))
@@ -134,6 +137,7 @@ def environment_badge(name: str) -> SafeString | str:
 
 
 @register.simple_tag
+@cache
 def minirail(stage: str) -> SafeString:
     """Where a cluster stands on the road, in five dots; the stage's word stands beside it."""
     at = words.ROAD.index(stage) if stage in words.ROAD else -1
