@@ -23,10 +23,12 @@ def keep(cluster_id: uuid.UUID, objects: Sequence[dict[str, Any]], *, now: datet
     if not settings.ENV.encryption_keys:
         KeptObjects.objects.filter(pk=cluster_id).delete()
         return
-    plain, seal = msgspec.json.encode(objects, order="deterministic"), keys()
-    digest = hashlib.sha256(f"{seal.newest}\0".encode() + plain).hexdigest()
+    seal = keys()
+    meaning = msgspec.json.encode(objects, order="deterministic")
+    digest = hashlib.sha256(f"{seal.newest}\0".encode() + meaning).hexdigest()
     if KeptObjects.objects.filter(pk=cluster_id, digest=digest).exists():
         return
+    plain = msgspec.json.encode(objects)  # in the order of the fields, which people will read
     sealed = seal.seal(zlib.compress(plain, LEVEL), owner=str(cluster_id), field=FIELD)
     KeptObjects.objects.update_or_create(
         pk=cluster_id, defaults={"digest": digest, "sealed": sealed, "changed_at": now}

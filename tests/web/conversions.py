@@ -61,6 +61,13 @@ def ids(answer) -> list[str]:
     return re.findall(r'\sid="([^"]*)"', answer.content.decode())
 
 
+def row(answer, row_id: str) -> str:
+    """The markup of one line."""
+    found = re.findall(r"<tr[^>]*>.*?</tr>", answer.content.decode(), flags=re.DOTALL)
+    (one,) = [row for row in found if f'id="{row_id}"' in row]
+    return one
+
+
 def downloaded(answer) -> tuple[str, str]:
     """Name and content of the file that came."""
     assert answer.status_code == 200, text(answer)

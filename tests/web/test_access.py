@@ -27,7 +27,7 @@ RIGHTS = {
     "cluster-remove": "delete_cluster",
 }
 POST_ONLY = {"logout", "cluster-scan", "cluster-connection"}
-MUTATING = set(RIGHTS) | {"logout", "password"}
+MUTATING = set(RIGHTS) | {"logout", "password", "convert"}
 
 
 def address(name, cluster=None):
@@ -74,7 +74,9 @@ def test_cleo_may_scan_and_nothing_else(cleo, woken):
     assert sorted(refused) == sorted(set(RIGHTS) - {"cluster-scan"})
 
 
-@pytest.mark.parametrize("name", sorted((set(RIGHTS) | LOOK) - {"fleet", "password", "catalogue", "convert", "cluster-new"}))
+@pytest.mark.parametrize(
+    "name", sorted((set(RIGHTS) | LOOK) - {"fleet", "password", "catalogue", "convert", "cluster-new"})
+)
 def test_absent_clusters_are_404(ada, name):
     method = ada.post if name in RIGHTS else ada.get
     query = {"before": uuid.UUID(int=1), "after": uuid.UUID(int=2)} if name == "cluster-changes" else {"name": "x"}

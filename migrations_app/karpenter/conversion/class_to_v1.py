@@ -134,7 +134,7 @@ def _identity(old: Spec, notes: Notes, *, options: Options) -> Spec:
     if role is None or role in roles.SPELLINGS:
         role = options.node_role or role or roles.PLACEHOLDER
     if roles.is_placeholder(role):
-        what = f"role is {role}: put the name of the node role in its place, or give --node-role"
+        what = f"role is {role}: put the name of the node role in its place, or give it as the node role"
         notes.add("node-role-placeholder", ("spec", "role"), what=what)
     roles.check_role(role, ("spec", "role"), notes=notes)
     return {"role": role, **filled({"instanceProfile": profile})}

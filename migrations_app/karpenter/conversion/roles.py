@@ -21,7 +21,7 @@ def identity(profile: str | None, at: Path, *, notes: Notes, options: Options, k
     role = options.node_role or seen or PLACEHOLDER
     if role == PLACEHOLDER:
         used = f"the role of instance profile {profile}" if profile else "the role of the default instance profile"
-        what = f"role is {PLACEHOLDER}: put the name of {used} in its place, or give --node-role"
+        what = f"role is {PLACEHOLDER}: put the name of {used} in its place, or give it as the node role"
         notes.add("node-role-placeholder", profile_at, what=what, proposal={"instanceProfile": profile})
     check_role(role, profile_at, notes=notes)
     return {"role": role}

@@ -7,6 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from migrations_app.karpenter import yaml_out
 from migrations_app.karpenter.conversion import render, side_by_side
 from migrations_app.karpenter.conversion.convert import convert
 from migrations_app.karpenter.conversion.losses import Loss
@@ -143,7 +144,27 @@ def test_nothing_was_made() -> None:
 
 
 def test_long_texts_are_not_compared_line_by_line() -> None:
-    old = {"kind": "A", "spec": {str(number): number for number in range(2000)}}
-    found = side_by_side.rows(old, [old])
-    assert len(found) == 2002
-    assert {row.mark for row in found} == {"changed"}
+    numbers = {f"n{number}": number for number in range(2000)}
+    found = side_by_side.rows({"kind": "A", "spec": numbers}, [{"kind": "A", "spec": {"first": 0, **numbers}}])
+    assert [row.mark for row in found] == ["same"] * 2 + ["changed"] * 2000 + ["added"]
+
+
+def test_every_line_is_there_once_and_in_order() -> None:
+    old = {"kind": "A", "spec": {"userData": "a\n\nb\n", "x": {"y": 1}}, "z": 0}
+    new = [{"kind": "B", "spec": {"x": {"userData": "a\n\nb\n"}}}, {"kind": "C"}]
+    found = side_by_side.rows(old, new)
+    assert [row.old for row in found if row.old is not None] == yaml_out.text_of(old).splitlines()
+    assert [row.new for row in found if row.new is not None] == yaml_out.stream(map(yaml_out.text_of, new)).splitlines()
+
+
+def test_lines_at_another_depth_are_moved_not_changed() -> None:
+    old = {"spec": {"taints": [{"key": "a"}], "weight": 1}}
+    new = {"spec": {"template": {"spec": {"taints": [{"key": "a"}]}}, "weight": 1}}
+    assert [(row.mark, row.old, row.new) for row in side_by_side.rows(old, [new])] == [
+        ("same", "spec:", "spec:"),
+        ("added", None, "  template:"),
+        ("added", None, "    spec:"),
+        ("moved", "  taints:", "      taints:"),
+        ("moved", "  - key: a", "      - key: a"),
+        ("same", "  weight: 1", "  weight: 1"),
+    ]

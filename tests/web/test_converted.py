@@ -1,0 +1,94 @@
+"""Cards, outcomes and lines of a conversion, as values."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from migrations_app.karpenter.conversion.convert import Item, convert
+from migrations_app.karpenter.conversion.losses import Loss
+from migrations_app.karpenter.conversion.options import Options
+from migrations_app.web import converted
+from migrations_app.web.converted import Text, cards, changed, outcome, tally
+from tests.web.conversions import BETA, BROKEN, POOL, TEMPLATE
+
+
+def items(*bodies, **options):
+    return convert(bodies, Options(**options)).items
+
+
+@pytest.mark.parametrize(
+    ("body", "word"),
+    [
+        (POOL, "converted"),
+        (TEMPLATE, "decide"),
+        (BROKEN, "refused"),
+        ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}}, "other"),
+        ({"apiVersion": "karpenter.sh/v1alpha5", "kind": "Machine", "metadata": {"name": "m"}}, "other"),
+    ],
+)
+def test_outcomes(body, word):
+    assert outcome(items(body)[0]).id == word
+
+
+def test_an_object_that_is_there_already():
+    (item,) = items(BETA, to="v1beta1")
+    assert (outcome(item).id, changed([item])) == ("same", [])
+
+
+def test_objects_for_viewing_only_are_no_change():
+    item = Item(POOL, "beta", "NodeClaim", "x", objects=[POOL], view_only=True)
+    assert changed([item]) == []
+
+
+def test_an_error_wins_over_a_result():
+    loss = Loss("bad-type", "Provisioner", "default", (), "")
+    assert outcome(Item(POOL, "alpha", "Provisioner", "default", objects=[BETA], losses=[loss])).id == "refused"
+
+
+def test_ids_are_unique_and_safe():
+    odd = [{**POOL, "metadata": {"name": name}} for name in ("a.b", "a b", 'a"b', "A-B", "", "é" * 300)]
+    found = [card.id for card in cards(items(*odd))]
+    assert len(set(found)) == len(odd)
+    assert all(set(one) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") for one in found)
+
+
+def test_the_tally_counts_every_card():
+    made = cards(items(POOL, TEMPLATE, BROKEN, BROKEN))
+    assert [(look.id, count) for look, count in tally(made)] == [("refused", 2), ("decide", 1), ("converted", 1)]
+
+
+def test_every_line_of_both_sides_is_shown_once():
+    (card,) = cards(items(POOL))
+    numbers = [line.row.old_number for line in card.lines if line.row.old_number]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert all(line.told == tuple(card.told[i] for i in line.row.losses) for line in card.lines)
+
+
+def test_lines_run_out_and_the_rest_is_cut(monkeypatch):
+    monkeypatch.setattr(converted, "MOST_LINES", 1)
+    first, second = cards(items(POOL, BETA))
+    assert (bool(first.lines), first.cut, second.lines, second.cut) == (True, False, (), True)
+    assert [one.url for one in second.told] == [""] * len(second.told)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "pieces"),
+    [
+        ("  a: 1", "  a: 2", (Text("  a: ", "1", ""), Text("  a: ", "2", ""))),
+        ("x/v1alpha1", "x/v1beta1", (Text("x/v1alpha1", "", ""), Text("x/v1beta1", "", ""))),
+        (
+            "karpenter.sh/v1alpha5",
+            "karpenter.sh/v1",
+            (Text("karpenter.sh/", "v1alpha5", ""), Text("karpenter.sh/", "v1", "")),
+        ),
+        ("kind: A", "weight: 100", (Text("kind: A", "", ""), Text("weight: 100", "", ""))),
+        ("a: b c", "a: c", (Text("a: ", "b ", "c"), Text("a: ", "", "c"))),
+    ],
+)
+def test_what_changed_in_a_line(old, new, pieces):
+    assert converted._compared(old, new) == pieces
+
+
+@given(st.text("ab: -", max_size=20), st.text("ab: -", max_size=20))
+def test_pieces_make_up_the_line(old, new):
+    assert tuple("".join(side) for side in converted._compared(old, new)) == (old, new)
