@@ -18,6 +18,8 @@ from migrations_app.models.snapshot import Content, FindingRow, Snapshot
 from migrations_app.readiness.report import HopLine, Report, Scanned
 
 LEVEL = 6
+LONGEST_VERSION = 40
+"""A server may call itself anything; the column may not, and PostgreSQL refuses a longer text."""
 
 
 def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned) -> Snapshot:
@@ -76,8 +78,8 @@ def _snapshot(cluster: Cluster, digest: str, *, report: Report) -> Snapshot:
         parts=msgspec.json.encode({line.name: line.seconds for line in report.parts}),
         complete=report.complete,
         stage=report.cluster.stage,
-        karpenter_version=report.cluster.karpenter_version or "",
-        kubernetes_version=report.cluster.kubernetes_version or "",
+        karpenter_version=(report.cluster.karpenter_version or "")[:LONGEST_VERSION],
+        kubernetes_version=(report.cluster.kubernetes_version or "")[:LONGEST_VERSION],
         next_hop=following.hop if following else "",
         verdict=_verdict(report, following),
         blockers=sum(f.severity == "blocker" and f.status == "fail" for f in open_now),

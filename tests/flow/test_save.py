@@ -158,3 +158,12 @@ def test_large_reports_are_stored_compressed(cluster):
     many = tuple(msgspec.structs.replace(finding(), id=f"c{i}", summary="same words " * 20) for i in range(200))
     content = publish(cluster, scanned(findings=many)).content
     assert len(content.report) * 10 < len(msgspec.json.encode(many))
+
+
+def test_a_server_with_an_endless_name_is_still_stored(cluster):  # T07
+    what = scanned()
+    named = msgspec.structs.replace(what.report.cluster, kubernetes_version="v1.27." + "9" * 500)
+    snapshot = publish(
+        cluster, msgspec.structs.replace(what, report=msgspec.structs.replace(what.report, cluster=named))
+    )
+    assert len(Snapshot.objects.get(pk=snapshot.pk).kubernetes_version) == save.LONGEST_VERSION
