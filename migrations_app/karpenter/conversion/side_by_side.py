@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 
 from migrations_app.karpenter import yaml_out
 from migrations_app.karpenter.conversion.losses import Loss, Path
+from migrations_app.karpenter.yaml_scalars import Plain
 
 Mark = Literal["same", "moved", "changed", "removed", "added"]
 
@@ -36,14 +37,37 @@ def _line_of(path: Path, marks: Mapping[Path, int]) -> int:
 
 
 def rows(source: Mapping[str, Any], results: Sequence[Mapping[str, Any]], *, losses: Iterable[Loss] = ()) -> list[Row]:
-    """The lines of the source and of its results, aligned; every loss is linked to a line of the old side."""
+    """The lines of the source and of its results, aligned; every loss is linked to a line of the old side. A result of
+    the same kind has its fields in the order of the source, so that only what differs stands out."""
     old_text, marks = yaml_out.text_and_lines(source)
     old = old_text.splitlines()
-    new = yaml_out.stream(map(yaml_out.text_of, results)).splitlines()
+    shown = (_ordered_as(source, body) if body.get("kind") == source.get("kind") else body for body in results)
+    new = yaml_out.stream(map(yaml_out.text_of, shown)).splitlines()
     at_line: dict[int, list[int]] = {}
     for index, loss in enumerate(losses):
         at_line.setdefault(_line_of(loss.at, marks), []).append(index)
     return [_row(_line(old, left), _line(new, right), at_line=at_line) for left, right in _aligned(old, new)]
+
+
+def _ordered_as(old: Plain, new: Plain) -> Any:  # noqa: ANN401  # the same plain value, its maps in another order
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        return {key: _ordered_as(old.get(key), new[key]) for key in _keys_as(old, new)}
+    if isinstance(old, list) and isinstance(new, list):
+        return [_ordered_as(before, after) for before, after in zip(old, new, strict=False)] + new[len(old) :]
+    return new
+
+
+def _keys_as(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """The new keys in the old order; those without an old one stay behind the key that they stood behind."""
+    behind: dict[str | None, list[str]] = {None: []}
+    shared = None
+    for key in new:
+        if key in old:
+            shared = key
+            behind[key] = [key]
+        else:
+            behind[shared].append(key)
+    return [*behind[None], *(key for start in old for key in behind.get(start, ()))]
 
 
 def _line(side: list[str], index: int | None) -> tuple[int | None, str | None]:

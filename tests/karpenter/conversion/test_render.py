@@ -157,6 +157,31 @@ def test_every_line_is_there_once_and_in_order() -> None:
     assert [row.new for row in found if row.new is not None] == yaml_out.stream(map(yaml_out.text_of, new)).splitlines()
 
 
+def test_fields_of_one_kind_keep_their_order() -> None:
+    old = {"kind": "A", "spec": {"b": [{"w": 1, "v": 2}], "a": 1, "gone": 1}}
+    new = {"kind": "A", "spec": {"a": 1, "new": 0, "b": [{"v": 2, "w": 1}, {"z": 3}]}}
+    assert [(row.mark, row.new or row.old) for row in side_by_side.rows(old, [new])] == [
+        ("same", "kind: A"),
+        ("same", "spec:"),
+        ("same", "  b:"),
+        ("same", "  - w: 1"),
+        ("same", "    v: 2"),
+        ("added", "  - z: 3"),
+        ("same", "  a: 1"),
+        ("changed", "  new: 0"),
+    ]
+
+
+_KEYED = st.recursive(
+    st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from("abc") | st.just(""), inner)
+)
+
+
+@given(_KEYED, _KEYED)
+def test_another_order_is_the_same_value(old, new) -> None:
+    assert side_by_side._ordered_as(old, new) == new
+
+
 def test_lines_at_another_depth_are_moved_not_changed() -> None:
     old = {"spec": {"taints": [{"key": "a"}], "weight": 1}}
     new = {"spec": {"template": {"spec": {"taints": [{"key": "a"}]}}, "weight": 1}}
