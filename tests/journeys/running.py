@@ -36,6 +36,7 @@ class Up:
     folder: Path
     port: int = field(default_factory=free_port)
     settings: dict[str, str] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
     mark: str = field(default_factory=lambda: uuid.uuid4().hex)
     process: subprocess.Popen[bytes] | None = None
 
@@ -57,7 +58,7 @@ class Up:
 
     def start(self) -> "Up":
         command = [*DYING_WITH_US, sys.executable, "-m", "karpdash.command", "up"]
-        command += ["--port", str(self.port), "--data-dir", str(self.data)]
+        command += ["--port", str(self.port), "--data-dir", str(self.data), *self.words]
         env = bare_environment(**self.settings) | {MARK: self.mark}
         with (self.folder / "out").open("wb") as out, (self.folder / "err").open("wb") as err:
             self.process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=out, stderr=err, start_new_session=True)
