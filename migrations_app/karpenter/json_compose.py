@@ -13,6 +13,7 @@ from migrations_app.karpenter.yaml_out import Path
 from migrations_app.karpenter.yaml_scalars import Plain
 
 _DEEPEST: Final = 100
+_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _SPACE: Final = re.compile(r"\s*")
 
 
@@ -84,9 +85,21 @@ def documents_of(text: str) -> list[JsonDocument] | None:
         composed = _LazyLines(value)
         composed.text = text[position:end]
         composed.repeats = [Repeat(path, composed.line_of(path)) for path in _repeats(value)]
+        _refuse_half_characters(value, text, start=position)
         found.append(JsonDocument(composed, position, composed.text))
         position = _end_of_space(text, end)
     return found
+
+
+def _refuse_half_characters(value: Plain, text: str, *, start: int) -> None:
+    """Half of a surrogate pair is no character; it could never be written out again."""
+    found = _SURROGATE.search(text, start)
+    if found:
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            line = text.count("\n", 0, found.start())
+            raise NotReadable("a text holds half a character (a lone surrogate)", line) from error
 
 
 def _end_of_space(text: str, start: int) -> int:

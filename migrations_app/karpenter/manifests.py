@@ -5,6 +5,7 @@ limited here, because the text comes from anybody.
 """
 
 import codecs
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,10 +16,12 @@ import yaml
 from migrations_app.karpenter.json_compose import documents_of
 from migrations_app.karpenter.yaml_compose import Composed, NotReadable, Repeat, compose
 from migrations_app.karpenter.yaml_out import Path
+from migrations_app.karpenter.yaml_scalars import Plain
 
 MOST_BYTES: Final = 8 * 1024 * 1024
 
 _DOCUMENT_START: Final = re.compile(r"^---(?=\s|$)", re.MULTILINE)
+_MAYBE_ENDLESS: Final = re.compile(r"\.nan|\.inf|\bNaN\b|Infinity|\de\+?\d{3}|\d{300}", re.IGNORECASE)
 _OURS: Final = ("karpenter.sh/", "karpenter.k8s.aws/")
 _LISTS: Final = {
     f"{kind}List": kind
@@ -217,11 +220,29 @@ class _Reader:
             self._take_value(_told_by_list(value, inner), document, item=number, at=here)
 
     def _take_object(self, body: dict[str, Any], document: Document, *, item: int | None, at: Path) -> None:
+        ours = str(body.get("apiVersion")).startswith(_OURS)
         repeats = [repeat for repeat in document.composed.repeats if repeat.path[: len(at)] == at]
-        if repeats and str(body.get("apiVersion")).startswith(_OURS):
-            self.faults += [_repeated(repeat, document, body=body) for repeat in repeats]
-        else:
+        faults = [_repeated(repeat, document, body=body) for repeat in repeats if ours]
+        if ours and _MAYBE_ENDLESS.search(document.text):
+            faults += [_endless(path, document, at=at) for path in _endless_paths(body)]
+        self.faults += faults
+        if not faults:
             self.reading.append(Manifest(body, document, item, at))
+
+
+def _endless_paths(value: Plain, at: Path = ()) -> Iterator[Path]:
+    """Where a number is infinite or none at all; the API server takes JSON, which has no such numbers."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield at
+    elif isinstance(value, dict | list):
+        for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _endless_paths(inner, (*at, step))
+
+
+def _endless(path: Path, document: Document, *, at: Path) -> Fault:
+    line = document.line + document.composed.line_of((*at, *path))
+    what = "this is no number that JSON can hold"
+    return Fault("bad-type", document.file, document.number, line, path, what)
 
 
 def _told_by_list(outer: Mapping[str, Any], item: dict[str, Any]) -> dict[str, Any]:

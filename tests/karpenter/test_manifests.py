@@ -84,6 +84,42 @@ def test_items_that_are_written_twice_are_not_guessed() -> None:
     assert ([fault.code for fault in reading.faults], reading.manifests) == (["duplicate-key"], [])
 
 
+HEAD = "apiVersion: karpenter.sh/v1\nkind: NodePool\nspec:\n"
+JSON_HEAD = '{"apiVersion": "karpenter.sh/v1", "kind": "NodePool",'
+
+
+@pytest.mark.parametrize("number", [".nan", "-.inf", "1e999", "+.INF"])
+def test_numbers_that_json_has_not_are_refused(number: str) -> None:
+    reading = read(f"{HEAD}  a: 1\n  b: [x, {number}]\n---\n{HEAD}  a: 1\n")
+    assert [(fault.code, fault.path, fault.line, fault.document) for fault in reading.faults] == [
+        ("bad-type", ("spec", "b", 1), 5, 1)
+    ]
+    assert [manifest.document.number for manifest in reading.manifests] == [2]
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999", "1" + "0" * 400 + ".0"])
+def test_the_same_in_json(number: str) -> None:
+    reading = read(f'{JSON_HEAD} "spec": {{"a": {number}}}}}')
+    assert [(fault.code, fault.path, fault.line) for fault in reading.faults] == [("bad-type", ("spec", "a"), 1)]
+
+
+@pytest.mark.parametrize("text", ['".nan"', "a.info", "1e99", '"1e999"', "NaN-ish"])
+def test_texts_that_only_look_like_it_are_fine(text: str) -> None:
+    reading = read(f"{HEAD}  a: {text}\n")
+    assert (reading.faults, len(reading.manifests)) == ([], 1)
+
+
+@pytest.mark.parametrize("place", ['"kind": "\\ud800"', '"\\uDFFF": 1', '"kind": "A", "x": ["\\ud83d"]'])
+def test_half_a_character_is_refused(place: str) -> None:
+    reading = read(f'\n{{"apiVersion": "v1",\n{place}}}')
+    assert [(fault.code, fault.line) for fault in reading.faults] == [("not-yaml", 3)]
+    assert reading.manifests == []
+
+
+def test_a_whole_pair_is_a_character() -> None:
+    assert bodies('{"kind": "\\ud83d\\ude00"}') == [{"kind": "\U0001f600"}]
+
+
 def test_lists_deeper_than_anybody_writes_are_refused() -> None:
     deep = "{kind: List, items: [" * 60 + "{kind: A}" + "]}" * 60
     assert [fault.code for fault in read(deep).faults] == ["not-yaml"]
