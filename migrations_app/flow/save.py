@@ -18,6 +18,7 @@ from migrations_app.models.snapshot import Content, FindingRow, Snapshot
 from migrations_app.readiness.report import HopLine, Report, Scanned
 
 LEVEL = 6
+LONGEST_PAUSE = timedelta(hours=1)
 LONGEST_VERSION = 40
 """A server may call itself anything; the column may not, and PostgreSQL refuses a longer text."""
 
@@ -121,7 +122,12 @@ def _note_success(cluster: Cluster, snapshot: Snapshot, *, now: datetime) -> Non
     )
 
 
-def fail(scan_id: uuid.UUID, *, fence: int, code: str, detail: str, retry_after: timedelta | None = None) -> None:
+def pause_after(failures: int) -> timedelta:
+    """How long to wait before looking again: a minute, doubled with each failure in a row, at most an hour."""
+    return min(LONGEST_PAUSE, timedelta(minutes=2 ** min(failures - 1, 10)))
+
+
+def fail(scan_id: uuid.UUID, *, fence: int, code: str, detail: str) -> None:
     """Ends the scan without a snapshot; the old one stays with its age. A taken-over scan is left alone."""
     now = timezone.now()
     with transaction.atomic():
@@ -134,8 +140,8 @@ def fail(scan_id: uuid.UUID, *, fence: int, code: str, detail: str, retry_after:
         cluster.failing_since = cluster.failing_since or now
         cluster.last_attempt_at = now
         cluster.last_error_code, cluster.last_error_detail = code[:60], detail[:2000]
-        if retry_after:
-            cluster.next_due_at = now + retry_after
+        again = now + pause_after(cluster.failures)
+        cluster.next_due_at = min(cluster.next_due_at or again, again)
         cluster.save(
             update_fields=[
                 "failures", "failing_since", "last_attempt_at", "last_error_code", "last_error_detail", "next_due_at",

@@ -1,10 +1,12 @@
 """A snapshot is published whole or not at all, and costs little when nothing changed."""
 
 import dataclasses
+from datetime import timedelta
 
 import msgspec
 import pytest
 from django.db import DatabaseError
+from django.utils import timezone
 
 from migrations_app.checks.values import Evidence, Finding
 from migrations_app.errors import Conflict
@@ -167,3 +169,16 @@ def test_a_server_with_an_endless_name_is_still_stored(cluster):  # T07
         cluster, msgspec.structs.replace(what, report=msgspec.structs.replace(what.report, cluster=named))
     )
     assert len(Snapshot.objects.get(pk=snapshot.pk).kubernetes_version) == save.LONGEST_VERSION
+
+
+@pytest.mark.parametrize(("failures", "minutes"), [(1, 1), (2, 2), (4, 8), (7, 60), (500, 60)])
+def test_pauses_grow_up_to_an_hour(failures, minutes):  # R11
+    assert save.pause_after(failures) == timedelta(minutes=minutes)
+
+
+def test_a_failed_scan_is_tried_again_before_the_whole_interval_is_over(cluster):  # R11
+    Cluster.objects.update(next_due_at=timezone.now() + timedelta(days=1))
+    held = schedule.claim(schedule.request_scan(cluster.pk).scan_id)
+    save.fail(held.scan_id, fence=held.fence, code="timeout", detail="")
+    cluster.refresh_from_db()
+    assert cluster.next_due_at - timezone.now() < timedelta(minutes=2)
