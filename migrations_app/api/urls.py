@@ -5,6 +5,7 @@ from django.urls import URLPattern, path, re_path
 from migrations_app.api import schemes
 from migrations_app.api.checks import Check, Checks
 from migrations_app.api.clusters import Cluster, Clusters
+from migrations_app.api.conversions import Conversions
 from migrations_app.api.description import Docs, NoSuchPage, ProblemMeaning, Schema
 from migrations_app.api.endpoint import Endpoint
 from migrations_app.api.findings import Findings
@@ -32,6 +33,7 @@ urlpatterns: list[URLPattern] = [
     *_both("findings", Findings, name="api-findings"),
     *_both("checks", Checks, name="api-checks"),
     *_both("checks/<slug:id>", Check, name="api-check"),
+    *_both("conversions", Conversions, name="api-conversions"),
     *_both("fleet/summary", Summary, name="api-fleet-summary"),
     *_both("tokens", Tokens, name="api-tokens"),
     *_both("tokens/<uuid:id>", Token, name="api-token"),

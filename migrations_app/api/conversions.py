@@ -1,0 +1,123 @@
+"""conversions: manifests in, their next generation and what was lost on the way out. Nothing changes anywhere."""
+
+from collections.abc import Iterable
+from typing import Any, get_args
+
+from django.core.validators import RegexValidator
+from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from migrations_app.api.described import described
+from migrations_app.api.endpoint import MIB, Endpoint, given
+from migrations_app.api.fields import Strict, Text
+from migrations_app.api.replayed import replayed
+from migrations_app.api.rights import READ
+from migrations_app.karpenter.conversion.losses import SEVERITIES
+from migrations_app.karpenter.conversion.options import Options, Target
+from migrations_app.karpenter.conversion.report import Finding, Report, convert_texts
+
+FIELD = "manifests"
+MEANINGS = {
+    0: "everything is converted; nothing is left for a person",
+    1: "an object has an error and is not among the results, or a person has to decide something before applying",
+}
+
+
+class Switch(serializers.BooleanField):
+    """true or false; texts and numbers that look like it are none."""
+
+    def to_internal_value(self, data: Any) -> bool:  # noqa: ANN401 - whatever the client sent
+        if not isinstance(data, bool):
+            self.fail("invalid", input=data)
+        return data
+
+
+class NewConversion(Strict):
+    """Manifests and how to convert them. Without `to` every object goes to its own next generation."""
+
+    manifests = Text(
+        max_length=MIB, trim_whitespace=False, help_text="YAML or JSON: documents, Lists, what kubectl get prints."
+    )
+    to = serializers.ChoiceField(choices=get_args(Target), required=False, allow_null=True, default=None)
+    ignore_defaults = Switch(
+        required=False, default=False, help_text="Leave away the requirements that the alpha webhook added."
+    )
+    node_role = Text(
+        required=False,
+        max_length=200,
+        validators=[RegexValidator(r"^[A-Za-z0-9+=,.@_:/-]+$", "No name of a role.")],
+        help_text="Name of the IAM role of the nodes; without it a placeholder where the object names none.",
+    )
+    keep_instance_profile = Switch(required=False, default=False, help_text="Keep it instead of asking for a role.")
+
+
+class FindingObject(serializers.Serializer[Any]):
+    """The object that a finding is about; both empty when it is about none."""
+
+    kind = serializers.CharField(allow_blank=True)
+    name = serializers.CharField(allow_blank=True)
+
+
+class ConversionFinding(serializers.Serializer[Any]):
+    """What was lost, made explicit or left to a person. `code` is stable; document and line are 0 where unknown."""
+
+    severity = serializers.ChoiceField(choices=SEVERITIES)
+    code = serializers.CharField()
+    object = FindingObject()
+    path = serializers.CharField(allow_blank=True)
+    what = serializers.CharField()
+    why = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
+    proposal = serializers.JSONField(help_text="Data that may help to decide, or null.")
+    file = serializers.CharField()
+    document = serializers.IntegerField()
+    item = serializers.IntegerField(allow_null=True)
+    line = serializers.IntegerField()
+
+
+class Converted(serializers.Serializer[Any]):
+    """The results in input order. `exit_code` is that of `karpdash convert`, `meaning` says it in words."""
+
+    exit_code = serializers.IntegerField(min_value=0, max_value=1)
+    meaning = serializers.CharField()
+    yaml = serializers.CharField(allow_blank=True)
+    objects = serializers.ListField(child=serializers.DictField())
+    findings = ConversionFinding(many=True)
+
+
+class Conversions(Endpoint):
+    """Conversion of manifests."""
+
+    needs = {"POST": READ}
+
+    @described("POST", id="conversions_create", tag="conversions", body=NewConversion, answers={200: Converted})
+    @replayed
+    def post(self, request: Request) -> Response:
+        """Converts Karpenter manifests, keeping their behaviour. Where nothing could be converted it is a 400."""
+        said = given(request, NewConversion)
+        manifests = said.pop(FIELD)
+        report = convert_texts([(FIELD, manifests)], Options(**said))
+        if not report.objects and report.worst == "error":
+            raise ValidationError({FIELD: list(_told(report.findings))})
+        return Response(_body(report))
+
+
+def _body(report: Report) -> dict[str, Any]:
+    return {
+        "exit_code": report.exit_code,
+        "meaning": MEANINGS[report.exit_code],
+        "yaml": report.as_yaml(),
+        "objects": report.objects,
+        "findings": [finding.as_dict() for finding in report.findings],
+    }
+
+
+def _told(findings: Iterable[Finding]) -> Iterable[ErrorDetail]:
+    """The errors, each with object, document, line and field in its text and the finding's own code."""
+    for finding in findings:
+        loss = finding.loss
+        if loss.severity == "error":
+            parts = (finding.place.removeprefix(f"{FIELD}, "), loss.object.strip("-"), loss.path, loss.what)
+            yield ErrorDetail(": ".join(part for part in parts if part and part != FIELD), code=loss.code)
