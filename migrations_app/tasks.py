@@ -20,6 +20,10 @@ def scan_cluster(scan_id: str) -> None:
         return
     try:
         scan_claimed(claim)
+    except SystemExit:
+        # The worker was told to stop, and its grace is over: somebody else begins anew at once (R28).
+        schedule.give_back(claim)
+        raise
     except Exception as crash:
         # The broad except of the task wrapper: a crash ends the scan with a code, never silently.
         log.exception("scan crashed")

@@ -1,8 +1,9 @@
 """Client -> Inventory: reads every part, a few at a time; what cannot be read is Unseen with its reason."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -78,11 +79,21 @@ def collect(
     run.read(readers.DISCOVERY)
     run.reading.learn(run.parts)
     for stage in (readers.FIRST, readers.SECOND):
-        with ThreadPoolExecutor(PARALLEL, thread_name_prefix="part") as pool:
+        with _side_by_side() as pool:
             list(pool.map(run.read, stage))
         run.reading.learn(run.parts)
     inventory = Inventory(cluster=cluster, taken_at=_taken_at(api, now), **run.parts)
     return Collected(inventory, tuple(_line(name, run) for name in PART_NAMES))
+
+
+@contextmanager
+def _side_by_side() -> Iterator[ThreadPoolExecutor]:
+    """A few threads; a worker that is told to stop does not wait for what they are reading."""
+    pool = ThreadPoolExecutor(PARALLEL, thread_name_prefix="part")
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _taken_at(api: ClusterApi, now: str) -> str:

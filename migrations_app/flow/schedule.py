@@ -16,6 +16,8 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 
 ATTEMPTS = 3
+NUDGES = 100
+"""Scans that one sweep wakes: a long queue keeps its messages, and is not to get all of them again each time."""
 # Leases are counted by the database's clock, so that workers whose own clocks differ agree on them.
 LAPSED = Q(state=Scan.State.RUNNING, lease_until__lt=Now())
 
@@ -86,6 +88,14 @@ def renew(held: Claim, *, progress: dict[str, object] | None = None) -> bool:
     return bool(Scan.objects.filter(pk=held.scan_id, state=Scan.State.RUNNING, fence=held.fence).update(**changes))
 
 
+def give_back(held: Claim) -> bool:
+    """Puts a scan back into the queue as if it had not been begun; False when it was taken over, or is over."""
+    mine = Scan.objects.filter(pk=held.scan_id, state=Scan.State.RUNNING, fence=held.fence)
+    return bool(
+        mine.update(state=Scan.State.QUEUED, lease_until=None, attempts=F("attempts") - 1, started_at=None, progress={})
+    )
+
+
 def due_scans() -> tuple[uuid.UUID, ...]:
     """Requests a scan of each cluster whose time has come; each due time is claimed once, however many beats tick."""
     if not settings.ENV.scan_interval:
@@ -108,7 +118,8 @@ def stranded() -> tuple[uuid.UUID, ...]:
         _give_up(scan, now)
     # What has waited for a whole round lost its message, or stands behind others; a nudge too many is harmless.
     waiting = Q(state=Scan.State.QUEUED, created_at__lt=now - timedelta(seconds=settings.ENV.sweep_interval))
-    return tuple(Scan.objects.filter(LAPSED | waiting, attempts__lt=ATTEMPTS).values_list("pk", flat=True)[:500])
+    oldest_first = Scan.objects.filter(LAPSED | waiting, attempts__lt=ATTEMPTS).order_by("created_at")
+    return tuple(oldest_first.values_list("pk", flat=True)[:NUDGES])
 
 
 def _give_up(scan: Scan, now: datetime) -> None:

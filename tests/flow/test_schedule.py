@@ -98,3 +98,23 @@ def test_a_crash_ends_the_scan_with_a_code(cluster):
     row = Scan.objects.get()
     assert (row.state, row.error_code) == ("failed", "scan_crashed")
     assert schedule.request_scan(cluster.pk).created
+
+
+def test_a_scan_that_is_given_back_counts_no_attempt(cluster):  # R28
+    held = schedule.claim(schedule.request_scan(cluster.pk).scan_id)
+    assert schedule.give_back(held) is True
+    row = Scan.objects.get()
+    assert (row.state, row.attempts, row.lease_until, row.started_at) == ("queued", 0, None, None)
+    assert schedule.claim(row.pk).fence == 2
+    assert schedule.give_back(held) is False
+
+
+def test_a_sweep_wakes_the_oldest_first_and_not_too_many(monkeypatch):
+    monkeypatch.setattr(schedule, "NUDGES", 2)
+    now = timezone.now()
+    for age in (3, 5, 4):
+        row = Cluster.objects.create(name=f"c{age}", source="sample")
+        scan = schedule.request_scan(row.pk).scan_id
+        Scan.objects.filter(pk=scan).update(created_at=now - timedelta(hours=age))
+    woken = [Scan.objects.get(pk=scan).cluster.name for scan in schedule.stranded()]
+    assert woken == ["c5", "c4"]

@@ -1,6 +1,7 @@
 """Workers that are killed in the middle of a scan, messages that are lost or doubled: one scan, one whole snapshot."""
 
 import random
+import signal
 import time
 
 import pytest
@@ -64,6 +65,19 @@ def test_a_scan_that_kills_every_worker_ends_and_the_old_snapshot_stays(  # R36
     assert (site.scan(), published(site)) == (("failed", 3, "worker_lost"), [(True, True, 1)])
 
 
+def test_a_worker_that_is_told_to_stop_gives_its_scan_back(site: Installation, slow: SlowCluster) -> None:  # R28
+    worker = site.worker()
+    site.requested(site.ask("register", slow.kubeconfig, "slow"))
+    wait_until_pods_are_asked_for(slow)
+    worker.process.send_signal(signal.SIGQUIT)
+    worker.process.wait(20)
+    assert site.scan() == ("queued", 0, "")
+    slow.go_on.set()
+    site.worker()  # and no beat: the message came back by itself
+    site.wait_for_end()
+    assert (site.scan(), published(site)) == (("done", 1, ""), [(True, True, 0)])
+
+
 KILLS = 12
 
 
@@ -121,6 +135,19 @@ def test_scans_come_back_when_the_broker_forgets_everything(site: Installation) 
     site.wait_for_end()
     assert site.rows("SELECT DISTINCT state, attempts FROM migrations_app_scan") == [("done", 1)]
     assert site.count("snapshot") == len(clusters)
+
+
+def test_a_full_broker_leaves_the_scan_queued(site: Installation) -> None:  # R05
+    with redis.Redis.from_url(site.env["KARPDASH_BROKER_URL"]) as connection:
+        before = connection.config_get("maxmemory")
+        connection.config_set("maxmemory", "1")
+        told = site.ask("wake", site.ask("request", site.ask("samples")[0]))
+        connection.config_set("maxmemory", str(before["maxmemory"]))
+    assert (told["sent"], site.scan()) == (False, ("queued", 0, ""))
+    site.worker()
+    site.beat()
+    site.wait_for_end()
+    assert site.scan() == ("done", 1, "")
 
 
 def test_scans_wait_for_a_broker_that_is_down(place: object, database_url: str) -> None:  # R05
