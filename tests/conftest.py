@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import pytest
 from django.conf import settings as django_settings
 from hypothesis import HealthCheck, settings
+from playwright.sync_api import Browser, sync_playwright
 
 from tests.servers import browser
 from tests.servers.apiserver import ApiServer
@@ -121,3 +122,15 @@ def postgres_url() -> Iterator[str]:
 def chromium() -> browser.Chromium:
     """The installed browser; its `launch` are the keyword arguments of Playwright's launch."""
     return browser.installed()
+
+
+@pytest.fixture(scope="session")
+def opened(chromium: browser.Chromium) -> Iterator[Browser]:
+    """The one running browser of this worker process: Playwright allows no second one beside it."""
+    # Playwright's loop lives in this thread, and Django takes any loop for a sign of asynchronous code.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(**chromium.launch)
+        yield running
+        running.close()
+    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]

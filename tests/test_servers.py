@@ -12,12 +12,11 @@ import psycopg
 import pytest
 import redis
 import yaml
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 
 from tests.servers import crds, on_postgres, processes
 from tests.servers.api_client import Client, RefusedError
 from tests.servers.apiserver import ApiServer
-from tests.servers.browser import Chromium
 
 ROOT = Path(__file__).resolve().parents[1]
 REAL_CRDS = ROOT.parent / "shared" / "karpenter" / "crds"
@@ -192,15 +191,13 @@ def test_postgres_holds_an_empty_database(postgres_url: str) -> None:
     assert tables == (0,)
 
 
-def test_chromium_shows_a_page_and_reaches_no_other_machine(chromium: Chromium) -> None:
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(**chromium.launch)
-        page = running.new_page()
-        page.set_content("<title>Karpenter</title><h1>ready</h1>")
-        assert (page.title(), page.inner_text("h1")) == ("Karpenter", "ready")
-        with pytest.raises(Exception, match="ERR_NAME_NOT_RESOLVED"):
-            page.goto("http://example.invalid/")
-        running.close()
+def test_chromium_shows_a_page_and_reaches_no_other_machine(opened: Browser) -> None:
+    page = opened.new_page()
+    page.set_content("<title>Karpenter</title><h1>ready</h1>")
+    assert (page.title(), page.inner_text("h1")) == ("Karpenter", "ready")
+    with pytest.raises(Exception, match="ERR_NAME_NOT_RESOLVED"):
+        page.goto("http://example.invalid/")
+    page.close()
 
 
 CHILD_OF_A_KILLED_RUN = """

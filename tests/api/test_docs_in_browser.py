@@ -5,27 +5,20 @@ from collections.abc import Iterator
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from pytest_django.live_server_helper import LiveServer
-
-from tests.servers.browser import Chromium
 
 
 @pytest.fixture
-def page(
-    chromium: Chromium, live_server: LiveServer, transactional_db: None, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Page]:
+def page(opened: Browser, live_server: LiveServer, transactional_db: None) -> Iterator[Page]:
     """A tab that is signed in."""
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
     client = Client()
     client.force_login(User.objects.create_superuser("docs-reader"))
     cookie = {"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(**chromium.launch)
-        context = browser.new_context()
-        context.add_cookies([cookie])  # type: ignore[list-item]  # a plain dictionary will do
-        yield context.new_page()
-        browser.close()
+    context = opened.new_context()
+    context.add_cookies([cookie])  # type: ignore[list-item]  # a plain dictionary will do
+    yield context.new_page()
+    context.close()
 
 
 def test_the_pages_show_every_tag_and_load_nothing_from_outside(page: Page, live_server: LiveServer) -> None:
@@ -37,6 +30,6 @@ def test_the_pages_show_every_tag_and_load_nothing_from_outside(page: Page, live
     page.wait_for_selector(".opblock")
     tags = [tag.get_attribute("data-tag") for tag in page.query_selector_all(".opblock-tag")]
     assert sorted(filter(None, tags)) == [
-        "checks", "clusters", "findings", "fleet", "problems", "scans", "snapshots", "tokens",
+        "checks", "clusters", "conversions", "findings", "fleet", "problems", "scans", "snapshots", "tokens",
     ]  # fmt: skip
     assert (refused, [url for url in asked if not url.startswith((live_server.url, "data:"))]) == ([], [])

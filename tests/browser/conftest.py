@@ -1,13 +1,11 @@
 """A real chromium on real pages. Every page is watched: an error of a script or of the policy fails its test."""
 
-import os
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Page
 
 from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.report import PartLine
@@ -23,17 +21,6 @@ from tests.builders_rows import (
 
 PASSWORD = "correct horse battery staple"
 EXPECTED_ERRORS = ("404 (Not Found)", "422 (Unprocessable", "403 (Forbidden)", "429 (Too Many")
-
-
-@pytest.fixture(scope="session")
-def opened(chromium) -> Iterator[Browser]:
-    # Playwright's loop lives in this thread, and Django takes any loop for a sign of asynchronous code.
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(**chromium.launch)
-        yield browser
-        browser.close()
-    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 
 @pytest.fixture(autouse=True)
