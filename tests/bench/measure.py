@@ -77,7 +77,7 @@ def outside(command: Sequence[str]) -> Figures:
     return Figures(seconds=time.perf_counter() - started, cpu=_cpu(used), peak=used.ru_maxrss * 1024)
 
 
-def median(rounds: Sequence[Figures]) -> Figures:
-    """The round with the middle time; its peak is the largest of all rounds."""
-    middle = sorted(rounds, key=lambda one: one.seconds)[len(rounds) // 2]
-    return replace(middle, peak=max(one.peak for one in rounds))
+def fastest(rounds: Sequence[Figures]) -> Figures:
+    """The round with the shortest time: what else the machine does only ever adds. Its peak is the largest of all."""
+    shortest = min(rounds, key=lambda one: one.seconds)
+    return replace(shortest, peak=max(one.peak for one in rounds))
