@@ -15,6 +15,8 @@ from migrations_app.web.looks import Look
 
 MOST_LINES = 6000
 """Lines that one page shows; objects beyond are in the downloads, which hold everything."""
+FLAGS = 3
+"""Findings that have room beside a line; one more place leads to the rest."""
 ALIKE = 0.4
 """How much two lines share at their ends before only the rest counts as changed."""
 OUTCOMES: tuple[Look, ...] = (
@@ -59,6 +61,11 @@ class Line:
     old: Text
     new: Text
     told: tuple[Told, ...]
+
+    @property
+    def more_told(self) -> int:
+        """How many findings are beyond those that have room beside the line."""
+        return max(0, len(self.told) - FLAGS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +152,8 @@ def _told(loss: Loss, told_id: str, *, at: int | None) -> Told:
 def _line(row: Row, told: Sequence[Told]) -> Line:
     old, new = row.old or "", row.new or ""
     sides = _compared(old, new) if row.mark == "changed" else (_plain(old), _plain(new))
-    return Line(row, *sides, tuple(told[index] for index in row.losses))
+    gravest_first = sorted((told[index] for index in row.losses), key=lambda one: list(SEVERITIES).index(one.look.id))
+    return Line(row, *sides, tuple(gravest_first))
 
 
 def _plain(text: str) -> Text:

@@ -1,6 +1,7 @@
 """The Convert tab of a cluster: both sides, findings at their lines, switches and downloads."""
 
 import dataclasses
+import re
 
 import msgspec
 import pytest
@@ -67,6 +68,15 @@ def test_a_finding_and_its_line_lead_to_each_other(ben):
     body = answer.content.decode()
     assert '<li class="is-warning" id="awsnodetemplate-nodes-f0">' in body
     assert '<a href="#awsnodetemplate-nodes-l7">line 7</a>' in body
+
+
+def test_a_line_with_many_findings_shows_three_and_leads_to_the_rest(ben):
+    bare = {**TEMPLATE, "spec": {"amiFamily": "AL2"}}
+    line = row(show(ben, a_cluster_with(bare), to="v1"), "awsnodetemplate-nodes-l5")
+    assert "spec:" in line
+    assert line.count('class="flag') == 4
+    assert [word for word in ("Decide", "May change", "Note") if f'title="{word}' in line] == ["Decide"]
+    assert re.search(r'href="#awsnodetemplate-nodes-f\d+">\+\d', line)
 
 
 def test_every_link_into_the_page_arrives(ben):
