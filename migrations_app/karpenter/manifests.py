@@ -53,6 +53,8 @@ class Document:
     line: int
     text: str
     head: str
+    odd_numbers: bool = False
+    """Whether its text may hold numbers that JSON has not; looked at once, for a List may hold thousands of objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +177,8 @@ class _Reader:
             self.number += 1
             self.readable += 1
             head = "\n".join(chunk.comments)
-            self._take(Document(found, self.file, self.number, line, text, head))
+            odd = _MAYBE_ENDLESS.search(text) is not None
+            self._take(Document(found, self.file, self.number, line, text, head, odd))
 
     def _not_yaml(self, chunk: _Chunk, error: yaml.YAMLError) -> None:
         mark = getattr(error, "problem_mark", None)
@@ -223,7 +226,7 @@ class _Reader:
         ours = str(body.get("apiVersion")).startswith(_OURS)
         repeats = [repeat for repeat in document.composed.repeats if repeat.path[: len(at)] == at]
         faults = [_repeated(repeat, document, body=body) for repeat in repeats if ours]
-        if ours and _MAYBE_ENDLESS.search(document.text):
+        if ours and document.odd_numbers:
             faults += [_endless(path, document, at=at) for path in _endless_paths(body)]
         self.faults += faults
         if not faults:

@@ -292,3 +292,16 @@ def test_every_field_is_found_at_its_line(value: Any) -> None:
     text, marks = yaml_out.text_and_lines({"kind": "A", "spec": value, "last": 1})
     (one,) = read(text).manifests
     assert {path: one.line_of(path) for path in marks} == marks
+
+
+def test_the_text_of_a_list_is_searched_once_for_all_of_its_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[str] = []
+
+    class Counting:
+        def search(self, text: str) -> None:
+            searched.append(text)
+
+    monkeypatch.setattr(manifests, "_MAYBE_ENDLESS", Counting())
+    items = "\n".join("- {apiVersion: karpenter.sh/v1, kind: NodePool}" for _ in range(50))
+    assert len(read(f"kind: List\nitems:\n{items}\n").manifests) == 50
+    assert len(searched) == 1
