@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from migrations_app.checks.values import EVERY, Evidence, Phase, Remedy, Severity, Word
-from migrations_app.inventory.inventory import PART_NAMES, Inventory
+from migrations_app.inventory.inventory import AWS_PARTS, PART_NAMES, Inventory
 from migrations_app.inventory.ownership import Ownership, ownership
 from migrations_app.karpenter.detection import Detected
 from migrations_app.karpenter.hops import Step
@@ -60,7 +60,7 @@ class Check:
     _advise: Advise | None = None
 
     def __post_init__(self) -> None:
-        strange = [name for name in self.reads if name not in PART_NAMES]
+        strange = [name for name in self.reads if name not in PART_NAMES + AWS_PARTS]
         if strange or not self.reads:
             raise ValueError(f"{self.module} reads no such part: {strange or 'none named'}")
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from migrations_app.flow.aws_reading import AwsReading, part
 from migrations_app.inventory.aws import ControllerRole, CrossCheck, PolicyDocument
 from migrations_app.inventory.aws_crosscheck import asked, compared, questions
+from migrations_app.inventory.permissions import working
 from migrations_app.inventory.seen import NOT_ASKED, Part, Seen, Unseen
 from migrations_app.karpenter.iam.policy import Policy, parse_policy
 from migrations_app.karpenter.iam.site import Site
@@ -32,13 +33,6 @@ def simulation(
             )
         )
     )
-
-
-def working(roles: Sequence[ControllerRole]) -> tuple[ControllerRole, ...]:
-    """The roles on which requests fall: those that others only lead to where there are such, else all of them."""
-    last = tuple(one for one in roles if one.found_by == "assume_role")
-    target = tuple(one for one in roles if one.found_by == "pod_identity_target")
-    return last or target or tuple(roles)
 
 
 def _unread(role: ControllerRole) -> Unseen | None:

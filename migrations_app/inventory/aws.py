@@ -10,7 +10,8 @@ from migrations_app.inventory.aws_place import AwsPlace
 from migrations_app.inventory.seen import NOT_ASKED, Part
 
 Kind = Literal["aws_managed", "customer_managed", "inline"]
-FoundBy = Literal["pod_identity", "pod_identity_target", "irsa", "environment", "assume_role"]
+FoundBy = Literal["pod_identity", "pod_identity_target", "irsa", "environment", "assume_role", "given"]
+"""How a role was found; `given` are documents that somebody handed in, without any role."""
 Agreement = Literal["agree", "disagree", "cannot_tell"]
 
 # Characters without white space; inline policies share theirs between all of a role.
@@ -251,9 +252,16 @@ class AwsSeen:
         return found
 
     @property
+    def asked(self) -> bool:
+        """Whether AWS was looked at, or documents were handed in."""
+        return any(self.part(name) != NOT_ASKED for name in AWS_PART_NAMES)
+
+    @property
     def disagreements(self) -> tuple[CrossCheck, ...]:
         """Requests that AWS judges otherwise than our evaluator does."""
         return tuple(one for one in self.simulation.items if one.agreement == "disagree")
 
 
 AWS_PART_NAMES: tuple[str, ...] = tuple(f.name for f in fields(AwsSeen) if f.name != "place")
+NO_AWS = AwsSeen(place=AwsPlace(region="", cluster=""))
+"""Nobody gave access to AWS: every part is Unseen as `not_asked`."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, fields
 
 from migrations_app.inventory import objects as o
+from migrations_app.inventory.aws import AWS_PART_NAMES, NO_AWS, AwsSeen
 from migrations_app.inventory.seen import NOT_ASKED, Part
 
 
@@ -50,12 +51,20 @@ class Inventory:
     """The deployed karpenter and karpenter-crd releases."""
     deliveries: Part[o.Delivery] = NOT_ASKED
     """Flux and Argo CD objects that deliver Karpenter."""
+    aws: AwsSeen = NO_AWS
+    """What AWS shows about the cluster; its parts are named `aws.queue` and so on."""
 
     def part(self, name: str) -> Part[object]:
         """The part of that name; raises AttributeError for a name that is none."""
+        if name.startswith(AWS_PREFIX):
+            return self.aws.part(name.removeprefix(AWS_PREFIX))
         found: Part[object] = getattr(self, name)
         return found
 
 
-PART_NAMES: tuple[str, ...] = tuple(f.name for f in fields(Inventory) if f.name not in ("cluster", "taken_at"))
+AWS_PREFIX = "aws."
+PART_NAMES: tuple[str, ...] = tuple(f.name for f in fields(Inventory) if f.name not in ("cluster", "taken_at", "aws"))
+"""What is read from the cluster itself."""
+AWS_PARTS: tuple[str, ...] = tuple(AWS_PREFIX + name for name in AWS_PART_NAMES)
+"""What is read from AWS, where access to it was given."""
 WORKLOAD_PARTS = ("deployments", "statefulsets", "daemonsets", "jobs", "cronjobs")

@@ -4,9 +4,9 @@ import pytest
 
 from migrations_app.errors import Forbidden
 from migrations_app.flow.collect_aws import collect_aws
-from migrations_app.flow.collect_aws_simulation import working
 from migrations_app.inventory.aws import Association, CrossCheck
 from migrations_app.inventory.aws_crosscheck import Reply
+from migrations_app.inventory.permissions import working
 from migrations_app.inventory.seen import NOT_ASKED, Quarantined, Seen, Unseen
 from tests.fakes.aws_api import FakeAws, a_document, a_role, policy_arn, role_arn
 from tests.fakes.aws_inventory import an_inventory, controller, service_account
