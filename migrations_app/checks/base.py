@@ -51,6 +51,8 @@ class Check:
     why: str
     reads: tuple[str, ...]
     says: tuple[str, str]
+    how: str = ""
+    """How it is detected, in one sentence for the catalogue: which fields are read and compared with what."""
     hops: tuple[str, ...] = EVERY
     severity_at: Mapping[str, Severity] = field(default_factory=dict)
     resolved_by: tuple[str, ...] = ()
