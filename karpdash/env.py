@@ -1,6 +1,7 @@
 """Reads and checks the environment once, into a frozen value. Every setting of the product is a field of `Env`."""
 
 import base64
+import ipaddress
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -9,11 +10,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from migrations_app.clients.aws_access import Keys, OwnIdentity
+from migrations_app.clients.secret import Secret
 from migrations_app.errors import BadSetting
 
 
-def _setting(default: str, doc: str) -> Any:  # noqa: ANN401 - dataclasses.field hides its type in the same way
-    return field(default=default, metadata={"doc": doc})
+def _setting(default: str, doc: str, *, shown: bool = True) -> Any:  # noqa: ANN401 - dataclasses.field hides its type in the same way
+    return field(default=default, metadata={"doc": doc}, repr=shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,15 @@ class Raw:
     sweep_interval: str = _setting("15", "Seconds between two looks for due, lost and stranded scans.")
     worker_slots: str = _setting("2", "Scans that one worker runs at once.")
     log_level: str = _setting("INFO", "DEBUG, INFO, WARNING or ERROR.")
+    aws_access_key_id: str = _setting(
+        "", "karpdash's own AWS identity; it takes the role of each cluster.", shown=False
+    )
+    aws_secret_access_key: str = _setting("", "The other half of AWS_ACCESS_KEY_ID.", shown=False)
+    aws_session_token: str = _setting("", "Only with keys of a session: its token.", shown=False)
+    aws_ambient: str = _setting(
+        "0", "1: without keys, the surroundings are the AWS identity: AWS_* variables, IRSA or EKS Pod Identity."
+    )
+    aws_endpoint: str = _setting("", "Another address for all of AWS: https, or http on this machine; for tests.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +76,7 @@ class Env:
     sweep_interval: int
     worker_slots: int
     log_level: str
+    aws: OwnIdentity = field(default_factory=OwnIdentity)
 
 
 def settings_rows() -> tuple[tuple[str, str, str], ...]:
@@ -101,6 +114,11 @@ def read(environ: Mapping[str, str]) -> Env:
         sweep_interval=_number("SWEEP_INTERVAL", raw.sweep_interval, low=1, high=300),
         worker_slots=_number("WORKER_SLOTS", raw.worker_slots, low=1, high=64),
         log_level=_chosen("LOG_LEVEL", raw.log_level.upper(), choices=("DEBUG", "INFO", "WARNING", "ERROR")),
+        aws=OwnIdentity(
+            keys=_aws_keys(raw),
+            ambient=_switch("AWS_AMBIENT", raw.aws_ambient),
+            endpoint=_aws_endpoint(raw.aws_endpoint),
+        ),
     )
 
 
@@ -191,3 +209,41 @@ def _key(text: str) -> tuple[str, bytes]:
     if len(key) != 32 or not name:
         raise _bad("ENCRYPTION_KEYS", f"key {name!r} must be id:base64 of 32 bytes")
     return name, key
+
+
+def _aws_keys(raw: Raw) -> Keys | None:
+    """None when no key is given. The values stand in no message."""
+    if not raw.aws_access_key_id and not raw.aws_secret_access_key and not raw.aws_session_token:
+        return None
+    if not raw.aws_access_key_id:
+        raise _bad("AWS_ACCESS_KEY_ID", "is missing beside the other half of the key or its token")
+    if not raw.aws_secret_access_key:
+        raise _bad("AWS_SECRET_ACCESS_KEY", "is missing beside KARPDASH_AWS_ACCESS_KEY_ID")
+    return Keys(
+        access_key_id=raw.aws_access_key_id,
+        secret=Secret(raw.aws_secret_access_key),
+        token=Secret(raw.aws_session_token),
+    )
+
+
+def _aws_endpoint(url: str) -> str:
+    """Signed requests go there: in clear only inside this machine."""
+    if not url:
+        return ""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        raise _bad("AWS_ENDPOINT", "is no URL") from None
+    if parts.username is not None or not host or parts.scheme not in ("http", "https"):
+        raise _bad("AWS_ENDPOINT", "must be https://host, or http://127.0.0.1:port for tests")
+    if parts.scheme == "http" and not _is_this_machine(host):
+        raise _bad("AWS_ENDPOINT", "plain http is only taken for a loopback address")
+    return url
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -17,7 +17,7 @@ _EXTERNAL_ID = re.compile(r"[\w+=,.@:/-]{2,1224}", re.ASCII)
 class Keys:
     """Credentials in memory. `token` is empty for those of a user."""
 
-    access_key_id: str
+    access_key_id: str = field(repr=False)
     secret: Secret
     token: Secret = field(default_factory=lambda: Secret(""))
 

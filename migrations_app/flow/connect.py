@@ -1,18 +1,27 @@
-"""Row -> open client: unseals the credentials, and hands out the port to a live server, a bundle or a sample."""
+"""Row -> open client: unseals the credentials, and hands out the port to a live server, a bundle, a sample or AWS."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from django.conf import settings
 
 from migrations_app.clients.addresses import Reach
+from migrations_app.clients.aws_access import Entry
+from migrations_app.clients.aws_live import open_aws
+from migrations_app.clients.aws_port import AwsApi
+from migrations_app.clients.aws_session import AwsSession
 from migrations_app.clients.bundle import open_bundle
+from migrations_app.clients.connection import Connection
+from migrations_app.clients.eks_cluster import eks_connection
+from migrations_app.clients.eks_token import token_source
 from migrations_app.clients.kubeconfig import in_cluster, read_kubeconfig
 from migrations_app.clients.kubernetes_live import open_live
 from migrations_app.clients.limits import Limits
 from migrations_app.clients.port import ClusterApi
+from migrations_app.clients.transport import TokenSource
 from migrations_app.errors import BadInput
 from migrations_app.flow.seal import Keys
+from migrations_app.inventory.aws_place import AwsPlace, read_place
 from migrations_app.models.cluster import Cluster
 from migrations_app.samples import fleet
 
@@ -20,13 +29,54 @@ FIELD = "credentials"
 
 
 @contextmanager
-def connect(cluster: Cluster) -> Iterator[ClusterApi]:
+def connect(cluster: Cluster, *, user: str = "") -> Iterator[ClusterApi]:
     """An open client, closed at the end. Raises CouldNotLook, BadInput or BadSetting."""
-    api = _opened(cluster)
-    try:
+    if cluster.source == Cluster.Source.EKS:
+        with _connect_eks(cluster, user=user) as api:
+            yield api
+        return
+    with closing(_opened(cluster)) as api:
         yield api
-    finally:
-        api.close()
+
+
+@contextmanager
+def connect_aws(cluster: Cluster, *, user: str = "", action: str = "scan") -> Iterator[AwsApi | None]:
+    """The AWS account of a cluster, closed at the end; None when karpdash has no way into it.
+
+    Nothing is sent before the first call; its CouldNotLook tells of a role that does not open.
+    """
+    entry = entry_of(cluster, user=user, action=action)
+    if entry is None:
+        yield None
+        return
+    with closing(open_aws(AwsSession(entry, settings.ENV.aws), read_place(cluster.eks_arn))) as api:
+        yield api
+
+
+def entry_of(cluster: Cluster, *, user: str = "", action: str = "scan") -> Entry | None:
+    """The way into the cluster's account; None when it has none. `user` and `action` are seen in CloudTrail (T20)."""
+    if not (cluster.eks_arn and cluster.role_arn and cluster.external_id):
+        return None
+    place = read_place(cluster.eks_arn)
+    return Entry(
+        region=place.region,
+        account=place.account,
+        role_arn=cluster.role_arn,
+        external_id=cluster.external_id,
+        user=user,
+        action=action,
+    )
+
+
+@contextmanager
+def eks_way(entry: Entry, place: AwsPlace) -> Iterator[tuple[Connection, TokenSource]]:
+    """What AWS says of the cluster's API server, and tokens for it while the block lasts (T21).
+
+    Raises CouldNotLook when AWS does not answer, BadInput when its answer cannot be used.
+    """
+    session = AwsSession(entry, settings.ENV.aws)
+    with closing(open_aws(session, place)) as api:
+        yield eks_connection(api, entry), token_source(session, cluster=place.cluster)
 
 
 def keys() -> Keys:
@@ -41,6 +91,18 @@ def reach() -> Reach:
 
 def limits() -> Limits:
     return Limits(scan_seconds=float(settings.ENV.scan_deadline))
+
+
+@contextmanager
+def _connect_eks(cluster: Cluster, *, user: str) -> Iterator[ClusterApi]:
+    entry = entry_of(cluster, user=user)
+    if entry is None:
+        raise BadInput("this EKS cluster has no way into its account", where=cluster.name, code="no_aws_access")
+    with (
+        eks_way(entry, read_place(cluster.eks_arn)) as (connection, token),
+        closing(open_live(connection, reach=reach(), limits=limits(), token=token)) as api,
+    ):
+        yield api
 
 
 def _opened(cluster: Cluster) -> ClusterApi:

@@ -4,15 +4,21 @@ import uuid
 
 from django.db import models
 
+from migrations_app.inventory.aws_place import LONGEST_ROLE_ARN
+
 
 class Cluster(models.Model):
-    """One place that is scanned. `sealed` holds the kubeconfig or bundle, encrypted under the row's id."""
+    """One place that is scanned. `sealed` holds the kubeconfig or bundle, encrypted under the row's id.
+
+    `eks_arn`, `role_arn` and `external_id` are the way into its AWS account, all of them or none; no credentials.
+    """
 
     class Source(models.TextChoices):
         KUBECONFIG = "kubeconfig"
         BUNDLE = "bundle"
         SAMPLE = "sample"
         IN_CLUSTER = "in_cluster"
+        EKS = "eks"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=120, unique=True)
@@ -21,6 +27,9 @@ class Cluster(models.Model):
     context = models.CharField(max_length=253, blank=True, default="")
     environment = models.CharField(max_length=40, blank=True, default="")
     target = models.CharField(max_length=20, blank=True, default="")
+    eks_arn = models.CharField(max_length=300, blank=True, default="")
+    role_arn = models.CharField(max_length=LONGEST_ROLE_ARN, blank=True, default="")
+    external_id = models.CharField(max_length=100, blank=True, default="")
     sealed = models.BinaryField(null=True)
     credential_version = models.PositiveIntegerField(default=1)
     version = models.PositiveIntegerField(default=1)
@@ -39,3 +48,9 @@ class Cluster(models.Model):
     class Meta:
         verbose_name = "cluster"
         ordering = ["name"]
+        constraints = [
+            # One external id opens one cluster's role (T20): a draft cannot be used for two clusters.
+            models.UniqueConstraint(
+                fields=["external_id"], condition=~models.Q(external_id=""), name="external_id_of_one_cluster"
+            )
+        ]
