@@ -13,8 +13,10 @@ from migrations_app.checks.registry import all_checks
 from migrations_app.checks.runner import run
 from migrations_app.checks.values import Evidence, Finding, Remedy
 from migrations_app.inventory import objects as o
+from migrations_app.inventory.aws import AWS_PART_NAMES, NO_AWS, AwsSeen
+from migrations_app.inventory.aws_place import AwsPlace
 from migrations_app.inventory.belonging import is_controller
-from migrations_app.inventory.inventory import PART_NAMES, Inventory
+from migrations_app.inventory.inventory import AWS_PREFIX, PART_NAMES, Inventory
 from migrations_app.inventory.placement import names_karpenter
 from migrations_app.inventory.podgroups import PodFold
 from migrations_app.inventory.seen import Part, Quarantined, Seen, Unseen
@@ -27,6 +29,7 @@ from migrations_app.samples.install import HELM_LABEL, Crds, Install, controller
 from migrations_app.samples.kube import Doc, server_version
 
 NOW = "2026-10-01T12:00:00Z"
+PLACE = AwsPlace(region="eu-central-1", cluster="test", account="111122223333")
 NODE = "ip-10-20-200-10.eu-central-1.compute.internal"
 PARTS: dict[str, tuple[str, type[o.Projection]]] = {
     "Provisioner": ("provisioners", o.Provisioner),
@@ -59,6 +62,7 @@ class ACluster:
         self._items: dict[str, list[Any]] = {name: [] for name in PART_NAMES}
         self._instead: dict[str, Part[Any]] = {}
         self._bad: dict[str, tuple[Quarantined, ...]] = {}
+        self._aws: dict[str, Part[Any]] | None = None
         self._served: dict[str, str] = {}
         self._fold = PodFold()
 
@@ -93,6 +97,12 @@ class ACluster:
         self._items["helm_releases"] = [record]
         return self
 
+    def with_aws(self, **parts: Part[Any] | tuple[Any, ...]) -> Self:
+        """AWS was looked at: parts are given as their items, or as Unseen; what is not given is Seen and empty."""
+        given = {name: Seen(part) if isinstance(part, tuple) else part for name, part in parts.items()}
+        self._aws = (self._aws or dict.fromkeys(AWS_PART_NAMES, Seen(()))) | given
+        return self
+
     def without(self, *parts: str) -> Self:
         """Empties those parts."""
         for part in parts:
@@ -100,8 +110,9 @@ class ACluster:
         return self
 
     def unseen(self, *parts: str, why: str = "forbidden") -> Self:
-        self._instead |= {part: Unseen(why) for part in parts}
-        return self
+        of_aws = {part.removeprefix(AWS_PREFIX): Unseen(why) for part in parts if part.startswith(AWS_PREFIX)}
+        self._instead |= {part: Unseen(why) for part in parts if not part.startswith(AWS_PREFIX)}
+        return self.with_aws(**of_aws) if of_aws else self
 
     def quarantined(self, part: str, *, name: str = "broken") -> Self:
         self._bad[part] = (Quarantined("Thing", "", name, "$.spec", "Expected `object`"),)
@@ -114,7 +125,8 @@ class ACluster:
         }
         if "pods" not in self._bad:
             found["pods"] = self._fold.seen("v1")
-        return Inventory(cluster="test", taken_at=NOW, **(found | self._instead))
+        aws = NO_AWS if self._aws is None else AwsSeen(place=PLACE, **self._aws)
+        return Inventory(cluster="test", taken_at=NOW, aws=aws, **(found | self._instead))
 
     def _file(self, doc: Doc) -> None:
         kind = doc["kind"]

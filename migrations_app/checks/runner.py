@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from migrations_app.checks.aws_access import could_not_read
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.values import (
     ByHand,
@@ -42,7 +43,7 @@ def _unseen(check: Check, case: Case) -> str:
     for name in check.reads:
         part = case.inventory.part(name)
         if isinstance(part, Unseen):
-            return f"{name} could not be read: {part.why}" + (f" ({part.detail})" if part.detail else "")
+            return could_not_read(name, part)
     return ""
 
 

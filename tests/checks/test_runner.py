@@ -114,3 +114,17 @@ def test_a_check_reads_parts_that_exist(reads):
 def test_the_registry_is_ordered_and_made_once():
     assert [check.id for check in all_checks()] == sorted(check.id for check in all_checks())
     assert all_checks() is all_checks()
+
+
+def test_where_aws_was_not_looked_at_it_says_how_to_give_access():
+    found = answer(a_check(reads=("nodes", "aws.queue")))
+    assert (found.status, found.summary) == (
+        "unknown",
+        "AWS was not looked at: give karpdash the cluster's ARN and a role it may assume "
+        "(AWS access of the cluster), then scan again",
+    )
+
+
+def test_a_part_of_aws_that_was_refused_says_so():
+    found = answer(a_check(reads=("aws.queue",)), a_cluster().unseen("aws.queue"))
+    assert (found.status, found.summary) == ("unknown", "aws.queue could not be read: forbidden")
