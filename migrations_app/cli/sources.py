@@ -7,7 +7,7 @@ from pathlib import Path
 from migrations_app.cli.screen import Progress
 from migrations_app.errors import AddressRefused, BadInput
 from migrations_app.flow import scan_source
-from migrations_app.flow.scan_source import Reachable
+from migrations_app.flow.scan_source import Policies, Reachable
 from migrations_app.readiness.report import Scanned
 
 _LOOPBACK = "KARPDASH_ALLOW_LOOPBACK"
@@ -22,6 +22,15 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--kubeconfig", metavar="FILE", type=Path, help="a live cluster; nothing in the file is run")
     group.add_argument("--cluster", metavar="NAME", help="a registered cluster, looked at afresh")
     parser.add_argument("--context", metavar="C", default="", help="context of the kubeconfig; else its current one")
+    parser.add_argument(
+        "--iam-policy",
+        metavar="FILE",
+        nargs="+",
+        action="extend",
+        type=Path,
+        default=[],
+        help="policies of the controller's role, instead of what AWS or the bundle shows",
+    )
     parser.add_argument("--to", metavar="HOP|RELEASE", help="where to go, such as 1.0, 1.4.2 or 0.33+; else the newest")
 
 
@@ -55,26 +64,28 @@ def with_hint(refused: AddressRefused) -> AddressRefused:
 
 
 def _looked(options: argparse.Namespace, progress: Progress) -> Scanned:
+    policies = scan_source.read_policies(options.iam_policy)
     if options.bundle:
-        return scan_source.scan_bundle(options.bundle, target=options.to, on_part=progress.part)
+        return scan_source.scan_bundle(options.bundle, target=options.to, policies=policies, on_part=progress.part)
     if options.cluster:
-        return _registered(options, progress)
+        return _registered(options, policies, progress=progress)
     try:
         return scan_source.scan_kubeconfig(
             options.kubeconfig,
             context=options.context,
             target=options.to,
             reachable=reachable(),
+            policies=policies,
             on_part=progress.part,
         )
     except AddressRefused as refused:
         raise with_hint(refused) from None
 
 
-def _registered(options: argparse.Namespace, progress: Progress) -> Scanned:
+def _registered(options: argparse.Namespace, policies: Policies, *, progress: Progress) -> Scanned:
     from migrations_app.cli.django_door import open_door
 
     open_door()
     from migrations_app.flow.look_again import look_again
 
-    return look_again(options.cluster, target=options.to, on_part=progress.part)
+    return look_again(options.cluster, target=options.to, policies=policies, on_part=progress.part)

@@ -82,7 +82,8 @@ def collect(
         with _side_by_side() as pool:
             list(pool.map(run.read, stage))
         run.reading.learn(run.parts)
-    inventory = Inventory(cluster=cluster, taken_at=_taken_at(api, now), **run.parts)
+    parts: dict[str, Any] = {**run.parts}
+    inventory = Inventory(cluster=cluster, taken_at=_taken_at(api, now), **parts)
     return Collected(inventory, tuple(_line(name, run) for name in PART_NAMES))
 
 

@@ -1,22 +1,37 @@
 """A registered cluster -> Scanned, now and without storing it: for the terminal."""
 
+from collections.abc import Mapping
+
+from migrations_app.clients.kubernetes_live import LiveApi
 from migrations_app.errors import BadInput, NotFound
+from migrations_app.flow.add_aws import hand_in
 from migrations_app.flow.collect import Progress, collect
 from migrations_app.flow.connect import connect
 from migrations_app.flow.evaluate import evaluate
+from migrations_app.flow.look_into_aws import look_into_aws
 from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.report import Scanned
 
 
-def look_again(name: str, *, target: str | None = None, on_part: Progress | None = None) -> Scanned:
-    """Judges the cluster of that name. Raises NotFound, BadInput for the target, CouldNotLook when nothing answers."""
+def look_again(
+    name: str,
+    *,
+    target: str | None = None,
+    policies: Mapping[str, bytes] | None = None,
+    on_part: Progress | None = None,
+) -> Scanned:
+    """Judges the cluster of that name; `policies` take the place of what AWS shows.
+
+    Raises NotFound, BadInput for the target, CouldNotLook when nothing answers.
+    """
     cluster = Cluster.objects.filter(name=name).first()
     if cluster is None:
         raise NotFound(f"no cluster named {name!r}", where="--cluster")
     with connect(cluster) as api:
-        if cluster.source in (Cluster.Source.KUBECONFIG, Cluster.Source.IN_CLUSTER):
+        if isinstance(api, LiveApi):
             api.get("/version")
         collected = collect(api, cluster=cluster.name, on_part=on_part)
+        collected = hand_in(look_into_aws(cluster, api, collected=collected), policies or {})
     if target or not cluster.target:
         return evaluate(collected, target=target)
     try:

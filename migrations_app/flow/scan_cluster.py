@@ -15,6 +15,7 @@ from migrations_app.flow import save, schedule
 from migrations_app.flow.collect import Collected, collect
 from migrations_app.flow.connect import connect
 from migrations_app.flow.evaluate import evaluate
+from migrations_app.flow.look_into_aws import look_into_aws
 from migrations_app.flow.schedule import Claim
 from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.models.cluster import Cluster
@@ -29,10 +30,7 @@ def scan_claimed(claim: Claim) -> None:
     cluster = Cluster.objects.get(pk=claim.cluster_id)
     with _heart(claim) as heart:
         try:
-            with connect(cluster) as api:
-                api.get("/version")
-                deadline = float(settings.ENV.scan_deadline)
-                collected = collect(api, cluster=cluster.name, deadline=deadline, on_part=heart.note)
+            collected = _collected(cluster, heart)
         except (CouldNotLook, BadInput, BadSetting) as reason:
             save.fail(claim.scan_id, fence=claim.fence, code=reason.code, detail=reason.message)
             return
@@ -41,6 +39,15 @@ def scan_claimed(claim: Claim) -> None:
         save.publish(claim.scan_id, fence=claim.fence, scanned=scanned)
     except Conflict:
         log.warning("scan was taken over", extra={"scan": str(claim.scan_id)})
+
+
+def _collected(cluster: Cluster, heart: "_Heart") -> Collected:
+    with connect(cluster) as api:
+        api.get("/version")
+        deadline = float(settings.ENV.scan_deadline)
+        collected = collect(api, cluster=cluster.name, deadline=deadline, on_part=heart.note)
+        heart.note("aws", len(PART_NAMES))
+        return look_into_aws(cluster, api, collected=collected)
 
 
 def _judged(collected: Collected, target: str) -> Scanned:

@@ -1,5 +1,6 @@
 """A source on the command line -> Scanned, without a database: a kubeconfig or a bundle is read and judged at once."""
 
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,13 +10,17 @@ from migrations_app.clients.bundle import Bundle, open_bundle
 from migrations_app.clients.kubeconfig import read_kubeconfig
 from migrations_app.clients.kubernetes_live import LiveApi, open_live
 from migrations_app.clients.limits import Limits
-from migrations_app.errors import BadInput, BadKubeconfig
+from migrations_app.errors import BadInput, BadKubeconfig, BadPolicy
+from migrations_app.flow.add_aws import hand_in
 from migrations_app.flow.collect import Progress, collect
 from migrations_app.flow.evaluate import evaluate
+from migrations_app.karpenter.iam.policy import MAX_BYTES, parse_policy
 from migrations_app.readiness.report import Scanned
 
 LARGEST_KUBECONFIG = 1024 * 1024
 SECONDS = 600.0
+Policies = Mapping[str, bytes]
+"""Policy documents of the controller, by name."""
 TARGET_CODES = ("unknown_target", "bad_target", "target_below_current")
 """Codes of BadInput that speak of the target, not of the source."""
 
@@ -29,11 +34,34 @@ class Reachable:
     allowed: tuple[str, ...] = ()
 
 
-def scan_bundle(path: Path, *, target: str | None = None, on_part: Progress | None = None) -> Scanned:
-    """Judges the objects of a folder or file. Raises BadInput for a path or target that cannot be used."""
+def scan_bundle(
+    path: Path, *, target: str | None = None, policies: Policies | None = None, on_part: Progress | None = None
+) -> Scanned:
+    """Judges the objects of a folder or file. Raises BadInput for a path or target that cannot be used.
+
+    `policies` take the place of those in the bundle's folder `iam`.
+    """
     with closing(_opened(path)) as api:
         collected = collect(api, cluster=_bundle_name(path), deadline=SECONDS, on_part=on_part)
-    return evaluate(collected, target=target)
+        held = api.iam_documents()
+    return evaluate(hand_in(collected, policies or held), target=target)
+
+
+def read_policies(paths: Iterable[Path]) -> dict[str, bytes]:
+    """The documents by the name of their file. Raises BadPolicy for one that is no policy or cannot be read."""
+    found = {str(path): _policy(path) for path in paths}
+    for name, text in found.items():
+        parse_policy(text, name=name)
+    return found
+
+
+def _policy(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as wrong:
+        reason = wrong.strerror if isinstance(wrong, OSError) and wrong.strerror else str(wrong)
+        raise BadPolicy(f"cannot be read: {reason}", where=str(path)) from None
 
 
 def _opened(path: Path) -> Bundle:
@@ -54,6 +82,7 @@ def scan_kubeconfig(
     context: str = "",
     target: str | None = None,
     reachable: Reachable,
+    policies: Policies | None = None,
     on_part: Progress | None = None,
 ) -> Scanned:
     """Judges a live cluster. Raises BadKubeconfig, BadInput for the target, CouldNotLook when nothing answers."""
@@ -61,7 +90,7 @@ def scan_kubeconfig(
     with closing(api):
         api.get("/version")
         collected = collect(api, cluster=name, deadline=SECONDS, on_part=on_part)
-    return evaluate(collected, target=target)
+    return evaluate(hand_in(collected, policies or {}), target=target)
 
 
 def open_kubeconfig(path: Path, *, context: str, reachable: Reachable) -> tuple[str, LiveApi]:
