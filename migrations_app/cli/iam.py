@@ -2,33 +2,17 @@
 
 import argparse
 import json
-import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from migrations_app.errors import BadInput, BadPolicy
-from migrations_app.karpenter.iam.evaluate import oddities
+from migrations_app.karpenter.iam.asked import CHOSEN, Asked, Judged, judged
 from migrations_app.karpenter.iam.features import ASSUMED, Feature
-from migrations_app.karpenter.iam.gaps import Gap, Report, find_gaps
-from migrations_app.karpenter.iam.guess import guessed
-from migrations_app.karpenter.iam.module import Setting, inline_setting, module_settings, module_version
-from migrations_app.karpenter.iam.policy import MAX_BYTES, Policy, filled, parse_policy
-from migrations_app.karpenter.iam.remedies import MANAGED_LIMIT, Closing, closing, merged, merged_size
+from migrations_app.karpenter.iam.gaps import Gap, Report
+from migrations_app.karpenter.iam.policy import MAX_BYTES, Policy, parse_policy
 from migrations_app.karpenter.iam.removal import removable
-from migrations_app.karpenter.iam.render import as_cloudformation, as_json, as_module_statements, as_terraform
-from migrations_app.karpenter.iam.site import SOME_ACCOUNT, SOME_CLUSTER, SOME_REGION, Site
-
-_OPTION_FORMS = {
-    "cluster_name": r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}",
-    "account": r"\d{12}",
-    "region": r"[a-z]{2,}(-[a-z]+)+-\d{1,2}",
-    "partition": r"aws(-[a-z]+)*",
-    "queue": r"(arn:[^*?${}\s]+:)?[0-9A-Za-z_-]{1,80}(\.fifo)?",
-    "node_role": r"(arn:[^*?${}\s]+:role/)?[0-9A-Za-z_+=,.@/-]{1,600}",
-    "assume_role_arn": r"arn:[^*?${}\s]+:role/[0-9A-Za-z_+=,.@/-]{1,600}",
-    "tag": r"[^=]{1,128}=.{0,256}",
-}
+from migrations_app.karpenter.iam.written import NEWEST_MODULE, REMEDY_FORMS, remedy, removal_lines
 
 
 def run(argv: list[str]) -> int:
@@ -50,9 +34,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--to", metavar="RELEASE", required=True, help="release to judge for, such as 0.32 or 1.0.14")
     parser.add_argument("--boundary", metavar="FILE", help="permissions boundary of the role")
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
-    parser.add_argument("--remedy", choices=("json", "cloudformation", "terraform", "module", "merged"))
+    parser.add_argument("--remedy", choices=REMEDY_FORMS)
     parser.add_argument(
-        "--module-version", metavar="V", help="version of the Terraform EKS module, for --remedy module"
+        "--module-version",
+        metavar="V",
+        default=NEWEST_MODULE,
+        help="version of the Terraform EKS module, for --remedy module",
     )
     parser.add_argument("--after-hop", action="store_true", help="also list what may be removed after the hop")
     _add_site(parser)
@@ -64,12 +51,12 @@ def _add_site(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "names", "fill placeholders and requests; what is not told is read from the files"
     )
-    group.add_argument("--cluster-name", metavar="N")
-    group.add_argument("--account", metavar="A")
-    group.add_argument("--region", metavar="R")
-    group.add_argument("--partition", metavar="P")
+    group.add_argument("--cluster-name", metavar="N", default="")
+    group.add_argument("--account", metavar="A", default="")
+    group.add_argument("--region", metavar="R", default="")
+    group.add_argument("--partition", metavar="P", default="")
     group.add_argument("--node-role", metavar="R", action="append", default=[], help="may be repeated")
-    group.add_argument("--queue", metavar="Q")
+    group.add_argument("--queue", metavar="Q", default="")
     group.add_argument(
         "--assume-role-arn", metavar="ARN", default="", help="role the controller assumes (0.30 to 0.37)"
     )
@@ -79,7 +66,7 @@ def _add_site(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_assumptions(parser: argparse.ArgumentParser) -> None:
-    choices = [feature.value for feature in Feature if feature is not Feature.ASSUME_ROLE]
+    choices = [feature.value for feature in CHOSEN]
     on = ", ".join(sorted(feature.value for feature in ASSUMED))
     group = parser.add_argument_group("settings of the cluster", f"on unless told otherwise: {on}")
     group.add_argument("--with", dest="turned_on", metavar="SETTING", choices=choices, action="append", default=[])
@@ -87,21 +74,40 @@ def _add_assumptions(parser: argparse.ArgumentParser) -> None:
 
 
 def _judge(options: argparse.Namespace) -> int:
-    policies = [_read(path) for path in options.policy]
-    boundary = None if options.boundary is None else [_read(options.boundary)]
-    site = _site(options, policies)
-    for policy in (*policies, *(boundary or ())):
-        _say(oddities(filled(policy, site)))
-    report = find_gaps(policies, release=options.to, site=site, assumed=_assumed(options), boundary=boundary)
+    asked = _asked(options)
+    for name, value in asked.wrong():
+        raise BadInput(f"{value[:60]!r} is not in the form wanted", where=f"--{name.replace('_', '-')}")
+    answer = judged(asked)
+    _say(f"{name.replace('_', ' ')} not told, read from the policies: {value}" for name, value in answer.read.items())
+    _say(answer.odd)
     if options.remedy:
-        print(_remedy(options, report, site=site, policies=policies))
+        print(_remedy(options, answer))
     elif options.output == "json":
-        print(json.dumps(report.as_json(), indent=2))
+        print(json.dumps(answer.report.as_json(), indent=2))
     else:
-        print("\n".join(_table(report)))
+        print("\n".join(_table(answer.report)))
     if options.after_hop:
-        _say(_removals(policies, site, release=options.to))
-    return 0 if report.ok else 1
+        found = removable(answer.policies, release=options.to, site=answer.site)
+        _say(["may be removed once nobody wants to roll back:", *removal_lines(found)])
+    return 0 if answer.report.ok else 1
+
+
+def _asked(options: argparse.Namespace) -> Asked:
+    return Asked(
+        release=options.to,
+        policies=tuple(_read(path) for path in options.policy),
+        boundary=None if options.boundary is None else (_read(options.boundary),),
+        cluster_name=options.cluster_name,
+        account=options.account,
+        region=options.region,
+        partition=options.partition,
+        queue=options.queue,
+        node_role=tuple(options.node_role),
+        assume_role_arn=options.assume_role_arn,
+        tag=tuple(options.tag),
+        turned_on=frozenset(map(Feature, options.turned_on)),
+        turned_off=frozenset(map(Feature, options.turned_off)),
+    )
 
 
 def _read(path: str) -> Policy:
@@ -114,96 +120,10 @@ def _read(path: str) -> Policy:
     return parse_policy(text, name=path)
 
 
-def _site(options: argparse.Namespace, policies: Sequence[Policy]) -> Site:
-    _check(options)
-    told = {
-        "cluster": options.cluster_name, "account": options.account, "region": options.region,
-        "partition": options.partition or _partition_of(options.region), "queue": options.queue,
-        "node_role": options.node_role or None,
-    }  # fmt: skip
-    read = {name: value for name, value in guessed(policies).items() if told[name] is None}
-    _say(f"{name.replace('_', ' ')} not told, read from the policies: {value}" for name, value in sorted(read.items()))
-    plain = {name: value for name, value in told.items() if value} | read
-    roles = plain.pop("node_role", ())
-    return Site(
-        **plain,
-        node_roles=(roles,) if isinstance(roles, str) else tuple(roles),
-        assume_role_arn=options.assume_role_arn,
-        extra_tags=dict(tag.split("=", 1) for tag in options.tag),
-    )
-
-
-def _partition_of(region: str | None) -> str | None:
-    if region is None:
-        return None
-    return "aws-cn" if region.startswith("cn-") else "aws-us-gov" if region.startswith("us-gov-") else "aws"
-
-
-def _check(options: argparse.Namespace) -> None:
-    for name, form in _OPTION_FORMS.items():
-        given = getattr(options, name)
-        for value in given if isinstance(given, list) else [given]:
-            if value and not re.fullmatch(form, value):
-                raise BadInput(f"{value[:60]!r} is not in the form wanted", where=f"--{name.replace('_', '-')}")
-
-
-def _assumed(options: argparse.Namespace) -> frozenset[Feature]:
-    on = {Feature(name) for name in options.turned_on} | ({Feature.ASSUME_ROLE} if options.assume_role_arn else set())
-    return (ASSUMED | on) - {Feature(name) for name in options.turned_off}
-
-
-def _remedy(options: argparse.Namespace, report: Report, *, site: Site, policies: Sequence[Policy]) -> str:
-    added = closing(report, site)
-    _say(_stand_ins(site))
-    _say(f"{one.probe.action}: no added statement helps, {one.answer.because}" for one in added.stubborn)
-    if not added.statements:
-        _say(["no statement has to be added"])
-    documents = added.documents()
-    match options.remedy:
-        case "cloudformation":
-            return as_cloudformation(documents, release=report.release)
-        case "terraform":
-            return as_terraform(documents, release=report.release)
-        case "module":
-            crowded = merged_size(policies, added.statements, site=site) > MANAGED_LIMIT
-            return _module(options.module_version, report, added=added, crowded=crowded)
-        case "merged":
-            return as_json(merged(policies, added.statements, site=site))
-        case _:
-            return as_json(documents)
-
-
-def _stand_ins(site: Site) -> list[str]:
-    """Names in a remedy that nobody told, to be put right before it is used."""
-    stand_ins = {"cluster name": SOME_CLUSTER, "account": SOME_ACCOUNT, "region": SOME_REGION}
-    used = {"cluster name": site.cluster, "account": site.account, "region": site.region}
-    return [f"{name} not told: {used[name]} stands in for it" for name, some in stand_ins.items() if used[name] == some]
-
-
-def _module(told: str | None, report: Report, *, added: Closing, crowded: bool) -> str:
-    version = module_version(told or "21.19.0")
-    lines = [f"# terraform-aws-modules/eks/aws//modules/karpenter {version[0]}.{version[1]}"]
-    for setting in module_settings(report, version):
-        lines.append(f"# closes {', '.join(setting.closes)}: {setting.why}")
-        lines.append(_setting(setting, added, major=version[0]))
-    if crowded and (inline := inline_setting(version)):
-        lines += [f"# more than 6,144 characters in all: {inline.why}", f"{inline.variable} = {inline.value}"]
-    return "\n".join(lines)
-
-
-def _setting(setting: Setting, added: Closing, *, major: int) -> str:
-    if setting.variable == "iam_policy_statements":
-        wanted = [one for one in added.statements if set(one.actions) & set(setting.closes)]
-        return as_module_statements(wanted, major=major)
-    return f"{setting.variable} = {setting.value}" if setting.variable else f'version = "~> {setting.upgrade_to}"'
-
-
-def _removals(policies: Sequence[Policy], site: Site, *, release: str) -> list[str]:
-    found = [
-        f"{one.statement.where}: {'all of it' if one.whole else ', '.join(one.actions)}"
-        for one in removable(policies, release=release, site=site)
-    ]
-    return ["may be removed once nobody wants to roll back:", *(found or ["nothing"])]
+def _remedy(options: argparse.Namespace, answer: Judged) -> str:
+    added = remedy(answer.report, answer.site, policies=answer.policies)
+    _say(added.remarks())
+    return added.text(options.remedy, version=options.module_version)
 
 
 def _table(report: Report) -> list[str]:

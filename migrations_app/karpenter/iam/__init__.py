@@ -9,6 +9,7 @@ grants.py    the narrow statements that allow the requests, as rows
 policy.py    reading policy documents; pattern.py, conditions.py and evaluate.py judge a request by them
 gaps.py      release + policies -> what is refused
 remedies.py  the smallest document that closes the gaps, merged or split; render.py and module.py write it down
+asked.py     names and settings as somebody tells them -> the answer; written.py puts a remedy into the wanted form
 removal.py   what may go after the hop; guess.py reads names of a site from policies
 
 Policies, requests and verdicts belong here. Reading roles from AWS never does.

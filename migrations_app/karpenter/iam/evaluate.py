@@ -112,6 +112,11 @@ def evaluate(request: Request, policies: Iterable[Policy], *, boundary: Sequence
     return Answer(verdict, f"the permissions boundary does not let it through: {limit.because}", limit.statement)
 
 
+def reaches(statement: Statement, request: Request) -> Tri:
+    """Whether the statement applies to the request: its action, its resource and all its conditions."""
+    return _weigh(statement, request).whole
+
+
 def _by_policies(request: Request, policies: Iterable[Policy]) -> Answer:
     weighed = [_weigh(statement, request) for policy in policies for statement in policy.statements]
     denials = [one for one in weighed if not one.statement.allow and one.whole is not False]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from migrations_app.karpenter.iam.evaluate import Request, Verdict, evaluate
+from migrations_app.karpenter.iam.evaluate import Request, reaches
 from migrations_app.karpenter.iam.policy import Policy, Statement, filled
 from migrations_app.karpenter.iam.probes import PROBES, probes_for
 from migrations_app.karpenter.iam.ranges import minor_of
@@ -34,17 +34,18 @@ def removable(policies: Iterable[Policy], *, release: str, site: Site) -> tuple[
     """
     minor = minor_of(release)
     requests = [request for probe in probes_for(minor) for request in probe.requests(site, minor)]
-    judged = [filled(policy, site) for policy in policies]
-    statements = [statement for policy in judged for statement in policy.statements]
-    needed = _allowed(requests, statements)
+    statements = [statement for policy in policies for statement in filled(policy, site).statements]
+    grants = _grants(requests, statements)
     removals: list[Removal] = []
-    for statement in [one for one in statements if _is_ours(one)]:
-        without = [other for other in statements if other is not statement]
-        if _allowed(requests, without) == needed:
+    kept: list[Statement] = []
+    for index, statement in enumerate(statements):
+        if _is_ours(statement) and {index} not in grants:
             removals.append(Removal(statement=statement))
-            statements = without
+            grants = [granting - {index} for granting in grants]
+        else:
+            kept.append(statement)
     called = {request.action.lower() for request in requests}
-    return (*removals, *_idle_actions(statements, called))
+    return (*removals, *_idle_actions(kept, called))
 
 
 def _idle_actions(statements: Iterable[Statement], called: set[str]) -> Iterable[Removal]:
@@ -58,6 +59,10 @@ def _is_ours(statement: Statement) -> bool:
     return statement.allow and not statement.not_action and OURS.issuperset(map(str.lower, statement.actions))
 
 
-def _allowed(requests: Sequence[Request], statements: Sequence[Statement]) -> list[bool]:
-    policies = [Policy(name="", statements=tuple(statements))]
-    return [evaluate(request, policies).verdict is Verdict.ALLOWED for request in requests]
+def _grants(requests: Sequence[Request], statements: Sequence[Statement]) -> list[set[int]]:
+    """For each request that is allowed, which statements allow it, by their place."""
+    denials = [one for one in statements if not one.allow]
+    open_to = [one for one in requests if all(reaches(denial, one) is False for denial in denials)]
+    allows = [(index, one) for index, one in enumerate(statements) if one.allow]
+    found = [{index for index, one in allows if reaches(one, request)} for request in open_to]
+    return [granting for granting in found if granting]
