@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from migrations_app.checks.aws_access import could_not_read
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.values import (
+    AtLeast,
     ByHand,
     CannotTell,
     Evidence,
@@ -18,6 +19,15 @@ from migrations_app.inventory.seen import Unseen
 
 EVIDENCE_KEPT = 200
 """Rows of evidence stored with a finding; `evidence_total` still counts all."""
+
+
+_SETTLED: tuple[tuple[type[CannotTell | AtLeast | NotApplicable | ByHand], Status], ...] = (
+    (CannotTell, "unknown"),
+    (AtLeast, "unknown"),
+    (NotApplicable, "not_applicable"),
+    (ByHand, "manual"),
+)
+"""What becomes of a word where nothing fails; the first one found decides."""
 
 
 def run(checks: Iterable[Check], case: Case) -> tuple[Finding, ...]:
@@ -35,8 +45,10 @@ def _answer(check: Check, case: Case) -> Finding:
         remedies = check.remedies(case, evidence) if evidence else ()
     except Exception as crash:  # noqa: BLE001 - a crash of a check is a result (style.md habit 5)
         return _finding(check, case, status="unknown", summary=f"check failed: {type(crash).__name__} in {check.id}")
-    status, summary = _settle(check, words, quarantined=_quarantined(check, case))
-    return _finding(check, case, status=status, summary=summary, evidence=evidence, remedies=remedies)
+    quarantined = _quarantined(check, case)
+    exact = not quarantined and not any(isinstance(word, CannotTell | AtLeast) for word in words)
+    status, summary = _settle(check, words, quarantined=quarantined, exact=exact)
+    return _finding(check, case, status=status, summary=summary, evidence=evidence, remedies=remedies, exact=exact)
 
 
 def _unseen(check: Check, case: Case) -> str:
@@ -56,20 +68,20 @@ def _quarantined(check: Check, case: Case) -> str:
     return ""
 
 
-def _settle(check: Check, words: tuple[Word, ...], *, quarantined: str) -> tuple[Status, str]:
+def _settle(check: Check, words: tuple[Word, ...], *, quarantined: str, exact: bool) -> tuple[Status, str]:
     """Failure is certain even where other things are unknown; a pass needs that nothing was left unread.
 
     So does "not applicable": the one object that was set aside may be the one that the question is about.
     """
     count = sum(word.count for word in words if isinstance(word, Evidence))
     if count:
-        return "fail", check.says[0 if count == 1 else 1].format(count=count)
-    for kind, status in ((CannotTell, "unknown"), (NotApplicable, "not_applicable"), (ByHand, "manual")):
+        return "fail", check.says[0 if count == 1 else 1].format(count=count if exact else f"at least {count}")
+    for kind, status in _SETTLED:
         found = next((word for word in words if isinstance(word, kind)), None)
         if found:
             if quarantined and kind is NotApplicable:
                 return "unknown", quarantined
-            return status, found.detail  # type: ignore[return-value]  # the table above pairs each word with a Status
+            return status, found.detail
     return ("unknown", quarantined) if quarantined else ("pass", check.title)
 
 
@@ -81,6 +93,7 @@ def _finding(
     summary: str,
     evidence: tuple[Evidence, ...] = (),
     remedies: tuple[Remedy, ...] = (),
+    exact: bool = True,
 ) -> Finding:
     return Finding(
         id=check.id,
@@ -92,7 +105,7 @@ def _finding(
         why=check.why,
         summary=summary,
         evidence_total=sum(row.count for row in evidence),
-        evidence_exact=not _quarantined(check, case),
+        evidence_exact=exact and status != "unknown",
         evidence=evidence[:EVIDENCE_KEPT],
         remedies=remedies,
         sources=check.sources,

@@ -56,7 +56,13 @@ class ByHand(Value, frozen=True):
     detail: str
 
 
-Word: TypeAlias = Evidence | CannotTell | NotApplicable | ByHand
+class AtLeast(Value, frozen=True):
+    """The evidence beside it is a lower bound: not everything it counts was seen; `detail` says what was not."""
+
+    detail: str
+
+
+Word: TypeAlias = Evidence | CannotTell | NotApplicable | ByHand | AtLeast
 
 
 class Remedy(Value, frozen=True, kw_only=True):
@@ -80,7 +86,8 @@ class Finding(Value, frozen=True, kw_only=True):
     summary: str
     evidence_total: int = 0
     evidence_exact: bool = True
-    """False when a list that the evidence comes from was only partly read: the total is a lower bound."""
+    """False: the total is a lower bound, as a list was only partly read or an object did not answer; so where the
+    status is unknown."""
     evidence: tuple[Evidence, ...] = ()
     remedies: tuple[Remedy, ...] = ()
     sources: tuple[str, ...] = ()

@@ -8,13 +8,17 @@ import msgspec
 from migrations_app.clients.helm import packed, read_release
 from migrations_app.clients.helm_values import REMOVED, kept_env, kept_values, looks_secret, redacted
 from migrations_app.inventory.keys import LAST_APPLIED
-from migrations_app.inventory.objects import HelmRelease
+from migrations_app.inventory.metric_uses import DASHBOARD_LABEL, dashboard_queries
+from migrations_app.inventory.objects import ConfigMap, HelmRelease
 from migrations_app.karpenter import kinds
+from migrations_app.karpenter.metrics import names_in
 
 Doc = dict[str, Any]
 KEPT_CONFIG_MAPS = frozenset({"aws-auth", "karpenter-global-settings"})
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
-_DROPPED = frozenset({"volumes", "caBundle", "schema", "additionalPrinterColumns", "imagePullSecrets"})
+_DROPPED = frozenset({"caBundle", "schema", "additionalPrinterColumns", "imagePullSecrets"})
+_MOVED = ("emptyDir", "hostPath", "persistentVolumeClaim", "ephemeral")
+"""The kinds of volumes that decide whether a pod can leave its node; what they hold or name stays behind."""
 _WORD = b"karpenter"
 
 
@@ -53,9 +57,16 @@ def _walked(value: Any) -> Any:  # noqa: ANN401 - plain JSON
 def _entry(key: str, value: Any) -> Any:  # noqa: ANN401 - plain JSON
     if key in _CONTAINERS and isinstance(value, list):
         return [_container(each) for each in value if isinstance(each, dict)]
+    if key == "volumes" and isinstance(value, list):
+        return [kept for each in value if isinstance(each, dict) and (kept := _volume(each))]
     if key == "userData":
         return REMOVED
     return _walked(value)
+
+
+def _volume(volume: Doc) -> Doc:
+    found: Doc = {kind: {} for kind in _MOVED if volume.get(kind) is not None}
+    return {"emptyDir": {"medium": "Memory"}} if _inner(volume, "emptyDir").get("medium") == "Memory" else found
 
 
 def _container(container: Doc) -> Doc:
@@ -79,9 +90,46 @@ def _node(doc: Doc, _: bytes) -> Doc:
     return doc | {"status": kept} if "status" in doc else doc
 
 
-def _config_map(doc: Doc, _: bytes) -> Doc | None:
+def _config_map(doc: Doc, raw: bytes) -> Doc | None:
+    if DASHBOARD_LABEL in _inner(_inner(doc, "metadata"), "labels"):
+        return _dashboards(doc, raw)
     kept = _inner(doc, "metadata").get("name") in KEPT_CONFIG_MAPS
     return {key: value for key, value in doc.items() if key != "binaryData"} if kept else None
+
+
+def _dashboards(doc: Doc, raw: bytes) -> Doc | None:
+    """Only the queries that name a metric of Karpenter, in a form that reads like the dashboard itself."""
+    try:
+        found = msgspec.json.decode(raw, type=ConfigMap)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return None
+    files: dict[str, list[Doc]] = {}
+    for query in dashboard_queries(found):
+        name, _, title = query.path.removeprefix("data[").partition("]")
+        files.setdefault(name, []).append({"title": title.removeprefix(": "), "expr": query.text})
+    data = {name: msgspec.json.encode(queries).decode() for name, queries in files.items()}
+    kept = {key: doc[key] for key in ("apiVersion", "kind", "metadata") if key in doc}
+    return kept | {"data": data} if data else None
+
+
+def _prometheus_rule(doc: Doc, raw: bytes) -> Doc | None:
+    """Only the rules that name a metric of Karpenter; their labels and annotations stay behind."""
+    if _WORD not in raw:
+        return None
+    groups = _inner(doc, "spec").get("groups")
+    found = [_rule_group(group) for group in groups if isinstance(group, dict)] if isinstance(groups, list) else []
+    kept = [group for group in found if group["rules"]]
+    return {key: value for key, value in doc.items() if key != "status"} | {"spec": {"groups": kept}} if kept else None
+
+
+def _rule_group(group: Doc) -> Doc:
+    rules = group.get("rules")
+    kept = [
+        {key: rule[key] for key in ("alert", "record", "expr") if key in rule}
+        for rule in (rules if isinstance(rules, list) else ())
+        if isinstance(rule, dict) and names_in(str(rule.get("expr")))
+    ]
+    return {"name": group.get("name"), "rules": kept}
 
 
 def _secret(doc: Doc, raw: bytes) -> Doc | None:
@@ -147,5 +195,6 @@ _SPECIAL: dict[tuple[str, str], Callable[[Doc, bytes], Doc | None]] = {
         (kinds.FLUX_HELM_RELEASE, _flux_release),
         (kinds.FLUX_KUSTOMIZATION, _flux_kustomization),
         (kinds.ARGO_APPLICATION, _argo_application),
+        (kinds.PROMETHEUS_RULE, _prometheus_rule),
     )
 }

@@ -10,6 +10,18 @@ NODE_KEYS = frozenset(
         "alpha.eksctl.io/nodegroup-name",
     }
 )
+BETA_NODE_KEYS = frozenset(
+    {
+        "beta.kubernetes.io/arch",
+        "beta.kubernetes.io/os",
+        "beta.kubernetes.io/instance-type",
+        "failure-domain.beta.kubernetes.io/zone",
+        "failure-domain.beta.kubernetes.io/region",
+    }
+)
+"""Labels of old Kubernetes, under which pods still ask for nodes."""
+TEMPLATE_KEYS = BETA_NODE_KEYS | {"node.kubernetes.io/unschedulable"}
+"""What is looked for in templates only: its controller makes every pod of a DaemonSet tolerate a cordon."""
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 

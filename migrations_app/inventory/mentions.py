@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from migrations_app.inventory.inventory import WORKLOAD_PARTS, Inventory
+from migrations_app.inventory.keys import TEMPLATE_KEYS
 from migrations_app.inventory.objects import PodGroup, Workload
 from migrations_app.inventory.placement import constraints, markers
 
@@ -76,7 +77,7 @@ def _marked_templates(inventory: Inventory) -> Iterator[Mention]:
 
 def _placed_templates(inventory: Inventory) -> Iterator[Mention]:
     for kind, workload, root in _templates(inventory):
-        for row in constraints(workload.template.spec, below=f"{root}.spec"):
+        for row in constraints(workload.template.spec, below=f"{root}.spec", also=TEMPLATE_KEYS):
             yield Mention(kind, workload.namespace, workload.name, row.path, row.key, row.value, 1)
 
 

@@ -1,8 +1,8 @@
 """Every mention of a Karpenter key in a placement: selectors, affinities, spread keys and tolerations."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from migrations_app.inventory.keys import is_karpenter
+from migrations_app.inventory.keys import BETA_NODE_KEYS, TEMPLATE_KEYS, is_karpenter
 from migrations_app.inventory.objects import (
     Affinity,
     Constraint,
@@ -15,12 +15,17 @@ from migrations_app.inventory.objects import (
 )
 
 
-def constraints(spec: Placement, *, below: str = "spec") -> tuple[Constraint, ...]:
-    """The mentions, in the order of the fields; `below` is the path of the pod spec inside its object."""
+def constraints(
+    spec: Placement, *, below: str = "spec", also: Collection[str] = BETA_NODE_KEYS
+) -> tuple[Constraint, ...]:
+    """The mentions, in the order of the fields; `below` is the path of the pod spec inside its object.
+
+    `also` are keys that are not Karpenter's and matter all the same.
+    """
     return tuple(
         Constraint(path=f"{below}.{path}", key=key, value=value)
         for path, key, value in _mentions(spec)
-        if is_karpenter(key)
+        if is_karpenter(key) or key in also
     )
 
 
@@ -31,9 +36,10 @@ def markers(metadata: Metadata) -> dict[str, str]:
 
 
 def names_karpenter(workload: Workload) -> bool:
-    """Whether a workload or its pods' template mentions any Karpenter key."""
+    """Whether a workload or its pods' template mentions a Karpenter key, or one of old that upgrades turn on."""
     template = workload.template
-    return bool(markers(workload.metadata) or markers(template.metadata) or constraints(template.spec))
+    placed = constraints(template.spec, also=TEMPLATE_KEYS)
+    return bool(markers(workload.metadata) or markers(template.metadata) or placed)
 
 
 Mention = tuple[str, str, str]

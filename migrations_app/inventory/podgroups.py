@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from migrations_app.inventory.objects import Constraint, Metadata, OwnerReference, Pod, PodGroup
+from migrations_app.inventory.objects import Constraint, Metadata, OwnerReference, Pod, PodGroup, PodSpec
 from migrations_app.inventory.parse import decoder, read_one
 from migrations_app.inventory.placement import constraints, markers
 from migrations_app.inventory.seen import Quarantined, Seen
@@ -15,7 +15,7 @@ NODES_KEPT = 50
 BAD_KEPT = 1000
 _OVER = ("Succeeded", "Failed")
 
-Key = tuple[str, str, str, tuple[tuple[str, str], ...], tuple[Constraint, ...]]
+Key = tuple[str, str, str, tuple[tuple[str, str], ...], tuple[Constraint, ...], tuple[str, ...]]
 
 
 @dataclass(slots=True)
@@ -23,6 +23,8 @@ class _Tally:
     count: int = 0
     samples: list[str] = field(default_factory=list)
     nodes: dict[str, None] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    grace: int = 0
 
 
 @dataclass(slots=True)
@@ -33,6 +35,8 @@ class PodFold:
     groups: dict[Key, _Tally] = field(default_factory=dict)
     bad: list[Quarantined] = field(default_factory=list)
     bad_total: int = 0
+    names: dict[str, str] = field(default_factory=dict)
+    """Each node's name once: every pod page spells them anew."""
 
     def add(self, items: Iterable[msgspec.Raw]) -> None:
         take = decoder(Pod).decode
@@ -59,18 +63,31 @@ class PodFold:
         key = _key(pod)
         tally = self.groups.get(key)
         if tally is None:
-            tally = self.groups[key] = _Tally()
+            tally = self.groups[key] = _Tally(labels=pod.metadata.labels or {})
         tally.count += 1
+        tally.grace = max(tally.grace, pod.spec.termination_grace_period_seconds or 0)
         if len(tally.samples) < SAMPLES:
             tally.samples.append(pod.name)
-        if (key[3] or not key[1]) and pod.spec.node_name and len(tally.nodes) < NODES_KEPT:
-            tally.nodes[pod.spec.node_name] = None
+        if (key[3] or key[1] != "DaemonSet") and pod.spec.node_name and len(tally.nodes) < NODES_KEPT:
+            tally.nodes[self.names.setdefault(pod.spec.node_name, pod.spec.node_name)] = None
 
 
 def _key(pod: Pod) -> Key:
     kind, name = _owner(pod.metadata)
     marks = tuple(sorted(markers(pod.metadata).items()))
-    return pod.namespace, kind, name, marks, constraints(pod.spec)
+    return pod.namespace, kind, name, marks, constraints(pod.spec), _storage(pod.spec)
+
+
+def _storage(spec: PodSpec) -> tuple[str, ...]:
+    found = set()
+    for volume in spec.volumes or ():
+        if volume.persistent_volume_claim is not None or volume.ephemeral is not None:
+            found.add("claim")
+        elif volume.host_path is not None:
+            found.add("hostPath")
+        elif volume.empty_dir is not None and volume.empty_dir.medium != "Memory":
+            found.add("emptyDir")
+    return tuple(sorted(found))
 
 
 def _owner(metadata: Metadata) -> tuple[str, str]:
@@ -91,7 +108,7 @@ def _controller(references: list[OwnerReference] | None) -> OwnerReference | Non
 
 
 def _group(key: Key, tally: _Tally) -> PodGroup:
-    namespace, kind, name, marks, places = key
+    namespace, kind, name, marks, places, storage = key
     return PodGroup(
         namespace=namespace,
         owner_kind=kind,
@@ -101,4 +118,7 @@ def _group(key: Key, tally: _Tally) -> PodGroup:
         count=tally.count,
         samples=tally.samples,
         nodes=list(tally.nodes),
+        labels=tally.labels,
+        storage=list(storage),
+        grace_seconds=tally.grace,
     )

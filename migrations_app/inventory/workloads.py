@@ -81,12 +81,32 @@ class Placement(Projection, frozen=True):
     service_account_name: str | None = None
 
 
+class EmptyDir(Projection, frozen=True):
+    medium: str | None = None
+
+
+class Unread(Projection, frozen=True):
+    """Something of which only the presence counts."""
+
+
+class Volume(Projection, frozen=True):
+    empty_dir: EmptyDir | None = None
+    host_path: Unread | None = None
+    persistent_volume_claim: Unread | None = None
+    ephemeral: Unread | None = None
+
+
+class PodSpec(Placement, frozen=True):
+    volumes: list[Volume] | None = None
+    termination_grace_period_seconds: int | None = None
+
+
 class PodStatus(Projection, frozen=True):
     phase: str | None = None
 
 
 class Pod(Named, frozen=True):
-    spec: Placement = Placement()
+    spec: PodSpec = PodSpec()
     status: PodStatus | None = None
 
 
@@ -101,6 +121,7 @@ class PodTemplate(Projection, frozen=True):
 
 class LabelSelector(Projection, frozen=True):
     match_labels: Strings | None = None
+    match_expressions: list[Expression] | None = None
 
 
 class WorkloadSpec(Projection, frozen=True):
@@ -137,6 +158,7 @@ class Workload(Named, frozen=True):
 class BudgetSpec(Projection, frozen=True):
     min_available: int | str | None = None
     max_unavailable: int | str | None = None
+    selector: LabelSelector | None = None
 
 
 class BudgetStatus(Projection, frozen=True):
@@ -165,7 +187,13 @@ class PodGroup(Projection, frozen=True):
     samples: list[str]
     """Names of the first pods of the group, at most three."""
     nodes: list[str]
-    """Nodes they run on, at most 50; kept only for groups with markers or without an owner."""
+    """Nodes they run on, at most 50; of a DaemonSet only where the group has markers."""
+    labels: Strings = {}
+    """The labels of the first pod: pods of one workload share those that budgets select by."""
+    storage: list[str] = []
+    """Which kinds of volumes they have that a move concerns: `claim`, `emptyDir` (on disk), `hostPath`."""
+    grace_seconds: int = 0
+    """The longest terminationGracePeriodSeconds among them."""
 
 
 class Constraint(Projection, frozen=True):

@@ -5,7 +5,7 @@ import pytest
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.registry import all_checks
 from migrations_app.checks.runner import EVIDENCE_KEPT, run
-from migrations_app.checks.values import ByHand, CannotTell, Evidence, Finding, NotApplicable, Remedy
+from migrations_app.checks.values import AtLeast, ByHand, CannotTell, Evidence, Finding, NotApplicable, Remedy
 from tests.builders import a_cluster, case_at
 
 
@@ -41,7 +41,9 @@ ROW = Evidence(kind="Node", name="n1")
         ((NotApplicable("no nodes"),), "not_applicable", "no nodes"),
         ((ByHand("look"),), "manual", "look"),
         ((ByHand("look"), CannotTell("no field")), "unknown", "no field"),
-        ((CannotTell("no field"), ROW), "fail", "1 is wrong"),
+        ((CannotTell("no field"), ROW), "fail", "at least 1 is wrong"),
+        ((AtLeast("50 nodes of more"), ROW), "fail", "at least 1 is wrong"),
+        ((AtLeast("50 nodes of more"),), "unknown", "50 nodes of more"),
     ],
 )
 def test_words_become_a_status(words, status, summary):
@@ -82,7 +84,23 @@ def test_an_object_that_was_set_aside_leaves_a_pass_unknown_and_a_count_a_bound(
     cluster = a_cluster().quarantined("nodes", name="odd")
     assert answer(a_check(), cluster).summary == "1 of nodes could not be read, first odd at $.spec"
     failed = answer(a_check(ROW), a_cluster().quarantined("nodes"))
-    assert (failed.status, failed.evidence_exact) == ("fail", False)
+    assert (failed.status, failed.evidence_exact, failed.summary) == ("fail", False, "at least 1 is wrong")
+
+
+@pytest.mark.parametrize(
+    ("words", "exact"),
+    [
+        ((), True),
+        ((ROW,), True),
+        ((NotApplicable("no nodes"),), True),
+        ((ROW, CannotTell("no field")), False),
+        ((ROW, AtLeast("more")), False),
+        ((CannotTell("no field"),), False),
+    ],
+)
+def test_a_count_is_exact_or_a_bound_and_of_what_is_unknown_never_exact(words, exact):
+    assert answer(a_check(*words)).evidence_exact is exact
+    assert not answer(a_check(*words), a_cluster().unseen("nodes")).evidence_exact
 
 
 def test_an_object_that_was_set_aside_may_be_what_the_question_is_about():

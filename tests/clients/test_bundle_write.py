@@ -183,7 +183,11 @@ CONTAINER = {
     "volumeMounts": [{"name": "v", "mountPath": CANARY}],
     "livenessProbe": {"httpGet": {"httpHeaders": [{"name": "Authorization", "value": CANARY}]}},
 }
-SPEC = {"containers": [CONTAINER], "initContainers": [CONTAINER], "volumes": [{"name": CANARY}]}
+SPEC = {
+    "containers": [CONTAINER],
+    "initContainers": [CONTAINER],
+    "volumes": [{"name": CANARY}, {"name": "d", "hostPath": {"path": CANARY}}],
+}
 APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 HIDING: list[tuple[str, Doc]] = [
     ("pods", pod(spec=SPEC, status={"phase": "Running", "message": CANARY, "podIP": CANARY})),

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from migrations_app.inventory.keys import BETA_NODE_KEYS, TEMPLATE_KEYS
 from migrations_app.inventory.objects import Constraint, Placement, Workload
 from migrations_app.inventory.placement import constraints, names_karpenter
 
@@ -33,6 +34,20 @@ def test_each_mention_is_found(spec, path, value):
 @pytest.mark.parametrize("key", ["disk", "example.com/karpenter.sh", "karpenter.sh", "notkarpenter.sh/x"])
 def test_other_keys_are_not_ours(key):
     assert constraints(msgspec.convert({"nodeSelector": {key: "x"}}, Placement)) == ()
+
+
+@pytest.mark.parametrize("key", sorted(BETA_NODE_KEYS))
+def test_labels_of_old_kubernetes_are_found_too(key):
+    rows = constraints(msgspec.convert({"nodeSelector": {key: "x"}}, Placement))
+    assert rows == (Constraint(path="spec.nodeSelector", key=key, value="x"),)
+
+
+def test_tolerating_a_cordon_counts_in_templates_only():
+    spec = {"tolerations": [{"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}]}
+    assert constraints(msgspec.convert(spec, Placement)) == ()
+    assert len(constraints(msgspec.convert(spec, Placement), also=TEMPLATE_KEYS)) == 1
+    job = {"metadata": {"name": "agent"}, "spec": {"template": {"spec": spec}}}
+    assert names_karpenter(msgspec.convert(job, Workload))
 
 
 def test_a_cron_job_is_read_through_its_job_template():

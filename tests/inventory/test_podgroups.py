@@ -3,6 +3,7 @@
 import json
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,9 +37,36 @@ def test_pods_of_one_deployment_are_one_group():
             placement=[],
             count=4,
             samples=["web-1", "web-2", "web-3"],
-            nodes=[],
+            nodes=["n1"],
+            labels={"pod-template-hash": "5d9"},
         ),
     )
+
+
+def test_pods_of_a_daemon_set_are_everywhere_and_keep_no_nodes():
+    (group,) = folded(pod("a", owner=("DaemonSet", "agent")), pod("b", owner=("DaemonSet", "agent"))).items
+    assert (group.owner_kind, group.count, group.nodes) == ("DaemonSet", 2, [])
+
+
+def test_the_longest_grace_period_and_the_labels_of_the_first_pod():
+    pods = (pod(f"p{seconds}", terminationGracePeriodSeconds=seconds) for seconds in (30, 3600, 60))
+    (group,) = folded(*pods, pod("unset", metadata={"labels": {"pod-template-hash": "5d9", "app": "web"}})).items
+    assert (group.grace_seconds, group.labels) == (3600, {"pod-template-hash": "5d9"})
+
+
+@pytest.mark.parametrize(
+    ("volume", "storage"),
+    [
+        ({"emptyDir": {}}, ["emptyDir"]),
+        ({"emptyDir": {"medium": "Memory"}}, []),
+        ({"hostPath": {"path": "/var/log"}}, ["hostPath"]),
+        ({"persistentVolumeClaim": {"claimName": "data"}}, ["claim"]),
+        ({"ephemeral": {"volumeClaimTemplate": {}}}, ["claim"]),
+        ({"configMap": {"name": "settings"}}, []),
+    ],
+)
+def test_volumes_that_a_move_concerns(volume, storage):
+    assert [group.storage for group in folded(pod("a", volumes=[volume])).items] == [storage]
 
 
 def test_a_marker_or_a_selector_makes_a_group_of_its_own():

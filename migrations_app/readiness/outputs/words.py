@@ -51,6 +51,8 @@ def object_line(row: Evidence) -> str:
 
 def left_out(finding: Finding, shown: int) -> str:
     """How much evidence is not shown, as a line; empty when all of it is."""
+    if not finding.evidence_total:
+        return ""
     total = sum(row.count for row in finding.evidence[:shown])
     missing = finding.evidence_total - total
     if missing <= 0:
