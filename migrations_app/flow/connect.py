@@ -24,6 +24,7 @@ from migrations_app.flow.seal import Keys
 from migrations_app.inventory.aws_place import AwsPlace, read_place
 from migrations_app.models.cluster import Cluster
 from migrations_app.samples import fleet
+from migrations_app.samples.story import Story
 
 FIELD = "credentials"
 
@@ -45,6 +46,9 @@ def connect_aws(cluster: Cluster, *, user: str = "", action: str = "scan") -> It
 
     Nothing is sent before the first call; its CouldNotLook tells of a role that does not open.
     """
+    if cluster.source == Cluster.Source.SAMPLE:
+        yield fleet.aws(_story(cluster.context))
+        return
     entry = entry_of(cluster, user=user, action=action)
     if entry is None:
         yield None
@@ -123,7 +127,11 @@ def unsealed(cluster: Cluster) -> bytes:
 
 
 def _sample_files(name: str) -> dict[str, bytes]:
+    return dict(fleet.files(_story(name)))
+
+
+def _story(name: str) -> Story:
     story = fleet.find(name)
     if story is None:
         raise BadInput(f"there is no sample {name!r}")
-    return dict(fleet.files(story))
+    return story

@@ -10,6 +10,7 @@ from pathlib import Path
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import KINDS
 from migrations_app.samples import stories as package
+from migrations_app.samples.aws_account import SampleAws
 from migrations_app.samples.kube import Doc
 from migrations_app.samples.story import Story
 
@@ -42,6 +43,11 @@ def files(story: Story) -> Mapping[str, bytes]:
         "version.json": _json(story.version),
         "objects.json": _json({"apiVersion": "v1", "kind": "List", "items": held}),
     }
+
+
+def aws(story: Story) -> SampleAws | None:
+    """The AWS account of the story; None where nobody gave access to it."""
+    return SampleAws(story.aws) if story.aws else None
 
 
 def _manifest(story: Story) -> Doc:

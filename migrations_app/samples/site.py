@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from migrations_app.samples.aws_account import Account
 from migrations_app.samples.karpenter_kinds import Launched
 from migrations_app.samples.kube import (
     Doc,
@@ -37,6 +38,17 @@ class Site:
     @property
     def version(self) -> Doc:
         return server_version(self.kubernetes)
+
+    def account(self, *granted: str, **more: Any) -> Account:  # noqa: ANN401 - the fields of Account
+        """The AWS account of the cluster, in which the controller may do all that these releases need."""
+        return Account(
+            cluster=self.name,
+            kubernetes=self.kubernetes,
+            region=self.region,
+            granted=granted,
+            docs=tuple(self.docs),
+            **{"queue": self.name} | more,
+        )
 
     def add(self, *docs: Doc) -> None:
         self.docs.extend(docs)

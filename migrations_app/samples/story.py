@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from migrations_app.samples.aws_account import Account
 from migrations_app.samples.kube import Doc
 
 
@@ -18,7 +19,10 @@ class Expected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """`docs` are the objects of the cluster; `refused` maps plurals that could not be listed to code and detail."""
+    """`docs` are the objects of the cluster; `refused` maps plurals that could not be listed to code and detail.
+
+    `aws` is the account it lies in; None where nobody gave access to it.
+    """
 
     name: str
     title: str
@@ -27,3 +31,4 @@ class Story:
     docs: tuple[Doc, ...]
     expected: Expected
     refused: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    aws: Account | None = None

@@ -8,17 +8,18 @@ import sys
 import pytest
 
 from migrations_app.clients.bundle import open_bundle
+from migrations_app.flow.add_aws import add_aws
 from migrations_app.flow.collect import Collected, collect
 from migrations_app.flow.evaluate import evaluate
 from migrations_app.readiness.report import Report
-from migrations_app.samples.fleet import files, find, stories, write
+from migrations_app.samples.fleet import aws, files, find, stories, write
 from migrations_app.samples.story import Story
 
 NAMES = [story.name for story in stories()]
 
 
 def scanned(story: Story) -> Collected:
-    return collect(open_bundle(dict(files(story))), cluster=story.name)
+    return add_aws(collect(open_bundle(dict(files(story))), cluster=story.name), aws(story))
 
 
 @pytest.fixture(params=stories(), ids=NAMES)

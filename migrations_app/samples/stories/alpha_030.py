@@ -71,6 +71,7 @@ story = Story(
     about="0.30.0 with two Provisioners and ten Machines, two from before 0.30; selectors and annotations of old.",
     version=site.version,
     docs=tuple(site.docs),
+    aws=site.account("0.30", "0.31", namespace="karpenter", profiles=[f"KarpenterNodeInstanceProfile-{site.name}"]),
     expected=Expected(
         stage="alpha",
         verdicts={

@@ -86,6 +86,7 @@ story = Story(
     about="0.37.8 with its own CRDs, conversion webhook and Helm releases in order; only v1beta1 is stored.",
     version=site.version,
     docs=tuple(site.docs),
+    aws=site.account("0.37", "1.0"),
     expected=Expected(
         stage="beta_v1", verdicts={"0.33+": "done", "1.0": "ready", "1.1+": "blocked", "1.14": "blocked"}, blockers=()
     ),

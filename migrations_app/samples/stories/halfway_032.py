@@ -117,6 +117,7 @@ story = Story(
     about="0.32.10: four nodes behind Machines, five behind NodeClaims; Argo CD delivers, drift is off.",
     version=site.version,
     docs=tuple(site.docs),
+    aws=site.account("0.32"),
     expected=Expected(
         stage="mixed",
         verdicts={"0.32": "in_progress", "0.33+": "blocked", "1.0": "blocked", "1.1+": "blocked", "1.14": "blocked"},

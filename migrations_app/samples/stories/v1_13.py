@@ -67,5 +67,6 @@ story = Story(
     about="1.3.3 on Kubernetes 1.32: only v1 is served and stored; later minors are open.",
     version=site.version,
     docs=tuple(site.docs),
+    aws=site.account("1.3", "1.14", namespace="karpenter", tagged_with_cluster=True),
     expected=Expected(stage="v1", verdicts={"1.3": "done", "1.14": "ready_with_warnings"}, blockers=()),
 )

@@ -91,6 +91,7 @@ story = Story(
     about="1.0.14 under Flux; the CRDs still list v1beta1 as stored, one pool carries a kubelet block of old.",
     version=site.version,
     docs=tuple(site.docs),
+    aws=site.account("1.0", "1.1"),
     expected=Expected(
         stage="beta_v1",
         verdicts={"1.0": "in_progress", "1.1+": "blocked", "1.14": "blocked"},

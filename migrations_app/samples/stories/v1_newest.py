@@ -55,5 +55,6 @@ story = Story(
     about="1.14.1 with Pod Identity: the end of the road for now.",
     version=site.version,
     docs=tuple(site.docs),
+    aws=site.account("1.14", pod_identity=True, tagged_with_cluster=True),
     expected=Expected(stage="v1", verdicts={"1.14": "done"}, blockers=()),
 )

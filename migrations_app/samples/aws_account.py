@@ -1,0 +1,224 @@
+"""The AWS account of a story: what the port of AWS would show of it, worked out from the story's own objects.
+
+It answers like AWS for what the story holds, and its simulation judges by the same evaluator as we do: the demo shows
+what the pages look like, and proves nothing about AWS.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from migrations_app.inventory.aws import (
+    AccessEntry,
+    Association,
+    AttachedPolicy,
+    Caller,
+    EksCluster,
+    InstanceProfile,
+    OidcProvider,
+    PolicyDocument,
+    Queue,
+    Role,
+    TaggedInstances,
+)
+from migrations_app.inventory.aws_crosscheck import Question, Reply
+from migrations_app.inventory.aws_place import AwsPlace
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.iam.evaluate import Request, Verdict, evaluate
+from migrations_app.karpenter.iam.gaps import find_gaps
+from migrations_app.karpenter.iam.policy import Statement, parse_policy
+from migrations_app.karpenter.iam.remedies import closing, fitted, size_of
+from migrations_app.karpenter.iam.site import Site
+from migrations_app.samples.kube import Doc
+
+ACCOUNT = "111122223333"
+CONTROLLER = "KarpenterController"
+SPOT_ROLE = "AWSServiceRoleForEC2Spot"
+NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEKS_CNI_Policy", "AmazonEC2ContainerRegistryReadOnly")
+SENDERS = ["events.amazonaws.com", "sqs.amazonaws.com"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """How the account is furnished. `granted` are the releases whose needs the controller's policies cover."""
+
+    cluster: str
+    kubernetes: str
+    region: str = "eu-central-1"
+    namespace: str = "kube-system"
+    granted: Sequence[str] = ()
+    tagged_with_cluster: bool = False
+    """Instances carry eks:eks-cluster-name, as 1.0 writes it."""
+    pod_identity: bool = False
+    queue: str = ""
+    profiles: Sequence[str] = ()
+    docs: Sequence[Doc] = field(default=())
+
+
+class SampleAws:
+    """The port of AWS over an Account."""
+
+    def __init__(self, account: Account) -> None:
+        self._account = account
+        self._issuer = f"https://oidc.eks.{account.region}.amazonaws.com/id/{account.cluster.upper()}"
+        self._node_role = f"KarpenterNodeRole-{account.cluster}"
+
+    @property
+    def place(self) -> AwsPlace:
+        return AwsPlace(region=self._account.region, cluster=self._account.cluster, account=ACCOUNT)
+
+    def caller(self) -> Caller:
+        return Caller(account=ACCOUNT, arn=f"arn:aws:sts::{ACCOUNT}:assumed-role/karpdash/sample")
+
+    def cluster(self) -> EksCluster:
+        return EksCluster(
+            name=self._account.cluster,
+            arn=self.place.arn,
+            status="ACTIVE",
+            version=self._account.kubernetes,
+            platform_version="eks.12",
+            endpoint=f"https://sample.gr7.{self._account.region}.eks.amazonaws.com",
+            ca_data="",
+            issuer=self._issuer,
+            authentication_mode="API_AND_CONFIG_MAP",
+            auto_mode=False,
+        )
+
+    def role(self, name: str) -> Role | None:
+        trusts = {CONTROLLER: self._controller_trust(), self._node_role: _trust("ec2.amazonaws.com", "sts:AssumeRole")}
+        if name in trusts:
+            return _role(name, trusts[name])
+        if name == SPOT_ROLE:
+            trust = _trust("spot.amazonaws.com", "sts:AssumeRole")
+            return _role(name, trust, path="/aws-service-role/spot.amazonaws.com/")
+        return None
+
+    def attached_policies(self, role: str) -> tuple[AttachedPolicy, ...]:
+        if role == CONTROLLER:
+            return tuple(AttachedPolicy(name=one.name, arn=one.arn) for one in self._policies)
+        return tuple(AttachedPolicy(name=name, arn=f"arn:aws:iam::aws:policy/{name}") for name in NODE_POLICIES)
+
+    def inline_names(self, role: str) -> tuple[str, ...]:  # noqa: ARG002 - the port's signature
+        return ()
+
+    def inline_policy(self, role: str, name: str) -> PolicyDocument | None:  # noqa: ARG002 - the port's signature
+        return None
+
+    def managed_policy(self, arn: str) -> PolicyDocument | None:
+        return next((one for one in self._policies if one.arn == arn), None)
+
+    def instance_profile(self, name: str) -> InstanceProfile | None:
+        if name not in self._account.profiles:
+            return None
+        arn = f"arn:aws:iam::{ACCOUNT}:instance-profile/{name}"
+        return InstanceProfile(name=name, exists=True, arn=arn, role_arns=(_role_arn(self._node_role),))
+
+    def oidc_provider(self, arn: str) -> OidcProvider | None:
+        return OidcProvider(arn=arn, url=self._issuer.removeprefix("https://"), client_ids=("sts.amazonaws.com",))
+
+    def associations(self, *, namespace: str, service_account: str) -> tuple[Association, ...]:
+        if not self._account.pod_identity:
+            return ()
+        role = _role_arn(CONTROLLER)
+        return (Association(id="a-1", namespace=namespace, service_account=service_account, role_arn=role),)
+
+    def addon_status(self, name: str) -> str | None:  # noqa: ARG002 - the port's signature
+        return "ACTIVE" if self._account.pod_identity else None
+
+    def access_entry(self, principal_arn: str) -> AccessEntry | None:
+        return AccessEntry(principal_arn=principal_arn, type="EC2_LINUX", groups=("system:nodes",))
+
+    def queue(self, name: str, *, account: str) -> Queue | None:
+        if name != self._account.queue:
+            return None
+        arn = f"arn:aws:sqs:{self._account.region}:{account}:{name}"
+        allow = {"Effect": "Allow", "Principal": {"Service": SENDERS}, "Action": "sqs:SendMessage", "Resource": arn}
+        policy = json.dumps({"Version": "2012-10-17", "Statement": [allow]})
+        return Queue(name=name, exists=True, arn=arn, policy=policy, retention_seconds=300, managed_encryption=True)
+
+    def tagged_instances(self) -> tuple[TaggedInstances, ...]:
+        claims = [(self._tags(doc), doc) for doc in self._account.docs if doc["kind"] in ("Machine", "NodeClaim")]
+        samples = {tags: doc["status"]["providerID"].rpartition("/")[2] for tags, doc in claims}
+        counts = Counter(tags for tags, _ in claims)
+        return tuple(
+            TaggedInstances(tags=tags, count=count, samples=(samples[tags],)) for tags, count in sorted(counts.items())
+        )
+
+    def simulated(self, role_arn: str, question: Question) -> tuple[Reply, ...]:  # noqa: ARG002 - the port's signature
+        policies = [parse_policy(one.text, name=one.name) for one in self._policies]
+        context = dict(question.context)
+        tags = {key.partition("/")[2]: value[0] for key, value in context.items() if key.startswith("aws:RequestTag/")}
+        held = {key.partition("/")[2]: value[0] for key, value in context.items() if key.startswith("aws:ResourceTag/")}
+        requests = (
+            Request(action=action, resource=question.resource, request_tags=tags, resource_tags=held, context=context)
+            for action in question.actions
+        )
+        return tuple(_reply(one, evaluate(one, policies).verdict) for one in requests)
+
+    def close(self) -> None:
+        return
+
+    @cached_property
+    def _policies(self) -> tuple[PolicyDocument, ...]:
+        documents = fitted(self._statements(), limit=6144)
+        return tuple(_document(f"{CONTROLLER}-{n}", body) for n, body in enumerate(documents, 1))
+
+    def _statements(self) -> Iterator[Statement]:
+        site = Site(
+            cluster=self._account.cluster,
+            account=ACCOUNT,
+            region=self._account.region,
+            node_roles=(self._node_role,),
+            queue=self._account.queue,
+        )
+        for release in self._account.granted:
+            yield from closing(find_gaps((), release=release, site=site), site).statements
+
+    def _controller_trust(self) -> str:
+        if self._account.pod_identity:
+            return _trust("pods.eks.amazonaws.com", "sts:AssumeRole", "sts:TagSession")
+        issuer = self._issuer.removeprefix("https://")
+        subject = f"system:serviceaccount:{self._account.namespace}:karpenter"
+        return json.dumps({"Version": "2012-10-17", "Statement": [{
+            "Effect": "Allow",
+            "Principal": {"Federated": f"arn:aws:iam::{ACCOUNT}:oidc-provider/{issuer}"},
+            "Action": "sts:AssumeRoleWithWebIdentity",
+            "Condition": {"StringEquals": {f"{issuer}:sub": subject, f"{issuer}:aud": "sts.amazonaws.com"}},
+        }]})  # fmt: skip
+
+    def _tags(self, doc: Doc) -> tuple[tuple[str, str], ...]:
+        """The tags of the instance behind a Machine or NodeClaim, as far as a scan asks for them."""
+        key = labels.PROVISIONER_NAME if doc["kind"] == "Machine" else labels.NODEPOOL
+        tags = {f"kubernetes.io/cluster/{self._account.cluster}": "owned", key: doc["metadata"]["labels"][key]}
+        marked = doc["metadata"]["annotations"].get(labels.CLUSTER_NAME_TAGGED) == "true"
+        if marked or self._account.tagged_with_cluster:
+            tags[labels.CLUSTER_NAME_TAG] = self._account.cluster
+        else:
+            tags["karpenter.sh/managed-by"] = self._account.cluster
+        return tuple(sorted(tags.items()))
+
+
+def _reply(request: Request, verdict: Verdict) -> Reply:
+    return Reply(action=request.action, decision="allowed" if verdict is Verdict.ALLOWED else "implicitDeny")
+
+
+def _role_arn(name: str, path: str = "/") -> str:
+    return f"arn:aws:iam::{ACCOUNT}:role{path}{name}"
+
+
+def _role(name: str, trust: str, *, path: str = "/") -> Role:
+    return Role(name=name, arn=_role_arn(name, path), path=path, trust=trust, boundary_arn="", max_session_seconds=3600)
+
+
+def _trust(service: str, *actions: str) -> str:
+    statement = {"Effect": "Allow", "Principal": {"Service": service}, "Action": list(actions)}
+    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+
+
+def _document(name: str, body: Doc) -> PolicyDocument:
+    arn = f"arn:aws:iam::{ACCOUNT}:policy/{name}"
+    return PolicyDocument(
+        name=name, kind="customer_managed", text=json.dumps(body), size=size_of(body), arn=arn, version="v3"
+    )
