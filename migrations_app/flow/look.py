@@ -1,0 +1,52 @@
+"""One look at an API server: does it answer, and what may these credentials not list. Stores nothing."""
+
+from contextlib import closing
+from dataclasses import dataclass
+
+import msgspec
+
+from migrations_app.clients.connection import Connection
+from migrations_app.clients.kubernetes_live import LiveApi, open_live
+from migrations_app.clients.transport import TokenSource
+from migrations_app.errors import CouldNotLook, KarpdashError
+from migrations_app.flow.connect import limits, reach
+from migrations_app.inventory.objects import ServerVersion
+from migrations_app.readiness.rights import READ, Missing, cluster_role
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionTest:
+    """What a first look says: `error` is a code and `detail` its text when nothing could be read at all."""
+
+    reachable: bool
+    server: str = ""
+    kubernetes: str = ""
+    missing: tuple[Missing, ...] = ()
+    rule: str = ""
+    error: str = ""
+    detail: str = ""
+
+
+def try_server(connection: Connection, *, token: TokenSource | None = None) -> ConnectionTest:
+    """Opens the server and looks; a failure is a result."""
+    url = connection.server.url
+    try:
+        with closing(open_live(connection, reach=reach(), limits=limits(), token=token)) as api:
+            return look(api, url)
+    except CouldNotLook as reason:
+        return failed(reason, server=url)
+
+
+def look(api: LiveApi, url: str) -> ConnectionTest:
+    """What an open server says. Raises CouldNotLook."""
+    found = msgspec.json.decode(api.get("/version"), type=ServerVersion)
+    denied = [kind for kind in READ if not api.access_review("list", group=kind.group, plural=kind.plural)]
+    missing = tuple(Missing(kind.group, kind.plural) for kind in denied)
+    return ConnectionTest(
+        reachable=True, server=url, kubernetes=found.git_version, missing=missing, rule=cluster_role(missing)
+    )
+
+
+def failed(reason: KarpdashError, *, server: str = "") -> ConnectionTest:
+    """The result of a look that was none."""
+    return ConnectionTest(reachable=False, server=server, error=reason.code, detail=reason.message)
