@@ -12,6 +12,7 @@ from migrations_app.clients.port import ClusterApi, Page, Resource, Served
 from migrations_app.errors import Expired, Garbled, NotServed, ServerFailed, TimedOut
 from migrations_app.inventory import belonging
 from migrations_app.inventory import objects as o
+from migrations_app.inventory.metric_uses import DASHBOARD_LABEL, MetricFold, MetricUser, dashboards_fold, rules_fold
 from migrations_app.inventory.parse import read_items
 from migrations_app.inventory.placement import names_karpenter
 from migrations_app.inventory.podgroups import PodFold
@@ -25,6 +26,7 @@ HOME_NAMESPACES = ("karpenter", "kube-system")
 """Where the charts install by default; looked into when no controller was found."""
 
 N = TypeVar("N", bound=o.Named)
+F = TypeVar("F", PodFold, MetricFold)
 Parts = dict[str, Part[Any]]
 
 
@@ -89,7 +91,7 @@ class Reading:
 
     def whole(self, kind: Kind, projection: type[N], **narrow: Any) -> Seen[N]:  # noqa: ANN401 - as `resource`
         """Every object of a kind; Seen and empty when nothing serves it."""
-        self._refuse_doubtful(kind)
+        self.refuse_doubtful(kind)
         for resource in self.candidates(kind, **narrow):
             try:
                 return self._list(resource, projection)
@@ -97,7 +99,7 @@ class Reading:
                 continue
         return Seen((), None)
 
-    def _refuse_doubtful(self, kind: Kind) -> None:
+    def refuse_doubtful(self, kind: Kind) -> None:
         """A group whose discovery failed may answer 404 for what it does hold."""
         for bad in getattr(self.found.get("discovery"), "quarantined", ()):
             if bad.name.partition("/")[0] == kind.group and kind.group:
@@ -176,16 +178,21 @@ def _of_karpenter(seen: Seen[N], word: str) -> Seen[N]:
 
 
 def _pods(reading: Reading) -> Parts:
-    fold = PodFold()
+    resource = reading.resource(kinds.POD)
+    return {"pods": _folded(reading, resource, PodFold).seen(resource.group_version)}
+
+
+def _folded(reading: Reading, resource: Resource, fresh: Callable[[], F]) -> F:
+    """All pages of a list in one fold."""
+    fold = fresh()
 
     def begin() -> Callable[[Page], None]:
         nonlocal fold
-        fold = PodFold()
+        fold = fresh()
         return lambda page: fold.add(page.items)
 
-    resource = reading.resource(kinds.POD)
     reading.each_page(resource, begin)
-    return {"pods": fold.seen(resource.group_version)}
+    return fold
 
 
 def _deployments(reading: Reading) -> Parts:
@@ -247,6 +254,27 @@ def _deliveries(reading: Reading) -> Parts:
 
 def _delivers(delivery: o.Delivery) -> bool:
     return b"karpenter" in msgspec.json.encode([delivery.name, delivery.spec])
+
+
+def _prometheus_rules(reading: Reading) -> Parts:
+    return {"prometheus_rules": _metric_users(reading, kinds.PROMETHEUS_RULE, rules_fold)}
+
+
+def _dashboards(reading: Reading) -> Parts:
+    # A ConfigMap may be 1 MiB long, and dashboards often are.
+    narrow = {"label_selector": DASHBOARD_LABEL, "page_size": 20}
+    return {"dashboards": _metric_users(reading, kinds.CONFIG_MAP, dashboards_fold, **narrow)}
+
+
+def _metric_users(reading: Reading, kind: Kind, fresh: Callable[[], MetricFold], **narrow: Any) -> Seen[MetricUser]:  # noqa: ANN401 - the fields of Resource
+    """Every object of the kind that names a metric; Seen and empty when nothing serves the kind."""
+    reading.refuse_doubtful(kind)
+    for resource in reading.candidates(kind, **narrow):
+        try:
+            return _folded(reading, resource, fresh).seen(resource.group_version)
+        except NotServed:
+            continue
+    return Seen((), None)
 
 
 def _controller_pods(reading: Reading) -> Parts:
@@ -352,6 +380,8 @@ FIRST: tuple[Job, ...] = (
     Job(("webhooks",), _webhooks),
     Job(("aws_auth",), _aws_auth),
     Job(("deliveries",), _deliveries),
+    Job(("prometheus_rules",), _prometheus_rules),
+    Job(("dashboards",), _dashboards),
 )
 SECOND: tuple[Job, ...] = (
     Job(("controller_pods",), _controller_pods, needs=("controller",)),

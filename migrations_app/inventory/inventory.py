@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 
 from migrations_app.inventory import objects as o
 from migrations_app.inventory.aws import AWS_PART_NAMES, NO_AWS, AwsSeen
+from migrations_app.inventory.metric_uses import MetricUser
 from migrations_app.inventory.seen import NOT_ASKED, Part
 
 
@@ -51,6 +52,10 @@ class Inventory:
     """The deployed karpenter and karpenter-crd releases."""
     deliveries: Part[o.Delivery] = NOT_ASKED
     """Flux and Argo CD objects that deliver Karpenter."""
+    prometheus_rules: Part[MetricUser] = NOT_ASKED
+    """PrometheusRules that name a metric of Karpenter; `Seen.total` counts them all; so the next one."""
+    dashboards: Part[MetricUser] = NOT_ASKED
+    """ConfigMaps with Grafana dashboards, told by their label."""
     aws: AwsSeen = NO_AWS
     """What AWS shows about the cluster; its parts are named `aws.queue` and so on."""
 

@@ -1,7 +1,7 @@
 """Every kind a scan reads: group, kind, plural, versions, and for Karpenter's own the generation and what came after.
 
 Sources: the CRDs of each tag of aws/karpenter-provider-aws (see crd_sets), kubernetes/kubernetes API groups,
-fluxcd and argoproj CRDs. `versions` is ordered as a reader should prefer them: newest first.
+fluxcd, argoproj and prometheus-operator CRDs. `versions` is ordered as a reader should prefer them: newest first.
 """
 
 from dataclasses import dataclass
@@ -178,6 +178,7 @@ FLUX_KUSTOMIZATION = _cluster(
     "Kustomization", "kustomizations", group="kustomize.toolkit.fluxcd.io", versions="v1 v1beta2 v1beta1"
 )
 ARGO_APPLICATION = _cluster("Application", "applications", group="argoproj.io", versions="v1alpha1")
+PROMETHEUS_RULE = _cluster("PrometheusRule", "prometheusrules", group="monitoring.coreos.com")
 
 CLUSTER_KINDS = (
     NODE,
@@ -200,6 +201,7 @@ CLUSTER_KINDS = (
     FLUX_HELM_RELEASE,
     FLUX_KUSTOMIZATION,
     ARGO_APPLICATION,
+    PROMETHEUS_RULE,
 )
 KINDS = (*KARPENTER_KINDS, AUTO_MODE_NODE_CLASS, *CLUSTER_KINDS)
 

@@ -32,6 +32,7 @@ READ: tuple[Kind, ...] = (
     kinds.FLUX_HELM_RELEASE,
     kinds.FLUX_KUSTOMIZATION,
     kinds.ARGO_APPLICATION,
+    kinds.PROMETHEUS_RULE,
 )
 """Secrets: only Helm's release records (label owner=helm) in Karpenter's namespaces are asked for; RBAC is coarser."""
 
@@ -61,6 +62,8 @@ PART_KINDS: dict[str, tuple[Kind, ...]] = {
     "webhooks": (kinds.VALIDATING_WEBHOOKS, kinds.MUTATING_WEBHOOKS),
     "helm_releases": (kinds.SECRET,),
     "deliveries": (kinds.FLUX_HELM_RELEASE, kinds.FLUX_KUSTOMIZATION, kinds.ARGO_APPLICATION),
+    "prometheus_rules": (kinds.PROMETHEUS_RULE,),
+    "dashboards": (kinds.CONFIG_MAP,),
 }
 """Which kinds a part is read from; `version` and `discovery` are open to every signed-in client."""
 

@@ -120,6 +120,8 @@ PARTS: dict[str, str] = {
     "webhooks": "Admission webhooks",
     "helm_releases": "Helm releases",
     "deliveries": "Flux and Argo CD objects",
+    "prometheus_rules": "Prometheus rules",
+    "dashboards": "Grafana dashboards",
 }
 REASONS: dict[str, str] = {
     "forbidden": "Not allowed: the account lacks the right to list it",

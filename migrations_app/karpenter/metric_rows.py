@@ -1,0 +1,127 @@
+"""Metrics of the controller that got another name or went away, and label values that did.
+
+Sources: website/content/en/preview/reference/metrics.md of aws/karpenter-provider-aws at the newest tag of every minor,
+and the guides named in the rows. Where a guide and the reference of the tags disagree, the reference stands here.
+"""
+
+from typing import NamedTuple
+
+_BETA = "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md"
+_V1 = "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md"
+_GUIDE = "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md"
+_REFERENCE = "aws/karpenter-provider-aws@v1.0.9:website/content/en/preview/reference/metrics.md"
+
+
+class MetricRow(NamedTuple):
+    """`release` is the first minor that no longer has the old name. An empty new name: nothing took its place."""
+
+    old: str
+    new: str
+    release: str
+    source: str
+
+
+class MetricValueRow(NamedTuple):
+    """A value of a label that metrics of Karpenter carry, and the first minor that writes the new one instead."""
+
+    label: str
+    old: str
+    new: str
+    release: str
+    source: str
+
+
+def _renamed(release: str, source: str, *pairs: str) -> tuple[MetricRow, ...]:
+    words = (pair.split() for pair in pairs)
+    return tuple(MetricRow(f"karpenter_{old}", f"karpenter_{new}", release, source) for old, new in words)
+
+
+def _dropped(release: str, source: str, *names: str) -> tuple[MetricRow, ...]:
+    return tuple(MetricRow(f"karpenter_{name}", "", release, source) for name in names)
+
+
+METRIC_ROWS: tuple[MetricRow, ...] = (
+    # 0.32 has both names; the guide prints nodepools_limit, nodepools_usage and eligible_nodeclaims for three of them.
+    *_renamed(
+        "0.33",
+        _BETA,
+        "machines_created nodeclaims_created",
+        "machines_disrupted nodeclaims_disrupted",
+        "machines_drifted nodeclaims_drifted",
+        "machines_initialized nodeclaims_initialized",
+        "machines_launched nodeclaims_launched",
+        "machines_registered nodeclaims_registered",
+        "machines_terminated nodeclaims_terminated",
+        "provisioners_limit nodepool_limit",
+        "provisioners_usage nodepool_usage",
+        "deprovisioning_evaluation_duration_seconds disruption_evaluation_duration_seconds",
+        "deprovisioning_eligible_machines disruption_eligible_nodes",
+        "deprovisioning_replacement_machine_initialized_seconds disruption_replacement_nodeclaim_initialized_seconds",
+        "deprovisioning_replacement_machine_launch_failure_counter disruption_replacement_nodeclaim_failures_total",
+        "deprovisioning_actions_performed disruption_actions_performed_total",
+        "deprovisioning_consolidation_timeouts disruption_consolidation_timeouts_total",
+    ),
+    *_dropped("0.33", _BETA, "provisioners_usage_pct"),
+    *_renamed(
+        "0.36",
+        _GUIDE,
+        "cloudprovider_instance_type_price_estimate cloudprovider_instance_type_offering_price_estimate",
+    ),
+    *_renamed(
+        "1.0",
+        _V1,
+        "nodes_termination_time_seconds nodes_termination_duration_seconds",
+        "nodes_terminated nodes_terminated_total",
+        "nodes_leases_deleted nodes_leases_deleted_total",
+        "nodes_created nodes_created_total",
+        "pods_startup_time_seconds pods_startup_duration_seconds",
+        "disruption_replacement_nodeclaim_failures_total voluntary_disruption_queue_failures_total",
+        "disruption_evaluation_duration_seconds voluntary_disruption_decision_evaluation_duration_seconds",
+        "disruption_eligible_nodes voluntary_disruption_eligible_nodes",
+        "disruption_consolidation_timeouts_total voluntary_disruption_consolidation_timeouts_total",
+        "disruption_budgets_allowed_disruptions nodepools_allowed_disruptions",
+        "disruption_actions_performed_total voluntary_disruption_decisions_total",
+        "provisioner_scheduling_simulation_duration_seconds scheduler_scheduling_duration_seconds",
+        "provisioner_scheduling_queue_depth scheduler_queue_depth",
+        "interruption_received_messages interruption_received_messages_total",
+        "interruption_deleted_messages interruption_deleted_messages_total",
+        "interruption_message_latency_time_seconds interruption_message_queue_duration_seconds",
+        "nodepool_usage nodepools_usage",
+        "nodepool_limit nodepools_limit",
+        "nodeclaims_terminated nodeclaims_terminated_total",
+        "nodeclaims_disrupted nodeclaims_disrupted_total",
+        "nodeclaims_created nodeclaims_created_total",
+    ),
+    *_dropped(
+        "1.0",
+        _V1,
+        "disruption_replacement_nodeclaim_initialized_seconds",
+        "disruption_queue_depth",
+        "disruption_pods_disrupted_total",
+        "consistency_errors",
+        "nodeclaims_registered",
+        "nodeclaims_launched",
+        "nodeclaims_initialized",
+        "nodeclaims_drifted",
+        "provisioner_scheduling_duration_seconds",
+        "interruption_actions_performed",
+    ),
+    *_dropped("1.0", _REFERENCE, "disruption_nodes_disrupted_total", "nodes_eviction_queue_depth"),
+    *_dropped(
+        "1.1",
+        "aws/karpenter-provider-aws@v1.1.10:website/content/en/preview/reference/metrics.md",
+        "nodes_leases_deleted_total",
+    ),
+    *_renamed("1.3", _GUIDE, "ignored_pod_count scheduler_ignored_pods_count"),
+    *_renamed("1.7", _GUIDE, "pods_pods_drained_total pods_drained_total"),
+    *_renamed("1.9", "kubernetes-sigs/karpenter#2757", "nodes_eviction_requests_total pods_eviction_requests_total"),
+)
+
+METRIC_VALUE_ROWS: tuple[MetricValueRow, ...] = (
+    MetricValueRow("error", "MachineNotFound", "NodeClaimNotFound", "0.33", _BETA),
+    MetricValueRow("reason", "Drifted", "drifted", "1.2", _GUIDE),
+    MetricValueRow("reason", "Empty", "empty", "1.2", _GUIDE),
+    MetricValueRow("reason", "Expired", "expired", "1.2", _GUIDE),
+    MetricValueRow("reason", "Underutilized", "underutilized", "1.2", _GUIDE),
+    MetricValueRow("reason", "liveness", "registration_timeout", "1.7", _GUIDE),
+)

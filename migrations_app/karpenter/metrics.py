@@ -1,0 +1,94 @@
+"""Which metrics a query names, and which of them a release no longer has."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from migrations_app.karpenter.metric_rows import METRIC_ROWS, METRIC_VALUE_ROWS, MetricRow, MetricValueRow
+from migrations_app.karpenter.versions import Release, minor_order
+
+MARK = "karpenter_"
+"""What the name of every metric of the controller begins with."""
+
+_NAME = re.compile(r"(?<![\w:])karpenter_\w*(?![\w:])", re.ASCII)
+_MATCHER = re.compile(r'\b(\w+)\s*(?:=~|!~|!=|=)\s*\\?"([^"\\]{0,500})', re.ASCII)
+_OF_A_HISTOGRAM = re.compile(r"_(?:bucket|sum|count)\Z")
+
+
+class Outdated(NamedTuple):
+    """Something a query asks for that the release no longer has; an empty `new`: nothing took its place."""
+
+    old: str
+    new: str
+    release: str
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """The metrics of Karpenter that a text names, each once; one that ends in _ is the beginning of a pattern."""
+    return tuple(dict.fromkeys(_NAME.findall(text)))
+
+
+def matchers_in(text: str) -> tuple[tuple[str, str], ...]:
+    """Label and value of every matcher in a query; alternatives of a pattern are told apart."""
+    found = ((label, one.strip("()^$ ")) for label, values in _MATCHER.findall(text) for one in values.split("|"))
+    return tuple(dict.fromkeys((label, value) for label, value in found if value))
+
+
+def outdated(
+    text: str,
+    release: Release,
+    *,
+    table: tuple[MetricRow, ...] = METRIC_ROWS,
+    values: tuple[MetricValueRow, ...] = METRIC_VALUE_ROWS,
+) -> tuple[Outdated, ...]:
+    """What a query asks for in vain under that release; names we do not know are left alone."""
+    names = names_in(text)
+    if not names:
+        return ()
+    gone = [found for name in names for found in _of_name(name, release, table=table)]
+    given = matchers_in(text)
+    old = [
+        Outdated(f'{row.label}="{row.old}"', f'{row.label}="{row.new}"', row.release)
+        for row in values
+        if (row.label, row.old) in given and _is_past(row.release, release)
+    ]
+    return (*gone, *old)
+
+
+def renamed_between(start: Release, landing: Release, *, table: tuple[MetricRow, ...] = METRIC_ROWS) -> tuple[str, ...]:
+    """The names that `start` has and `landing` has not."""
+    return tuple(row.old for row in table if _is_past(row.release, landing) and not _is_past(row.release, start))
+
+
+def _of_name(name: str, release: Release, *, table: tuple[MetricRow, ...]) -> Iterator[Outdated]:
+    if name.endswith("_"):
+        yield from _of_pattern(name, release, table=table)
+        return
+    for candidate in (name, _OF_A_HISTOGRAM.sub("", name)):
+        found = _followed(candidate, release, table=table)
+        if found:
+            yield found._replace(old=name)
+            return
+
+
+def _followed(name: str, release: Release, *, table: tuple[MetricRow, ...]) -> Outdated | None:
+    """The newest name, over as many renamings as lie before that release; None where the name still holds."""
+    here, since = name, ""
+    while here:
+        row = next((row for row in table if row.old == here and _is_past(row.release, release)), None)
+        if row is None:
+            break
+        here, since = row.new, since or row.release
+    return Outdated(name, here, since) if since else None
+
+
+def _of_pattern(start: str, release: Release, *, table: tuple[MetricRow, ...]) -> Iterator[Outdated]:
+    """A pattern is in vain only where all that it could mean is gone and nothing newer begins like it."""
+    meant = [row for row in table if row.old.startswith(start)]
+    newer = any(row.new.startswith(start) for row in table)
+    if meant and not newer and all(_is_past(row.release, release) for row in meant):
+        yield Outdated(f"{start}*", "", meant[0].release)
+
+
+def _is_past(bound: str, release: Release) -> bool:
+    return minor_order(release.minor) >= minor_order(bound)
