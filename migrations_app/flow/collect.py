@@ -63,10 +63,9 @@ class _Run:
         for name in job.needs:
             part = self.parts[name]
             if isinstance(part, Unseen):
-                return {
-                    given: Unseen(part.why, f"{name} could not be read, which tells where to look")
-                    for given in job.gives
-                }
+                # Not the reason of the other part: that one is refused, and asking for this one's right would not help.
+                why = f"{name} could not be read ({part.why}), which tells where to look"
+                return {given: Unseen("not_asked", why) for given in job.gives}
         return {}
 
 

@@ -41,7 +41,7 @@ def hop_line(hop: str, findings: Iterable[Finding]) -> HopLine:
         verdict=verdict(every),
         done_percent=100 * settled // asked if asked else 0,
         counts=counts,
-        reasons=tuple(f.summary for f in blocking[:REASONS]),
+        reasons=tuple(dict.fromkeys(f.summary for f in blocking))[:REASONS],
     )
 
 
