@@ -15,6 +15,7 @@ from migrations_app.karpenter.detection import Detected
 from migrations_app.karpenter.hops import Path, Step, path
 from migrations_app.karpenter.versions import kubernetes_minor
 from migrations_app.readiness import facts
+from migrations_app.readiness.iam_sheet import IamSheet, iam_sheet
 from migrations_app.readiness.landed import landed_line
 from migrations_app.readiness.report import (
     OWNERS,
@@ -48,7 +49,8 @@ def evaluate(collected: Collected, *, target: str | None = None, checks: tuple[C
     known = _know(collected.inventory, target)
     findings = _judge(known, all_checks() if checks is None else checks)
     report = _report(known, collected, findings=findings)
-    return Scanned(report=report, nodes=known.owned.nodes, objects=convertible(known.inventory))
+    objects = convertible(known.inventory)
+    return Scanned(report=report, nodes=known.owned.nodes, objects=objects, iam=_permissions(known))
 
 
 def _know(inventory: Inventory, target: str | None) -> _Known:
@@ -80,6 +82,15 @@ def _judge(known: _Known, checks: tuple[Check, ...]) -> tuple[Finding, ...]:
         case = Case(known.inventory, step, known.running, known.stage, known.inventory.taken_at, known.owned)
         found += sorted(run(checks, case), key=order)
     return tuple(found)
+
+
+def _permissions(known: _Known) -> IamSheet | None:
+    """The sheet of permissions; None where no Karpenter runs, which then needs none."""
+    if known.stage == "no_karpenter":
+        return None
+    steps = known.path.steps if known.path else ()
+    running = str(known.running.release) if known.running.release else ""
+    return iam_sheet(known.inventory, steps=[(step.hop, str(step.release)) for step in steps], running=running)
 
 
 def _report(known: _Known, collected: Collected, *, findings: tuple[Finding, ...]) -> Report:

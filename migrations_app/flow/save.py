@@ -4,6 +4,7 @@ import hashlib
 import uuid
 import zlib
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 import msgspec
 from django.db import transaction
@@ -23,36 +24,49 @@ LONGEST_VERSION = 40
 """A server may call itself anything; the column may not, and PostgreSQL refuses a longer text."""
 
 
+class _Packed(NamedTuple):
+    """What does not change from scan to scan, and the digest of all of it. `iam` is empty without a sheet."""
+
+    digest: str
+    report: bytes
+    nodes: bytes
+    iam: bytes
+
+
 def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned) -> Snapshot:
     """Stores the snapshot and ends the scan. Raises Conflict when another worker took the scan over meanwhile."""
-    digest, report, nodes = _packed(scanned)
+    packed = _packed(scanned)
     now = timezone.now()
     with transaction.atomic():
         held = Scan.objects.filter(pk=scan_id, state=Scan.State.RUNNING, fence=fence)
         if not held.update(state=Scan.State.DONE, finished_at=now, lease_until=None):
             raise Conflict("another worker took this scan over")
         scan = Scan.objects.select_related("cluster").get(pk=scan_id)
-        _keep_content(digest, report, nodes=nodes, findings=scanned.report.checks)
-        snapshot = _snapshot(scan.cluster, digest, report=scanned.report)
+        _keep_content(packed, scanned.report.checks)
+        snapshot = _snapshot(scan.cluster, packed.digest, report=scanned.report)
         Scan.objects.filter(pk=scan_id).update(snapshot=snapshot)
         keep(scan.cluster.pk, scanned.objects, now=now)
         _note_success(scan.cluster, snapshot, now=now)
     return snapshot
 
 
-def _packed(scanned: Scanned) -> tuple[str, bytes, bytes]:
-    """Digest and packed bytes of what does not change from scan to scan: no times, no durations."""
+def _packed(scanned: Scanned) -> _Packed:
+    """Digest and packed bytes: no times, no durations."""
     parts = tuple(msgspec.structs.replace(line, seconds=0.0) for line in scanned.report.parts)
     lasting = msgspec.structs.replace(scanned.report, scanned_at="", parts=parts)
     report, nodes = msgspec.json.encode(lasting, order="deterministic"), msgspec.json.encode(scanned.nodes)
-    digest = hashlib.sha256(report + b"\0" + nodes).hexdigest()
-    return digest, zlib.compress(report, LEVEL), zlib.compress(nodes, LEVEL)
+    iam = b"" if scanned.iam is None else msgspec.json.encode(scanned.iam)
+    digest = hashlib.sha256(b"\0".join((report, nodes, iam))).hexdigest()
+    report, nodes, iam = (zlib.compress(part, LEVEL) if part else b"" for part in (report, nodes, iam))
+    return _Packed(digest, report, nodes, iam)
 
 
-def _keep_content(digest: str, report: bytes, *, nodes: bytes, findings: tuple[Finding, ...]) -> None:
-    _, created = Content.objects.get_or_create(digest=digest, defaults={"report": report, "nodes": nodes})
+def _keep_content(packed: _Packed, findings: tuple[Finding, ...]) -> None:
+    parts = {"report": packed.report, "nodes": packed.nodes, "iam": packed.iam}
+    _, created = Content.objects.get_or_create(digest=packed.digest, defaults=parts)
     if created:
-        FindingRow.objects.bulk_create([_finding_row(digest, finding) for finding in findings], batch_size=500)
+        rows = [_finding_row(packed.digest, finding) for finding in findings]
+        FindingRow.objects.bulk_create(rows, batch_size=500)
 
 
 def _finding_row(digest: str, finding: Finding) -> FindingRow:

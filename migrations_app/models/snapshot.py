@@ -6,15 +6,17 @@ import zlib
 import msgspec
 from django.db import models
 
-from migrations_app.readiness.report import OwnedNode, Report
+from migrations_app.readiness.report import IamSheet, OwnedNode, Report
 
 
 class Content(models.Model):
-    """The report and node rows of one or many snapshots, stored once per digest: an unchanged scan costs a row."""
+    """The report, node rows and sheet of permissions of one or many snapshots, stored once per digest: an unchanged
+    scan costs a row. `iam` is empty where there is no sheet."""
 
     digest = models.CharField(primary_key=True, max_length=64)
     report = models.BinaryField()
     nodes = models.BinaryField()
+    iam = models.BinaryField(default=b"")
     created_at = models.DateTimeField(auto_now_add=True)
 
 
@@ -52,6 +54,11 @@ class Snapshot(models.Model):
 
     def nodes(self) -> tuple[OwnedNode, ...]:
         return msgspec.json.decode(zlib.decompress(self.content.nodes), type=tuple[OwnedNode, ...])
+
+    def iam_sheet(self) -> IamSheet | None:
+        """The sheet of permissions; None for a cluster without Karpenter, and for snapshots older than the sheet."""
+        packed = bytes(self.content.iam)
+        return msgspec.json.decode(zlib.decompress(packed), type=IamSheet) if packed else None
 
 
 class FindingRow(models.Model):

@@ -6,6 +6,7 @@ import msgspec
 
 from migrations_app.checks.values import Finding
 from migrations_app.inventory.ownership import Anomaly, OwnedNode
+from migrations_app.readiness.iam_sheet_values import IamSheet
 
 __all__ = [
     "OWNERS",
@@ -13,6 +14,7 @@ __all__ = [
     "ClusterFacts",
     "Counts",
     "HopLine",
+    "IamSheet",
     "KubernetesWindow",
     "NodeCounts",
     "OwnedNode",
@@ -128,9 +130,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scanned(msgspec.Struct, frozen=True, kw_only=True):
-    """A report, and beside it what is shown and searched but never part of its JSON: the rows of the nodes, and the
-    objects that a conversion takes, as manifests."""
+    """A report, and beside it what is shown and searched but never part of its JSON: the rows of the nodes, the
+    objects that a conversion takes, as manifests, and the sheet of permissions."""
 
     report: Report
     nodes: tuple[OwnedNode, ...]
     objects: tuple[dict[str, Any], ...] = ()
+    iam: IamSheet | None = None
