@@ -42,13 +42,17 @@ def _answer(check: Check, case: Case) -> Finding:
     try:
         words = check.ask(case)
         evidence = tuple(word for word in words if isinstance(word, Evidence))
-        remedies = check.remedies(case, evidence) if evidence else ()
+        remedies = check.remedies(case, evidence) if evidence else _to_look_with(words)
     except Exception as crash:  # noqa: BLE001 - a crash of a check is a result (style.md habit 5)
         return _finding(check, case, status="unknown", summary=f"check failed: {type(crash).__name__} in {check.id}")
     quarantined = _quarantined(check, case)
     exact = not quarantined and not any(isinstance(word, CannotTell | AtLeast) for word in words)
     status, summary = _settle(check, words, quarantined=quarantined, exact=exact)
     return _finding(check, case, status=status, summary=summary, evidence=evidence, remedies=remedies, exact=exact)
+
+
+def _to_look_with(words: tuple[Word, ...]) -> tuple[Remedy, ...]:
+    return tuple(remedy for word in words if isinstance(word, ByHand) for remedy in word.remedies)
 
 
 def _unseen(check: Check, case: Case) -> str:

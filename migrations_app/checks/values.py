@@ -50,10 +50,19 @@ class NotApplicable(Value, frozen=True):
     detail: str
 
 
+class Remedy(Value, frozen=True, kw_only=True):
+    """One way to fix it. `action` names a karpdash action, only where `how` is `action`."""
+
+    how: How
+    text: str
+    action: str = ""
+
+
 class ByHand(Value, frozen=True):
-    """Only a person can look; `detail` says where and for what."""
+    """Only a person can look; `detail` says where and for what, `remedies` give commands that help to look."""
 
     detail: str
+    remedies: tuple[Remedy, ...] = ()
 
 
 class AtLeast(Value, frozen=True):
@@ -63,14 +72,6 @@ class AtLeast(Value, frozen=True):
 
 
 Word: TypeAlias = Evidence | CannotTell | NotApplicable | ByHand | AtLeast
-
-
-class Remedy(Value, frozen=True, kw_only=True):
-    """One way to fix it. `action` names a karpdash action, only where `how` is `action`."""
-
-    how: How
-    text: str
-    action: str = ""
 
 
 class Finding(Value, frozen=True, kw_only=True):

@@ -64,10 +64,12 @@ def _of_name(name: str, release: Release, *, table: tuple[MetricRow, ...]) -> It
     if name.endswith("_"):
         yield from _of_pattern(name, release, table=table)
         return
-    for candidate in (name, _OF_A_HISTOGRAM.sub("", name)):
+    bare = _OF_A_HISTOGRAM.sub("", name)
+    for candidate in (name, bare):
         found = _followed(candidate, release, table=table)
         if found:
-            yield found._replace(old=name)
+            series = name.removeprefix(candidate) if found.new else ""
+            yield found._replace(old=name, new=found.new + series)
             return
 
 

@@ -51,6 +51,11 @@ def test_words_become_a_status(words, status, summary):
     assert (found.status, found.summary) == (status, summary)
 
 
+def test_what_helps_to_look_stands_with_the_question():
+    found = answer(a_check(ByHand("look", (Remedy(how="kubectl", text="grep old ."),))))
+    assert (found.status, found.remedies) == ("manual", (Remedy(how="kubectl", text="grep old ."),))
+
+
 def test_a_crash_is_a_finding():
     check = a_check()
     check.judge(lambda case: [case.no_such_thing])

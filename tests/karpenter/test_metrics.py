@@ -56,7 +56,13 @@ def test_matchers_of_a_query() -> None:
         (
             "rate(karpenter_pods_startup_time_seconds_bucket[5m])",
             "1.0.0",
-            (Outdated("karpenter_pods_startup_time_seconds_bucket", "karpenter_pods_startup_duration_seconds", "1.0"),),
+            (
+                Outdated(
+                    "karpenter_pods_startup_time_seconds_bucket",
+                    "karpenter_pods_startup_duration_seconds_bucket",
+                    "1.0",
+                ),
+            ),
         ),
         (
             "karpenter_ignored_pod_count",
