@@ -109,5 +109,5 @@ def _note(cluster: Cluster, tried: AccessTest) -> str:
     if cluster.source != Cluster.Source.KUBECONFIG or not tried.arn or tried.result.server == cluster.server:
         return ""
     return (
-        f"the kubeconfig goes to {cluster.server}, EKS names {tried.result.server}: make sure that both are one cluster"
+        f"the kubeconfig goes to {cluster.server}, EKS names {tried.result.server}: are both one cluster?"
     )

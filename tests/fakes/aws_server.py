@@ -1,0 +1,145 @@
+"""STS and EKS on loopback: roles that open by their external id, clusters that are described, and what was asked.
+
+It stands for AWS where moto does not behave like it: moto's roles open to everybody, and its clusters have no server.
+"""
+
+import json
+import threading
+import urllib.parse
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from migrations_app.clients.aws_access import Keys, OwnIdentity
+from migrations_app.clients.secret import Secret
+
+ACCOUNT = "111122223333"
+REGION = "eu-west-1"
+ARN = f"arn:aws:eks:{REGION}:{ACCOUNT}:cluster/shop"
+ROLE = f"arn:aws:iam::{ACCOUNT}:role/karpdash-reader"
+OWN_ARN = "arn:aws:iam::999900001111:user/karpdash"
+OWN_KEY = "AKIAOWN"
+TAKEN_SECRET = "taken-secret"
+TAKEN_TOKEN = "taken-session"
+_XMLNS = "https://sts.amazonaws.com/doc/2011-06-15/"
+Answer = tuple[int, bytes]
+
+
+@dataclass
+class AwsServer:
+    """`roles` maps a role to its external id; an empty id lets everybody in. `refused` holds actions that nobody may.
+
+    `asked` lists what came in: the action and its parameters.
+    """
+
+    roles: dict[str, str] = field(default_factory=dict)
+    clusters: dict[str, dict[str, Any]] = field(default_factory=dict)
+    refused: set[str] = field(default_factory=set)
+    own_arn: str = OWN_ARN
+    asked: list[dict[str, str]] = field(default_factory=list)
+    sessions: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), _door(self))
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
+
+    @property
+    def identity(self) -> OwnIdentity:
+        """What karpdash has to be set to, to be somebody here."""
+        return OwnIdentity(keys=Keys(access_key_id=OWN_KEY, secret=Secret("own-secret")), endpoint=self.url)
+
+    def cluster(self, url: str, ca: str, **changed: Any) -> None:
+        """Describes the cluster `shop` with that endpoint and CA (base64)."""
+        facts = {
+            "name": "shop",
+            "arn": ARN,
+            "status": "ACTIVE",
+            "version": "1.30",
+            "endpoint": url,
+            "certificateAuthority": {"data": ca},
+        }
+        self.clusters["shop"] = facts | changed
+
+    def opened(self) -> list[str | None]:
+        """The external id of each try to take a role; None for a try without one."""
+        return [asked.get("ExternalId") for asked in self.asked if asked["action"] == "sts:AssumeRole"]
+
+    def sts(self, given: dict[str, str], key: str) -> Answer:
+        action = f"sts:{given['Action']}"
+        self.asked.append(given | {"action": action})
+        if action == "sts:AssumeRole":
+            return self._assume(given)
+        arn = self.own_arn if key == OWN_KEY else self.sessions.get(key, "")
+        if not arn:
+            return _error(403, "InvalidClientTokenId")
+        account = arn.split(":")[4]
+        return _xml("GetCallerIdentity", f"<Arn>{arn}</Arn><UserId>A</UserId><Account>{account}</Account>")
+
+    def eks(self, name: str, key: str) -> Answer:
+        self.asked.append({"action": "eks:DescribeCluster", "name": name})
+        if key not in self.sessions or "eks:DescribeCluster" in self.refused:
+            return _json(403, {"__type": "AccessDeniedException", "message": "not authorized to perform"})
+        if name not in self.clusters:
+            return _json(404, {"__type": "ResourceNotFoundException", "message": "No cluster found"})
+        return _json(200, {"cluster": self.clusters[name]})
+
+    def stop(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+    def _assume(self, given: dict[str, str]) -> Answer:
+        role = given["RoleArn"]
+        wanted = self.roles.get(role)
+        if wanted is None or (wanted and given.get("ExternalId") != wanted):
+            return _error(403, "AccessDenied")
+        key = f"ASIA{len(self.sessions):012}"
+        _, _, _, _, account, name = role.split(":", 5)
+        short = name.rsplit("/", 1)[-1]
+        self.sessions[key] = f"arn:aws:sts::{account}:assumed-role/{short}/{given['RoleSessionName']}"
+        ends = datetime.now(UTC) + timedelta(hours=1)
+        return _xml(
+            "AssumeRole",
+            f"<Credentials><AccessKeyId>{key}</AccessKeyId><SecretAccessKey>{TAKEN_SECRET}</SecretAccessKey>"
+            f"<SessionToken>{TAKEN_TOKEN}</SessionToken><Expiration>{ends:%Y-%m-%dT%H:%M:%SZ}</Expiration></Credentials>",
+        )
+
+
+def _door(aws: AwsServer) -> type[BaseHTTPRequestHandler]:
+    class Door(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            self._say(aws.sts(dict(urllib.parse.parse_qsl(body)), self._key()))
+
+        def do_GET(self) -> None:
+            self._say(aws.eks(self.path.removeprefix("/clusters/"), self._key()))
+
+        def log_message(self, *_given: object) -> None:
+            return
+
+        def _key(self) -> str:
+            return self.headers["Authorization"].partition("Credential=")[2].partition("/")[0]
+
+        def _say(self, answer: Answer) -> None:
+            status, body = answer
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    return Door
+
+
+def _xml(action: str, content: str) -> Answer:
+    body = f'<{action}Response xmlns="{_XMLNS}"><{action}Result>{content}</{action}Result></{action}Response>'
+    return 200, body.encode()
+
+
+def _error(status: int, code: str) -> Answer:
+    told = f"<Error><Type>Sender</Type><Code>{code}</Code><Message>no</Message></Error>"
+    return status, f'<ErrorResponse xmlns="{_XMLNS}">{told}</ErrorResponse>'.encode()
+
+
+def _json(status: int, body: dict[str, Any]) -> Answer:
+    return status, json.dumps(body).encode()
