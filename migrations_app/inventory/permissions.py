@@ -1,22 +1,28 @@
 """The controller's permissions as they were seen: whose they are, the names they are judged with, and the gaps."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from migrations_app.errors import BadInput
-from migrations_app.inventory import aws_named
-from migrations_app.inventory.aws import ControllerRole, NodeRole, PolicyDocument
+from migrations_app.inventory import aws_named, iam_settings
+from migrations_app.inventory.aws import ControllerRole, PolicyDocument
+from migrations_app.inventory.aws_place import partition_of, read_role_arn
+from migrations_app.inventory.iam_settings import ASSUME_ROLE, QUEUE
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.seen import Part, Unseen
-from migrations_app.karpenter.iam.features import ASSUMED, Feature
+from migrations_app.inventory.seen import Part, Seen, Unseen
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.iam.asked import NAME_FORMS
+from migrations_app.karpenter.iam.features import Feature
 from migrations_app.karpenter.iam.gaps import Report, find_gaps
 from migrations_app.karpenter.iam.guess import guessed
 from migrations_app.karpenter.iam.policy import Policy, parse_policy
 from migrations_app.karpenter.iam.site import Site, role_name
 
-QUEUE = "aws.interruptionQueueName"
-ASSUME_ROLE = "aws.assumeRoleARN"
 CLUSTER = "aws.clusterName"
+NODE_ROLE = "role of the nodes"
+_ZONE = re.compile(r"([a-z]{2,5}(?:-[a-z]{2,12}){1,3}-\d{1,2})[a-z]", re.ASCII)
+"""An availability zone; those of local zones have more to their name and tell nothing here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +38,14 @@ class RolePolicies:
 class Permissions:
     """Everything a question about permissions needs: names, what applies here, and the roles that have to be allowed.
 
-    Each of `roles` has to be allowed by itself: where two are listed nobody can tell which of them counts.
+    Each of `roles` has to be allowed by itself: where two are listed nobody can tell which of them counts. `untold`
+    are the names that neither the cluster nor AWS told: read from the policies or stood in for, they prove nothing.
     """
 
     site: Site
     assumed: frozenset[Feature]
     roles: tuple[RolePolicies, ...]
+    untold: tuple[str, ...] = ()
 
     def reports(self, release: str) -> tuple[tuple[RolePolicies, Report], ...]:
         """What each role lacks for a release, such as 1.0.14 or 1.7."""
@@ -60,11 +68,19 @@ def permissions(inventory: Inventory) -> Permissions | Unseen:
     unread = next((part for one in judged for part in _parts(one) if isinstance(part, Unseen)), None)
     if unread is not None:
         return unread
+    gone = next((one.arn for one in judged if isinstance(one.role, Seen) and not one.role.items), "")
+    if gone:
+        return Unseen("not_found", f"AWS has no role {gone}")
     try:
         roles = tuple(_parsed(one) for one in judged)
     except BadInput as wrong:
         return Unseen(wrong.code, str(wrong))
-    return Permissions(site=site_seen(inventory, roles), assumed=features_seen(inventory), roles=roles)
+    return Permissions(
+        site=site_seen(inventory, roles),
+        assumed=features_seen(inventory),
+        roles=roles,
+        untold=tuple(_untold(inventory)),
+    )
 
 
 def working(roles: Sequence[ControllerRole]) -> tuple[ControllerRole, ...]:
@@ -76,34 +92,87 @@ def working(roles: Sequence[ControllerRole]) -> tuple[ControllerRole, ...]:
 
 def site_seen(inventory: Inventory, roles: Iterable[RolePolicies] = ()) -> Site:
     """The names with which requests of this cluster are judged; what nothing tells is read from the policies."""
-    place = inventory.aws.place
-    node_roles = _node_roles(inventory.aws.node_roles) or [one.name for one in aws_named.node_roles(inventory).items]
-    told = {
-        "cluster": place.cluster or _setting(inventory, CLUSTER),
-        "account": place.account,
-        "region": place.region,
-        "partition": place.partition if place.region else "",
-        "queue": _setting(inventory, QUEUE),
-    }
+    told, node_roles = _told(inventory), tuple(_node_roles(inventory))
     read = guessed(policy for one in roles for policy in one.policies)
     plain = {name: value for name, value in read.items() if name != "node_role"} | {k: v for k, v in told.items() if v}
-    guess = [read["node_role"]] if "node_role" in read else []
+    guess = (read["node_role"],) if "node_role" in read else ()
     return Site(
         **plain,
-        node_roles=tuple(node_roles or guess),
-        assume_role_arn=_setting(inventory, ASSUME_ROLE),
+        node_roles=node_roles or guess,
+        assume_role_arn=_in_form("assume_role_arn", _setting(inventory, ASSUME_ROLE)),
         extra_tags=aws_named.class_tags(inventory),
     )
 
 
 def features_seen(inventory: Inventory) -> frozenset[Feature]:
     """The settings that apply here: those assumed of any cluster, but for what was seen to be otherwise."""
-    on = {Feature.ASSUME_ROLE} if _setting(inventory, ASSUME_ROLE) else set()
-    return ASSUMED | on
+    return iam_settings.applying(inventory)
 
 
-def _node_roles(roles: Part[NodeRole]) -> list[str]:
-    return [role_name(found.arn) for one in roles.items for found in one.role.items]
+def _told(inventory: Inventory) -> dict[str, str]:
+    """The names that AWS or the cluster's own objects tell; empty text for what they do not."""
+    place = inventory.aws.place
+    region = place.region or _region_of_nodes(inventory)
+    return {
+        "cluster": place.cluster or _in_form("cluster_name", _setting(inventory, CLUSTER)),
+        "account": place.account or _account_of_role(inventory),
+        "region": region,
+        "partition": partition_of(region) if region else "",
+        "queue": _in_form("queue", _setting(inventory, QUEUE)),
+    }
+
+
+def _in_form(name: str, value: str) -> str:
+    """The value where it can be such a name; a wildcard or placeholder in it would change what is judged."""
+    return value if re.fullmatch(NAME_FORMS[name], value) else ""
+
+
+def _region_of_nodes(inventory: Inventory) -> str:
+    """The region that all nodes lie in, by the zone in their provider id; empty where they do not agree."""
+    ids = (node.spec.provider_id or "" for node in inventory.nodes.items)
+    zones = {one.removeprefix(labels.PROVIDER_ID_PREFIX).partition("/")[0] for one in ids if one.startswith("aws:///")}
+    regions = {found[1] for zone in zones if (found := _ZONE.fullmatch(zone))}
+    return regions.pop() if len(regions) == 1 else ""
+
+
+def _account_of_role(inventory: Inventory) -> str:
+    """The account of the role that the service account names; empty without one."""
+    arns = (one.annotated for one in aws_named.controller_accounts(inventory).items)
+    accounts = {role.account for arn in arns if (role := read_role_arn(arn))}
+    return accounts.pop() if len(accounts) == 1 else ""
+
+
+def _node_roles(inventory: Inventory) -> Iterator[str]:
+    """Names, with their path where AWS was asked, of the roles that nodes run as; roles that do not exist are none."""
+    seen = inventory.aws.node_roles
+    if isinstance(seen, Unseen):
+        yield from (one.name for one in aws_named.node_roles(inventory).items)
+        return
+    for one in seen.items:
+        yield from (role_name(found.arn) for found in one.role.items)
+        if isinstance(one.role, Unseen):
+            yield one.name
+
+
+def _untold(inventory: Inventory) -> Iterator[str]:
+    told = _told(inventory)
+    for name, said in (("cluster", "name of the cluster"), ("account", "account"), ("region", "region")):
+        if not told[name]:
+            yield said
+    if not told["queue"] and Feature.QUEUE in features_seen(inventory):
+        yield "queue"
+    if not _node_roles_known(inventory):
+        yield NODE_ROLE
+
+
+def _node_roles_known(inventory: Inventory) -> bool:
+    """Whether every role that nodes run as is known: AWS told, or all node classes name theirs."""
+    seen = inventory.aws.node_roles
+    if isinstance(seen, Seen):
+        return bool(seen.items) and not seen.quarantined and not any(isinstance(one.role, Unseen) for one in seen.items)
+    named, profiles = aws_named.node_roles(inventory), aws_named.instance_profiles(inventory)
+    whole = isinstance(named, Seen) and not named.quarantined and isinstance(profiles, Seen)
+    return whole and bool(named.items) and not profiles.items
 
 
 def _setting(inventory: Inventory, key: str) -> str:

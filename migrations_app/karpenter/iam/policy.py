@@ -88,6 +88,11 @@ def parse_policy(text: str | bytes, *, name: str = "policy") -> Policy:
     return Policy(name=name, version=version, statements=statements)
 
 
+def policy_tree(text: str | bytes, *, name: str) -> Mapping[str, Any]:
+    """The document as plain JSON, whatever kind of policy it is; BadPolicy where it is no JSON object."""
+    return _unwrapped(_decoded(text, name), name)
+
+
 def _decoded(text: str | bytes, name: str) -> object:
     if len(text) > MAX_BYTES:
         raise BadPolicy(

@@ -1,0 +1,63 @@
+"""The controller may do all that the next release needs."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.iam_gaps import (
+    PROFILE_HOPS,
+    Lack,
+    contradicted,
+    lacks,
+    of_profiles,
+    unknown_node_roles,
+    words,
+)
+from migrations_app.checks.iam_remedies import closing_remedies
+from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
+from migrations_app.karpenter.iam.gaps import Gap
+
+check = Check(
+    __name__,
+    title="The controller may do all that the release needs",
+    phase="iam",
+    severity="blocker",
+    why=(
+        "A call that AWS refuses stops launches, terminations or the start of the controller, "
+        "and a stale condition refuses as surely as a missing action."
+    ),
+    reads=("aws.controller_roles",),
+    says=(
+        "{count} action that the release needs is refused to the controller",
+        "{count} actions that the release needs are refused to the controller",
+    ),
+    how=(
+        "Every request that the release makes here is put to an evaluator of the role's policies and its boundary; "
+        "settings of the cluster decide which requests those are."
+    ),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:pkg/operator/operator.go, pkg/providers, pkg/controllers",
+        "AWS IAM User Guide, policy evaluation logic",
+    ),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    found = _found(case)
+    yield from words(found)
+    if case.hop not in PROFILE_HOPS:
+        yield from unknown_node_roles(found)
+    yield from contradicted(case)
+
+
+def _found(case: Case) -> tuple[Lack, ...] | CannotTell:
+    def mine(gap: Gap) -> bool:
+        """From 0.32 on profiles and their roles are for role_profiles_permitted."""
+        return case.hop not in PROFILE_HOPS or not of_profiles(gap)
+
+    return lacks(case, mine=mine)
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield from closing_remedies(case, _found(case), part="needs")
