@@ -18,6 +18,7 @@ from migrations_app.inventory.aws import (
     TaggedInstances,
 )
 from migrations_app.inventory.aws_crosscheck import Reply
+from migrations_app.inventory.instance_tags import telling
 from migrations_app.karpenter.iam.remedies import size_of
 
 Answer = dict[str, Any]
@@ -138,17 +139,10 @@ def tagged_instances(instances: Iterable[Answer]) -> tuple[TaggedInstances, ...]
     counts: Counter[tuple[tuple[str, str], ...]] = Counter()
     samples: dict[tuple[tuple[str, str], ...], list[str]] = defaultdict(list)
     for one in instances:
-        tags = tuple(sorted((tag["Key"], tag.get("Value", "")) for tag in one.get("Tags", ()) if _telling(tag["Key"])))
+        tags = tuple(sorted((tag["Key"], tag.get("Value", "")) for tag in one.get("Tags", ()) if telling(tag["Key"])))
         counts[tags] += 1
         if len(samples[tags]) < SAMPLES:
             samples[tags].append(one["InstanceId"])
     return tuple(
         TaggedInstances(tags=tags, count=count, samples=tuple(samples[tags])) for tags, count in counts.most_common()
     )
-
-
-def _telling(key: str) -> bool:
-    # The claim's name differs on every node and tells nothing here.
-    if key == "karpenter.sh/nodeclaim":
-        return False
-    return key == "eks:eks-cluster-name" or key.startswith(("karpenter.", "kubernetes.io/cluster/"))

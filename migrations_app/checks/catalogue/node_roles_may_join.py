@@ -1,16 +1,18 @@
-"""Nodes of every node class may join: their role is real, and aws-auth lets it in."""
+"""Nodes of every node class may join: their role is real, has its policies, and the cluster lets it in."""
 
 import re
 from collections.abc import Iterator
 
+from migrations_app.checks.aws_node_remedies import let_in
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl
 from migrations_app.checks.values import ByHand, Evidence, NotApplicable, Remedy, Word
-from migrations_app.inventory.objects import ConfigMap
+from migrations_app.inventory.joining import Doubt, Fault, classes_joined, joining, roles_in_aws_auth
+from migrations_app.inventory.seen import Seen
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT
 
-ROLE = re.compile(r"rolearn:\s*[\"']?arn:[^:\s]+:iam::\d{12}:role/(?:[^\s\"']*/)?([\w+=,.@-]+)", re.ASCII)
 PLACEHOLDER = re.compile(r"[$<{]|ROLE_?NAME", re.ASCII)
+NO_ROLE = "the name of an IAM role"
 check = Check(
     __name__,
     title="The role of every node class may join",
@@ -18,7 +20,8 @@ check = Check(
     severity="warning",
     why="A node whose role the cluster does not know never registers: its pods stay pending once the old node is gone.",
     reads=("ec2nodeclasses", "aws_auth"),
-    says=("{count} node class has a role that is none", "{count} node classes have a role that is none"),
+    says=("{count} fault keeps nodes of a node class out", "{count} faults keep nodes of node classes out"),
+    how="Each role is looked for in aws-auth and, where AWS was read, in IAM and among the access entries of EKS.",
     hops=("0.32", ALPHA_LEFT),
     sources=(
         "AWS EKS User Guide, access entries and aws-auth",
@@ -32,31 +35,46 @@ def judge(case: Case) -> Iterator[Word]:
     classes = case.inventory.ec2nodeclasses.items
     if not classes:
         yield NotApplicable("there is no EC2NodeClass yet")
-    known = {role for config in case.inventory.aws_auth.items for role in _roles(config)}
-    proven = _proven(case)
+    known, proven = roles_in_aws_auth(case.inventory), classes_joined(case.inventory)
     for one in classes:
-        role = one.get("spec.role", "")
+        role, shown = one.get("spec.role", ""), _shown(case, one.name)
         if isinstance(role, str) and PLACEHOLDER.search(role):
-            wanted = "the name of an IAM role"
-            yield Evidence(kind="EC2NodeClass", name=one.name, path="spec.role", seen=role[:200], wanted=wanted)
+            yield Evidence(kind="EC2NodeClass", name=one.name, path="spec.role", seen=role[:200], wanted=NO_ROLE)
+        elif shown is not None:
+            # A node that has joined is proof of everything but that the role is still there.
+            counted = (found for found in shown if one.name not in proven or _gone(found))
+            yield from (_word(one.name, found) for found in counted)
         elif role not in known and one.name not in proven:
             # Access entries live in EKS, roles of instance profiles in IAM: neither can be seen from the cluster.
             yield ByHand(f"EC2NodeClass {one.name}: aws-auth does not name its role; look for an access entry in EKS")
 
 
-def _roles(config: ConfigMap) -> list[str]:
-    return [found[1] for found in ROLE.finditer((config.data or {}).get("mapRoles", ""))]
+def _shown(case: Case, name: str) -> list[Fault | Doubt] | None:
+    """What AWS shows to keep its nodes out; None where its role or the cluster was not read there."""
+    aws, me = case.inventory.aws, ("EC2NodeClass", name)
+    mine = [one for one in aws.node_roles.items if me in ((by.kind, by.name) for by in one.named_by)]
+    whole = bool(mine and aws.cluster.items) and all(isinstance(one.role, Seen) for one in mine)
+    return [found for one in mine for found in joining(one, aws)] if whole else None
 
 
-def _proven(case: Case) -> set[str]:
-    """Node classes of which a node has joined: no better proof is needed."""
-    joined = (claim for claim in case.inventory.nodeclaims.items if claim.condition("Registered") == "True")
-    return {(claim.spec.node_class_ref and claim.spec.node_class_ref.name) or "" for claim in joined}
+def _gone(found: Fault | Doubt) -> bool:
+    return isinstance(found, Fault) and found.about == "role"
+
+
+def _word(name: str, found: Fault | Doubt) -> Word:
+    if isinstance(found, Doubt):
+        return ByHand(f"EC2NodeClass {name}: {found.detail}")
+    path = f"spec.role ({found.about} of {found.role})"
+    return Evidence(kind="EC2NodeClass", name=name, path=path, seen=found.seen, wanted=found.wanted)
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     patch = '{"spec":{"role":"ROLE"}}'
-    yield kubectl(
-        *(f"kubectl patch ec2nodeclasses.karpenter.k8s.aws {row.name} --type=merge -p '{patch}'" for row in evidence)
-    )
+    nameless = [row.name for row in evidence if row.path == "spec.role"]
+    if nameless:
+        yield kubectl(
+            *(f"kubectl patch ec2nodeclasses.karpenter.k8s.aws {one} --type=merge -p '{patch}'" for one in nameless)
+        )
+    faults = {found: None for row in evidence for found in _shown(case, row.name) or () if isinstance(found, Fault)}
+    yield from (remedy for fault in faults for remedy in let_in(fault, case.inventory.aws))

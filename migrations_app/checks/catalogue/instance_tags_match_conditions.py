@@ -1,0 +1,80 @@
+"""The controller may end and tag the instances that exist: its conditions fit the tags they really carry."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.aws_remedies import added_to_role
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.instance_requests import TAG, Judged, on_instances, statements_for
+from migrations_app.inventory.instance_tags import first_ids, spelled
+from migrations_app.inventory.permissions import Permissions, permissions
+from migrations_app.inventory.seen import Unseen
+from migrations_app.karpenter.iam.evaluate import Verdict
+from migrations_app.karpenter.iam.needs import need_for
+from migrations_app.karpenter.iam.ranges import every_minor
+from migrations_app.karpenter.iam.remedies import MANAGED_LIMIT, fitted
+
+check = Check(
+    __name__,
+    title="The controller's policies fit the tags of the instances",
+    phase="iam",
+    severity="blocker",
+    why=(
+        "Instances keep the tags of the release that launched them: where a condition asks for others, "
+        "the controller can neither end nor tag them, though no action is missing."
+    ),
+    reads=("aws.controller_roles", "aws.instances"),
+    says=("{count} instance is out of the controller's reach", "{count} instances are out of the controller's reach"),
+    how="Each request on an instance of the releases on both ends of the hop is judged with that instance's own tags.",
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+        "terraform-aws-modules/terraform-aws-eks#3134, #3305",
+        "awslabs/cdk-eks-blueprints#1004",
+    ),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    found = permissions(case.inventory)
+    if isinstance(found, Unseen):
+        yield CannotTell(f"the controller's permissions are not known: {found.detail or found.why}")
+        return
+    if not (judged := _judged(case, found)):
+        yield NotApplicable("no instance exists that this hop's controller would end or tag")
+    for one in judged:
+        if one.answer.verdict is Verdict.UNKNOWN:
+            yield CannotTell(f"{one.request.action} on {first_ids(one.group)}: {one.answer.because}")
+        elif one.answer.verdict is not Verdict.ALLOWED:
+            yield _row(one)
+
+
+def _judged(case: Case, found: Permissions) -> tuple[Judged, ...]:
+    ends = dict.fromkeys((one.major, one.minor_number) for one in (case.step.start, case.step.release))
+    minors = [minor for minor in ends if minor in every_minor()]
+    return on_instances(found, case.inventory.aws.instances.items, minors=minors)
+
+
+def _row(one: Judged) -> Evidence:
+    need = need_for(one.request.action, one.minor, existing=one.request.action == TAG)
+    tagging = f" with {', '.join(one.sent)}" if one.sent else ""
+    release, role = ".".join(map(str, one.minor)), one.role.role.arn or "these policies"
+    return Evidence(
+        kind="Instance",
+        name=first_ids(one.group),
+        path=one.request.action + tagging,
+        seen=f"{spelled(one.group)}: {one.answer.because}",
+        wanted=f"allowed in {release} for {role}. Else: {need.effect} Log: {need.log}",
+        count=one.group.count,
+    )
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    found = permissions(case.inventory)
+    if isinstance(found, Permissions):
+        refused = [one for one in _judged(case, found) if one.answer.verdict not in (Verdict.ALLOWED, Verdict.UNKNOWN)]
+        for arn in dict.fromkeys(one.role.role.arn for one in refused):
+            mine = [one for one in refused if one.role.role.arn == arn and one.answer.verdict is not Verdict.DENIED]
+            documents = fitted(statements_for(mine, found.site), limit=MANAGED_LIMIT)
+            yield from added_to_role(arn, f"KarpenterInstances-{found.site.cluster}", documents=documents)

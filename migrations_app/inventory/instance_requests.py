@@ -1,0 +1,120 @@
+"""The controller's requests on instances that exist, with the tags they really carry, judged by its policies."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from migrations_app.inventory.aws import TaggedInstances
+from migrations_app.inventory.instance_tags import telling
+from migrations_app.inventory.permissions import Permissions, RolePolicies
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.iam.evaluate import Answer, Request, Verdict, evaluate
+from migrations_app.karpenter.iam.grants import GRANTS
+from migrations_app.karpenter.iam.policy import Policy, Statement, filled
+from migrations_app.karpenter.iam.probe import Mode, Probe
+from migrations_app.karpenter.iam.probes import probes_for
+from migrations_app.karpenter.iam.ranges import Minor
+from migrations_app.karpenter.iam.site import Site
+
+TERMINATE = "ec2:TerminateInstances"
+TAG = "ec2:CreateTags"
+_RESOURCE_TAG = ":resourcetag/"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnInstance(Request):
+    """A request on an instance of which only the telling tags are known."""
+
+    carried: Mapping[str, str] = field(default_factory=dict)
+
+    def look(self, key: str) -> tuple[str, ...] | None:
+        service, found, tag = key.lower().partition(_RESOURCE_TAG)
+        if not found or service not in ("aws", "ec2"):
+            return super().look(key)
+        values = tuple(value for name, value in self.carried.items() if name.lower() == tag)
+        return values if values or telling(tag) else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """One request that a release makes on the instances of a group, and what the policies of a role answer."""
+
+    minor: Minor
+    group: TaggedInstances
+    role: RolePolicies
+    request: OnInstance
+    answer: Answer
+
+    @property
+    def sent(self) -> tuple[str, ...]:
+        """Keys of the tags that the request sets; none where it ends the instance."""
+        return tuple(self.request.request_tags or ())
+
+
+def on_instances(
+    found: Permissions, groups: Sequence[TaggedInstances], *, minors: Iterable[Minor]
+) -> tuple[Judged, ...]:
+    """Every request that these releases make on these instances, each once for a role, judged."""
+    judged: dict[tuple[str, ...], Judged] = {}
+    for role in found.roles:
+        policies = [filled(policy, found.site) for policy in role.policies]
+        limit = None if role.boundary is None else [filled(policy, found.site) for policy in role.boundary]
+        for minor in minors:
+            for group, request in _requests(groups, found.site, minor=minor):
+                same = (role.role.arn, request.action, repr(group.tags), repr(request.request_tags))
+                answer = evaluate(request, policies, boundary=limit)
+                judged.setdefault(same, Judged(minor=minor, group=group, role=role, request=request, answer=answer))
+    return tuple(judged.values())
+
+
+def _requests(
+    groups: Iterable[TaggedInstances], site: Site, *, minor: Minor
+) -> Iterator[tuple[TaggedInstances, OnInstance]]:
+    for probe in probes_for(minor):
+        if probe.kind == "instance" and probe.action in (TERMINATE, TAG) and not probe.on_creation:
+            for group in groups:
+                if _concerns(probe, group, site=site):
+                    yield group, _with_real_tags(probe, group, site=site, minor=minor)
+
+
+def _concerns(probe: Probe, group: TaggedInstances, *, site: Site) -> bool:
+    """Whether the controller sends it for these: for the capacity of its owner, and for tags that are not there yet."""
+    tags = dict(group.tags)
+    owner: Mode = "nodepool" if labels.NODEPOOL in tags else "provisioner"
+    if probe.mode != owner:
+        return False
+    words = site.words()
+    sent = (key.format_map(words) for key, _ in probe.request_tags or ())
+    return probe.action == TERMINATE or any(telling(key) and key not in tags for key in sent)
+
+
+def _with_real_tags(probe: Probe, group: TaggedInstances, *, site: Site, minor: Minor) -> OnInstance:
+    request = probe.requests(site, minor)[0]
+    arn = request.resource.rpartition("/")[0]
+    return OnInstance(
+        action=request.action,
+        resource=f"{arn}/{group.samples[0]}" if group.samples else request.resource,
+        request_tags=request.request_tags,
+        context=request.context,
+        carried=dict(group.tags),
+    )
+
+
+def statements_for(refused: Iterable[Judged], site: Site) -> tuple[Statement, ...]:
+    """The smallest statements that allow these requests, each once; none for a request that no release grants."""
+    found: dict[str, Statement] = {}
+    for one in refused:
+        statement = _granting(one, site)
+        if statement is not None:
+            found.setdefault(repr(statement), statement)
+    return tuple(found.values())
+
+
+def _granting(one: Judged, site: Site) -> Statement | None:
+    action = one.request.action
+    for grant in GRANTS:
+        if one.minor in grant.span and action in grant.actions and "instance" in grant.kinds:
+            statement = grant.statement(site, actions=frozenset({action}), kinds=frozenset({"instance"}))
+            policy = Policy(name="", statements=(statement,))
+            if evaluate(one.request, [policy]).verdict is Verdict.ALLOWED:
+                return statement
+    return None
