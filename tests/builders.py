@@ -16,6 +16,8 @@ from migrations_app.inventory import objects as o
 from migrations_app.inventory.aws import AWS_PART_NAMES, NO_AWS, AwsSeen
 from migrations_app.inventory.aws_place import AwsPlace
 from migrations_app.inventory.belonging import is_controller
+from migrations_app.inventory.cluster_rules import ClusterRole, NetworkPolicy
+from migrations_app.inventory.crd_reading import read_crd
 from migrations_app.inventory.inventory import AWS_PREFIX, PART_NAMES, Inventory
 from migrations_app.inventory.placement import names_karpenter
 from migrations_app.inventory.podgroups import PodFold
@@ -52,6 +54,9 @@ PARTS: dict[str, tuple[str, type[o.Projection]]] = {
     "MutatingWebhookConfiguration": ("webhooks", o.WebhookConfiguration),
     "Application": ("deliveries", o.Delivery),
     "HelmRelease": ("deliveries", o.Delivery),
+    "Kustomization": ("deliveries", o.Delivery),
+    "ClusterRole": ("controller_rbac", ClusterRole),
+    "NetworkPolicy": ("network_policies", NetworkPolicy),
 }
 
 
@@ -137,7 +142,9 @@ class ACluster:
         elif kind == "ConfigMap":
             part = "aws_auth" if doc["metadata"]["name"] == "aws-auth" else "settings"
             self._items[part].append(msgspec.convert(doc, o.ConfigMap))
-        else:
+        elif kind == "CustomResourceDefinition":
+            self._items["crds"].append(read_crd(msgspec.Raw(msgspec.json.encode(doc))))
+        elif kind != "ClusterRoleBinding":  # roles are filed as bound
             part, projection = PARTS[kind]
             self._items[part].append(msgspec.convert(doc, projection))
             self._served[part] = doc["apiVersion"]
@@ -145,7 +152,7 @@ class ACluster:
     def _file_pod(self, doc: Doc) -> None:
         self._fold.add([msgspec.Raw(msgspec.json.encode(doc))])
         if doc["metadata"].get("labels", {}).get("app.kubernetes.io/name") == "karpenter":
-            self._items["controller_pods"].append(msgspec.convert(doc, o.Pod))
+            self._items["controller_pods"].append(msgspec.convert(doc, o.ControllerPod))
 
     def _file_deployment(self, doc: Doc) -> None:
         workload = msgspec.convert(doc, o.Workload)

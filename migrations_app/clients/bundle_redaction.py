@@ -7,10 +7,12 @@ import msgspec
 
 from migrations_app.clients.helm import packed, read_release
 from migrations_app.clients.helm_values import REMOVED, kept_env, kept_values, looks_secret, redacted
+from migrations_app.inventory.crd_reading import CONVERSION
 from migrations_app.inventory.keys import LAST_APPLIED
 from migrations_app.inventory.metric_uses import DASHBOARD_LABEL, dashboard_queries
 from migrations_app.inventory.objects import ConfigMap, HelmRelease
 from migrations_app.karpenter import kinds
+from migrations_app.karpenter.crd_fields import paths_of, pruned
 from migrations_app.karpenter.metrics import names_in
 
 Doc = dict[str, Any]
@@ -30,7 +32,8 @@ def redacted_object(raw: msgspec.Raw, *, group: str, plural: str) -> Doc | None:
     if kept is None:
         return None
     walked: Doc = redacted(_walked(kept))
-    return walked | {"metadata": _metadata(walked.get("metadata"))}
+    sketched = _sketches(walked, doc) if (group, plural) == (kinds.CRD.group, kinds.CRD.plural) else {}
+    return walked | sketched | {"metadata": _metadata(walked.get("metadata"))}
 
 
 def _metadata(given: Any) -> Doc:  # noqa: ANN401 - plain JSON
@@ -41,9 +44,41 @@ def _metadata(given: Any) -> Doc:  # noqa: ANN401 - plain JSON
         metadata = metadata | {"annotations": annotations | {LAST_APPLIED: ""}}
     if isinstance(fields, list):
         kept = ("manager", "operation", "apiVersion", "time")
-        entries = [{key: entry[key] for key in kept if key in entry} for entry in fields if isinstance(entry, dict)]
+        entries = [
+            {key: entry[key] for key in kept if key in entry} | _conversion_owned(entry)
+            for entry in fields
+            if isinstance(entry, dict)
+        ]
         metadata = metadata | {"managedFields": entries}
     return metadata
+
+
+def _conversion_owned(entry: Doc) -> Doc:
+    """Who wrote the conversion of a CRD decides whether its next version can be applied."""
+    owns = CONVERSION in _inner(_inner(entry, "fieldsV1"), "f:spec")
+    return {"fieldsV1": {"f:spec": {CONVERSION: {}}}} if owns else {}
+
+
+def _sketches(walked: Doc, doc: Doc) -> Doc:
+    """The spec of a CRD with as much of its schemas as tells releases apart."""
+    spec, name = _inner(walked, "spec"), str(_inner(doc, "metadata").get("name"))
+    versions, schemas = spec.get("versions"), _schemas(doc)
+    if not isinstance(versions, list):
+        return {}
+    drawn = [_drawn(one, name, schemas) if isinstance(one, dict) else one for one in versions]
+    return {"spec": spec | {"versions": drawn}}
+
+
+def _drawn(version: Doc, crd: str, schemas: dict[str, Doc]) -> Doc:
+    named = str(version.get("name"))
+    found = schemas.get(named)
+    return version | {"schema": {"openAPIV3Schema": pruned(found, paths_of(crd, named))}} if found else version
+
+
+def _schemas(doc: Doc) -> dict[str, Doc]:
+    versions = _inner(doc, "spec").get("versions")
+    found = [one for one in versions if isinstance(one, dict)] if isinstance(versions, list) else []
+    return {str(one.get("name")): _inner(_inner(one, "schema"), "openAPIV3Schema") for one in found}
 
 
 def _walked(value: Any) -> Any:  # noqa: ANN401 - plain JSON
@@ -76,12 +111,31 @@ def _container(container: Doc) -> Doc:
     args = container.get("args")
     if isinstance(args, list):
         kept["args"] = [REMOVED if looks_secret(str(arg)) else arg for arg in args]
+    given = _inner(container, "resources")
+    if given:
+        kept["resources"] = {name: _inner(given, name) for name in ("requests", "limits") if name in given}
     return kept | {"env": kept_env(container.get("env"))}
 
 
 def _pod(doc: Doc, _: bytes) -> Doc:
-    phase = _inner(doc, "status").get("phase")
-    return doc | {"status": {"phase": phase} if phase is not None else {}} if "status" in doc else doc
+    status = _inner(doc, "status")
+    kept: Doc = {"phase": status["phase"]} if status.get("phase") is not None else {}
+    if "karpenter" in str(_inner(_inner(doc, "metadata"), "labels").get("app.kubernetes.io/name")):
+        kept |= {"containerStatuses": _fared(status.get("containerStatuses"))}
+    return doc | {"status": kept} if "status" in doc else doc
+
+
+def _fared(statuses: Any) -> list[Doc]:  # noqa: ANN401 - plain JSON
+    """How often the containers began anew, and why they ended."""
+    found = [one for one in statuses if isinstance(one, dict)] if isinstance(statuses, list) else []
+    return [
+        {
+            "name": one.get("name"),
+            "restartCount": one.get("restartCount"),
+            "lastState": {"terminated": {"reason": _inner(_inner(one, "lastState"), "terminated").get("reason")}},
+        }
+        for one in found
+    ]
 
 
 def _node(doc: Doc, _: bytes) -> Doc:

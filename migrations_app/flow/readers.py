@@ -10,6 +10,7 @@ import msgspec
 from migrations_app.clients.helm import read_release
 from migrations_app.clients.port import ClusterApi, Page, Resource, Served
 from migrations_app.errors import Expired, Garbled, NotServed, ServerFailed, TimedOut
+from migrations_app.flow import read_rules
 from migrations_app.inventory import belonging
 from migrations_app.inventory import objects as o
 from migrations_app.inventory.metric_uses import DASHBOARD_LABEL, MetricFold, MetricUser, dashboards_fold, rules_fold
@@ -165,12 +166,6 @@ def _simple(part: str, kind: Kind, *, projection: type[o.Named]) -> Job:
     return Job((part,), lambda reading: {part: reading.whole(kind, projection)})
 
 
-def _crds(reading: Reading) -> Parts:
-    # CRDs carry schemas of 100 kB each, so the pages are short.
-    found = reading.whole(kinds.CRD, o.CRD, page_size=50)
-    return {"crds": _of_karpenter(_keep(found, belonging.is_karpenter_crd), "karpenter")}
-
-
 def _of_karpenter(seen: Seen[N], word: str) -> Seen[N]:
     """Objects of others that could not be read do not make Karpenter's part doubtful."""
     mine = tuple(bad for bad in seen.quarantined if word in bad.name or bad.name == "(no name)")
@@ -282,7 +277,7 @@ def _controller_pods(reading: Reading) -> Parts:
     for workload in reading.controllers:
         labels = (workload.spec.selector.match_labels if workload.spec.selector else None) or {}
         selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
-        found.append(reading.whole(kinds.POD, o.Pod, namespace=workload.namespace, label_selector=selector))
+        found.append(reading.whole(kinds.POD, o.ControllerPod, namespace=workload.namespace, label_selector=selector))
     return {"controller_pods": _joined(found)}
 
 
@@ -366,7 +361,7 @@ FIRST: tuple[Job, ...] = (
     _simple("nodes", kinds.NODE, projection=o.Node),
     _simple("machines", kinds.MACHINE, projection=o.Machine),
     _simple("nodeclaims", kinds.NODE_CLAIM, projection=o.NodeClaim),
-    Job(("crds",), _crds),
+    Job(("crds",), read_rules.crds),
     Job(("deployments", "controller"), _deployments),
     _simple("provisioners", kinds.PROVISIONER, projection=o.Provisioner),
     _simple("awsnodetemplates", kinds.AWS_NODE_TEMPLATE, projection=o.AWSNodeTemplate),
@@ -386,6 +381,8 @@ FIRST: tuple[Job, ...] = (
 SECOND: tuple[Job, ...] = (
     Job(("controller_pods",), _controller_pods, needs=("controller",)),
     Job(("controller_accounts",), _accounts, needs=("controller",)),
+    Job(("controller_rbac",), read_rules.controller_rbac, needs=("controller",)),
+    Job(("network_policies",), read_rules.network_policies, needs=("controller",)),
     Job(("services", "endpoints"), _services, needs=("controller", "crds", "webhooks")),
     Job(("settings",), _settings, needs=("controller",)),
     Job(("helm_releases",), _helm_releases, needs=("controller",)),

@@ -27,6 +27,7 @@ class OwnerReference(Projection, frozen=True):
 class ManagedField(Projection, frozen=True):
     manager: str | None = None
     operation: str | None = None
+    api_version: str | None = None
 
 
 class Metadata(Projection, frozen=True):

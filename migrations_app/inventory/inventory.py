@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 
 from migrations_app.inventory import objects as o
 from migrations_app.inventory.aws import AWS_PART_NAMES, NO_AWS, AwsSeen
+from migrations_app.inventory.cluster_rules import ClusterRole, NetworkPolicy
 from migrations_app.inventory.metric_uses import MetricUser
 from migrations_app.inventory.seen import NOT_ASKED, Part
 
@@ -37,7 +38,7 @@ class Inventory:
     pdbs: Part[o.DisruptionBudget] = NOT_ASKED
     controller: Part[o.Workload] = NOT_ASKED
     """The Karpenter Deployments; empty when there is none."""
-    controller_pods: Part[o.Pod] = NOT_ASKED
+    controller_pods: Part[o.ControllerPod] = NOT_ASKED
     controller_accounts: Part[o.ServiceAccount] = NOT_ASKED
     services: Part[o.Service] = NOT_ASKED
     """The Karpenter Services and those that a conversion or admission webhook names."""
@@ -56,6 +57,10 @@ class Inventory:
     """PrometheusRules that name a metric of Karpenter; `Seen.total` counts them all; so the next one."""
     dashboards: Part[MetricUser] = NOT_ASKED
     """ConfigMaps with Grafana dashboards, told by their label."""
+    controller_rbac: Part[ClusterRole] = NOT_ASKED
+    """The ClusterRoles that are bound to the service accounts of the controllers."""
+    network_policies: Part[NetworkPolicy] = NOT_ASKED
+    """All in the namespaces of the controllers."""
     aws: AwsSeen = NO_AWS
     """What AWS shows about the cluster; its parts are named `aws.queue` and so on."""
 

@@ -22,8 +22,13 @@ from migrations_app.inventory.workloads import (
     BudgetStatus,
     Constraint,
     Container,
+    ContainerState,
+    ContainerStatus,
     ControllerPlacement,
+    ControllerPod,
+    ControllerPodStatus,
     DisruptionBudget,
+    Ended,
     EnvironmentVariable,
     Expression,
     JobTemplate,
@@ -40,6 +45,7 @@ from migrations_app.inventory.workloads import (
     PodSpec,
     PodStatus,
     PodTemplate,
+    Resources,
     Spread,
     Toleration,
     WeightedNodeTerm,
@@ -69,12 +75,17 @@ __all__ = [
     "ConfigMap",
     "Constraint",
     "Container",
+    "ContainerState",
+    "ContainerStatus",
     "ControllerPlacement",
+    "ControllerPod",
+    "ControllerPodStatus",
     "Conversion",
     "ConversionWebhook",
     "Delivery",
     "DisruptionBudget",
     "EC2NodeClass",
+    "Ended",
     "EndpointAddress",
     "EndpointSubset",
     "Endpoints",
@@ -108,6 +119,7 @@ __all__ = [
     "PodTemplate",
     "Projection",
     "Provisioner",
+    "Resources",
     "ServedResource",
     "ServerVersion",
     "Service",
@@ -241,9 +253,12 @@ class Conversion(Projection, frozen=True):
 
 
 class CRDVersion(Projection, frozen=True):
+    """`fields` are those of karpenter/crd_fields.py that its schema has; None where no schema was seen."""
+
     name: str = ""
     served: bool = False
     storage: bool = False
+    fields: list[str] | None = None
 
 
 class CRDNames(Projection, frozen=True):
@@ -266,6 +281,8 @@ class CRDStatus(Projection, frozen=True):
 class CRD(Named, frozen=True):
     spec: CRDSpec = CRDSpec()
     status: CRDStatus | None = None
+    conversion_owners: list[str] = []
+    """Field managers that wrote below spec.conversion."""
 
     @property
     def served(self) -> tuple[str, ...]:

@@ -55,6 +55,7 @@ class Affinity(Projection, frozen=True):
 
 class Spread(Projection, frozen=True):
     topology_key: str | None = None
+    when_unsatisfiable: str | None = None
 
 
 class EnvironmentVariable(Projection, frozen=True):
@@ -62,11 +63,19 @@ class EnvironmentVariable(Projection, frozen=True):
     value: str | None = None
 
 
+class Resources(Projection, frozen=True):
+    """Quantities by name; a number is as good as a text."""
+
+    requests: dict[str, str | int | float] | None = None
+    limits: dict[str, str | int | float] | None = None
+
+
 class Container(Projection, frozen=True):
     name: str = ""
     image: str | None = None
     env: list[EnvironmentVariable] | None = None
     args: list[str] | None = None
+    resources: Resources | None = None
 
 
 class Placement(Projection, frozen=True):
@@ -110,8 +119,33 @@ class Pod(Named, frozen=True):
     status: PodStatus | None = None
 
 
+class Ended(Projection, frozen=True):
+    reason: str | None = None
+
+
+class ContainerState(Projection, frozen=True):
+    terminated: Ended | None = None
+
+
+class ContainerStatus(Projection, frozen=True):
+    name: str = ""
+    restart_count: int | None = None
+    last_state: ContainerState | None = None
+
+
+class ControllerPodStatus(PodStatus, frozen=True):
+    container_statuses: list[ContainerStatus] | None = None
+
+
+class ControllerPod(Pod, frozen=True):
+    """A pod of the controller, with how its containers fared."""
+
+    status: ControllerPodStatus | None = None
+
+
 class ControllerPlacement(Placement, frozen=True):
     containers: list[Container] | None = None
+    dns_policy: str | None = None
 
 
 class PodTemplate(Projection, frozen=True):
@@ -142,6 +176,9 @@ class JobTemplate(Projection, frozen=True):
 
 class WorkloadStatus(Projection, frozen=True):
     ready_replicas: int | None = None
+    succeeded: int | None = None
+    """Of a Job: pods that ended well."""
+    failed: int | None = None
 
 
 class Workload(Named, frozen=True):

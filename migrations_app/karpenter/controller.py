@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from migrations_app.karpenter.env_rows import ENV_NAMES
 from migrations_app.karpenter.helm_rows import CRD_CHART, MAIN_CHART, HelmKey
 from migrations_app.karpenter.releases import RELEASES, Table, beyond_table, find
-from migrations_app.karpenter.versions import Release, minor_order, parse
+from migrations_app.karpenter.versions import Release, minor_order, within
 
 GLOBAL_SETTINGS = "karpenter-global-settings"
 """The ConfigMap that held the settings up to 0.32."""
@@ -45,7 +45,7 @@ def unread_env_names(names: Iterable[str], release: Release) -> list[UnreadKey]:
     return [
         UnreadKey(key=row.name, replacement=row.replacement, fate=row.fate or _span(row.first, row.last))
         for row in ENV_NAMES
-        if row.name in given and not _within(release, first=row.first, last=row.last)
+        if row.name in given and not within(release, first=row.first, last=row.last)
     ]
 
 
@@ -103,7 +103,7 @@ def _unread(
     found: dict[str, UnreadKey] = {}
     for given in _leaves(config):
         matching = _rows_for(given, rows)
-        if matching and not any(not row.never and _within(release, first=row.first, last=row.last) for row in matching):
+        if matching and not any(not row.never and within(release, first=row.first, last=row.last) for row in matching):
             found.setdefault(matching[0].key, _told(matching[0], release, rows=rows))
         elif not matching and closed and given.startswith("settings."):
             found.setdefault(given, UnreadKey(key=given, fate="no chart of a known release reads it"))
@@ -118,10 +118,10 @@ def _told(row: HelmKey, release: Release, *, rows: tuple[HelmKey, ...]) -> Unrea
 def _usable(name: str, release: Release, *, rows: tuple[HelmKey, ...]) -> str:
     """`name` where that release reads it, else the name it had before where that is read, else empty."""
     known = [row for row in rows if row.key == name]
-    if not known or any(_within(release, first=row.first, last=row.last) for row in known):
+    if not known or any(within(release, first=row.first, last=row.last) for row in known):
         return name
     older = [row for row in rows if row.key == known[0].replacement]
-    return known[0].replacement if any(_within(release, first=row.first, last=row.last) for row in older) else ""
+    return known[0].replacement if any(within(release, first=row.first, last=row.last) for row in older) else ""
 
 
 def _rows_for(given: str, rows: tuple[HelmKey, ...]) -> list[HelmKey]:
@@ -137,19 +137,6 @@ def _leaves(config: Mapping[str, object], *, above: str = "", depth: int = 0) ->
             yield from _leaves(value, above=f"{name}.", depth=depth + 1)
         elif value not in (None, "", {}, []):
             yield name
-
-
-def _within(release: Release, *, first: str, last: str) -> bool:
-    return (not first or _place(release, first) >= 0) and (not last or _place(release, last) <= 0)
-
-
-def _place(release: Release, bound: str) -> int:
-    """Below, at or above a bound; a bound that is a minor holds all its patches."""
-    exact = parse(bound)
-    if exact is not None:
-        return (release > exact) - (release < exact)
-    ours, theirs = minor_order(release.minor), minor_order(bound)
-    return (ours > theirs) - (ours < theirs)
 
 
 def _span(first: str, last: str) -> str:

@@ -179,6 +179,11 @@ FLUX_KUSTOMIZATION = _cluster(
 )
 ARGO_APPLICATION = _cluster("Application", "applications", group="argoproj.io", versions="v1alpha1")
 PROMETHEUS_RULE = _cluster("PrometheusRule", "prometheusrules", group="monitoring.coreos.com")
+CLUSTER_ROLE = _cluster("ClusterRole", "clusterroles", group="rbac.authorization.k8s.io", namespaced=False)
+CLUSTER_ROLE_BINDING = _cluster(
+    "ClusterRoleBinding", "clusterrolebindings", group="rbac.authorization.k8s.io", namespaced=False
+)
+NETWORK_POLICY = _cluster("NetworkPolicy", "networkpolicies", group="networking.k8s.io")
 
 CLUSTER_KINDS = (
     NODE,
@@ -202,6 +207,9 @@ CLUSTER_KINDS = (
     FLUX_KUSTOMIZATION,
     ARGO_APPLICATION,
     PROMETHEUS_RULE,
+    CLUSTER_ROLE,
+    CLUSTER_ROLE_BINDING,
+    NETWORK_POLICY,
 )
 KINDS = (*KARPENTER_KINDS, AUTO_MODE_NODE_CLASS, *CLUSTER_KINDS)
 

@@ -101,3 +101,17 @@ def kubernetes_minor(text: object) -> str | None:
 
 def _pre_order(part: str) -> tuple[int, int, str]:
     return (0, int(part), part) if part.isascii() and part.isdigit() else (1, 0, part)
+
+
+def within(running: Release, *, first: str, last: str) -> bool:
+    """Whether that release lies between two bounds, both included; a minor holds all its patches, empty is open."""
+    return (not first or _place(running, first) >= 0) and (not last or _place(running, last) <= 0)
+
+
+def _place(running: Release, bound: str) -> int:
+    """Below, at or above a bound; a bound that is a minor holds all its patches."""
+    exact = parse(bound)
+    if exact is not None:
+        return (running > exact) - (running < exact)
+    ours, theirs = minor_order(running.minor), minor_order(bound)
+    return (ours > theirs) - (ours < theirs)

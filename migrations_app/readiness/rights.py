@@ -33,6 +33,9 @@ READ: tuple[Kind, ...] = (
     kinds.FLUX_KUSTOMIZATION,
     kinds.ARGO_APPLICATION,
     kinds.PROMETHEUS_RULE,
+    kinds.CLUSTER_ROLE,
+    kinds.CLUSTER_ROLE_BINDING,
+    kinds.NETWORK_POLICY,
 )
 """Secrets: only Helm's release records (label owner=helm) in Karpenter's namespaces are asked for; RBAC is coarser."""
 
@@ -64,6 +67,8 @@ PART_KINDS: dict[str, tuple[Kind, ...]] = {
     "deliveries": (kinds.FLUX_HELM_RELEASE, kinds.FLUX_KUSTOMIZATION, kinds.ARGO_APPLICATION),
     "prometheus_rules": (kinds.PROMETHEUS_RULE,),
     "dashboards": (kinds.CONFIG_MAP,),
+    "controller_rbac": (kinds.CLUSTER_ROLE, kinds.CLUSTER_ROLE_BINDING),
+    "network_policies": (kinds.NETWORK_POLICY,),
 }
 """Which kinds a part is read from; `version` and `discovery` are open to every signed-in client."""
 

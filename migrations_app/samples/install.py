@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from migrations_app.karpenter import crd_sets, kinds, labels
+from migrations_app.karpenter.crd_fields import marks_of, sketched
 from migrations_app.karpenter.crd_sets import Crd
 from migrations_app.karpenter.releases import crd_set, find
 from migrations_app.karpenter.versions import minor_order, release
+from migrations_app.samples.grants import cluster_roles
 from migrations_app.samples.kube import Doc, doc, meta, pods_of, template, workload
 
 CONTAINER = "controller"
@@ -62,7 +64,7 @@ def _prefix(version: str) -> str:
 
 
 def controller(install: Install, nodes: Sequence[str]) -> list[Doc]:
-    """The Deployment, its pods, its Service with endpoints, and its service account."""
+    """The Deployment, its pods, its Service with endpoints, its service account and what that may do."""
     image = f"public.ecr.aws/karpenter/controller:{install.chart_version}@sha256:" + "9f" * 32
     spec: Doc = {
         "serviceAccountName": "karpenter",
@@ -82,7 +84,14 @@ def controller(install: Install, nodes: Sequence[str]) -> list[Doc]:
         annotations=install.notes,
     )
     pods = pods_of(deployment, nodes, count=install.replicas)
-    return [deployment, *pods, *_service(install, pods), _account(install)]
+    rights = cluster_roles(
+        install.version,
+        namespace=install.namespace,
+        webhooks=install.env.get("DISABLE_WEBHOOK", "false") == "false",
+        labels=install.marks,
+        annotations=install.notes,
+    )
+    return [deployment, *pods, *_service(install, pods), _account(install), *rights]
 
 
 def _env(given: Mapping[str, str]) -> list[Doc]:
@@ -166,13 +175,16 @@ class Crds:
 
 
 def crds(shape: Crds) -> list[Doc]:
-    """The CRDs that release ships, without their schemas."""
+    """The CRDs that release ships; of their schemas only the fields that tell releases apart."""
     shipped = crd_set(release(shape.version))
     return [_crd(row, shape) for row in shipped.crds] if shipped else []
 
 
 def _crd(row: Crd, shape: Crds) -> Doc:
-    versions = [{"name": v.name, "served": v.served, "storage": v.storage} for v in row.versions]
+    versions = [
+        {"name": v.name, "served": v.served, "storage": v.storage, "schema": _schema(row, v.name, shape.version)}
+        for v in row.versions
+    ]
     spec: Doc = {
         "group": row.kind.group,
         "names": {"kind": row.kind.kind, "plural": row.kind.plural},
@@ -188,6 +200,11 @@ def _crd(row: Crd, shape: Crds) -> Doc:
     metadata = meta(row.name, labels=dict(shape.labels), annotations=dict(shape.annotations))
     status = {"storedVersions": stored, "conditions": accepted}
     return doc("apiextensions.k8s.io/v1", "CustomResourceDefinition", metadata=metadata, spec=spec, status=status)
+
+
+def _schema(row: Crd, version: str, shipped: str) -> Doc:
+    marks = marks_of(row.name, version, release(shipped))
+    return {"openAPIV3Schema": sketched(mark.path for mark in marks)}
 
 
 def _conversion(namespace: str, name: str) -> Doc:

@@ -91,6 +91,7 @@ SOURCES: dict[str, str] = {
     "bundle": "uploaded bundle",
     "sample": "sample fleet",
     "in_cluster": "live, in-cluster account",
+    "eks": "live, from an EKS cluster's ARN",
 }
 PARTS: dict[str, str] = {
     "version": "API server version",
@@ -122,6 +123,8 @@ PARTS: dict[str, str] = {
     "deliveries": "Flux and Argo CD objects",
     "prometheus_rules": "Prometheus rules",
     "dashboards": "Grafana dashboards",
+    "controller_rbac": "Karpenter ClusterRoles",
+    "network_policies": "NetworkPolicies around Karpenter",
 }
 REASONS: dict[str, str] = {
     "forbidden": "Not allowed: the account lacks the right to list it",
@@ -139,6 +142,16 @@ REASONS: dict[str, str] = {
     "bad_kubeconfig": "The kubeconfig can no longer be used",
     "bad_bundle": "The bundle can no longer be read",
     "bad_setting": "A setting of karpdash is wrong",
+    "role_unguarded": "The role opens without the external id",
+    "role_refused": "The role does not let karpdash in",
+    "role_too_narrow": "The role lacks a permission",
+    "bad_role": "This is not a role that fits the cluster",
+    "wrong_account": "Role and cluster are in different accounts",
+    "no_cluster": "EKS has no cluster of that name there",
+    "wrong_cluster": "AWS described another cluster",
+    "cluster_not_ready": "The cluster is not ready",
+    "no_identity": "karpdash has no AWS identity of its own",
+    "no_aws_access": "There is no way into the AWS account",
     "scan_crashed": "The scan ended with a fault of karpdash",
     "worker_lost": "The worker ended in the middle of the scan",
 }

@@ -1,0 +1,197 @@
+"""What the ClusterRoles of the chart grant the controller, per release.
+
+Source: clusterrole.yaml and clusterrole-core.yaml below charts/karpenter/templates in aws/karpenter-provider-aws, every
+tag v0.28.0 .. v1.14.1. Rights on admission webhooks are left out: without them a webhook fails and says so by itself.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from migrations_app.karpenter.versions import Release, within
+
+CORE, AWS, EXTENSIONS, STORAGE = "karpenter.sh", "karpenter.k8s.aws", "apiextensions.k8s.io", "storage.k8s.io"
+READ = ("get", "list", "watch")
+WRITE = ("create", "delete", "update", "patch")
+CHANGE = ("update", "patch")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RightRow:
+    """Verbs on resources and the releases that need them, both ends included; empty is open.
+
+    `webhooks`: only while the controller runs its webhooks. `named`: the grant may be narrowed to the CRDs it converts.
+    """
+
+    group: str
+    resources: tuple[str, ...]
+    verbs: tuple[str, ...]
+    first: str = ""
+    last: str = ""
+    why: str
+    webhooks: bool = False
+    named: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """One verb on one resource, with what it is for."""
+
+    group: str
+    resource: str
+    verb: str
+    why: str = ""
+    named: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.resource}" + (f".{self.group}" if self.group else "")
+
+
+def _rows(first: str, last: str, *rights: tuple[str, str, tuple[str, ...], str]) -> tuple[RightRow, ...]:
+    return tuple(
+        RightRow(group=group, resources=tuple(resources.split()), verbs=verbs, first=first, last=last, why=why)
+        for group, resources, verbs, why in rights
+    )
+
+
+ALPHA_RIGHTS = _rows(
+    "",
+    "0.32",
+    (CORE, "provisioners machines", READ, "sees its alpha objects"),
+    (CORE, "machines", ("create", "delete", "patch"), "launches and removes nodes"),
+    (AWS, "awsnodetemplates", READ, "sees its node templates"),
+)
+BETA_RIGHTS = _rows(
+    "0.32",
+    "",
+    (CORE, "nodepools nodepools/status nodeclaims nodeclaims/status", READ, "sees its own objects"),
+    (CORE, "nodeclaims nodeclaims/status", WRITE, "launches and removes nodes"),
+    (CORE, "nodepools nodepools/status", CHANGE, "writes the hash and the status of pools"),
+    (AWS, "ec2nodeclasses", READ, "sees its node classes"),
+    (AWS, "ec2nodeclasses ec2nodeclasses/status", CHANGE, "writes the hash and the status of node classes"),
+)
+CLUSTER_RIGHTS = _rows(
+    "",
+    "",
+    ("", "pods nodes persistentvolumes persistentvolumeclaims replicationcontrollers namespaces", READ, "schedules"),
+    (STORAGE, "storageclasses csinodes", READ, "schedules pods with volumes"),
+    ("apps", "daemonsets deployments replicasets statefulsets", ("list", "watch"), "counts what each node carries"),
+    ("policy", "poddisruptionbudgets", READ, "drains within the budgets"),
+    ("", "events", ("create", "patch"), "tells what it does"),
+    ("", "nodes", ("patch", "delete"), "taints and removes nodes"),
+    ("", "pods/eviction", ("create",), "drains nodes"),
+)
+V1_RIGHTS = (
+    *_rows(
+        "1.0",
+        "",
+        ("", "nodes", ("update",), "takes its taints and finalizers off nodes"),
+        ("", "pods", ("delete",), "ends pods when terminationGracePeriod is over"),
+        (STORAGE, "volumeattachments", READ, "waits for volumes to detach before it ends an instance"),
+    ),
+    *_rows("1.1", "", ("", "events", READ, "follows the events of its pods")),
+    *_rows(
+        "1.7",
+        "",
+        (CORE, "nodeoverlays nodeoverlays/status", READ, "sees NodeOverlays"),
+        (CORE, "nodeoverlays/status", CHANGE, "writes the status of NodeOverlays"),
+    ),
+    *_rows(
+        "1.14",
+        "",
+        ("", "podtemplates", READ, "reads the templates of CapacityBuffers"),
+        ("autoscaling.x-k8s.io", "capacitybuffers capacitybuffers/status", READ, "sees CapacityBuffers"),
+        ("autoscaling.x-k8s.io", "capacitybuffers/status", CHANGE, "writes the status of CapacityBuffers"),
+    ),
+)
+_BRIDGES = (("0.33.6", "0.33"), ("0.34.7", "0.34"), ("0.35.6", "0.35"), ("0.36.3", "0.36"), ("0.37.1", "1.0"))
+CONVERSION_RIGHTS = (
+    *(
+        row
+        for first, last in _BRIDGES
+        for row in (
+            RightRow(
+                group=EXTENSIONS,
+                resources=("customresourcedefinitions",),
+                verbs=("list", "watch"),
+                first=first,
+                last=last,
+                why="finds the CRDs that it converts",
+                webhooks=True,
+            ),
+            RightRow(
+                group=EXTENSIONS,
+                resources=("customresourcedefinitions",),
+                verbs=("update",),
+                first=first,
+                last=last,
+                why="writes its certificate into the CRDs",
+                webhooks=True,
+                named=True,
+            ),
+        )
+    ),
+    RightRow(
+        group=EXTENSIONS,
+        resources=("customresourcedefinitions",),
+        verbs=("get",),
+        first="1.0.5",
+        last="1.0",
+        why="reads which versions are stored",
+        webhooks=True,
+        named=True,
+    ),
+    RightRow(
+        group=EXTENSIONS,
+        resources=("customresourcedefinitions/status",),
+        verbs=("patch",),
+        first="1.0.4",
+        last="1.0",
+        why="takes v1beta1 off status.storedVersions",
+        webhooks=True,
+        named=True,
+    ),
+)
+RIGHT_ROWS: tuple[RightRow, ...] = (*ALPHA_RIGHTS, *BETA_RIGHTS, *CLUSTER_RIGHTS, *V1_RIGHTS, *CONVERSION_RIGHTS)
+
+SURPLUS: tuple[RightRow, ...] = (
+    RightRow(group="", resources=("nodes",), verbs=("create",), last="0.33", why="0.34 and later create no nodes"),
+    RightRow(
+        group=CORE,
+        resources=("provisioners", "machines"),
+        verbs=WRITE,
+        last="0.32",
+        why="no release from 0.33 on reads alpha objects",
+    ),
+    RightRow(
+        group=AWS, resources=("awsnodetemplates",), verbs=CHANGE, last="0.32", why="no release from 0.33 on reads them"
+    ),
+    RightRow(
+        group=EXTENSIONS,
+        resources=("customresourcedefinitions", "customresourcedefinitions/status"),
+        verbs=CHANGE,
+        last="1.0",
+        why="no release from 1.1 on converts",
+    ),
+)
+"""Rights that may go once the release in the row is left: none of them does harm by itself."""
+
+
+def needed(running: Release, *, webhooks: bool) -> tuple[Right, ...]:
+    """What a controller of that release needs, in the order of the rows."""
+    return tuple(
+        right
+        for row in RIGHT_ROWS
+        if within(running, first=row.first, last=row.last) and (webhooks or not row.webhooks)
+        for right in _each(row)
+    )
+
+
+def outlived(running: Release) -> tuple[Right, ...]:
+    """What no controller of that release asks for any more."""
+    return tuple(right for row in SURPLUS if not within(running, first="", last=row.last) for right in _each(row))
+
+
+def _each(row: RightRow) -> Iterator[Right]:
+    for resource in row.resources:
+        for verb in row.verbs:
+            yield Right(row.group, resource, verb, row.why, row.named)
