@@ -1,0 +1,123 @@
+"""The frame of an action: what it is for, what it may ask of a cluster, and how it becomes steps."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from migrations_app.actions.changes import Need, Risk, Target
+from migrations_app.actions.conditions import Tree
+from migrations_app.actions.plan import Forecast, Limits, Step
+from migrations_app.errors import BadInput
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.seen import Part, Unseen
+from migrations_app.karpenter.detection import Detected
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """What an action plans from: a fresh inventory, the release that runs, and the whole objects it asked to read."""
+
+    inventory: Inventory
+    running: Detected
+    objects: Mapping[Target, Tree]
+    """By target without uid, for those of `Action.reads` that exist."""
+    now: str
+    limits: Limits = field(default_factory=Limits)
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """What was fetched for it, such as the CRDs of a release, by name."""
+
+
+class Unavailable(BadInput):
+    """The action cannot be offered here; the message says why, for the disabled button."""
+
+    code = "unavailable"
+
+
+Parameters = Mapping[str, Any]
+Prepare = Callable[[Scene, Parameters], Iterable[Step]]
+Foresee = Callable[[Scene, Parameters], Forecast]
+Reads = Callable[[Inventory, Parameters], Iterable[Target]]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One choice that a person makes. `choices` are filled from the inventory where they are names of objects."""
+
+    name: str
+    question: str
+    required: bool = True
+    default: str | int | bool | None = None
+    of: str = ""
+    """The part of the inventory whose objects' names may be chosen; empty for a free text or number."""
+    many: bool = False
+
+
+@dataclass(slots=True)
+class Action:
+    """Declared once per catalogue module as `action`; `prepare`, `foresee` and `reads` are decorators.
+
+    `may` are the rights that its requests may ask for, published in the ClusterRole; a test compares them with the
+    requests that it makes. `parts` are those without which it is not offered.
+    """
+
+    module: str
+    title: str
+    button: str
+    """The effect in words, filled with counts: `Taint Provisioner {name} ({nodes} nodes)`."""
+    why: str
+    risk: Risk
+    parts: tuple[str, ...]
+    may: tuple[Need, ...]
+    parameters: tuple[Parameter, ...] = ()
+    hops: tuple[str, ...] = ("*",)
+    typed: bool = False
+    """The cluster's name has to be typed before it is asked for."""
+    sources: tuple[str, ...] = ()
+    _prepare: Prepare | None = None
+    _foresee: Foresee | None = None
+    _reads: Reads | None = None
+
+    @property
+    def id(self) -> str:
+        return self.module.rpartition(".")[2]
+
+    def prepare(self, function: Prepare) -> Prepare:
+        """Decorator: the function yields Steps in order, or raises Unavailable with the reason."""
+        self._prepare = function
+        return function
+
+    def foresee(self, function: Foresee) -> Foresee:
+        """Decorator: the function counts what the steps will mean."""
+        self._foresee = function
+        return function
+
+    def reads(self, function: Reads) -> Reads:
+        """Decorator: the function names the whole objects that planning needs beside the inventory."""
+        self._reads = function
+        return function
+
+    def wanted(self, inventory: Inventory, parameters: Parameters) -> tuple[Target, ...]:
+        """The objects to read before planning; none by default."""
+        return tuple(self._reads(inventory, parameters)) if self._reads else ()
+
+    def steps(self, scene: Scene, parameters: Parameters) -> tuple[Step, ...]:
+        """The steps, not yet numbered. Raises Unavailable, also where a part that it needs was not read whole."""
+        if self._prepare is None:
+            raise TypeError(f"{self.module} prepares nothing")
+        for name in self.parts:
+            refuse_unread(scene.inventory.part(name), name)
+        found = tuple(self._prepare(scene, parameters))
+        if not found:
+            raise Unavailable("there is nothing to do", code="nothing_to_do")
+        return found
+
+    def forecast(self, scene: Scene, parameters: Parameters) -> Forecast:
+        return self._foresee(scene, parameters) if self._foresee else Forecast()
+
+
+def refuse_unread(part: Part[object], name: str) -> None:
+    """Raises Unavailable unless the part was read whole: nothing is planned on a half-known cluster."""
+    if isinstance(part, Unseen):
+        raise Unavailable(f"{name} could not be read: {part.why}", code="not_seen")
+    if part.quarantined:
+        raise Unavailable(f"{len(part.quarantined)} of {name} could not be read", code="not_seen")

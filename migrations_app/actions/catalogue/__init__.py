@@ -1,0 +1,1 @@
+"""One file an action. A file here is found by itself; nothing lists it."""

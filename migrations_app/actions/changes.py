@@ -1,0 +1,146 @@
+"""One mutating request as a value: what is sent, to which object, and the path that leads there (K13)."""
+
+import re
+from typing import Any, Literal
+
+import msgspec
+
+from migrations_app.errors import BadInput
+
+Verb = Literal["create", "apply", "patch", "delete"]
+Risk = Literal["low", "medium", "high", "destructive"]
+RISKS: tuple[Risk, ...] = ("low", "medium", "high", "destructive")
+Body = dict[str, Any]
+
+FIELD_MANAGER = "karpdash"
+MERGE_PATCH = "application/merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+JSON = "application/json"
+MARK_ROLLOUT = "karpdash.io/rollout"
+MARK_PLAN = "karpdash.io/plan"
+"""Annotations on what we create: an object of the same name that carries them is our own (A23)."""
+
+_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
+_GROUP = re.compile(r"([a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*)?", re.ASCII)
+_WORD = re.compile(r"[a-z][a-z0-9]{0,62}", re.ASCII)
+_SUBRESOURCES = ("", "status")
+
+
+class Value(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of the values of acting: frozen, compared by content."""
+
+
+class Target(Value, frozen=True):
+    """One object. `uid` is empty for one that is still to be created."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    name: str
+    namespace: str = ""
+    uid: str = ""
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def said(self) -> str:
+        """Such as `NodePool default` or `Deployment shop/web`."""
+        return f"{self.kind} {self.namespace + '/' if self.namespace else ''}{self.name}"
+
+    @property
+    def collection(self) -> str:
+        """The path of its list. Raises BadInput (code `bad_name`) for anything that is no Kubernetes name."""
+        checked_name(self.name)
+        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        if not _GROUP.fullmatch(self.group) or not _WORD.fullmatch(self.version) or not _WORD.fullmatch(self.plural):
+            raise BadInput(
+                f"{self.api_version} {self.plural} is no kind of Kubernetes", code="bad_name", where="target"
+            )
+        middle = f"/namespaces/{checked_name(self.namespace)}" if self.namespace else ""
+        return f"{root}{middle}/{self.plural}"
+
+    @property
+    def path(self) -> str:
+        """The path of the object itself; it always ends in its name."""
+        return f"{self.collection}/{self.name}"
+
+
+def checked_name(name: str) -> str:
+    """The name. Raises BadInput for one that is empty, `.`, `..` or breaks the grammar: it would lead elsewhere."""
+    if not _NAME.fullmatch(name) or ".." in name:
+        raise BadInput(f"{name[:80]!r} is no name of a Kubernetes object", code="bad_name", where="target")
+    return name
+
+
+class Change(Value, frozen=True):
+    """One request. `body` is what is sent, but for uid and resourceVersion, which come from the read before (A18).
+
+    `create` sends a whole object, `apply` a server-side apply without force, `patch` a merge patch, and `delete` the
+    options of a deletion.
+    """
+
+    verb: Verb
+    target: Target
+    body: Body = {}
+    subresource: str = ""
+
+    def __post_init__(self) -> None:
+        if self.subresource not in _SUBRESOURCES:
+            raise BadInput(f"no request goes to {self.subresource!r}", code="bad_name", where="subresource")
+
+    @property
+    def path(self) -> str:
+        if self.verb == "create":
+            return self.target.collection
+        return f"{self.target.path}/{self.subresource}" if self.subresource else self.target.path
+
+    @property
+    def method(self) -> str:
+        return {"create": "POST", "apply": "PATCH", "patch": "PATCH", "delete": "DELETE"}[self.verb]
+
+    @property
+    def content_type(self) -> str:
+        return {"apply": APPLY_PATCH, "patch": MERGE_PATCH}.get(self.verb, JSON)
+
+    @property
+    def need(self) -> "Need":
+        verb = {"apply": "patch"}.get(self.verb, self.verb)
+        return Need(verb=verb, group=self.target.group, plural=self.target.plural, subresource=self.subresource)
+
+
+class Need(Value, frozen=True, order=True):
+    """A right that a request asks for, in the words of RBAC."""
+
+    verb: str
+    group: str
+    plural: str
+    subresource: str = ""
+
+    @property
+    def rule(self) -> str:
+        """The RBAC rule as one line of YAML."""
+        resource = f"{self.plural}/{self.subresource}" if self.subresource else self.plural
+        return f'{{apiGroups: ["{self.group}"], resources: ["{resource}"], verbs: ["{self.verb}"]}}'
+
+
+def deletion(target: Target, *, foreground: bool = False) -> Change:
+    """Deletes the one object, with a grace that its finalizers decide; `foreground` takes what it owns along."""
+    policy = "Foreground" if foreground else "Background"
+    return Change(verb="delete", target=target, body={"propagationPolicy": policy})
+
+
+def creation(target: Target, body: Body) -> Change:
+    return Change(verb="create", target=target, body=body)
+
+
+def merge(target: Target, body: Body, *, subresource: str = "") -> Change:
+    """A merge patch: maps are merged, lists replaced, null removes."""
+    return Change(verb="patch", target=target, body=body, subresource=subresource)
+
+
+def application(target: Target, body: Body) -> Change:
+    """Server-side apply of these fields, never by force: another manager's field is a conflict (A34)."""
+    return Change(verb="apply", target=target, body=body)

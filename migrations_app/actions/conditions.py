@@ -1,0 +1,99 @@
+"""What has to hold of one object, told by reading it: what a plan rests on, and what a request has to bring about."""
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from migrations_app.actions.changes import Value
+
+Tree = dict[str, Any]
+Field = tuple[str, ...]
+"""The way to a field, step by step: keys may hold dots."""
+
+
+class Held(Value, frozen=True, tag="held"):
+    """The field has this value; None: it is absent or null. In lists the order counts."""
+
+    field: Field
+    value: Any = None
+
+
+class Within(Value, frozen=True, tag="within"):
+    """The list at the field holds (or with `absent` does not hold) an element with all these members."""
+
+    field: Field
+    element: Any
+    absent: bool = False
+
+
+class Exists(Value, frozen=True, tag="exists"):
+    """There is such an object; with `marks` it carries these annotations."""
+
+    marks: dict[str, str] = {}
+
+
+class Leaving(Value, frozen=True, tag="leaving"):
+    """The object is being deleted or is gone."""
+
+
+class Gone(Value, frozen=True, tag="gone"):
+    """The object is gone, or another has taken its name."""
+
+
+Condition = Held | Within | Exists | Leaving | Gone
+
+
+def holds(condition: Condition, read: Tree | None, *, uid: str = "") -> bool:
+    """Whether it holds of the object as read; None: there is none. `uid` tells the object that was meant."""
+    here = read if read is not None and (not uid or value_at(read, ("metadata", "uid")) == uid) else None
+    match condition:
+        case Gone():
+            return here is None
+        case Leaving():
+            return here is None or value_at(here, ("metadata", "deletionTimestamp")) is not None
+        case Exists(marks=marks):
+            return here is not None and all(
+                value_at(here, ("metadata", "annotations", key)) == text for key, text in marks.items()
+            )
+        case Held(field=field, value=value):
+            return here is not None and value_at(here, field) == value
+        case Within(field=field, element=element, absent=absent):
+            return here is not None and _within(value_at(here, field), element) is not absent
+
+
+def all_hold(conditions: Iterable[Condition], read: Tree | None, *, uid: str = "") -> bool:
+    """Whether every one holds; with none of them nothing can be told, so the answer is no."""
+    told = [holds(one, read, uid=uid) for one in conditions]
+    return bool(told) and all(told)
+
+
+def value_at(tree: Any, field: Field) -> Any:  # noqa: ANN401 - the tree is the API's own JSON
+    """The value at the field; None where it is absent. A step of digits leads into a list."""
+    here = tree
+    for step in field:
+        if isinstance(here, dict):
+            here = here.get(step)
+        elif isinstance(here, list) and step.isdecimal() and int(step) < len(here):
+            here = here[int(step)]
+        else:
+            return None
+    return here
+
+
+def projected(read: Tree | None, fields: Iterable[Field]) -> str:
+    """A digest of exactly these fields: two readings alike in them give the same, whatever else moved (A02, T16)."""
+    told = [[list(field), value_at(read, field)] for field in fields]
+    body = msgspec.json.encode([read is not None, told], order="deterministic")
+    return hashlib.sha256(body).hexdigest()
+
+
+def _within(found: Any, element: Any) -> bool:  # noqa: ANN401 - as above
+    return isinstance(found, list) and any(_matches(one, element) for one in found)
+
+
+def _matches(one: Any, wanted: Any) -> bool:  # noqa: ANN401 - as above
+    if isinstance(wanted, dict):
+        return isinstance(one, dict) and all(one.get(key) == value for key, value in wanted.items())
+    return bool(one == wanted)

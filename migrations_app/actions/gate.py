@@ -1,0 +1,94 @@
+"""Between two batches: a picture of the cluster, and whether to wait, to go on or to stop and call a person (A24)."""
+
+from typing import Literal
+
+from migrations_app.actions.changes import Target, Value
+
+Judgement = Literal["wait", "go", "pause"]
+
+
+class Gate(Value, frozen=True):
+    """What has to be so before the next step. Every number is checked only where it is given.
+
+    `gone` are objects that have to be gone; `ready_nodes` how many nodes have to be Ready, counted in the run's
+    picture; `pending_above` how many more pods may be Pending than before; `seconds` how long to wait for all that.
+    """
+
+    gone: tuple[Target, ...] = ()
+    ready_nodes_kept: bool = False
+    """As many Ready nodes that take pods as before the batch: its replacements have come."""
+    no_legacy_nodes: bool = False
+    """No node is owned by a Machine or Provisioner any more."""
+    pending_above: int | None = 0
+    seconds: int = 900
+
+
+class Blocked(Value, frozen=True):
+    """A pod that may not be moved now, and the budget or mark that says so."""
+
+    namespace: str
+    pod: str
+    node: str
+    by: str
+
+
+class Picture(Value, frozen=True):
+    """The cluster as it stands, as far as gates and the run page ask. None: it could not be read."""
+
+    taken_at: str
+    ready_nodes: int | None = None
+    new_nodes: int | None = None
+    legacy_nodes: int | None = None
+    legacy_objects: int | None = None
+    pending_pods: int | None = None
+    oldest_pending_seconds: int | None = None
+    failed_claims: int | None = None
+    blocked: tuple[Blocked, ...] = ()
+    standing: tuple[str, ...] = ()
+    """Of the gate's objects those that are still there, as `Target.said`."""
+
+
+class Said(Value, frozen=True):
+    """The judgement with its reasons, worded for the run page."""
+
+    judgement: Judgement
+    reasons: tuple[str, ...] = ()
+
+
+def judge(gate: Gate, *, before: Picture, now: Picture, waited: float) -> Said:
+    """Go when everything is so; pause once the time is over or something could not be read by then."""
+    reasons = tuple(_reasons(gate, before=before, now=now))
+    if not reasons:
+        return Said(judgement="go")
+    if waited < gate.seconds:
+        return Said(judgement="wait", reasons=reasons)
+    return Said(judgement="pause", reasons=(f"after {gate.seconds} s still not so", *reasons))
+
+
+def _reasons(gate: Gate, *, before: Picture, now: Picture) -> list[str]:
+    found = [f"{said} is still there" for said in now.standing]
+    if gate.ready_nodes_kept:
+        found += _at_least("Ready nodes", now.ready_nodes, before.ready_nodes)
+    if gate.no_legacy_nodes:
+        found += _none("nodes of Provisioners", now.legacy_nodes)
+    if gate.pending_above is not None:
+        found += _at_most("Pending pods", now.pending_pods, before.pending_pods, above=gate.pending_above)
+    return found
+
+
+def _at_least(what: str, now: int | None, before: int | None) -> list[str]:
+    if now is None or before is None:
+        return [f"{what} could not be counted"]
+    return [f"{now} {what}, {before} before"] if now < before else []
+
+
+def _at_most(what: str, now: int | None, before: int | None, *, above: int) -> list[str]:
+    if now is None or before is None:
+        return [f"{what} could not be counted"]
+    return [f"{now} {what}, at most {before + above} are allowed"] if now > before + above else []
+
+
+def _none(what: str, now: int | None) -> list[str]:
+    if now is None:
+        return [f"{what} could not be counted"]
+    return [f"{now} {what} are left"] if now else []

@@ -1,0 +1,28 @@
+"""Finds the actions of `catalogue/`; nothing lists them by hand."""
+
+import importlib
+import pkgutil
+from functools import cache
+
+from migrations_app.actions import catalogue
+from migrations_app.actions.base import Action
+
+
+@cache
+def all_actions() -> tuple[Action, ...]:
+    """Every action, ordered by id. Raises TypeError for a module of the catalogue that declares none."""
+    names = sorted(module.name for module in pkgutil.iter_modules(catalogue.__path__))
+    return tuple(_load(name) for name in names)
+
+
+def find(action_id: str) -> Action | None:
+    """The action of that id; None where there is none."""
+    return next((action for action in all_actions() if action.id == action_id), None)
+
+
+def _load(name: str) -> Action:
+    module = importlib.import_module(f"{catalogue.__name__}.{name}")
+    action = getattr(module, "action", None)
+    if not isinstance(action, Action):
+        raise TypeError(f"{module.__name__} declares no action")
+    return action

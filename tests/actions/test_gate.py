@@ -1,0 +1,47 @@
+"""Between two batches: wait, go on, or stop and call a person; what could not be counted never lets it go on."""
+
+import pytest
+
+from migrations_app.actions.changes import Target
+from migrations_app.actions.gate import Gate, Picture, Said, judge
+
+NODE = Target("", "v1", "nodes", "Node", "node-1")
+BEFORE = Picture(taken_at="0", ready_nodes=5, pending_pods=2, legacy_nodes=3)
+
+
+def now(**changed):
+    return Picture(**{"taken_at": "1", "ready_nodes": 5, "pending_pods": 2, "legacy_nodes": 0} | changed)
+
+
+GATE = Gate(gone=(NODE,), ready_nodes_kept=True, no_legacy_nodes=True, seconds=60)
+
+
+def test_go_when_everything_is_so():  # A24
+    assert judge(GATE, before=BEFORE, now=now(), waited=0) == Said(judgement="go")
+
+
+WAITS = [
+    ({"standing": ("Node node-1",)}, "Node node-1 is still there"),
+    ({"ready_nodes": 4}, "4 Ready nodes, 5 before"),
+    ({"pending_pods": 3}, "3 Pending pods, at most 2 are allowed"),
+    ({"legacy_nodes": 1}, "1 nodes of Provisioners are left"),
+    ({"ready_nodes": None}, "Ready nodes could not be counted"),
+    ({"pending_pods": None}, "Pending pods could not be counted"),
+    ({"legacy_nodes": None}, "nodes of Provisioners could not be counted"),
+]
+
+
+@pytest.mark.parametrize(("changed", "reason"), WAITS)
+def test_wait_and_then_pause_with_the_reason(changed, reason):  # A24, R24
+    assert judge(GATE, before=BEFORE, now=now(**changed), waited=59) == Said(judgement="wait", reasons=(reason,))
+    late = judge(GATE, before=BEFORE, now=now(**changed), waited=60)
+    assert late == Said(judgement="pause", reasons=("after 60 s still not so", reason))
+
+
+def test_without_a_baseline_nothing_is_compared():
+    assert judge(GATE, before=Picture(taken_at="0"), now=now(), waited=0).judgement == "wait"
+
+
+def test_only_what_the_gate_asks_counts():
+    bare = Gate(pending_above=None)
+    assert judge(bare, before=BEFORE, now=Picture(taken_at="1"), waited=0) == Said(judgement="go")
