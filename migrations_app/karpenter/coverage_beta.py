@@ -1,0 +1,175 @@
+"""Coverage of the changes within the beta releases, 0.32 to 0.37."""
+
+from migrations_app.karpenter.coverage_shape import Coverage, covered, uncovered
+
+BETA_CHANGES: tuple[Coverage, ...] = (
+    covered(
+        "crd-controller-lockstep",
+        "CRDs and controller belong to one release",
+        "crds_match_controller",
+        release="0.32",
+        table="crd_sets",
+    ),
+    covered(
+        "drift-on-by-default",
+        "Drift is on unless switched off",
+        "drift_switch_meant",
+        release="0.33",
+        table="release_rows_beta",
+    ),
+    covered(
+        "namespace-kube-system",
+        "kube-system becomes the namespace that is advised",
+        "controller_trust_fits namespace_move_prepared",
+        release="0.33",
+    ),
+    covered(
+        "crd-conversion-stanza-required",
+        "Patches with webhooks on need CRDs that convert",
+        "crds_match_controller conversion_webhook_resolves",
+        release="0.33",
+        table="crd_sets",
+    ),
+    uncovered(
+        "log-level-info",
+        "The default log level becomes info",
+        "harmless",
+        reason="Only debug lines are missing; nothing depends on them.",
+        release="0.33",
+    ),
+    covered(
+        "log-config-mounted",
+        "config-logging is read from a mounted file only",
+        "removed_helm_keys_unused",
+        release="0.33",
+        table="helm_rows",
+    ),
+    covered(
+        "iam-spot-instances-request",
+        "Spot requests are tagged too",
+        "controller_permitted",
+        release="0.33",
+        table="iam.probes",
+    ),
+    covered(
+        "argocd-webhook-owner-reference",
+        "Webhooks owned by the namespace make Argo CD misbehave",
+        "webhooks_not_owned_by_namespace",
+        release="0.33",
+    ),
+    covered(
+        "webhooks-off-by-default-cel",
+        "Admission webhooks are off by default, and stale ones refuse writes",
+        "admission_webhooks_current kubernetes_inside_window",
+        release="0.33",
+        table="admission_webhooks",
+    ),
+    covered(
+        "webhooks-on-again",
+        "Late patches switch webhooks on again",
+        "ports_open conversion_webhook_on",
+        release="0.33",
+        table="release_rows_beta",
+    ),
+    covered(
+        "ubuntu-22.04-ami",
+        "Ubuntu images of Kubernetes 1.29 are not found by themselves",
+        "ubuntu_images_named",
+        release="0.34",
+    ),
+    covered(
+        "dns-policy-clusterfirst",
+        "The controller asks the cluster for names",
+        "controller_resolves_names",
+        release="0.34",
+    ),
+    covered(
+        "pod-security-context-fsgroup",
+        "podSecurityContext is back with a group for files",
+        "controller_sidecars_fit",
+        release="0.34",
+    ),
+    uncovered(
+        "iam-launch-template-scoped",
+        "The reference policy scopes launch templates",
+        "harmless",
+        reason="The wider policy keeps working; the sheet of permissions shows what is not needed.",
+        release="0.34",
+    ),
+    covered(
+        "disruption-budgets-10-percent",
+        "Up to a tenth of a pool is disrupted at once",
+        "pools_state_budgets crds_match_controller controller_sized",
+        release="0.34",
+    ),
+    covered(
+        "nodepool-resources-forbidden",
+        "A NodePool may not ask for resources in its template",
+        "pool_templates_ask_no_resources",
+        release="0.34",
+    ),
+    covered(
+        "nodes-create-rbac",
+        "The controller needs no right to create nodes",
+        "controller_rights_current",
+        release="0.34",
+        table="rbac_rows",
+    ),
+    covered(
+        "oci-tag-prefix-dropped", "Charts and images are spelled without v", "deliveries_name_the_chart", release="0.35"
+    ),
+    covered(
+        "hash-version-hydration",
+        "A newer hash version is written over, not drifted",
+        "hashes_settled",
+        release="0.36",
+        table="release_rows_beta",
+    ),
+    covered(
+        "rollback-hash-version-0.36",
+        "Going back below 0.36 needs patches that know hash versions",
+        "way_back_open",
+        release="0.36",
+        table="release_rows_beta",
+    ),
+    covered(
+        "metric-offering-price-estimate",
+        "The price metric gets another name and loses a label",
+        "alerts_name_current_metrics dashboards_name_current_metrics queries_outside_current",
+        release="0.36",
+        table="metric_rows",
+    ),
+    covered(
+        "selector-hash-collision",
+        "Cached lookups of two selectors could be mixed up",
+        "controller_off_bad_patches",
+        release="0.37",
+        table="release_rows_beta",
+    ),
+    covered(
+        "nodeclass-readiness-crd",
+        "Readiness of node classes needs the new CRD",
+        "crds_match_controller",
+        release="0.37",
+        table="crd_fields",
+    ),
+    covered(
+        "logger-name",
+        "The logger is always called controller",
+        "queries_outside_current",
+        release="0.37",
+        table="outside_rows",
+        search="queries over logs that filter on logger",
+    ),
+    covered(
+        "nodeclass-controller-names",
+        "The node class controller is split into three",
+        "queries_outside_current",
+        release="0.37",
+        table="outside_rows",
+        search='rules that filter on controller="nodeclass"',
+    ),
+    covered(
+        "nodeclaim-condition-reason", "A condition without a reason is refused", "claims_have_reasons", release="0.37"
+    ),
+)

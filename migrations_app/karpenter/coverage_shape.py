@@ -1,0 +1,41 @@
+"""What is recorded about one change of a release or one known pain: which check answers it, or why none does."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Cause = Literal["decision", "afterwards", "harmless", "outside", "how_we_read"]
+CAUSES: dict[Cause, str] = {
+    "decision": "Needs a decision outside the cluster",
+    "afterwards": "Cannot be seen beforehand",
+    "harmless": "Nothing fails and nothing has to be done",
+    "outside": "Happens outside of what is read",
+    "how_we_read": "Settled by how karpdash reads a cluster",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """One entry. `checks` are ids of the catalogue, `table` the module of rows that they read, where there is one.
+
+    `search` says what a person has to look for, and where. An entry with neither check nor search states its `cause`
+    and the reason in words. `release` is the first minor in which a change bites; pains have none.
+    """
+
+    id: str
+    subject: str
+    release: str = ""
+    checks: tuple[str, ...] = ()
+    table: str = ""
+    search: str = ""
+    cause: Cause | None = None
+    reason: str = ""
+
+
+def covered(id: str, subject: str, checks: str, *, release: str = "", table: str = "", search: str = "") -> Coverage:  # noqa: A002 - the word of the facts
+    """An entry that checks answer, their ids parted by spaces."""
+    return Coverage(id=id, subject=subject, release=release, checks=tuple(checks.split()), table=table, search=search)
+
+
+def uncovered(id: str, subject: str, cause: Cause, *, reason: str, release: str = "") -> Coverage:  # noqa: A002 - as above
+    """An entry without a check, and why."""
+    return Coverage(id=id, subject=subject, release=release, cause=cause, reason=reason)
