@@ -92,7 +92,8 @@ def test_every_path_of_a_deletion_ends_in_exactly_one_named_object(name):  # K13
 
 
 @pytest.mark.parametrize(
-    "group, version, plural", [("a/b", "v1", "nodes"), ("", "v1/x", "nodes"), ("", "v1", "nodes/x"), ("", "v1", "")]
+    ("group", "version", "plural"),
+    [("a/b", "v1", "nodes"), ("", "v1/x", "nodes"), ("", "v1", "nodes/x"), ("", "v1", "")],
 )
 def test_a_kind_that_is_none_is_refused(group, version, plural):
     with pytest.raises(BadInput):
