@@ -12,7 +12,7 @@ from migrations_app.karpenter.iam.grants import GRANTS
 from migrations_app.karpenter.iam.policy import Policy, Statement, filled
 from migrations_app.karpenter.iam.probe import Mode, Probe
 from migrations_app.karpenter.iam.probes import probes_for
-from migrations_app.karpenter.iam.ranges import Minor
+from migrations_app.karpenter.iam.ranges import Minor, every_minor
 from migrations_app.karpenter.iam.site import Site
 
 TERMINATE = "ec2:TerminateInstances"
@@ -50,20 +50,42 @@ class Judged:
         return tuple(self.request.request_tags or ())
 
 
-def on_instances(
-    found: Permissions, groups: Sequence[TaggedInstances], *, minors: Iterable[Minor]
+def at_hop(
+    found: Permissions, groups: Sequence[TaggedInstances], *, running: Minor | None, start: Minor, end: Minor
 ) -> tuple[Judged, ...]:
-    """Every request that these releases make on these instances, each once for a role, judged."""
+    """The requests on these instances that belong to the hop: those of both its ends where it is the next one.
+
+    Of a later hop only what is new in it: the rest is asked before. A minor whose needs are not known asks nothing.
+    """
+    later = running not in (None, start) and start in every_minor()
+    minors = [minor for minor in dict.fromkeys((end,) if later else (start, end)) if minor in every_minor()]
+    return on_instances(found, groups, minors=minors, but=start if later else None)
+
+
+def on_instances(
+    found: Permissions, groups: Sequence[TaggedInstances], *, minors: Iterable[Minor], but: Minor | None = None
+) -> tuple[Judged, ...]:
+    """Every request that these releases make on these instances, each once for a role, judged.
+
+    Requests that the release `but` makes as well are left out.
+    """
     judged: dict[tuple[str, ...], Judged] = {}
+    known = {_same(group, one) for group, one in _requests(groups, found.site, minor=but)} if but else set()
     for role in found.roles:
         policies = [filled(policy, found.site) for policy in role.policies]
         limit = None if role.boundary is None else [filled(policy, found.site) for policy in role.boundary]
         for minor in minors:
             for group, request in _requests(groups, found.site, minor=minor):
-                same = (role.role.arn, request.action, repr(group.tags), repr(request.request_tags))
-                answer = evaluate(request, policies, boundary=limit)
-                judged.setdefault(same, Judged(minor=minor, group=group, role=role, request=request, answer=answer))
+                same = _same(group, request)
+                if same not in known:
+                    answer = evaluate(request, policies, boundary=limit)
+                    row = Judged(minor=minor, group=group, role=role, request=request, answer=answer)
+                    judged.setdefault((role.role.arn, *same), row)
     return tuple(judged.values())
+
+
+def _same(group: TaggedInstances, request: Request) -> tuple[str, ...]:
+    return request.action, repr(group.tags), repr(request.request_tags)
 
 
 def _requests(

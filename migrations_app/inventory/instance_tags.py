@@ -1,6 +1,6 @@
 """Which tags of instances are kept, and by which of them each release of the controller finds its instances."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from migrations_app.inventory.aws import TaggedInstances
 from migrations_app.inventory.inventory import Inventory
@@ -9,12 +9,15 @@ from migrations_app.karpenter import labels
 from migrations_app.karpenter.iam.ranges import Minor
 
 _TELLING = ("karpenter.", "kubernetes.io/cluster/")
-BY_NODEPOOL: Minor = (0, 33)
-BY_NODE_CLASS: Minor = (0, 34)
-BY_CLUSTER_NAME: Minor = (1, 1)
-"""Since when a tag has to be there.
+WRITES_CLUSTER_NAME: Minor = (1, 0)
+LISTED_BY: tuple[tuple[str, Minor], ...] = (
+    (labels.NODEPOOL, (0, 33)),
+    (labels.EC2_NODE_CLASS, (0, 34)),
+    (labels.CLUSTER_NAME_TAG, (1, 1)),
+)
+"""Since when instances are listed by a tag.
 
-Source: pkg/providers/instance/instance.go of aws/karpenter-provider-aws at v0.33.12, v0.34.13 and v1.1.10."""
+Source: pkg/providers/instance/instance.go of aws/karpenter-provider-aws at v0.33.12, v0.34.0 and v1.1.10."""
 
 
 def telling(key: str) -> bool:
@@ -35,14 +38,32 @@ def first_ids(group: TaggedInstances) -> str:
     return " ".join(group.samples) + (" ..." if group.count > len(group.samples) else "")
 
 
-def unlisted_by(group: TaggedInstances, minor: Minor, *, cluster: str) -> Iterator[tuple[str, str, str]]:
-    """What the group lacks of the tags by which that minor lists instances: key, what it has, what is wanted."""
+def owner_of(group: TaggedInstances) -> str:
+    """Name of the pool, as kind and name."""
     tags = dict(group.tags)
-    for key, since in ((labels.NODEPOOL, BY_NODEPOOL), (labels.EC2_NODE_CLASS, BY_NODE_CLASS)):
-        if minor >= since and key not in tags:
-            yield key, "absent", "any value"
-    if minor >= BY_CLUSTER_NAME and tags.get(labels.CLUSTER_NAME_TAG) != cluster:
-        yield labels.CLUSTER_NAME_TAG, tags.get(labels.CLUSTER_NAME_TAG, "absent"), cluster
+    pool = tags.get(labels.NODEPOOL)
+    return f"NodePool {pool}" if pool is not None else f"Provisioner {tags.get(labels.PROVISIONER_NAME, '')}"
+
+
+def tags_asked(running: Minor | None, *, start: Minor, end: Minor) -> tuple[str, ...]:
+    """The tags to look for at a hop: those that it brings, and those by which the running release lists already.
+
+    Up to 0.37 nobody has written the cluster's name yet, and 1.0 will; the same is held of a release nobody knows.
+    """
+    found = [key for key, since in LISTED_BY if start < since <= end or (running and running >= since)]
+    unwritten = running is None or running < WRITES_CLUSTER_NAME
+    return tuple(key for key in found if not (unwritten and key == labels.CLUSTER_NAME_TAG))
+
+
+def lacking(group: TaggedInstances, keys: Iterable[str], *, cluster: str) -> tuple[str, str, str] | None:
+    """The first of those tags that the group lacks: its key, what is there, what is wanted; None where it has all."""
+    tags = dict(group.tags)
+    for key in keys:
+        if key == labels.CLUSTER_NAME_TAG and tags.get(key) != cluster:
+            return key, tags.get(key, "absent"), cluster
+        if key not in tags:
+            return key, "absent", "any value"
+    return None
 
 
 def all_named(groups: tuple[TaggedInstances, ...], *, cluster: str) -> bool:

@@ -192,6 +192,8 @@ class SampleAws:
         """The tags of the instance behind a Machine or NodeClaim, as far as a scan asks for them."""
         key = labels.PROVISIONER_NAME if doc["kind"] == "Machine" else labels.NODEPOOL
         tags = {f"kubernetes.io/cluster/{self._account.cluster}": "owned", key: doc["metadata"]["labels"][key]}
+        if doc["kind"] == "NodeClaim":
+            tags[labels.EC2_NODE_CLASS] = doc["spec"]["nodeClassRef"]["name"]
         marked = doc["metadata"]["annotations"].get(labels.CLUSTER_NAME_TAGGED) == "true"
         if marked or self._account.tagged_with_cluster:
             tags[labels.CLUSTER_NAME_TAG] = self._account.cluster

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from migrations_app.checks.aws_remedies import added_to_role
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
-from migrations_app.inventory.instance_requests import TAG, Judged, on_instances, statements_for
+from migrations_app.inventory.instance_requests import TAG, Judged, at_hop, statements_for
 from migrations_app.inventory.instance_tags import first_ids, spelled
 from migrations_app.inventory.permissions import Permissions, permissions
 from migrations_app.inventory.seen import Unseen
 from migrations_app.karpenter.iam.evaluate import Verdict
 from migrations_app.karpenter.iam.needs import need_for
-from migrations_app.karpenter.iam.ranges import every_minor
 from migrations_app.karpenter.iam.remedies import MANAGED_LIMIT, fitted
+from migrations_app.karpenter.versions import minor_order
 
 check = Check(
     __name__,
@@ -25,11 +25,10 @@ check = Check(
     ),
     reads=("aws.controller_roles", "aws.instances"),
     says=("{count} instance is out of the controller's reach", "{count} instances are out of the controller's reach"),
-    how="Each request on an instance of the releases on both ends of the hop is judged with that instance's own tags.",
+    how="Each request that the releases of the hop make on an instance is judged with that instance's own tags.",
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
-        "terraform-aws-modules/terraform-aws-eks#3134, #3305",
-        "awslabs/cdk-eks-blueprints#1004",
+        "terraform-aws-modules/terraform-aws-eks#3134, #3305; awslabs/cdk-eks-blueprints#1004",
     ),
 )
 
@@ -41,7 +40,7 @@ def judge(case: Case) -> Iterator[Word]:
         yield CannotTell(f"the controller's permissions are not known: {found.detail or found.why}")
         return
     if not (judged := _judged(case, found)):
-        yield NotApplicable("no instance exists that this hop's controller would end or tag")
+        yield NotApplicable("no instance exists on which this hop brings a request")
     for one in judged:
         if one.answer.verdict is Verdict.UNKNOWN:
             yield CannotTell(f"{one.request.action} on {first_ids(one.group)}: {one.answer.because}")
@@ -50,9 +49,10 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 def _judged(case: Case, found: Permissions) -> tuple[Judged, ...]:
-    ends = dict.fromkeys((one.major, one.minor_number) for one in (case.step.start, case.step.release))
-    minors = [minor for minor in ends if minor in every_minor()]
-    return on_instances(found, case.inventory.aws.instances.items, minors=minors)
+    running, groups = case.running.release, case.inventory.aws.instances.items
+    now = minor_order(running.minor) if running else None
+    start, end = minor_order(case.step.start.minor), minor_order(case.step.release.minor)
+    return at_hop(found, groups, running=now, start=start, end=end)
 
 
 def _row(one: Judged) -> Evidence:

@@ -7,9 +7,9 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.aws import TaggedInstances
-from migrations_app.inventory.instance_tags import claimed_ids, first_ids, unlisted_by, without_claim
+from migrations_app.inventory.instance_tags import claimed_ids, first_ids, lacking, owner_of, tags_asked, without_claim
 from migrations_app.karpenter import labels
-from migrations_app.karpenter.hop_spans import ALPHA_LEFT, BETA_LEFT, CONVERTED, hops_between, hops_from
+from migrations_app.karpenter.hop_spans import ALPHA_LEFT, BETA_LEFT, hops_between, hops_from
 from migrations_app.karpenter.versions import minor_order
 
 MACHINES = "0.28"
@@ -38,43 +38,39 @@ check = Check(
 
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
-    groups, running = case.inventory.aws.instances.items, case.running.release
-    if not groups:
+    aws, running = case.inventory.aws, case.running.release
+    now = minor_order(running.minor) if running else None
+    keys = tags_asked(now, start=minor_order(case.step.start.minor), end=minor_order(case.step.release.minor))
+    if not aws.instances.items:
         yield NotApplicable("there is no instance of Karpenter's")
+    elif not keys and case.hop not in BEFORE:
+        yield NotApplicable(f"the tags by which {case.step.release} lists are asked for at an earlier hop")
     if running is None:
         yield CannotTell(f"which tags are still to be written is not known: {case.running.how}")
     elif minor_order(running.minor) < minor_order(MACHINES):
-        yield from _taken_for_leaks(case, groups)
-    # Before 1.0 nobody has written that tag yet, and 1.0 will.
-    late = running is None or minor_order(running.minor) < minor_order(CONVERTED)
-    at = (case.step.release.major, case.step.release.minor_number)
-    for group in groups:
-        lacking = unlisted_by(group, at, cluster=case.inventory.aws.place.cluster)
-        told = next((row for row in lacking if not (late and row[0] == labels.CLUSTER_NAME_TAG)), None)
-        if told:
+        yield from _taken_for_leaks(case)
+    for group in aws.instances.items:
+        if told := lacking(group, keys, cluster=aws.place.cluster):
             yield _row(group, told[0], seen=told[1], wanted=told[2], count=group.count)
 
 
-def _taken_for_leaks(case: Case, groups: tuple[TaggedInstances, ...]) -> Iterator[Word]:
+def _taken_for_leaks(case: Case) -> Iterator[Word]:
     """Left by a way back from a release with Machines: the next one with them ends what has the tag and no Machine."""
     claimed = claimed_ids(case.inventory)
-    for group in groups:
+    for group in case.inventory.aws.instances.items:
         count, tags = without_claim(group, claimed), dict(group.tags)
         if count and labels.MANAGED_BY_CLUSTER in tags:
-            yield _row(group, labels.MANAGED_BY_CLUSTER, seen="no Machine behind it", wanted="absent", count=count)
+            yield _row(group, labels.MANAGED_BY_CLUSTER, seen="no Machine of it", wanted="absent", count=count)
 
 
 def _row(group: TaggedInstances, key: str, *, seen: str, wanted: str, count: int) -> Evidence:
-    name, path, tags = first_ids(group), f"tags[{key}]", dict(group.tags)
-    owner = tags.get(labels.NODEPOOL) or tags.get(labels.PROVISIONER_NAME, "")
-    return Evidence(kind="Instance", name=name, path=path, seen=f"{seen}; of {owner}", wanted=wanted, count=count)
+    name, told = first_ids(group), f"{seen}; of {owner_of(group)}"
+    return Evidence(kind="Instance", name=name, path=f"tags[{key}]", seen=told, wanted=wanted, count=count)
 
 
 @check.advise
 def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield from retagged(case.inventory.aws.place, evidence)
     if any(row.path in (f"tags[{labels.NODEPOOL}]", f"tags[{labels.EC2_NODE_CLASS}]") for row in evidence):
-        yield kubectl(
-            "# Before the hop: these instances are not handed over, NodePools have to replace them",
-            f"kubectl get nodes -L {labels.PROVISIONER_NAME} -L {labels.NODEPOOL}",
-        )
+        note = "# Before the hop: these instances are not handed over, NodePools have to replace them"
+        yield kubectl(note, f"kubectl get nodes -L {labels.PROVISIONER_NAME} -L {labels.NODEPOOL}")

@@ -13,6 +13,7 @@ from migrations_app.inventory.seen import Unseen
 from migrations_app.karpenter.hop_spans import hops_between, hops_from
 from migrations_app.karpenter.iam.needs import need_for
 from migrations_app.karpenter.iam.ranges import every_minor
+from migrations_app.karpenter.versions import minor_order
 
 check = Check(
     __name__,
@@ -58,7 +59,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 def _effect(case: Case) -> str:
-    minor = (case.step.release.major, case.step.release.minor_number)
+    minor = minor_order(case.step.release.minor)
     need = need_for("sqs:GetQueueUrl", minor) if minor in every_minor() else None
     return f"Else: {need.effect} Log: {need.log}" if need else ""
 
