@@ -78,6 +78,9 @@ class ClusterHead:
     last_error_detail: str
     next_due_at: datetime | None
     interval_seconds: int | None
+    eks_arn: str
+    role_arn: str
+    external_id: str
     version: int
     snapshots: int
     snapshot: SnapshotRow | None
@@ -123,6 +126,9 @@ def cluster_head(cluster_id: uuid.UUID, *, now: datetime, at: uuid.UUID | None =
         last_error_detail=row.last_error_detail,
         next_due_at=row.next_due_at,
         interval_seconds=row.interval_seconds,
+        eks_arn=row.eks_arn,
+        role_arn=row.role_arn,
+        external_id=row.external_id,
         version=row.version,
         snapshots=row.kept,
         snapshot=_snapshot_row(chosen) if chosen else None,

@@ -24,7 +24,7 @@ TABS = (
     ("cluster-convert", "Convert"),
     ("cluster-history", "History"),
 )
-LIVE = ("kubeconfig", "in_cluster")
+LIVE = ("kubeconfig", "in_cluster", "eks")
 ANOMALIES = 50
 
 

@@ -34,10 +34,39 @@ class RemoveForm(forms.Form):
     name = forms.CharField(max_length=200, strip=False, label="Type the cluster's name to remove it")
 
 
-class RegisterForm(DetailsForm):
-    """One of three ways in; the others are ignored."""
+class EksForm(forms.Form):
+    """Which EKS cluster; the first step of a way into its account."""
 
-    way = forms.ChoiceField(choices=[(name, name) for name in ("paste", "file", "bundle")])
+    eks_cluster = forms.CharField(
+        max_length=300, label="EKS cluster", help_text="Its ARN, or its name together with the region."
+    )
+    eks_region = forms.CharField(
+        max_length=40, required=False, label="Region", help_text="Such as eu-west-1; an ARN holds it already."
+    )
+
+
+def role_field(*, required: bool = True) -> forms.CharField:
+    return forms.CharField(
+        max_length=1000,
+        required=required,
+        label="ARN of the role",
+        help_text="The role that you made with the two policies above.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+
+class AccessForm(forms.Form):
+    """The second step, for a cluster that is registered already."""
+
+    role_arn = role_field()
+    draft = forms.CharField(max_length=4000, widget=forms.HiddenInput)
+    version = forms.IntegerField(widget=forms.HiddenInput)
+
+
+class RegisterForm(DetailsForm):
+    """One of four ways in; the others are ignored."""
+
+    way = forms.ChoiceField(choices=[(name, name) for name in ("paste", "file", "bundle", "eks")])
     kubeconfig = forms.CharField(
         required=False,
         max_length=LARGEST_KUBECONFIG,
@@ -58,14 +87,20 @@ class RegisterForm(DetailsForm):
     context = forms.CharField(
         max_length=253, required=False, label="Context", help_text="Empty: the current context of the file."
     )
+    role_arn = role_field(required=False)
+    draft = forms.CharField(required=False, max_length=4000, widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, object]:
         """Asks for the one source that was chosen, within its size."""
         cleaned = super().clean() or {}
+        if cleaned.get("way") == "eks" and not cleaned.get("draft"):
+            self.add_error(None, "Make the external id first: the role is made with it.")
+            return cleaned
         field, largest = {
             "paste": ("kubeconfig", LARGEST_KUBECONFIG),
             "file": ("kubeconfig_file", LARGEST_KUBECONFIG),
             "bundle": ("bundle", LARGEST_BUNDLE),
+            "eks": ("role_arn", MIB),
         }.get(str(cleaned.get("way", "")), ("", 0))
         given = cleaned.get(field)
         if field and not given and field not in self.errors:

@@ -1,40 +1,36 @@
 """Adds a cluster, and tells before and after what a scan would lack."""
 
 import uuid
-from dataclasses import dataclass
 from functools import partial
 
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
-from migrations_app.errors import BadInput, Conflict
+from migrations_app.errors import BadInput, Conflict, KarpdashError
 from migrations_app.flow import register as clusters
-from migrations_app.flow.register import ConnectionTest, Details
+from migrations_app.flow import register_eks
+from migrations_app.flow.draft_access import Draft
+from migrations_app.flow.register import Details
 from migrations_app.flow.schedule import request_scan
 from migrations_app.readiness.rights import cluster_role, everything
 from migrations_app.tasks import wake
+from migrations_app.web import drafts
 from migrations_app.web.access import page
-from migrations_app.web.cluster import about
-from migrations_app.web.forms import RegisterForm
+from migrations_app.web.drafts import Tried, tried, user_name
+from migrations_app.web.forms import EksForm, RegisterForm
 
 FIELDS = ("name", "environment", "target", "context")
-
-
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """The result of a test; `refused` says why the input itself could not be used."""
-
-    result: ConnectionTest | None = None
-    refused: str = ""
 
 
 @page("add_cluster")
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """The form; a POST tests the connection or registers, by the button pressed."""
+    """The form; a POST makes an external id, tests the connection or registers, by the button pressed."""
+    if request.method == "POST" and request.POST.get("do") == "draft":
+        return _drafted(request)
     form = RegisterForm(request.POST or None, request.FILES or None, initial={"way": "paste"})
     if request.method == "POST" and request.POST.get("do") == "test":
         return _tested(request, form)
@@ -43,18 +39,45 @@ def new(request: HttpRequest) -> HttpResponse:
     return _form_page(request, form)
 
 
-def _form_page(request: HttpRequest, form: RegisterForm, *, test: Tried | None = None) -> HttpResponse:
+def _form_page(
+    request: HttpRequest,
+    form: RegisterForm,
+    *,
+    test: Tried | None = None,
+    start: EksForm | None = None,
+    draft: Draft | None = None,
+) -> HttpResponse:
     way = request.POST.get("way") or request.GET.get("way") or "paste"
     context = {"section": "fleet", "form": form, "way": way, "test": test, "whole_rule": cluster_role(everything())}
-    bad = bool(form.errors) and test is None
+    context |= {"start": start or EksForm(), "draft": draft or drafts.brought(request)}
+    bad = (bool(form.errors) and test is None) or bool(start and start.errors)
     return render(request, "register/page.html", context, status=422 if bad else 200)
 
 
+def _drafted(request: HttpRequest) -> HttpResponse:
+    """The same page, now with the external id and the policies; what was typed stays."""
+    start = EksForm(request.POST)
+    draft = drafts.asked(request, start)
+    form = RegisterForm(initial=request.POST.dict())
+    return _form_page(request, form, start=start, draft=draft)
+
+
 def _tested(request: HttpRequest, form: RegisterForm) -> HttpResponse:
-    tried = _try(form)
+    test = _try_eks(request, form) if request.POST.get("way") == "eks" else _try(form)
     if request.headers.get("HX-Request"):
-        return render(request, "register/_test.html", {"test": tried})
-    return _form_page(request, form, test=tried)
+        return render(request, "register/_test.html", {"test": test})
+    return _form_page(request, form, test=test)
+
+
+def _try_eks(request: HttpRequest, form: RegisterForm) -> Tried:
+    form.is_valid()  # as in `_try`
+    said = form.cleaned_data
+    if not said.get("draft") or not said.get("role_arn"):
+        return Tried(refused="The external id comes first, then the ARN of the role that was made with it.")
+    try:
+        return tried(register_eks.try_eks(said["draft"], role_arn=said["role_arn"], by=user_name(request)))
+    except BadInput as refused:
+        return Tried(refused=refused.message)
 
 
 def _try(form: RegisterForm) -> Tried:
@@ -73,24 +96,31 @@ def _try(form: RegisterForm) -> Tried:
 def _registered(request: HttpRequest, form: RegisterForm) -> uuid.UUID | None:
     """The new cluster's id; None when flow refused it, and the form says why."""
     said = form.cleaned_data
-    details = Details(
-        name=said["name"], environment=said["environment"], target=said["target"], by=request.user.get_username()
-    )
+    details = Details(name=said["name"], environment=said["environment"], target=said["target"], by=user_name(request))
     try:
-        if said["way"] == "bundle":
-            cluster = clusters.register_bundle(form.secret(), details)
-        else:
-            cluster = clusters.register_kubeconfig(form.secret(), details, context=said["context"])
-    except (BadInput, Conflict) as refused:
+        cluster = _stored(form, details)
+    except drafts.REFUSALS as refused:
         explain(form, refused)
         return None
-    start_scan(cluster, by=request.user.get_username())
+    start_scan(cluster, by=user_name(request))
     messages.success(request, f"{details.name} is registered; its first scan is on the way.")
     return cluster
 
 
-def explain(form: RegisterForm, refused: BadInput | Conflict) -> None:
+def _stored(form: RegisterForm, details: Details) -> uuid.UUID:
+    said = form.cleaned_data
+    if said["way"] == "eks":
+        return register_eks.register_eks(said["draft"], details, role_arn=said["role_arn"])
+    if said["way"] == "bundle":
+        return clusters.register_bundle(form.secret(), details)
+    return clusters.register_kubeconfig(form.secret(), details, context=said["context"])
+
+
+def explain(form: RegisterForm, refused: KarpdashError) -> None:
     """Puts what flow said beside the field it is about."""
+    if form.cleaned_data["way"] == "eks":
+        drafts.explain(form, refused)
+        return
     source = {"paste": "kubeconfig", "file": "kubeconfig_file", "bundle": "bundle"}[form.cleaned_data["way"]]
     if isinstance(refused, Conflict):
         form.add_error("name", refused.message)
@@ -105,12 +135,3 @@ def start_scan(cluster_id: uuid.UUID, *, by: str) -> bool:
     asked = request_scan(cluster_id, by=by)
     transaction.on_commit(partial(wake, asked.scan_id))
     return asked.created
-
-
-@page("change_cluster")
-@require_POST
-def connection(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """Looks at a registered cluster once and tells what is missing."""
-    context = about(request, cluster_id, tab="cluster")
-    tried = Tried(clusters.try_cluster(cluster_id))
-    return render(request, "cluster/connection.html", context | {"test": tried})

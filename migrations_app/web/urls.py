@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from migrations_app.web import catalogue, change, cluster, convert, fleet, history, register
+from migrations_app.web import catalogue, change, cluster, connection, convert, fleet, history, register
 from migrations_app.web.access import open_page, page
 from migrations_app.web.sign_in import ChangePassword, SignIn
 
@@ -23,7 +23,7 @@ urlpatterns = [
     path("clusters/<uuid:cluster_id>/changes", history.changes, name="cluster-changes"),
     path("clusters/<uuid:cluster_id>/progress", cluster.progress, name="cluster-progress"),
     path("clusters/<uuid:cluster_id>/scan", change.scan, name="cluster-scan"),
-    path("clusters/<uuid:cluster_id>/connection", register.connection, name="cluster-connection"),
+    path("clusters/<uuid:cluster_id>/connection", connection.connection, name="cluster-connection"),
     path("clusters/<uuid:cluster_id>/change", change.change, name="cluster-change"),
     path("clusters/<uuid:cluster_id>/remove", change.remove, name="cluster-remove"),
 ]

@@ -26,7 +26,7 @@ RIGHTS = {
     "cluster-change": "change_cluster",
     "cluster-remove": "delete_cluster",
 }
-POST_ONLY = {"logout", "cluster-scan", "cluster-connection"}
+POST_ONLY = {"logout", "cluster-scan"}
 MUTATING = set(RIGHTS) | {"logout", "password", "convert"}
 
 
