@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from migrations_app.inventory.aws import TaggedInstances
+from migrations_app.inventory.aws import AwsSeen, TaggedInstances
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import Claim
 from migrations_app.karpenter import labels
@@ -66,10 +66,10 @@ def lacking(group: TaggedInstances, keys: Iterable[str], *, cluster: str) -> tup
     return None
 
 
-def all_named(groups: tuple[TaggedInstances, ...], *, cluster: str) -> bool:
-    """Whether every instance of a NodePool carries its cluster's name as 1.1 wants it."""
-    mine = [dict(group.tags) for group in groups if labels.NODEPOOL in dict(group.tags)]
-    return all(tags.get(labels.CLUSTER_NAME_TAG) == cluster for tags in mine)
+def all_named(aws: AwsSeen) -> bool | None:
+    """Whether every instance of a NodePool carries its cluster's name as 1.1 wants it; None where none was seen."""
+    mine = [dict(group.tags) for group in aws.instances.items if labels.NODEPOOL in dict(group.tags)]
+    return all(tags.get(labels.CLUSTER_NAME_TAG) == aws.place.cluster for tags in mine) if mine else None
 
 
 def without_claim(group: TaggedInstances, claimed: frozenset[str]) -> int:

@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.values import Evidence
+from migrations_app.inventory.aws import TaggedInstances
 from migrations_app.samples.karpenter_kinds import Launched, claim
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
@@ -71,3 +72,25 @@ def test_the_remedies_are_the_permission_and_a_look():
         ),
         ("kubectl", f"kubectl describe nodeclaims.karpenter.sh {LAUNCHED.claim}"),
     ]
+
+
+def instances(**tags):
+    group = TaggedInstances(tags=tuple({"karpenter.sh/nodepool": "web", **tags}.items()), count=1, samples=("i-1",))
+    return {"instances": (group,)}
+
+
+def test_the_tag_itself_proves_more_than_the_note_of_having_written_it():
+    named = instances(**{"eks:eks-cluster-name": "test"})
+    assert told(CHECK, "1.1+", with_claim().with_aws(**named)) == GOOD
+
+
+@pytest.mark.parametrize("tags", [{}, {"eks:eks-cluster-name": "other"}])
+def test_it_does_not_pass_where_ec2_shows_otherwise(tags):
+    summary = "every claim says that its instance is tagged, and EC2 shows instances that are not"
+    assert told(CHECK, "1.1+", with_claim({TAGGED: "true"}).with_aws(**instances(**tags))) == ("unknown", summary, ())
+    assert told(CHECK, "1.1+", with_claim().with_aws(**instances(**tags))) == ("fail", ONE, (untagged("absent"),))
+
+
+def test_instances_of_provisioners_prove_nothing_of_claims():
+    alpha = TaggedInstances(tags=(("karpenter.sh/provisioner-name", "web"),), count=1, samples=("i-1",))
+    assert told(CHECK, "1.1+", with_claim({TAGGED: "true"}).with_aws(instances=(alpha,))) == GOOD

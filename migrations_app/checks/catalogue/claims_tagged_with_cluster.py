@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl, names
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.instance_tags import all_named
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.hop_spans import BETA_LEFT, CONVERTED
 
@@ -37,18 +38,26 @@ def judge(case: Case) -> Iterator[Word]:
         yield CannotTell(f"which release runs is not known: {case.running.how}")
     elif running.minor != CONVERTED:
         yield NotApplicable(f"the tag is written by {CONVERTED}, and {running} runs")
-    else:
-        for claim in case.inventory.nodeclaims.items:
-            reference = claim.spec.node_class_ref
-            mine = not reference or reference.group in (None, "", kinds.AWS_GROUP)
-            if mine and claim.provider_id and claim.metadata.annotation(labels.CLUSTER_NAME_TAGGED) != "true":
-                yield Evidence(
-                    kind="NodeClaim",
-                    name=claim.name,
-                    path=f"metadata.annotations[{labels.CLUSTER_NAME_TAGGED}]",
-                    seen=claim.metadata.annotation(labels.CLUSTER_NAME_TAGGED) or "absent",
-                    wanted="true",
-                )
+    elif (named := all_named(case.inventory.aws)) is not True:
+        # The annotation is the controller's note of having written the tag; where EC2 shows the tag it proves more.
+        untagged = list(_untagged(case))
+        yield from untagged
+        if named is False and not untagged:
+            yield CannotTell("every claim says that its instance is tagged, and EC2 shows instances that are not")
+
+
+def _untagged(case: Case) -> Iterator[Evidence]:
+    for claim in case.inventory.nodeclaims.items:
+        reference = claim.spec.node_class_ref
+        mine = not reference or reference.group in (None, "", kinds.AWS_GROUP)
+        if mine and claim.provider_id and claim.metadata.annotation(labels.CLUSTER_NAME_TAGGED) != "true":
+            yield Evidence(
+                kind="NodeClaim",
+                name=claim.name,
+                path=f"metadata.annotations[{labels.CLUSTER_NAME_TAGGED}]",
+                seen=claim.metadata.annotation(labels.CLUSTER_NAME_TAGGED) or "absent",
+                wanted="true",
+            )
 
 
 @check.advise
