@@ -7,6 +7,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import from_source, kubectl, ordered
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.managers import managed
+from migrations_app.inventory.pools import own_pools
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hop_spans import BETA_LEFT
 
@@ -39,7 +40,7 @@ RESOURCES = {"NodePool": "nodepools.karpenter.sh", "EC2NodeClass": "ec2nodeclass
 
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
-    pools, classes = case.inventory.nodepools.items, case.inventory.ec2nodeclasses.items
+    pools, classes = own_pools(case.inventory), case.inventory.ec2nodeclasses.items
     if not pools and not classes:
         yield NotApplicable("there is no NodePool and no EC2NodeClass yet")
     for key, (kind, wanted) in CARRIERS.items():

@@ -8,6 +8,7 @@ from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Re
 from migrations_app.inventory.installation import FEATURE_GATES, installation
 from migrations_app.inventory.managers import managed
 from migrations_app.inventory.objects import NodePool
+from migrations_app.inventory.pools import own_pools
 from migrations_app.karpenter.controller import drift_is_on
 from migrations_app.karpenter.hop_spans import CONVERTED
 from migrations_app.karpenter.versions import minor_order
@@ -36,7 +37,7 @@ def judge(case: Case) -> Iterator[Word]:
     elif minor_order(running.minor) < (0, 33):
         yield NotApplicable(f"{running} has nodes replaced on the way; ask again on 0.33 to 0.37")
     elif not drift_is_on(running, feature_gates=found.env.get(FEATURE_GATES)):
-        for pool in case.inventory.nodepools.items:
+        for pool in own_pools(case.inventory):
             if not _held(pool):
                 yield Evidence(
                     kind="NodePool",

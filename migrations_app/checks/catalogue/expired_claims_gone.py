@@ -6,6 +6,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl, names
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.expiry import expired
+from migrations_app.inventory.pools import own_claims
 from migrations_app.karpenter.hop_spans import CONVERTED
 
 check = Check(
@@ -30,7 +31,7 @@ check = Check(
 
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
-    claims = case.inventory.nodeclaims.items
+    claims = own_claims(case.inventory)
     if not claims:
         yield NotApplicable("there is no NodeClaim yet")
     pools = {pool.name: pool for pool in case.inventory.nodepools.items}

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import from_source, kubectl, merged, names, ordered
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.managers import Managed, managed
+from migrations_app.inventory.pools import REFERENCE, own_claims, own_pools
 from migrations_app.inventory.seen import Seen
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hop_spans import BETA_LEFT
@@ -31,16 +32,14 @@ def judge(case: Case) -> Iterator[Word]:
     if not _read_as_v1(case):
         yield NotApplicable("pools and claims are not read as v1 yet; 1.0 fills the references in")
         return
-    for pool in case.inventory.nodepools.items:
-        path = "spec.template.spec.nodeClassRef"
+    for pool in own_pools(case.inventory):
         for field in ("group", "kind"):
-            if not pool.get(f"{path}.{field}"):
-                yield _evidence("NodePool", pool.name, path=f"{path}.{field}")
-    for claim in case.inventory.nodeclaims.items:
+            path = f"{REFERENCE}.{field}"
+            yield from _word("NodePool", pool.name, path=path, value=pool.get(path))
+    for claim in own_claims(case.inventory):
         reference = claim.spec.node_class_ref
         for field, value in (("group", reference and reference.group), ("kind", reference and reference.kind)):
-            if not value:
-                yield _evidence("NodeClaim", claim.name, path=f"spec.nodeClassRef.{field}")
+            yield from _word("NodeClaim", claim.name, path=f"spec.nodeClassRef.{field}", value=value)
 
 
 def _read_as_v1(case: Case) -> bool:
@@ -49,9 +48,13 @@ def _read_as_v1(case: Case) -> bool:
     return bool(served) and all(version == "karpenter.sh/v1" for version in served)
 
 
-def _evidence(kind: str, name: str, *, path: str) -> Evidence:
+def _word(kind: str, name: str, *, path: str, value: object) -> Iterator[Word]:
+    """A group is never an API version: 1.1 refuses one with a slash."""
     wanted = kinds.AWS_GROUP if path.endswith("group") else kinds.EC2_NODE_CLASS.kind
-    return Evidence(kind=kind, name=name, path=path, seen="absent", wanted=wanted)
+    if value and not isinstance(value, str):
+        yield CannotTell(f"{kind} {name}: {path} is no text")
+    elif not value or "/" in str(value):
+        yield Evidence(kind=kind, name=name, path=path, seen=str(value or "absent"), wanted=wanted)
 
 
 @check.advise

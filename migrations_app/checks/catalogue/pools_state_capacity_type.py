@@ -7,8 +7,8 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import from_source, kubectl, ordered
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.managers import managed
-from migrations_app.inventory.objects import NodePool
-from migrations_app.karpenter import kinds, labels
+from migrations_app.inventory.pools import own_pools
+from migrations_app.karpenter import labels
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT
 
 check = Check(
@@ -33,7 +33,7 @@ REQUIREMENTS = "spec.template.spec.requirements"
 
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
-    own = [pool for pool in case.inventory.nodepools.items if not _auto_mode(pool)]
+    own = own_pools(case.inventory)
     if not own:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
     for pool in own:
@@ -52,10 +52,6 @@ def judge(case: Case) -> Iterator[Word]:
 
 def _states(row: Any) -> bool:  # noqa: ANN401 - the tree is the API's own JSON
     return isinstance(row, dict) and row.get("key") == labels.CAPACITY_TYPE
-
-
-def _auto_mode(pool: NodePool) -> bool:
-    return bool(pool.get("spec.template.spec.nodeClassRef.group") == kinds.AUTO_MODE_GROUP)
 
 
 @check.advise

@@ -1,0 +1,58 @@
+"""Nodes with user data of their own register on a release that insists on the taint."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.changing import changed, described, edited
+from migrations_app.checks.fields import MAPS, TEXT, cause, odd
+from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.pools import AMI_TERMS, USER_DATA, own_claims
+from migrations_app.inventory.user_data import barred_claims, untainted
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.hop_spans import CONVERTED, hops_from
+from migrations_app.karpenter.image_families import enforces_unregistered
+
+check = Check(
+    __name__,
+    title="Nodes with user data of their own register",
+    phase="resources",
+    severity="blocker",
+    why="These releases leave a node out that joins without karpenter.sh/unregistered: it is replaced over and over.",
+    how="userData of Custom classes, and of those that start the kubelet by themselves, where the hop's patch insists.",
+    reads=("ec2nodeclasses",),
+    says=("{count} node class or claim lacks the taint", "{count} node classes and claims lack the taint"),
+    hops=hops_from(CONVERTED),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "kubernetes-sigs/karpenter@v1.0.0:pkg/controllers/nodeclaim/lifecycle/registration.go",
+        "kubernetes-sigs/karpenter#1991",
+    ),
+)
+WANTED = f"{labels.UNREGISTERED_TAINT}:NoExecute among the taints the kubelet registers with"
+CONDITION = "status.conditions[Registered].reason"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    barred = set(barred_claims(case.inventory))
+    for claim in own_claims(case.inventory):
+        if claim.name in barred:
+            yield cause(claim, CONDITION, seen="UnregisteredTaintNotFound", wanted=WANTED)
+    if not enforces_unregistered(case.step.release):
+        yield NotApplicable(f"{case.step.release} does not insist on the taint")
+        return
+    yield from odd(case.inventory.ec2nodeclasses.items, {USER_DATA: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS})
+    for found in untainted(case.inventory):
+        yield cause(found.node_class, USER_DATA, seen=found.how, wanted=WANTED)
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    classes = [row for row in evidence if row.kind == "EC2NodeClass"]
+    claims = [row for row in evidence if row.kind == "NodeClaim"]
+    if classes:
+        notes = ("bootstrap.sh: --kubelet-extra-args; nodeadm: kubelet.flags; either with --register-with-taints",)
+        yield from changed(case, classes, what=f"add {WANTED}", line=edited, notes=notes)
+    if claims:
+        yield kubectl(described(claims))

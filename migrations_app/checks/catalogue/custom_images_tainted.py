@@ -1,0 +1,49 @@
+"""Nodes with user data of their own join with the taint that Karpenter takes off, also where nothing insists on it."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.changing import changed, edited
+from migrations_app.checks.fields import MAPS, TEXT, cause, odd
+from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.pools import AMI_TERMS, USER_DATA
+from migrations_app.inventory.user_data import untainted
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.hop_spans import CONVERTED, hops_from
+from migrations_app.karpenter.image_families import enforces_unregistered
+
+check = Check(
+    __name__,
+    title="Nodes with user data of their own join tainted",
+    phase="resources",
+    severity="warning",
+    why="Pods land on such a node before Karpenter has put its labels and taints there; some patches leave it out.",
+    how="userData of Custom classes, and of those that start the kubelet by themselves, where the patch only warns.",
+    reads=("ec2nodeclasses",),
+    says=("{count} node class joins nodes untainted", "{count} node classes join nodes untainted"),
+    hops=hops_from(CONVERTED),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "kubernetes-sigs/karpenter#1991",
+    ),
+)
+WANTED = f"{labels.UNREGISTERED_TAINT}:NoExecute among the taints the kubelet registers with"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    classes = case.inventory.ec2nodeclasses.items
+    if not classes:
+        yield NotApplicable("there is no EC2NodeClass yet")
+    if enforces_unregistered(case.step.release):
+        yield NotApplicable(f"{case.step.release} insists on the taint: see custom_images_register")
+        return
+    yield from odd(classes, {USER_DATA: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS})
+    for found in untainted(case.inventory):
+        yield cause(found.node_class, USER_DATA, seen=found.how, wanted=WANTED)
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    notes = ("bootstrap.sh: --kubelet-extra-args; nodeadm: kubelet.flags; either with --register-with-taints",)
+    yield from changed(case, evidence, what=f"add {WANTED}", line=edited, notes=notes)

@@ -1,0 +1,51 @@
+"""No node class uses a family of which no image is published for the cluster's Kubernetes."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.changing import changed, edited
+from migrations_app.checks.fields import MAPS, TEXT, cause, odd
+from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.pools import AMI_TERMS, aliases, family, rows
+from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
+from migrations_app.karpenter.image_families import FAMILY_ENDS, family_end
+from migrations_app.karpenter.versions import kubernetes_minor, minor_order
+
+check = Check(
+    __name__,
+    title="Images of every node class are published for this Kubernetes",
+    phase="resources",
+    severity="blocker",
+    why="EKS publishes no AL2 image from Kubernetes 1.33 on: none resolves, the class is not ready, nothing launches.",
+    how="amiFamily or alias of each class, beside the cluster's Kubernetes and what the hop asks of it.",
+    reads=("ec2nodeclasses", "version"),
+    says=("{count} node class uses images that end", "{count} node classes use images that end"),
+    hops=hops_from(ALPHA_LEFT),
+    sources=tuple(row.source for row in FAMILY_ENDS),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    classes = case.inventory.ec2nodeclasses.items
+    if not classes:
+        yield NotApplicable("there is no EC2NodeClass yet")
+    yield from odd(classes, {AMI_TERMS: MAPS, "spec.amiFamily": TEXT})
+    server = next((kubernetes_minor(told.git_version) for told in case.inventory.version.items), None)
+    for one in classes:
+        end = family_end(family(one))
+        # Terms without an alias name images, whatever the family says about their user data.
+        named = bool(rows(one, AMI_TERMS)) and not any(aliases(one))
+        if end is None or named:
+            continue
+        if server is None:
+            yield CannotTell(f"EC2NodeClass {one.name}: {end.family} ends with {end.kubernetes}; Kubernetes is unknown")
+        elif max(map(minor_order, (server, case.step.kubernetes.min))) >= minor_order(end.kubernetes):
+            seen = f"{end.family}, which ends before Kubernetes {end.kubernetes}"
+            yield cause(one, "spec.amiFamily", seen=seen, wanted=end.instead)
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    notes = ("User data of AL2 does not work in the other families; nodes of the class drift",)
+    yield from changed(case, evidence, what=f"move to {evidence[0].wanted}", line=edited, notes=notes)

@@ -1,0 +1,73 @@
+"""Every v1 node class selects its images in a way that v1 takes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.changing import changed, edited
+from migrations_app.checks.fields import MAPS, TEXT, cause, odd
+from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.objects import EC2NodeClass
+from migrations_app.inventory.pools import AMI_TERMS, FAMILIES, is_v1, rows, text
+from migrations_app.karpenter.hop_spans import CONVERTED, hops_from
+from migrations_app.karpenter.image_families import CUSTOM, UBUNTU
+
+check = Check(
+    __name__,
+    title="Every node class selects its images as v1 asks for it",
+    phase="resources",
+    severity="blocker",
+    why="v1 asks for terms, and an alias stands alone and fits amiFamily: else no image is found, no node launched.",
+    how="amiSelectorTerms of each EC2NodeClass read as v1, its alias compared with amiFamily.",
+    reads=("ec2nodeclasses",),
+    says=("{count} selection of images is not valid", "{count} selections of images are not valid"),
+    hops=hops_from(CONVERTED),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "aws/karpenter-provider-aws@v1.14.1:pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml",
+    ),
+)
+FAMILY = "spec.amiFamily"
+PLACEHOLDER = "ami-placeholder"
+WITHOUT_ALIAS = (UBUNTU, CUSTOM)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    part = case.inventory.ec2nodeclasses
+    classes = [one for one in part.items if is_v1(part, one)]
+    if not classes:
+        yield NotApplicable("no EC2NodeClass is read as v1 yet")
+    yield from odd(classes, {AMI_TERMS: MAPS, FAMILY: TEXT})
+    for one in classes:
+        terms = rows(one, AMI_TERMS)
+        if one.get(AMI_TERMS) in (None, []):
+            yield cause(one, AMI_TERMS, seen="absent", wanted="at least one term, such as alias al2023@v20260901")
+        for place, term in terms:
+            yield from _term(one, f"{AMI_TERMS}[{place}]", term, alone=len(terms) == 1)
+
+
+def _term(one: EC2NodeClass, path: str, term: dict[str, Any], *, alone: bool) -> Iterator[Word]:
+    alias = term.get("alias")
+    if term.get("id") == PLACEHOLDER:
+        yield cause(one, f"{path}.id", seen=PLACEHOLDER, wanted="the id of an image; the conversion knew none")
+    if alias is None:
+        return
+    if not isinstance(alias, str):
+        yield CannotTell(f"EC2NodeClass {one.name}: {path}.alias is not {TEXT}")
+        return
+    if not alone or len(term) > 1:
+        yield cause(one, f"{path}.alias", seen=f"{alias} beside other filters", wanted="an alias alone")
+    family, _, version = alias.partition("@")
+    means, told = FAMILIES.get(family.lower(), ""), text(one, FAMILY)
+    if not means or means in WITHOUT_ALIAS or not version:
+        yield cause(one, f"{path}.alias", seen=alias, wanted="family@version, such as bottlerocket@v1.40.0")
+    elif told not in ("", CUSTOM, means):
+        yield cause(one, f"{path}.alias", seen=f"{alias} beside amiFamily {told}", wanted=f"amiFamily {means} or none")
+    elif means.startswith("Windows") and version != "latest":
+        yield cause(one, f"{path}.alias", seen=alias, wanted=f"{family}@latest: Windows images cannot be pinned")
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield from changed(case, evidence, what=f"write {evidence[0].wanted} at {evidence[0].path}", line=edited)

@@ -1,0 +1,44 @@
+"""No NodePool gives resources in its template."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.changing import changed, patched
+from migrations_app.checks.fields import MAP, cause, odd
+from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.pools import own_pools
+from migrations_app.karpenter.hop_spans import ALPHA_LEFT, CONVERTED
+
+check = Check(
+    __name__,
+    title="No NodePool asks for resources in its template",
+    phase="resources",
+    severity="blocker",
+    why="From 0.34 on the API refuses the field: the pool can be neither changed nor converted.",
+    how="spec.template.spec.resources of each NodePool is empty.",
+    reads=("nodepools",),
+    says=("{count} pool asks for resources in its template", "{count} pools ask for resources in their templates"),
+    hops=(ALPHA_LEFT, CONVERTED),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+        "aws/karpenter-provider-aws@v0.37.8:pkg/apis/crds/karpenter.sh_nodepools.yaml",
+    ),
+)
+PATH = "spec.template.spec.resources"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    pools = own_pools(case.inventory)
+    if not pools:
+        yield NotApplicable("there is no NodePool of Karpenter's own yet")
+    yield from odd(pools, {PATH: MAP})
+    for pool in pools:
+        found = pool.get(PATH)
+        if isinstance(found, dict) and any(found.values()):
+            yield cause(pool, PATH, seen=found, wanted="absent")
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield from changed(case, evidence, what=f"take {PATH} out", line=patched(PATH, None))

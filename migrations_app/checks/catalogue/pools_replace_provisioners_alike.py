@@ -1,0 +1,80 @@
+"""A NodePool that takes the place of a Provisioner launches and disrupts as that one did."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.changing import changed, edited
+from migrations_app.checks.fields import MAPS, TEXT, TEXTS, cause, odd
+from migrations_app.checks.losses import items
+from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.objects import NodePool
+from migrations_app.inventory.pools import REQUIREMENTS, own_pools, rows, strings, text
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.conversion.losses import Notes
+from migrations_app.karpenter.conversion.requirements import defaults, said
+from migrations_app.karpenter.hop_spans import ALPHA_LEFT
+
+check = Check(
+    __name__,
+    title="Every NodePool launches and disrupts as its Provisioner did",
+    phase="resources",
+    severity="warning",
+    why=(
+        "The alpha webhook filled in system, architecture and instance types, and nothing expired by itself: "
+        "a NodePool without these launches anything, consolidates, and replaces nodes every 30 days."
+    ),
+    how="Requirement keys the webhook would have added, and disruption compared with the Provisioner of the same name.",
+    reads=("nodepools", "provisioners"),
+    says=(
+        "{count} default of a Provisioner is not carried over",
+        "{count} defaults of Provisioners are not carried over",
+    ),
+    hops=(ALPHA_LEFT,),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+        "aws/karpenter-provider-aws@v0.32.10:pkg/apis/v1alpha5/provisioner.go",
+        "aws/karpenter-provider-aws@v0.32.10:pkg/apis/crds/karpenter.sh_nodepools.yaml",
+    ),
+)
+DISRUPTION = "spec.disruption"
+LABELS = "spec.template.metadata.labels"
+SHAPES = {
+    REQUIREMENTS: MAPS,
+    f"{DISRUPTION}.expireAfter": TEXT,
+    f"{DISRUPTION}.consolidationPolicy": TEXT,
+    LABELS: TEXTS,
+}
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    pools = own_pools(case.inventory)
+    if not pools:
+        yield NotApplicable("there is no NodePool of Karpenter's own yet")
+    yield from odd(pools, SHAPES)
+    before = {item.name: item.objects for item in items(case.inventory, generation="alpha") if item.objects}
+    for pool in pools:
+        yield from _requirements(pool)
+        if pool.name in before:
+            yield from _disruption(pool, before[pool.name][0]["spec"]["disruption"])
+
+
+def _requirements(pool: NodePool) -> Iterator[Evidence]:
+    given = [row for _, row in rows(pool, REQUIREMENTS) if isinstance(row.get("key"), str)]
+    for missing in defaults(given, strings(pool, LABELS), notes=Notes("NodePool", pool.name)):
+        # pools_state_capacity_type asks for that one, at every hop.
+        if missing["key"] != labels.CAPACITY_TYPE:
+            yield cause(pool, REQUIREMENTS, seen=f"nothing about {missing['key']}", wanted=said(missing))
+
+
+def _disruption(pool: NodePool, before: dict[str, str]) -> Iterator[Evidence]:
+    for field, default in (("consolidationPolicy", "WhenUnderutilized"), ("expireAfter", "720h")):
+        now = text(pool, f"{DISRUPTION}.{field}") or default
+        if now == default and before[field] not in (default, "720h0m0s"):
+            yield cause(pool, f"{DISRUPTION}.{field}", seen=now, wanted=f"{before[field]}, as the Provisioner had it")
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    what = f"write {evidence[0].wanted} into {evidence[0].path} of NodePool {evidence[0].name}"
+    yield from changed(case, evidence, what=what, line=edited, notes=("Nodes that no longer fit will drift",))

@@ -1,0 +1,66 @@
+"""No tag in a selector is meant as a list."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.changing import changed, edited
+from migrations_app.checks.fields import MAPS, TEXTS, cause, odd
+from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.objects import WholeObject
+from migrations_app.inventory.pools import rows, strings
+from migrations_app.karpenter.hop_spans import ALPHA_LEFT
+
+check = Check(
+    __name__,
+    title="No tag value in a selector is a list",
+    phase="resources",
+    severity="warning",
+    why="From 0.33 on a comma is an ordinary character: a list of values matches nothing, and no node is launched.",
+    how="Commas in the values of selectors: tags of terms in node classes, and whole selectors of alpha objects.",
+    reads=("ec2nodeclasses", "awsnodetemplates"),
+    says=("{count} value of a selector is a list", "{count} values of selectors are lists"),
+    hops=("0.32", ALPHA_LEFT),
+    severity_at={ALPHA_LEFT: "blocker"},
+    sources=(
+        "aws/karpenter-provider-aws@v0.33.0:website/content/en/preview/upgrading/upgrade-guide.md",
+        "aws/karpenter-provider-aws#5237",
+    ),
+)
+TERMS = ("spec.subnetSelectorTerms", "spec.securityGroupSelectorTerms", "spec.amiSelectorTerms")
+SELECTORS = ("spec.subnetSelector", "spec.securityGroupSelector", "spec.amiSelector")
+WANTED = "a term for each value"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    # On 0.33+ a template is no more than what legacy_node_templates_gone says of it.
+    classes, templates = case.inventory.ec2nodeclasses.items, case.inventory.awsnodetemplates.items
+    if not classes and not templates:
+        yield NotApplicable("there is no EC2NodeClass and no AWSNodeTemplate")
+    yield from odd(classes, dict.fromkeys(TERMS, MAPS))
+    yield from odd(templates, dict.fromkeys(SELECTORS, TEXTS))
+    for one in classes:
+        for path in TERMS:
+            for place, term in rows(one, path):
+                yield from _tags(one, f"{path}[{place}].tags", term.get("tags"))
+    for template in templates if case.hop == "0.32" else ():
+        for path in SELECTORS:
+            yield from _commas(template, path, strings(template, path))
+
+
+def _tags(one: WholeObject, path: str, tags: Any) -> Iterator[Word]:  # noqa: ANN401 - the tree is the API's own JSON
+    if tags is not None and not isinstance(tags, dict):
+        yield CannotTell(f"EC2NodeClass {one.name}: {path} is no map")
+    yield from _commas(one, path, tags if isinstance(tags, dict) else {})
+
+
+def _commas(one: WholeObject, path: str, pairs: dict[str, Any]) -> Iterator[Evidence]:
+    for key, value in pairs.items():
+        if "," in str(value):
+            yield cause(one, f"{path}[{key}]", seen=str(value), wanted=WANTED)
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield from changed(case, evidence, what="write a term of its own for each value of the list", line=edited)

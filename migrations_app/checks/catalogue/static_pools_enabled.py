@@ -1,0 +1,50 @@
+"""Where a pool asks for a fixed number of nodes, the gate for it is open."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.fields import WHOLE, cause, odd
+from migrations_app.checks.remedies import chart_values
+from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.installation import FEATURE_GATES, installation
+from migrations_app.inventory.pools import own_pools
+from migrations_app.karpenter.controller import parse_gates
+from migrations_app.karpenter.hop_spans import hops_from
+from migrations_app.karpenter.releases import find
+
+check = Check(
+    __name__,
+    title="Pools with a fixed number of nodes have their gate",
+    phase="resources",
+    severity="warning",
+    why="While the gate StaticCapacity is off a pool with spec.replicas keeps no node, and is left out of scheduling.",
+    how="spec.replicas of each NodePool, beside FEATURE_GATES and the default of the hop's release.",
+    reads=("nodepools", "controller"),
+    says=("{count} pool asks for a fixed number in vain", "{count} pools ask for a fixed number in vain"),
+    hops=hops_from("1.8"),
+    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/reference/settings.md",),
+)
+REPLICAS = "spec.replicas"
+GATE = "StaticCapacity"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    pools = own_pools(case.inventory)
+    yield from odd(pools, {REPLICAS: WHOLE})
+    fixed = [pool for pool in pools if pool.get(REPLICAS) is not None]
+    if not fixed:
+        yield NotApplicable("no NodePool asks for a fixed number of nodes")
+    found, row = installation(case.inventory), find(case.step.release)
+    default = bool(row and row.gate_default(GATE))
+    told = parse_gates(found.env.get(FEATURE_GATES, "")) if found else {}
+    if not told.get(GATE, default):
+        for pool in fixed:
+            yield cause(pool, REPLICAS, seen=f"{pool.get(REPLICAS)}, {GATE} off", wanted=f"{GATE}=true, or no replicas")
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield from chart_values(
+        case, {"settings.featureGates.staticCapacity": "true"}, about="opens the gate for all pools"
+    )

@@ -1,0 +1,62 @@
+"""Fields of objects kept whole: which are of a wrong type, and the words about them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from migrations_app.checks.values import CannotTell, Evidence
+from migrations_app.inventory.objects import Named, WholeObject
+
+MAPS: Final = "a list of maps"
+TEXTS: Final = "a map of texts"
+TEXT: Final = "a text"
+MAP: Final = "a map"
+WHOLE: Final = "a whole number"
+FLAG: Final = "true or false"
+LONGEST: Final = 200
+"""Characters of a value that evidence shows."""
+
+Shapes = Mapping[str, str]
+
+
+def odd(objects: Iterable[WholeObject], shapes: Shapes) -> Iterator[CannotTell]:
+    """One word for each field that is there and not what its shape says, or lies below something that is no map."""
+    for one in objects:
+        for path, shape in shapes.items():
+            wrong = _wrong({"spec": one.spec, "status": one.status}, path, shape)
+            if wrong:
+                yield CannotTell(f"{kind_of(one)} {one.name}: {wrong}")
+
+
+def _wrong(tree: dict[str, Any], path: str, shape: str) -> str:
+    """What is wrong on the way to that field or with it; empty when nothing is."""
+    here: Any = tree
+    gone: list[str] = []
+    for step in path.split("."):
+        if here is None:
+            return ""
+        if not isinstance(here, dict):
+            return f"{'.'.join(gone)} is no map"
+        gone.append(step)
+        here = here.get(step)
+    return "" if here is None or _fits(here, shape) else f"{path} is not {shape}"
+
+
+def _fits(value: object, shape: str) -> bool:
+    if shape in (MAP, TEXTS):
+        return isinstance(value, dict) and (shape == MAP or all(isinstance(one, str) for one in value.values()))
+    if shape == MAPS:
+        return isinstance(value, list) and all(isinstance(row, dict) for row in value)
+    if shape == WHOLE:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, str if shape == TEXT else bool)
+
+
+def kind_of(one: Named) -> str:
+    """The kind of a projection, which lists often leave out of their items."""
+    return one.kind or type(one).__name__
+
+
+def cause(one: Named, path: str, *, seen: object, wanted: str) -> Evidence:
+    """One cause at a field of that object; long values are cut."""
+    told = seen if isinstance(seen, str) else str(seen)
+    return Evidence(kind=kind_of(one), name=one.name, path=path, seen=told[:LONGEST], wanted=wanted)

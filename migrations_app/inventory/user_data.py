@@ -1,0 +1,46 @@
+"""What node classes say in their user data about joining, and what proves that they get along with it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects import EC2NodeClass
+from migrations_app.inventory.pools import USER_DATA, family, own_claims, text
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.image_families import CUSTOM, starts_kubelet
+
+BARRED = "UnregisteredTaintNotFound"
+"""The reason of a claim's Registered condition where its node joined without the taint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Untainted:
+    """A node class whose user data starts the kubelet without the taint; `how` says by what."""
+
+    node_class: EC2NodeClass
+    how: str
+
+
+def untainted(inventory: Inventory) -> Iterator[Untainted]:
+    """The node classes whose nodes would join without the taint karpenter.sh/unregistered."""
+    for one in inventory.ec2nodeclasses.items:
+        told = text(one, USER_DATA)
+        if labels.UNREGISTERED_TAINT in told:
+            continue
+        call = starts_kubelet(family(one), told)
+        if family(one) == CUSTOM:
+            yield Untainted(
+                one, "amiFamily Custom, and user data without the taint" if told else "Custom, no user data"
+            )
+        elif call:
+            yield Untainted(one, f"{call} called without the taint")
+
+
+def barred_claims(inventory: Inventory) -> tuple[str, ...]:
+    """The claims whose nodes are left out for want of the taint."""
+    return tuple(
+        claim.name
+        for claim in own_claims(inventory)
+        for condition in (claim.status and claim.status.conditions) or ()
+        if condition.type == "Registered" and condition.status != "True" and condition.reason == BARRED
+    )
