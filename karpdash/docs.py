@@ -7,7 +7,9 @@ from pathlib import Path
 
 from karpdash.env import settings_rows
 from migrations_app.checks.catalogue_page import page as checks_page
+from migrations_app.checks.coverage_page import coverage_page
 from migrations_app.checks.registry import all_checks
+from migrations_app.karpenter.coverage import CHANGES, PAINS
 from migrations_app.readiness.outputs.schema import scan_schema
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -16,7 +18,12 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 def pages() -> dict[str, str]:
     """The text of each generated page, by its file name."""
     scan = json.dumps(scan_schema(), indent=2) + "\n"
-    return {"settings.md": settings_page(), "checks.md": checks_page(all_checks()), "schema/scan-v1.json": scan}
+    return {
+        "settings.md": settings_page(),
+        "checks.md": checks_page(all_checks()),
+        "coverage.md": coverage_page(CHANGES, PAINS),
+        "schema/scan-v1.json": scan,
+    }
 
 
 def settings_page() -> str:

@@ -10,13 +10,27 @@ from migrations_app.api.described import described
 from migrations_app.api.endpoint import Endpoint, asked
 from migrations_app.api.fields import Strict, Told
 from migrations_app.api.rights import READ
+from migrations_app.checks.about import about
 from migrations_app.checks.base import Check as CatalogueCheck
 from migrations_app.checks.registry import all_checks
+from migrations_app.checks.retired import RETIRED
 from migrations_app.errors import NotFound
 
 
+class CoveredRow(serializers.Serializer[Any]):
+    """A change of a release or a known pain; `release` is empty for a pain."""
+
+    id = Told()
+    subject = Told()
+    release = Told()
+
+
 class CheckRow(serializers.Serializer[Any]):
-    """One check. `hops` are hop ids, or * for every hop; `severity_at` overrides `severity` at a hop."""
+    """One check. `hops` are hop ids, or * for every hop; `severity_at` overrides `severity` at a hop.
+
+    `remedies` are the tools that a remedy may be for, `introduced_by` is the Karpenter minor that brought the rule,
+    `since` the release of karpdash that first asked it.
+    """
 
     id = Told()
     title = Told()
@@ -25,14 +39,31 @@ class CheckRow(serializers.Serializer[Any]):
     severity_at = serializers.DictField(child=Told())
     hops = serializers.ListField(child=Told())
     why = Told()
+    how = Told()
     reads = serializers.ListField(child=Told())
+    remedies = serializers.ListField(child=Told())
     resolved_by = serializers.ListField(child=Told())
+    covers = CoveredRow(many=True)
+    introduced_by = Told()
     sources = serializers.ListField(child=Told())
+    since = Told()
     formerly = serializers.ListField(child=Told())
+
+
+class RetiredRow(serializers.Serializer[Any]):
+    """A check that is not asked any more; `instead` names those that took its place."""
+
+    id = Told()
+    title = Told()
+    since = Told()
+    until = Told()
+    why = Told()
+    instead = serializers.ListField(child=Told())
 
 
 class CheckList(serializers.Serializer[Any]):
     results = CheckRow(many=True)
+    retired = RetiredRow(many=True)
 
 
 class Checks(Endpoint):
@@ -44,7 +75,8 @@ class Checks(Endpoint):
     def get(self, request: Request) -> Response:
         """Every check, by id."""
         asked(request, Strict)
-        return Response({"results": CheckRow(all_checks(), many=True).data})
+        rows = [_told(check) for check in all_checks()]
+        return Response({"results": CheckRow(rows, many=True).data, "retired": RetiredRow(RETIRED, many=True).data})
 
 
 class Check(Endpoint):
@@ -56,7 +88,15 @@ class Check(Endpoint):
     def get(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the address
         """The check of that id, or of that former id."""
         asked(request, Strict)
-        return Response(CheckRow(_found(id)).data)
+        return Response(CheckRow(_told(_found(id))).data)
+
+
+def _told(check: CatalogueCheck) -> dict[str, Any]:
+    """What the check declares, and what is worked out about it."""
+    told = about(check)
+    own = {name: getattr(check, name, None) for name in CheckRow().get_fields()}
+    covers = [one._asdict() for one in told.covers]
+    return own | {"remedies": told.remedies, "covers": covers, "introduced_by": told.introduced_by}
 
 
 def _found(name: str) -> CatalogueCheck:

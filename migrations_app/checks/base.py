@@ -58,6 +58,8 @@ class Check:
     resolved_by: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     formerly: tuple[str, ...] = ()
+    since: str = "0.1.0"
+    """The first release of karpdash that asks it."""
     _judge: Judge | None = None
     _advise: Advise | None = None
 
@@ -85,6 +87,11 @@ class Check:
         """Decorator: the function yields Remedies filled with the cluster's real names; asked only on a failure."""
         self._advise = function
         return function
+
+    @property
+    def advice(self) -> Advise | None:
+        """The function behind `advise`, for those who tell what remedies there may be."""
+        return self._advise
 
     def ask(self, case: Case) -> tuple[Word, ...]:
         if self._judge is None:

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
+from migrations_app.checks.about import About, about, spoken_hops
 from migrations_app.checks.base import Check
-from migrations_app.checks.values import EVERY, PHASES, Phase
+from migrations_app.checks.retired import RETIRED, Retired
+from migrations_app.checks.values import PHASES, Phase
 
 HEAD = """# Checks
 
@@ -24,22 +26,17 @@ ABOUT: dict[Phase, str] = {
 }
 
 
-def page(checks: Iterable[Check]) -> str:
-    """The whole page: a table of all checks, then each in full, by phase."""
+def page(checks: Iterable[Check], *, retired: tuple[Retired, ...] = RETIRED) -> str:
+    """The whole page: a table of all checks, then each in full, by phase, then those that are not asked any more."""
     every = tuple(checks)
     parts = [HEAD, *_table(every)]
     for phase in PHASES:
         own = [check for check in every if check.phase == phase]
         if own:
             parts += [f"\n## {phase}\n\n{ABOUT[phase]}.\n", *map(_in_full, own)]
+    if retired:
+        parts += ["\n## Not asked any more\n", *map(_retired, retired)]
     return "\n".join(parts)
-
-
-def spoken_hops(hops: tuple[str, ...]) -> str:
-    """The hops of a check in words: every hop, a list of few, or a long run by its ends."""
-    if hops == EVERY:
-        return "every hop"
-    return ", ".join(hops) if len(hops) < 6 else f"{hops[0]} to {hops[-1]}"
 
 
 def _table(checks: tuple[Check, ...]) -> Iterator[str]:
@@ -57,16 +54,32 @@ def _severity(check: Check) -> str:
 
 
 def _in_full(check: Check) -> str:
-    lines = [
-        f"### {check.id}\n",
-        f"{check.title}. {check.why}\n",
-        f"- severity: {_severity(check)}",
-        f"- asked at: {spoken_hops(check.hops)}",
-        f"- reads: {', '.join(check.reads)}",
-    ]
+    return "\n".join((f"### {check.id}\n", f"{check.title}. {check.why}\n", *_lines(about(check)))) + "\n"
+
+
+def _lines(told: About) -> Iterator[str]:
+    check = told.check
+    if check.how:
+        yield f"- how: {check.how}"
+    yield f"- severity: {_severity(check)}"
+    yield f"- asked at: {told.hops}"
+    yield f"- reads: {', '.join(check.reads)}"
+    if told.remedies:
+        yield f"- remedies for: {', '.join(told.remedies)}"
     if check.resolved_by:
-        lines.append(f"- resolved by: {', '.join(check.resolved_by)}")
-    if check.formerly:
-        lines.append(f"- formerly: {', '.join(check.formerly)}")
-    lines += [f"- source: {source}" for source in check.sources]
-    return "\n".join(lines) + "\n"
+        yield f"- resolved by: {', '.join(check.resolved_by)}"
+    if told.covers:
+        yield f"- covers: {', '.join(f'[{one.id}](coverage.md)' for one in told.covers)}"
+    if told.introduced_by:
+        yield f"- rule introduced by: {told.introduced_by}"
+    yield f"- life cycle: active since {check.since}" + _formerly(check)
+    yield from (f"- source: {source}" for source in check.sources)
+
+
+def _formerly(check: Check) -> str:
+    return f", formerly {', '.join(check.formerly)}" if check.formerly else ""
+
+
+def _retired(one: Retired) -> str:
+    heirs = f" Asked instead: {', '.join(one.instead)}." if one.instead else ""
+    return f"- `{one.id}` ({one.title}): asked from {one.since} to {one.until}. {one.why}{heirs}\n"

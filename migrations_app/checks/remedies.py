@@ -121,8 +121,6 @@ def removal(resource: str, found: Sequence[Named], *, first: str = "") -> tuple[
 def from_source(by: Managed, what: str) -> tuple[Remedy, ...]:
     """What to change where the tool reads it; empty for objects kept by hand or by a tool without a source."""
     how = FIRST[by.by]
-    if how == "kubectl":
-        return ()
     owner = f" ({by.namespace + '/' if by.namespace else ''}{by.name})" if by.name else ""
     where = {
         "flux": f"In the repository that Flux applies{owner}",
@@ -130,7 +128,7 @@ def from_source(by: Managed, what: str) -> tuple[Remedy, ...]:
         "terraform": "In the Terraform code that holds it",
         "helm": f"In the chart of the Helm release{owner}",
     }
-    return (Remedy(how=how, text=f"{where[how]}: {what}"),)
+    return (Remedy(how=how, text=f"{where[how]}: {what}"),) if how in where else ()
 
 
 def spelled(running: Release | None) -> str:

@@ -36,7 +36,7 @@ V1_CHANGES: tuple[Coverage, ...] = (
         "sources_outside_current controller_permitted",
         release="1.1",
         table="outside_rows",
-        search="karpenter.k8s.aws/cluster in IAM and service control policies; delete launch templates that carry no other",
+        search="karpenter.k8s.aws/cluster in IAM and service control policies; old launch templates may go",
     ),
     covered(
         "neuron-accelerator-label",

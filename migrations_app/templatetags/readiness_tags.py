@@ -101,6 +101,12 @@ def part_word(part: str) -> str:
 
 
 @register.filter
+def remedy_word(how: str) -> str:
+    """The tool that a remedy is for, as the screen calls it."""
+    return words.REMEDIES.get(how, how)
+
+
+@register.filter
 def source_word(source: str) -> str:
     return words.SOURCES.get(source, source)
 

@@ -1,0 +1,82 @@
+"""What the catalogue says of a check is worked out from the check itself, and is true."""
+
+import functools
+from typing import Any
+
+import pytest
+
+from migrations_app.checks.about import about
+from migrations_app.checks.base import Check
+from migrations_app.checks.catalogue_page import page
+from migrations_app.checks.registry import all_checks
+from migrations_app.checks.remedies import chart_values, from_source, kubectl
+from migrations_app.checks.retired import RETIRED, Retired
+from migrations_app.checks.tools import tools
+from migrations_app.checks.values import Remedy
+from migrations_app.inventory.managers import Managed
+
+
+def a_check(advice: Any = None, **more: Any) -> Check:
+    check = Check(
+        "x.a_check",
+        title="All is well",
+        phase="cleanup",
+        severity="info",
+        why="Because.",
+        reads=("nodes",),
+        says=("one", "many"),
+        **more,
+    )
+    if advice is not None:
+        check.advise(advice)
+    return check
+
+
+def named(name: str) -> Check:
+    return next(check for check in all_checks() if check.id == name)
+
+
+@pytest.mark.parametrize(
+    ("advice", "found"),
+    [
+        (lambda *_: [], ()),
+        (lambda *_: [kubectl("kubectl get nodes")], ("kubectl",)),
+        (lambda *_: [Remedy(how="iam", text="x") for _ in "ab"], ("iam",)),
+        (lambda case, _: chart_values(case, {}), ("helm", "terraform", "flux", "argocd")),
+        (lambda *_: from_source(Managed("hand"), "x"), ("helm", "terraform", "flux", "argocd")),
+        (functools.partial(print), ()),
+        (None, ()),
+    ],
+)
+def test_the_tools_are_told_from_the_advice(advice: Any, found: tuple[str, ...]) -> None:
+    assert tools(a_check(advice)) == found
+
+
+def test_what_a_check_answers_and_which_release_brought_the_rule() -> None:
+    told = about(named("retired_annotations_replaced"))
+    assert [one.id for one in told.covers] == ["do-not-disrupt-annotation", "annotations-dropped-v1", "WL-03"]
+    assert told.introduced_by == "0.32"
+    assert about(a_check())[1:] == ((), (), "")
+
+
+def test_checks_that_are_not_asked_any_more_stay_in_the_page() -> None:
+    old = Retired("old_one", "All was well", "0.1.0", "0.3.0", "Nobody runs it.", ("new_one",))
+    line = "- `old_one` (All was well): asked from 0.1.0 to 0.3.0. Nobody runs it. Asked instead: new_one."
+    assert page([a_check()], retired=(old,)).endswith(f"## Not asked any more\n\n{line}\n")
+    assert "Not asked any more" not in page([a_check()])
+
+
+def test_no_id_is_used_again() -> None:
+    every = [name for check in all_checks() for name in (check.id, *check.formerly)] + [one.id for one in RETIRED]
+    assert len(every) == len(set(every))
+
+
+def test_the_page_says_how_and_what_is_covered() -> None:
+    text = page([named("alerts_name_current_metrics")])
+    for words in (
+        "- how: ",
+        "- remedies for: kubectl, helm",
+        "[metrics-renamed-v1](coverage.md)",
+        "- life cycle: active",
+    ):
+        assert words in text
