@@ -14,6 +14,7 @@ from django.conf import settings as django_settings
 from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, sync_playwright
 
+from tests.guards import let_tests_sweep
 from tests.servers import browser
 from tests.servers.apiserver import ApiServer
 from tests.servers.postgres import Postgres
@@ -56,6 +57,7 @@ def _is_harmless_name(host: object) -> bool:
 
 
 sys.addaudithook(refuse_other_machines)
+let_tests_sweep()
 
 
 def pytest_configure() -> None:

@@ -1,0 +1,97 @@
+"""Guards that hold even where our code does not: the audit log only grows, and states follow the table (A08, A52)."""
+
+from django.db import migrations
+
+PAIRS = (
+    ("draft", "previewed"),
+    ("draft", "expired"),
+    ("previewed", "awaiting_approval"),
+    ("previewed", "expired"),
+    ("awaiting_approval", "approved"),
+    ("awaiting_approval", "rejected"),
+    ("awaiting_approval", "expired"),
+    ("approved", "running"),
+    ("approved", "rejected"),
+    ("approved", "expired"),
+    ("approved", "needs_attention"),
+    ("running", "paused"),
+    ("running", "succeeded"),
+    ("running", "failed"),
+    ("running", "aborted"),
+    ("running", "needs_attention"),
+    ("paused", "running"),
+    ("paused", "failed"),
+    ("paused", "aborted"),
+    ("paused", "rolling_back"),
+    ("paused", "needs_attention"),
+    ("failed", "rolling_back"),
+    ("aborted", "rolling_back"),
+    ("rolling_back", "rolled_back"),
+    ("rolling_back", "needs_attention"),
+    ("needs_attention", "paused"),
+    ("needs_attention", "failed"),
+    ("needs_attention", "aborted"),
+)
+"""The legal steps when this was written; a later change of the table brings a step of its own."""
+
+LEGAL = ", ".join(f"'{now}>{then}'" for now, then in PAIRS)
+SQLITE = (
+    """CREATE TRIGGER audit_never_changes BEFORE UPDATE ON migrations_app_auditevent
+       BEGIN SELECT RAISE(ABORT, 'the audit log only grows'); END""",
+    """CREATE TRIGGER audit_never_shrinks BEFORE DELETE ON migrations_app_auditevent
+       BEGIN SELECT RAISE(ABORT, 'the audit log only grows'); END""",
+    """CREATE TRIGGER audit_head_stays BEFORE DELETE ON migrations_app_audithead
+       BEGIN SELECT RAISE(ABORT, 'the audit log only grows'); END""",
+    f"""CREATE TRIGGER rollout_states BEFORE UPDATE OF state ON migrations_app_rollout
+       WHEN OLD.state <> NEW.state AND (OLD.state || '>' || NEW.state) NOT IN ({LEGAL})
+       BEGIN SELECT RAISE(ABORT, 'this state does not follow that one'); END""",
+    """CREATE TRIGGER rollout_plan_frozen BEFORE UPDATE OF plan, digest ON migrations_app_rollout
+       WHEN OLD.plan <> NEW.plan OR OLD.digest <> NEW.digest
+       BEGIN SELECT RAISE(ABORT, 'a plan is never changed'); END""",
+)
+POSTGRES = (
+    """CREATE FUNCTION karpdash_audit_only_grows() RETURNS trigger LANGUAGE plpgsql AS
+       $$ BEGIN RAISE EXCEPTION 'the audit log only grows'; END $$""",
+    """CREATE TRIGGER audit_never_changes BEFORE UPDATE OR DELETE ON migrations_app_auditevent
+       FOR EACH ROW EXECUTE FUNCTION karpdash_audit_only_grows()""",
+    """CREATE TRIGGER audit_never_emptied BEFORE TRUNCATE ON migrations_app_auditevent
+       FOR EACH STATEMENT EXECUTE FUNCTION karpdash_audit_only_grows()""",
+    """CREATE TRIGGER audit_head_stays BEFORE DELETE ON migrations_app_audithead
+       FOR EACH ROW EXECUTE FUNCTION karpdash_audit_only_grows()""",
+    f"""CREATE FUNCTION karpdash_rollout_states() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+       IF OLD.state <> NEW.state AND (OLD.state || '>' || NEW.state) NOT IN ({LEGAL}) THEN
+         RAISE EXCEPTION 'this state does not follow that one';
+       END IF;
+       IF OLD.plan <> NEW.plan OR OLD.digest <> NEW.digest THEN
+         RAISE EXCEPTION 'a plan is never changed';
+       END IF;
+       RETURN NEW; END $$""",
+    """CREATE TRIGGER rollout_states BEFORE UPDATE ON migrations_app_rollout
+       FOR EACH ROW EXECUTE FUNCTION karpdash_rollout_states()""",
+)
+UNDO_SQLITE = tuple(
+    f"DROP TRIGGER IF EXISTS {name}"
+    for name in (
+        "audit_never_changes", "audit_never_shrinks", "audit_head_stays", "rollout_states", "rollout_plan_frozen",
+    )
+)  # fmt: skip
+UNDO_POSTGRES = (
+    "DROP FUNCTION IF EXISTS karpdash_audit_only_grows() CASCADE",
+    "DROP FUNCTION IF EXISTS karpdash_rollout_states() CASCADE",
+)
+
+
+def _guard(apps, schema_editor):
+    for statement in SQLITE if schema_editor.connection.vendor == "sqlite" else POSTGRES:
+        schema_editor.execute(statement)
+
+
+def _unguard(apps, schema_editor):
+    for statement in UNDO_SQLITE if schema_editor.connection.vendor == "sqlite" else UNDO_POSTGRES:
+        schema_editor.execute(statement)
+
+
+class Migration(migrations.Migration):
+    dependencies = [("migrations_app", "0006_rollouts")]
+
+    operations = [migrations.RunPython(_guard, _unguard, elidable=False)]

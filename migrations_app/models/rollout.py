@@ -1,0 +1,161 @@
+"""A plan on its way to being carried out, and everything its execution leaves behind."""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from migrations_app.actions.states import HOLDING, STATES
+
+
+class Rollout(models.Model):
+    """One plan and its one execution. `plan` is the canonical JSON that `digest` addresses; it is never written again.
+
+    `version` grows with each change of state; `wish` is what a person asked for between two requests.
+    """
+
+    class Wish(models.TextChoices):
+        NONE = ""
+        PAUSE = "pause"
+        ABORT = "abort"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    cluster = models.ForeignKey("migrations_app.Cluster", on_delete=models.CASCADE, related_name="rollouts")
+    cluster_name = models.CharField(max_length=120)
+    action = models.CharField(max_length=60)
+    title = models.CharField(max_length=300)
+    risk = models.CharField(max_length=12)
+    digest = models.CharField(max_length=64)
+    plan = models.BinaryField()
+    state = models.CharField(max_length=20, choices=[(state, state) for state in STATES], default="draft")
+    version = models.PositiveIntegerField(default=1)
+    cause_code = models.CharField(max_length=60, blank=True, default="")
+    cause = models.CharField(max_length=2000, blank=True, default="")
+    wish = models.CharField(max_length=10, choices=Wish.choices, blank=True, default=Wish.NONE)
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    author_name = models.CharField(max_length=150)
+    started_by_name = models.CharField(max_length=150, blank=True, default="")
+    snapshot = models.ForeignKey("migrations_app.Snapshot", null=True, on_delete=models.SET_NULL, related_name="+")
+    policy_version = models.PositiveIntegerField(default=1)
+    nonce = models.CharField(max_length=64, blank=True, default="")
+    accepted = models.JSONField(default=list)
+    """Ids of steps that the approver takes although no dry run proves them, or although a tool would revert them."""
+    provable = models.JSONField(default=dict)
+    """What the dry run said of each step that it did not prove: id -> reason."""
+    baseline = models.JSONField(default=dict)
+    """The picture of the cluster before the batch under way."""
+    picture = models.JSONField(default=dict)
+    """The newest picture, for the page of the run."""
+    gate_since = models.DateTimeField(null=True)
+    unknown_since = models.DateTimeField(null=True)
+    made_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    changed_at = models.DateTimeField(auto_now=True)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    rolls_back = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="rolled_back_by")
+    ticket = models.CharField(max_length=200, blank=True, default="")
+    note = models.CharField(max_length=2000, blank=True, default="")
+    worker_attempts = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        ordering = ["-made_at"]
+        permissions = [("operate_rollout", "Can prepare and start rollouts"), ("approve_rollout", "Can approve")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster"], condition=Q(state__in=sorted(HOLDING)), name="one_rollout_holds_a_cluster"
+            )
+        ]
+        indexes = [models.Index(fields=["state", "changed_at"])]
+
+
+class Attempt(models.Model):
+    """One line of the journal: the intent before a request, and its outcome after it. Empty outcome: not yet known."""
+
+    class Outcome(models.TextChoices):
+        OPEN = ""
+        APPLIED = "applied"
+        NOOP = "noop"
+        REFUSED = "refused"
+        UNKNOWN = "unknown"
+        NOT_APPLIED = "not_applied"
+        CHANGED = "changed_by_other"
+
+    rollout = models.ForeignKey(Rollout, on_delete=models.CASCADE, related_name="attempts")
+    step = models.CharField(max_length=8)
+    number = models.PositiveIntegerField()
+    fence = models.PositiveBigIntegerField()
+    verb = models.CharField(max_length=10)
+    path = models.CharField(max_length=1000)
+    body_digest = models.CharField(max_length=64)
+    uid = models.CharField(max_length=64, blank=True, default="")
+    resource_version = models.CharField(max_length=64, blank=True, default="")
+    actor = models.CharField(max_length=150)
+    intent_at = models.DateTimeField()
+    outcome = models.CharField(max_length=20, choices=Outcome.choices, blank=True, default=Outcome.OPEN)
+    status = models.PositiveIntegerField(null=True)
+    reason = models.CharField(max_length=2000, blank=True, default="")
+    audit_id = models.CharField(max_length=64, blank=True, default="")
+    new_uid = models.CharField(max_length=64, blank=True, default="")
+    new_resource_version = models.CharField(max_length=64, blank=True, default="")
+    settled_by = models.CharField(max_length=150, blank=True, default="")
+    outcome_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [models.UniqueConstraint(fields=["rollout", "step", "number"], name="one_row_an_attempt")]
+
+
+class Lease(models.Model):
+    """Which worker may change a cluster: the token only ever grows, time is the database's."""
+
+    cluster = models.OneToOneField("migrations_app.Cluster", on_delete=models.CASCADE, primary_key=True)
+    holder = models.CharField(max_length=120, blank=True, default="")
+    token = models.PositiveBigIntegerField(default=0)
+    expires_at = models.DateTimeField(null=True)
+
+
+class Approval(models.Model):
+    """One person's yes to exactly one digest."""
+
+    rollout = models.ForeignKey(Rollout, on_delete=models.CASCADE, related_name="approvals")
+    approver = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    approver_name = models.CharField(max_length=150)
+    digest = models.CharField(max_length=64)
+    nonce = models.CharField(max_length=64)
+    step_up = models.BooleanField(default=False)
+    break_glass = models.BooleanField(default=False)
+    reason = models.CharField(max_length=2000, blank=True, default="")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["at"]
+        constraints = [models.UniqueConstraint(fields=["rollout", "approver"], name="one_yes_a_person")]
+
+
+class Exported(models.Model):
+    """An object as it was before the rollout, sealed; `proven_at` is when it was read back and found the same."""
+
+    rollout = models.ForeignKey(Rollout, on_delete=models.CASCADE, related_name="exported")
+    path = models.CharField(max_length=1000)
+    uid = models.CharField(max_length=64, blank=True, default="")
+    sealed = models.BinaryField()
+    digest = models.CharField(max_length=64)
+    proven_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [models.UniqueConstraint(fields=["rollout", "path"], name="one_export_an_object")]
+
+
+class Outbox(models.Model):
+    """Something to be told or woken after the transaction that wrote it; done once, later, by whoever sweeps."""
+
+    topic = models.CharField(max_length=60)
+    body = models.JSONField(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True)
+    done_at = models.DateTimeField(null=True, db_index=True)
+
+    class Meta:
+        ordering = ["pk"]
