@@ -16,6 +16,10 @@ check = Check(
     phase="cleanup",
     severity="blocker",
     why="They fail closed: while nobody answers, every write to pools, claims and node classes is refused.",
+    how=(
+        "Each admission webhook of Karpenter is compared with those the running release answers, and its "
+        "Service with its ready endpoints."
+    ),
     reads=("webhooks", "controller", "services", "endpoints"),
     says=("{count} admission webhook is answered by nobody", "{count} admission webhooks are answered by nobody"),
     sources=(

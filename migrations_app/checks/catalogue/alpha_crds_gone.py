@@ -14,6 +14,7 @@ check = Check(
     phase="cleanup",
     severity="info",
     why="The chart leaves them in place; they do no harm but make the cluster look as if it were half-way.",
+    how="The names of the CRDs are compared with the three of the alpha kinds.",
     reads=("crds", "provisioners", "awsnodetemplates", "machines"),
     says=("{count} alpha CRD is left behind", "{count} alpha CRDs are left behind"),
     hops=hops_from(CONVERTED),

@@ -20,6 +20,7 @@ check = Check(
         "1.1 ignores these annotations: kubelet settings and the Ubuntu family that they carried are gone "
         "from new nodes."
     ),
+    how="The annotations of pools and node classes are searched for the two keys in which conversion keeps settings.",
     reads=("nodepools", "ec2nodeclasses"),
     says=(
         "{count} compatibility annotation still carries settings",

@@ -15,6 +15,7 @@ check = Check(
     phase="controller",
     severity="warning",
     why="A hop rests on what the running patch does; these patches are known not to do it.",
+    how="The running patch is looked up in the table of patches that are known to be bad.",
     reads=("controller",),
     says=("{count} fault of the running patch is known", "{count} faults of the running patch are known"),
     # 1.1 needs what only 1.0.6 and later do: rewriting every stored object.

@@ -17,6 +17,7 @@ check = Check(
         "Draining its own node stops the controller in the middle of a replacement, "
         "and nobody is left to launch the next one."
     ),
+    how="The node under each controller pod is looked up among the nodes that Karpenter owns.",
     reads=("controller_pods", "nodes"),
     says=(
         "{count} pod of the controller runs on a Karpenter node",

@@ -19,6 +19,7 @@ check = Check(
         "Each release asks for permissions of its own; "
         "they have to be added to this role before the controller is upgraded."
     ),
+    how="The annotation with the role's ARN is read from the service account that the Deployment names.",
     reads=("controller", "controller_accounts"),
     says=("{count} service account names no usable IAM role", "{count} service accounts name no usable IAM role"),
     sources=(

@@ -20,6 +20,7 @@ check = Check(
         "With it off the API server only relabels versions: "
         "node class references go empty, and nothing rewrites what is stored."
     ),
+    how="DISABLE_WEBHOOK is read from the Deployment, and webhook.enabled from the Helm values.",
     reads=("controller",),
     says=("The conversion webhook is switched off",) * 2,
     hops=(CONVERTED, BETA_LEFT),

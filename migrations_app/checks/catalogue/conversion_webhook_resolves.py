@@ -19,6 +19,7 @@ check = Check(
         "While it does not, every read of an object stored in the other version fails, "
         "the controller's own reads included."
     ),
+    how="Service and port in spec.conversion of each CRD are looked up among the Services and their ready endpoints.",
     reads=("crds", "services", "endpoints"),
     says=(
         "{count} CRD converts through a webhook that cannot answer",

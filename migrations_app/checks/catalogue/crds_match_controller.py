@@ -18,6 +18,7 @@ check = Check(
         "Helm never upgrades CRDs with the controller's chart; "
         "a controller on older CRDs restarts, or its fields are pruned."
     ),
+    how="Served and stored versions of each CRD are compared with those that the running release ships.",
     reads=("crds", "controller"),
     says=("{count} CRD does not fit the running controller", "{count} CRDs do not fit the running controller"),
     sources=(

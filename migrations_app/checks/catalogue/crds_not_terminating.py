@@ -16,6 +16,7 @@ check = Check(
         "Deleting a CRD deletes its objects, and their nodes with them; "
         "while it hangs, nothing can be created or converted."
     ),
+    how="Deletion timestamp and condition Terminating of each CRD are read.",
     reads=("crds",),
     says=("{count} CRD is being deleted", "{count} CRDs are being deleted"),
     sources=("kubernetes/kubernetes: CustomResourceDefinition condition Terminating",),

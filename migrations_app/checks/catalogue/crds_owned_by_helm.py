@@ -20,6 +20,7 @@ check = Check(
         "CRDs that nobody owns stay behind at every upgrade, "
         "and karpenter-crd refuses to take them over without its marks."
     ),
+    how="Helm's label and annotations on each CRD are read and compared with the release records.",
     reads=("crds",),
     says=("{count} CRD is owned by no release and no tool", "{count} CRDs are owned by no release and no tool"),
     sources=(

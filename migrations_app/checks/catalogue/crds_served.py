@@ -12,6 +12,7 @@ check = Check(
     phase="crds",
     severity="blocker",
     why="A CRD that was not accepted serves nothing, whatever it says; the controller cannot start its caches on it.",
+    how="Every version that a CRD says it serves is looked up in the API server's discovery.",
     reads=("crds", "discovery"),
     says=("{count} version of a CRD is not served", "{count} versions of CRDs are not served"),
     sources=("Kubernetes documentation, CustomResourceDefinition, conditions NamesAccepted and Established",),

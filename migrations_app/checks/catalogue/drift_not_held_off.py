@@ -22,6 +22,7 @@ check = Check(
         "From 1.0 on drift is always on: every node that drifted unnoticed is replaced as soon as the "
         "controller starts."
     ),
+    how="Where the drift gate is off, each NodePool is searched for a budget of no nodes.",
     reads=("controller", "nodepools"),
     says=("{count} pool would begin to drift with the hop", "{count} pools would begin to drift with the hop"),
     hops=(CONVERTED,),

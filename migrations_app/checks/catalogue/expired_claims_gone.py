@@ -18,6 +18,7 @@ check = Check(
         "1.0 deletes expired claims at once, without a successor in place: "
         "all that were held up start draining together."
     ),
+    how="The age of each NodeClaim is compared with the expiry of its pool.",
     reads=("nodeclaims", "nodepools"),
     says=("{count} claim is past its expiry", "{count} claims are past their expiry"),
     hops=(CONVERTED,),

@@ -20,6 +20,7 @@ check = Check(
         "From 0.33 on the ConfigMap is not read: without a cluster name the controller exits, "
         "the rest falls back to defaults."
     ),
+    how="Every key of karpenter-global-settings is looked up among the controller's variables.",
     reads=("settings", "controller"),
     says=("{count} global setting is not carried over", "{count} global settings are not carried over"),
     hops=(ALPHA_LEFT,),

@@ -16,6 +16,7 @@ check = Check(
         "They are the first step of the hop itself: "
         "the new controller cannot list kinds or versions that are not served."
     ),
+    how="Served and stored versions of each CRD are compared with those that the hop's release ships.",
     reads=("crds",),
     says=(
         "{count} CRD has to be brought to the hop's release before the controller",

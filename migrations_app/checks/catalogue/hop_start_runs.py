@@ -17,6 +17,7 @@ check = Check(
         "Hops build on each other: a release jumped over has not converted, "
         "rewritten or served what the next one needs."
     ),
+    how="The running release is compared with the one that the hop starts from.",
     reads=("controller",),
     says=("The hop before this one has not been taken yet",) * 2,
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),

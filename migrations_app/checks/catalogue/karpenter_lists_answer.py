@@ -29,6 +29,7 @@ check = Check(
     phase="preflight",
     severity="blocker",
     why="The controller reads the same lists: what fails for a scan fails for it, and a hop cannot be watched.",
+    how="The lists of Karpenter's kinds, nodes and pods are read; an error is told apart from an empty list.",
     reads=("discovery",),
     says=("{count} list fails", "{count} lists fail"),
     sources=(

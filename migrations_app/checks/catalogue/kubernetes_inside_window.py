@@ -14,6 +14,7 @@ check = Check(
     phase="preflight",
     severity="blocker",
     why="Outside the window Karpenter launches nodes that join wrongly or not at all, or its CRDs are refused.",
+    how="The API server's version is compared with the range that the hop's release supports.",
     reads=("version",),
     says=("Kubernetes is outside the window of the hop's release",) * 2,
     sources=(

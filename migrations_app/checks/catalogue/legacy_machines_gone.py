@@ -15,6 +15,7 @@ check = Check(
     phase="rollout",
     severity="warning",
     why="A Machine never becomes a NodeClaim: its node has to be replaced on 0.32, later its finalizer hangs for good.",
+    how="Machines are listed in every version that was ever served.",
     reads=("machines",),
     says=("{count} Machine is left", "{count} Machines are left"),
     hops=hops_from(ALPHA_LEFT),

@@ -15,6 +15,7 @@ check = Check(
     phase="cleanup",
     severity="warning",
     why="From 0.33 on nobody reads it; what it said has to stand in an EC2NodeClass before its Provisioner goes.",
+    how="AWSNodeTemplates are listed in every version that was ever served.",
     reads=("awsnodetemplates",),
     says=("{count} AWSNodeTemplate is left", "{count} AWSNodeTemplates are left"),
     hops=hops_from(ALPHA_LEFT),

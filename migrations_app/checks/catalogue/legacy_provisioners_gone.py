@@ -15,6 +15,7 @@ check = Check(
     phase="cleanup",
     severity="warning",
     why="From 0.33 on nobody acts on it: its nodes are left alone, and karpenter-crd deletes it together with its CRD.",
+    how="Provisioners are listed in every version that was ever served.",
     reads=("provisioners",),
     says=("{count} Provisioner is left", "{count} Provisioners are left"),
     hops=hops_from(ALPHA_LEFT),

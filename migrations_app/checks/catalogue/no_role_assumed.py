@@ -22,6 +22,7 @@ check = Check(
         "From 1.0 on the setting is ignored: the controller talks to its own account, "
         "and finds none of its instances there."
     ),
+    how="ASSUME_ROLE_ARN is read from the Deployment, and its value from the Helm values.",
     reads=("controller",),
     says=("{count} setting makes the controller assume a role", "{count} settings make the controller assume a role"),
     hops=hops_from(CONVERTED),

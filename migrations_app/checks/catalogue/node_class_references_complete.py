@@ -17,6 +17,7 @@ check = Check(
     phase="resources",
     severity="blocker",
     why="From 1.1 on a reference without group or kind is invalid: its claims can be neither changed nor deleted.",
+    how="Group and kind of the node class reference are read from every NodePool and NodeClaim.",
     reads=("nodepools", "nodeclaims"),
     says=("{count} node class reference is incomplete", "{count} node class references are incomplete"),
     hops=(BETA_LEFT,),

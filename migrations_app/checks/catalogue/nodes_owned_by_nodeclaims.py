@@ -18,6 +18,7 @@ check = Check(
         "From 0.33 on other nodes are not managed any more: "
         "no scale-down, no interruption handling, a finalizer that hangs."
     ),
+    how="Nodes, Machines and NodeClaims are joined by provider id and owner.",
     reads=("nodes", "nodeclaims", "machines"),
     says=("{count} Karpenter node is not owned by a NodeClaim", "{count} Karpenter nodes are not owned by a NodeClaim"),
     hops=hops_from(ALPHA_LEFT),

@@ -16,6 +16,7 @@ check = Check(
         "Two controllers fight over the same instances; "
         "none at all means that nothing will be replaced, drained or converted."
     ),
+    how="The Karpenter Deployments of all namespaces are counted, with their ready replicas.",
     reads=("controller",),
     says=("{count} Deployment is one too many, or not ready", "{count} Deployments are too many, or not ready"),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),

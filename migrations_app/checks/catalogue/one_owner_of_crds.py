@@ -18,6 +18,7 @@ check = Check(
         "The CRDs inside the controller's chart name a fixed conversion service: "
         "each sync takes back what karpenter-crd and the controller write there."
     ),
+    how="Flux and Argo CD objects that deliver the main chart are read for whether they leave its CRDs out.",
     reads=("deliveries",),
     says=("{count} GitOps object applies static CRDs", "{count} GitOps objects apply static CRDs"),
     hops=(CONVERTED, BETA_LEFT),

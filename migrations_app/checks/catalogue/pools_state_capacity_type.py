@@ -17,6 +17,7 @@ check = Check(
     phase="resources",
     severity="info",
     why="A Provisioner without one launched on-demand only; a NodePool without one takes spot wherever it is cheaper.",
+    how="The requirements of each NodePool are searched for the capacity type.",
     reads=("nodepools",),
     says=(
         "{count} pool states no capacity type and may launch spot",

@@ -18,6 +18,7 @@ check = Check(
         "The controller ignores variables and gates that it does not know, "
         "so a setting that mattered is gone in silence."
     ),
+    how="The controller's variables and gates are compared with those that the hop's release heeds.",
     reads=("controller",),
     says=("{count} variable or gate is not heeded any more", "{count} variables or gates are not heeded any more"),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",),

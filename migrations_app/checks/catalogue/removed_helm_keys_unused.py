@@ -15,6 +15,7 @@ check = Check(
     phase="controller",
     severity="warning",
     why="A chart says nothing about values it no longer reads: the setting falls back to its default in silence.",
+    how="The values given to the chart are compared with those that the hop's chart reads.",
     reads=("controller",),
     says=("{count} Helm value is not read any more", "{count} Helm values are not read any more"),
     sources=(

@@ -16,6 +16,7 @@ check = Check(
         "Where image, labels, Helm record and CRDs disagree, an upgrade stopped half-way, "
         "and the path may start elsewhere."
     ),
+    how="Helm record, labels, image tag, CRDs and variables are compared with each other.",
     reads=("controller",),
     says=(
         "{count} source contradicts the release that was told",

@@ -17,6 +17,7 @@ check = Check(
         "CRDs without v1beta1 are refused while it is listed as stored, "
         "and objects stored in it could not be read again."
     ),
+    how="status.storedVersions of each converted CRD is read.",
     reads=("crds",),
     says=("{count} CRD still lists v1beta1 as stored", "{count} CRDs still list v1beta1 as stored"),
     hops=hops_from(BETA_LEFT),

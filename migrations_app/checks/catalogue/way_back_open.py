@@ -14,6 +14,7 @@ check = Check(
     phase="preflight",
     severity="warning",
     why="Only named patches can read what the newer release has written; from any other there is no way back.",
+    how="The running patch is looked up among those that can take over again from the hop's release.",
     reads=("controller",),
     says=("No way back from the hop to the running release is known",) * 2,
     sources=(
