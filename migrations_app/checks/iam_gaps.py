@@ -83,14 +83,19 @@ def words(found: tuple[Lack, ...] | CannotTell) -> Iterator[Word]:
 
 def _word(lack: Lack, gap: Gap) -> Word:
     if doubt := _doubt(lack.seen, gap):
-        return CannotTell(f"{gap.action} on {', '.join(gap.resource)}: {doubt}"[:_LONGEST])
+        return CannotTell(f"{_asked(gap)}: {doubt}"[:_LONGEST])
     return Evidence(
         kind="IAM role" if lack.role.role.arn else "IAM policies",
         name=name_of(lack.role),
-        path=f"{gap.action} on {', '.join(gap.resource)}",
+        path=_asked(gap),
         seen=f"{_WORDS[gap.verdict]}: {'; '.join(gap.causes[:_CAUSES_SHOWN])}"[:_LONGEST],
         wanted=" ".join(_why(gap)),
     )
+
+
+def _asked(gap: Gap) -> str:
+    """The action and the kinds of resources that this cluster asks for; a gap lists those of rare settings as well."""
+    return f"{gap.action} on {', '.join(sorted({one.probe.kind for one in gap.refusals if one.applies}))}"
 
 
 def _why(gap: Gap) -> Iterator[str]:

@@ -1,0 +1,107 @@
+import json
+
+import pytest
+
+from migrations_app.checks.values import Evidence
+from migrations_app.karpenter.iam.policy import parse_policy
+from migrations_app.karpenter.iam.remedies import MANAGED_LIMIT, document_of, size_of
+from tests.builders import asked_hops, blind, reads, remedies, told
+from tests.builders_iam import a_role, document, managed, permitted, policy_for
+
+CHECK = "policy_size_fits"
+GOOD = ("pass", "The policies have room for what the release adds", ())
+
+
+def padded(text: str, size: int, *, name="KarpenterControllerPolicy-test", kind="customer_managed"):
+    """The document with a statement about nothing that fills it up to that size."""
+    body = json.loads(text)
+    body["Statement"].append({"Effect": "Allow", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::"})
+    body["Statement"][-1]["Resource"] += "x" * (size - size_of(body))
+    found = managed(json.dumps(body), name=name, kind=kind)
+    assert found.size == size
+    return found
+
+
+def with_policies(*policies, version="0.37.8"):
+    return permitted(version, a_role(*policies))
+
+
+def test_with_room_it_passes():
+    assert told(CHECK, "1.0", with_policies(policy_for("0.37"))) == GOOD
+
+
+def test_where_nothing_has_to_be_added_a_full_policy_is_right():
+    assert told(CHECK, "1.0", with_policies(padded(policy_for("1.0"), MANAGED_LIMIT))) == GOOD
+
+
+def test_a_full_policy_has_no_room():
+    row = Evidence(
+        kind="IAM role",
+        name="KarpenterController",
+        path="policy KarpenterControllerPolicy-test",
+        seen="7,085 characters with what 1.0.14 needs",
+        wanted="at most 6,144 characters",
+    )
+    found = told(CHECK, "1.0", with_policies(padded(policy_for("0.37"), MANAGED_LIMIT - 10)))
+    assert found == ("fail", "1 role has no policy with room for the rights", (row,))
+
+
+def test_room_in_another_policy_is_room():
+    full, roomy = padded(policy_for("0.37"), MANAGED_LIMIT), managed(document(), name="small")
+    assert told(CHECK, "1.0", with_policies(full, roomy)) == GOOD
+
+
+def test_a_policy_of_aws_cannot_be_edited():
+    full = padded(policy_for("0.37"), MANAGED_LIMIT)
+    amazons = managed(document(), name="AmazonSomething", kind="aws_managed")
+    (row,) = told(CHECK, "1.0", with_policies(full, amazons))[2]
+    assert row.path == "policy KarpenterControllerPolicy-test"
+
+
+def test_inline_policies_share_their_limit():
+    first = padded(policy_for("0.37"), 6000, name="first", kind="inline")
+    second = padded(document(), 4000, name="second", kind="inline")
+    assert told(CHECK, "1.0", with_policies(first)) == GOOD
+    (row,) = told(CHECK, "1.0", with_policies(first, second))[2]
+    assert row.wanted == "at most 10,240 characters"
+
+
+def test_it_is_said_when_no_further_policy_can_be_attached():
+    full = [padded(policy_for("0.37"), MANAGED_LIMIT, name=f"n{n}") for n in range(10)]
+    (row,) = told(CHECK, "1.0", with_policies(*full))[2]
+    assert row.wanted == "at most 6,144 characters; 10 policies are attached"
+
+
+def test_without_a_policy_there_is_nothing_to_outgrow():
+    assert told(CHECK, "1.0", with_policies()) == GOOD
+
+
+def test_it_is_asked_at_every_hop():
+    assert asked_hops(CHECK) == ("*",)
+
+
+def test_a_role_not_read_whole_is_unknown():
+    status, summary, _ = told(CHECK, "1.0", with_policies(managed("[]", name="odd")))
+    assert (status, summary) == (
+        "unknown",
+        (
+            "the controller's permissions could not be read: bad_policy "
+            "(odd: not a policy: the document is no JSON object)"
+        ),
+    )
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", with_policies(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_splits_what_there_is():
+    steps, apart, *more = remedies(CHECK, "1.0", with_policies(padded(policy_for("0.37"), MANAGED_LIMIT)))
+    assert steps.text.startswith("# A managed policy holds 6,144 characters, all inline policies of a role 10,240.\n")
+    assert "aws iam create-policy --policy-name karpenter-test-1-0-14-rest-1 " in steps.text
+    bodies = [json.loads(one.text) for one in (apart, *more) if one.text.startswith("{")]
+    sizes = [size_of(document_of(parse_policy(json.dumps(body)).statements)) for body in bodies]
+    assert len(sizes) == 3
+    assert max(sizes) <= MANAGED_LIMIT
+    assert "enable_inline_policy = true" in more[-1].text
