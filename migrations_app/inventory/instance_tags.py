@@ -55,6 +55,11 @@ def tags_asked(running: Minor | None, *, start: Minor, end: Minor) -> tuple[str,
     return tuple(key for key in found if not (unwritten and key == labels.CLUSTER_NAME_TAG))
 
 
+def every_tag(end: Minor) -> tuple[str, ...]:
+    """All tags by which releases of that minor list instances."""
+    return tuple(key for key, since in LISTED_BY if since <= end)
+
+
 def lacking(group: TaggedInstances, keys: Iterable[str], *, cluster: str) -> tuple[str, str, str] | None:
     """The first of those tags that the group lacks: its key, what is there, what is wanted; None where it has all."""
     tags = dict(group.tags)

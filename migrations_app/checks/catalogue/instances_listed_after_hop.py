@@ -6,8 +6,8 @@ from migrations_app.checks.aws_remedies import retagged
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory import instance_tags as tags
 from migrations_app.inventory.aws import TaggedInstances
-from migrations_app.inventory.instance_tags import claimed_ids, first_ids, lacking, owner_of, tags_asked, without_claim
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, BETA_LEFT, hops_between, hops_from
 from migrations_app.karpenter.versions import minor_order
@@ -40,31 +40,32 @@ check = Check(
 def judge(case: Case) -> Iterator[Word]:
     aws, running = case.inventory.aws, case.running.release
     now = minor_order(running.minor) if running else None
-    keys = tags_asked(now, start=minor_order(case.step.start.minor), end=minor_order(case.step.release.minor))
+    end = minor_order(case.step.release.minor)
+    keys = tags.tags_asked(now, start=minor_order(case.step.start.minor), end=end)
     if not aws.instances.items:
         yield NotApplicable("there is no instance of Karpenter's")
-    elif not keys and case.hop not in BEFORE:
-        yield NotApplicable(f"the tags by which {case.step.release} lists are asked for at an earlier hop")
+    elif keys != tags.every_tag(end):
+        yield NotApplicable(f"a tag by which {case.step.release} lists is written or asked for at an earlier hop")
     if running is None:
         yield CannotTell(f"which tags are still to be written is not known: {case.running.how}")
     elif minor_order(running.minor) < minor_order(MACHINES):
         yield from _taken_for_leaks(case)
     for group in aws.instances.items:
-        if told := lacking(group, keys, cluster=aws.place.cluster):
+        if told := tags.lacking(group, keys, cluster=aws.place.cluster):
             yield _row(group, told[0], seen=told[1], wanted=told[2], count=group.count)
 
 
 def _taken_for_leaks(case: Case) -> Iterator[Word]:
     """Left by a way back from a release with Machines: the next one with them ends what has the tag and no Machine."""
-    claimed = claimed_ids(case.inventory)
+    claimed = tags.claimed_ids(case.inventory)
     for group in case.inventory.aws.instances.items:
-        count, tags = without_claim(group, claimed), dict(group.tags)
-        if count and labels.MANAGED_BY_CLUSTER in tags:
+        count = tags.without_claim(group, claimed)
+        if count and labels.MANAGED_BY_CLUSTER in dict(group.tags):
             yield _row(group, labels.MANAGED_BY_CLUSTER, seen="no Machine of it", wanted="absent", count=count)
 
 
 def _row(group: TaggedInstances, key: str, *, seen: str, wanted: str, count: int) -> Evidence:
-    name, told = first_ids(group), f"{seen}; of {owner_of(group)}"
+    name, told = tags.first_ids(group), f"{seen}; of {tags.owner_of(group)}"
     return Evidence(kind="Instance", name=name, path=f"tags[{key}]", seen=told, wanted=wanted, count=count)
 
 

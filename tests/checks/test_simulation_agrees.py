@@ -1,0 +1,85 @@
+import pytest
+
+from migrations_app.checks.values import Evidence, Remedy
+from migrations_app.inventory.aws import CrossCheck
+from migrations_app.inventory.seen import NOT_ASKED, Unseen
+from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders_aws import parse_all
+
+CHECK = "simulation_agrees"
+GOOD = ("pass", "AWS judges the controller's permissions as karpdash does", ())
+ROLE = "arn:aws:iam::111122223333:role/karpenter"
+
+
+def checked(**changed):
+    row = {
+        "release": "0.37.8", "role_arn": ROLE, "action": "ec2:CreateFleet", "resource": "*",
+        "ours": "allowed", "theirs": "allowed", "agreement": "agree",
+    }  # fmt: skip
+    return CrossCheck(**(row | changed))
+
+
+REFUSED = checked(theirs="explicitDeny", agreement="disagree", because="a policy of the organisation denies it")
+OPEN = checked(theirs="implicitDeny", agreement="cannot_tell", because="AWS was not told aws:SourceIp")
+
+
+def cluster(*rows):
+    return a_cluster().with_aws(simulation=rows)
+
+
+def test_both_say_the_same():
+    assert told(CHECK, "1.0", cluster(checked(), OPEN)) == GOOD
+
+
+def test_both_words_are_told():
+    ours = checked(ours="blocked_by_condition", agreement="disagree")
+    seen = "karpdash: allowed; AWS: explicitDeny, a policy of the organisation denies it"
+    row = {"kind": "Role", "name": ROLE, "path": "ec2:CreateFleet on *", "wanted": "one word for what 0.37.8 asks"}
+    rows = (Evidence(**row, seen=seen), Evidence(**row, seen="karpdash: blocked by condition; AWS: allowed"))
+    found = told(CHECK, "1.0", cluster(checked(), REFUSED, ours))
+    assert found == ("fail", "2 requests are judged otherwise by AWS", rows)
+
+
+def test_nothing_but_open_answers():
+    summary = "AWS could answer none of 2 requests; the first: AWS was not told aws:SourceIp"
+    assert told(CHECK, "1.0", cluster(OPEN, OPEN)) == ("unknown", summary, ())
+
+
+def test_nothing_was_simulated():
+    assert told(CHECK, "1.0", cluster()) == ("not_applicable", "AWS simulated no request", ())
+
+
+@pytest.mark.parametrize(
+    ("part", "summary"),
+    [
+        (NOT_ASKED, "nothing was put to SimulatePrincipalPolicy: neither role nor running release is known"),
+        (Unseen("forbidden", "refused"), "aws.simulation could not be read: forbidden (refused)"),
+    ],
+)
+def test_what_was_not_simulated_is_unknown(part, summary):
+    assert told(CHECK, "1.0", a_cluster().with_aws(simulation=part)) == ("unknown", summary, ())
+
+
+def test_without_aws_it_says_how_to_give_access():
+    status, summary, _ = told(CHECK, "1.0", a_cluster())
+    assert (status, summary[:40]) == ("unknown", "AWS was not looked at: give karpdash the")
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_it_is_asked_at_every_hop():
+    assert asked_hops(CHECK) == ("*",)
+
+
+def test_the_remedy_asks_aws_for_the_statement_once():
+    found = remedies(CHECK, "1.0", cluster(REFUSED, REFUSED))
+    command = (
+        f"aws iam simulate-principal-policy --policy-source-arn {ROLE} "
+        "--action-names ec2:CreateFleet --resource-arns '*'"
+    )
+    note = "# Which statement decides, without the tags that Karpenter sends: add them by --context-entries"
+    assert found == (Remedy(how="iam", text=f"{note}\n{command}"),)
+    parse_all(found)
