@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from migrations_app.readiness.outputs.schema import definitions
+from migrations_app.readiness.outputs.schema import definitions, sheet_definitions
 
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
@@ -16,6 +16,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     "URL_FIELD_NAME": "url",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
+_REFERENCE = "#/components/schemas/{name}"
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "karpdash",
     "DESCRIPTION": (
@@ -31,7 +32,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "PREPROCESSING_HOOKS": ["migrations_app.api.description.listed_once"],
     # Enums stay where they are used: the scan schema has some of its own that the hook cannot name.
     "POSTPROCESSING_HOOKS": [],
-    "APPEND_COMPONENTS": {"schemas": definitions("#/components/schemas/{name}")},
+    "APPEND_COMPONENTS": {"schemas": definitions(_REFERENCE) | sheet_definitions(_REFERENCE)},
     "ENFORCE_NON_BLANK_FIELDS": True,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

@@ -7,9 +7,11 @@ from migrations_app.api.checks import Check, Checks
 from migrations_app.api.clusters import Cluster, Clusters
 from migrations_app.api.conversions import Conversions
 from migrations_app.api.description import Docs, NoSuchPage, ProblemMeaning, Schema
+from migrations_app.api.eks import ClusterAws, ClusterDrafts, EksDrafts
 from migrations_app.api.endpoint import Endpoint
 from migrations_app.api.findings import Findings
 from migrations_app.api.fleet import Summary
+from migrations_app.api.iam import ClusterIam, Evaluations
 from migrations_app.api.rights import refuse_undeclared
 from migrations_app.api.scans import ClusterScans, Scan
 from migrations_app.api.snapshots import Snapshot, SnapshotNodes, Snapshots
@@ -24,8 +26,12 @@ SIGN_IN = (schemes.BearerScheme, schemes.SessionScheme)
 """Named here, so that the schema knows them."""
 urlpatterns: list[URLPattern] = [
     *_both("clusters", Clusters, name="api-clusters"),
+    *_both("clusters/eks-drafts", EksDrafts, name="api-eks-drafts"),
     *_both("clusters/<uuid:id>", Cluster, name="api-cluster"),
+    *_both("clusters/<uuid:id>/aws", ClusterAws, name="api-cluster-aws"),
+    *_both("clusters/<uuid:id>/aws/drafts", ClusterDrafts, name="api-cluster-aws-drafts"),
     *_both("clusters/<uuid:id>/scans", ClusterScans, name="api-cluster-scans"),
+    *_both("clusters/<uuid:id>/iam", ClusterIam, name="api-cluster-iam"),
     *_both("scans/<uuid:id>", Scan, name="api-scan"),
     *_both("snapshots", Snapshots, name="api-snapshots"),
     *_both("snapshots/<uuid:id>", Snapshot, name="api-snapshot"),
@@ -34,6 +40,7 @@ urlpatterns: list[URLPattern] = [
     *_both("checks", Checks, name="api-checks"),
     *_both("checks/<slug:id>", Check, name="api-check"),
     *_both("conversions", Conversions, name="api-conversions"),
+    *_both("iam/evaluations", Evaluations, name="api-iam-evaluations"),
     *_both("fleet/summary", Summary, name="api-fleet-summary"),
     *_both("tokens", Tokens, name="api-tokens"),
     *_both("tokens/<uuid:id>", Token, name="api-token"),

@@ -1,11 +1,21 @@
 """The sheet of permissions of one cluster or snapshot."""
 
 import uuid
+from datetime import datetime
+from typing import NamedTuple
 
 from migrations_app.errors import NotFound
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.snapshot import Snapshot
 from migrations_app.readiness.report import IamSheet
+
+
+class Newest(NamedTuple):
+    """The sheet of the newest snapshot of a cluster."""
+
+    snapshot: uuid.UUID
+    scanned_at: datetime
+    sheet: IamSheet
 
 
 def sheet_of(snapshot_id: uuid.UUID) -> IamSheet | None:
@@ -17,14 +27,12 @@ def sheet_of(snapshot_id: uuid.UUID) -> IamSheet | None:
     return row.iam_sheet()
 
 
-def newest_sheet(cluster_id: uuid.UUID) -> tuple[uuid.UUID, IamSheet]:
-    """The newest snapshot of the cluster and its sheet. Raises NotFound for a cluster without either."""
-    latest = Cluster.objects.filter(pk=cluster_id).values_list("latest_id", flat=True).first()
-    if latest is None:
-        raise NotFound("no such cluster, or it was never scanned")
-    sheet = sheet_of(latest)
-    if sheet is None:
-        raise NotFound(
-            "its newest snapshot has no sheet of permissions: no Karpenter runs, or it is older than karpdash"
-        )
-    return latest, sheet
+def newest_sheet(cluster_id: uuid.UUID) -> Newest:
+    """The newest sheet. Raises NotFound for a cluster that has none, or that is none."""
+    row = Cluster.objects.select_related("latest").defer("sealed").filter(pk=cluster_id).first()
+    if row is None:
+        raise NotFound("no such cluster")
+    sheet = sheet_of(row.latest.pk) if row.latest else None
+    if row.latest is None or sheet is None:
+        raise NotFound("it has no sheet of permissions: never scanned, or no Karpenter runs in it")
+    return Newest(row.latest.pk, row.latest.scanned_at, sheet)

@@ -1,6 +1,7 @@
 """A snapshot is published whole or not at all, and costs little when nothing changed."""
 
 import dataclasses
+import uuid
 from datetime import timedelta
 
 import msgspec
@@ -9,14 +10,16 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from migrations_app.checks.values import Evidence, Finding
-from migrations_app.errors import Conflict
+from migrations_app.errors import Conflict, NotFound
 from migrations_app.flow import keep, save, schedule
 from migrations_app.inventory.ownership import OwnedNode
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.kept import KeptObjects
 from migrations_app.models.scan import Scan
 from migrations_app.models.snapshot import Content, FindingRow, Snapshot
+from migrations_app.queries.iam import newest_sheet, sheet_of
 from migrations_app.readiness import report as r
+from tests.builders_sheet import EVERYTHING, a_controller_role, a_sheet, text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -29,7 +32,7 @@ def finding(check_id="provisioners_gone", status="fail", hop="0.33+"):
     )  # fmt: skip
 
 
-def scanned(*, at="2026-11-21T10:00:00Z", seconds=0.5, findings=None, legacy=None, objects=()):
+def scanned(*, at="2026-11-21T10:00:00Z", seconds=0.5, findings=None, legacy=None, objects=(), iam=None):
     window = r.KubernetesWindow("1.23", "1.28")
     counts = r.Counts(fail=1)
     return r.Scanned(
@@ -46,6 +49,7 @@ def scanned(*, at="2026-11-21T10:00:00Z", seconds=0.5, findings=None, legacy=Non
         ),
         nodes=(OwnedNode(name="n1", owner="karpenter_alpha"),),
         objects=objects,
+        iam=iam,
     )
 
 
@@ -182,3 +186,22 @@ def test_a_failed_scan_is_tried_again_before_the_whole_interval_is_over(cluster)
     save.fail(held.scan_id, fence=held.fence, code="timeout", detail="")
     cluster.refresh_from_db()
     assert cluster.next_due_at - timezone.now() < timedelta(minutes=2)
+
+
+def test_the_sheet_of_permissions_is_part_of_the_content(cluster):
+    sheet = a_sheet(a_controller_role(text_of(EVERYTHING)))
+    first = publish(cluster, scanned(iam=sheet))
+    assert newest_sheet(cluster.pk) == (first.pk, first.scanned_at, sheet)
+    again = publish(cluster, scanned(iam=sheet, at="2026-11-21T11:00:00Z"))
+    assert again.content_id == first.content_id
+    other = publish(cluster, scanned(iam=a_sheet(a_controller_role(text_of()))))
+    assert other.content_id != first.content_id
+    assert sheet_of(first.pk) == sheet
+
+
+def test_a_snapshot_without_a_sheet(cluster):
+    snapshot = publish(cluster, scanned())
+    assert sheet_of(snapshot.pk) is None
+    for ask in (lambda: newest_sheet(cluster.pk), lambda: newest_sheet(uuid.uuid4()), lambda: sheet_of(uuid.uuid4())):
+        with pytest.raises(NotFound):
+            ask()

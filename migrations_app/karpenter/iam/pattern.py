@@ -1,9 +1,8 @@
 """Matching text of a policy against text of a request: wildcards, policy variables, placeholders nobody filled."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from enum import Enum
-from functools import lru_cache
 
 from migrations_app.karpenter.iam.tri import Tri, all_of
 
@@ -59,35 +58,48 @@ def matches(tokens: Tokens | None, text: str) -> Tri:
     """Whether the whole text matches; None when that hangs on a hole."""
     if tokens is None:
         return False
-    found = _compiled(tokens).fullmatch(text) is not None
+    found = _glob(tokens, text, many=(Wild.MANY, Wild.HOLE), one=Wild.ONE)
     return None if found and Wild.HOLE in tokens else found
-
-
-@lru_cache(maxsize=4096)
-def _compiled(tokens: Tokens) -> re.Pattern[str]:
-    """Atomic groups keep the search linear, however many stars a hostile document strings together."""
-    runs: list[str] = [""]
-    for token in tokens:
-        if token in (Wild.MANY, Wild.HOLE):
-            runs.append("")
-        else:
-            runs[-1] += "." if token is Wild.ONE else re.escape(str(token))
-    if len(runs) == 1:
-        return re.compile(runs[0], re.DOTALL)
-    middle = "".join(f"(?>.*?{run})" for run in runs[1:-1] if run)
-    return re.compile(f"{runs[0]}{middle}.*{runs[-1]}", re.DOTALL)
 
 
 def action_matches(pattern: str, action: str) -> Tri:
     """Whether an Action element names the action; case does not matter."""
-    return matches(tokens_of(pattern.lower(), _nothing, variables=False, wildcards=True), action.lower())
+    pattern, action = pattern.lower(), action.lower()
+    if "${" not in pattern:
+        return _glob(pattern, action, many=("*",), one="?")
+    return matches(tokens_of(pattern, _nothing, variables=False, wildcards=True), action)
 
 
 def resource_matches(pattern: str, resource: str, *, look: Look, variables: bool) -> Tri:
     """Whether a Resource element names the resource; an ARN with too few fields is filled up with stars, as by IAM."""
     if pattern.startswith("arn:") and (missing := 5 - _PIECE_OF_ARN.sub("", pattern).count(":")) > 0:
         pattern += ":*" * missing
+    if "${" not in pattern:
+        return _glob(pattern, resource, many=("*",), one="?")
     return matches(tokens_of(pattern, look, variables=variables, wildcards=True), resource)
+
+
+def _glob(pattern: Sequence[Token], text: str, *, many: Collection[Token], one: Token) -> bool:
+    """Whether the whole text matches. Compiles nothing, for a document may hold thousands of patterns.
+
+    A mismatch goes back to the last star only, as what comes before it has matched as early as it could: the effort is
+    at most the length of the one times that of the other, whatever a hostile document strings together.
+    """
+    at = place = 0
+    star, resume = -1, 0
+    while at < len(text):
+        sign = pattern[place] if place < len(pattern) else None
+        if sign in many:
+            star, resume = place, at
+            place += 1
+        elif sign == one or sign == text[at]:
+            at, place = at + 1, place + 1
+        elif star >= 0:
+            resume += 1
+            at, place = resume, star + 1
+        else:
+            return False
+    return all(sign in many for sign in pattern[place:])
 
 
 _PIECE_OF_ARN = re.compile(r"\$\{[^{}]*\}")

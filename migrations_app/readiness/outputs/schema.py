@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from migrations_app.readiness.iam_sheet_values import SCHEMA, IamSheet
 from migrations_app.readiness.report import Report
 
 REFERENCES = "#/$defs/{name}"
@@ -15,6 +16,15 @@ def definitions(template: str = REFERENCES) -> dict[str, Any]:
     for schema in found.values():
         _tighten(schema)
     found["Report"]["properties"]["schema"] = {"const": "karpdash/scan/v1"}
+    return found
+
+
+def sheet_definitions(template: str = REFERENCES) -> dict[str, Any]:
+    """The same for the sheet of permissions."""
+    _, found = msgspec.json.schema_components([IamSheet], ref_template=template)
+    for schema in found.values():
+        _tighten(schema)
+    found["IamSheet"]["properties"]["schema"] = {"const": SCHEMA}
     return found
 
 

@@ -1,3 +1,4 @@
+import re
 import time
 
 import pytest
@@ -136,3 +137,20 @@ def test_three_valued_logic(values):
     expected = True if True in values else None if None in values else False
     assert any_of(iter(values)) is expected
     assert all_of(negated(value) for value in values) is negated(expected)
+
+
+@given(st.text("ab*?", max_size=8), st.text("ab", max_size=8))
+def test_wildcards_mean_what_an_expression_says(pattern, text):
+    expression = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
+    wanted = re.fullmatch(expression, text) is not None
+    assert text_matches(pattern, text) is wanted
+    assert action_matches(pattern, text) is wanted
+    assert resource_matches(pattern, text, look=look, variables=True) is wanted
+
+
+def test_thousands_of_patterns_take_no_time():
+    patterns = [f"arn:aws:ec2:*:{'*a' * 20}{number:05d}" for number in range(5000)]
+    start = time.perf_counter()
+    assert not any(resource_matches(one, "arn:aws:ec2:eu-west-1:1:instance/i-0", look=look, variables=True)
+                   for one in patterns)  # fmt: skip
+    assert time.perf_counter() - start < 2
