@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from migrations_app.karpenter.env_rows import ENV_NAMES
+from migrations_app.karpenter.env_rows import ENV_NAMES, EnvName
 from migrations_app.karpenter.helm_rows import CRD_CHART, MAIN_CHART, HelmKey
 from migrations_app.karpenter.releases import RELEASES, Table, beyond_table, find
 from migrations_app.karpenter.versions import Release, minor_order, within
@@ -25,13 +25,19 @@ class UnreadKey:
     fate: str = ""
 
 
-def unread_helm_keys(config: Mapping[str, object], release: Release, *, table: Table = RELEASES) -> list[UnreadKey]:
+def unread_helm_keys(
+    config: Mapping[str, object],
+    release: Release,
+    *,
+    table: Table = RELEASES,
+    rows: tuple[HelmKey, ...] = MAIN_CHART,
+) -> list[UnreadKey]:
     """The values given to the chart karpenter that its chart of that release does not read, in the order given.
 
     Values without rows are left alone, but for those below `settings` from 0.32 on: the chart passes on none that it
     does not name. Null and empty values are not given.
     """
-    return _unread(config, release, rows=MAIN_CHART, closed=_closed(release, table=table))
+    return _unread(config, release, rows=rows, closed=_closed(release, table=table))
 
 
 def unread_crd_chart_keys(config: Mapping[str, object], release: Release) -> list[UnreadKey]:
@@ -39,12 +45,14 @@ def unread_crd_chart_keys(config: Mapping[str, object], release: Release) -> lis
     return _unread(config, release, rows=CRD_CHART, closed=False)
 
 
-def unread_env_names(names: Iterable[str], release: Release) -> list[UnreadKey]:
+def unread_env_names(
+    names: Iterable[str], release: Release, *, rows: tuple[EnvName, ...] = ENV_NAMES
+) -> list[UnreadKey]:
     """The names that some release heeds but that one does not; names we do not know are left alone."""
     given = frozenset(names)
     return [
         UnreadKey(key=row.name, replacement=row.replacement, fate=row.fate or _span(row.first, row.last))
-        for row in ENV_NAMES
+        for row in rows
         if row.name in given and not within(release, first=row.first, last=row.last)
     ]
 

@@ -78,14 +78,14 @@ PROVIDER_ID_PREFIX = "aws:///"
 KEYS: tuple[LabelRow, ...] = (*LABEL_ROWS, *INSTANCE_ROWS, *ANNOTATION_ROWS, *MARK_ROWS)
 
 
-def find(key: str, *, kind: KeyKind | None = None) -> LabelRow | None:
+def find(key: str, *, kind: KeyKind | None = None, table: tuple[LabelRow, ...] = KEYS) -> LabelRow | None:
     """The row of that key, in that role where one is named; None for a key we know nothing about."""
-    return next((row for row in KEYS if row.key == key and kind in (None, row.kind)), None)
+    return next((row for row in table if row.key == key and kind in (None, row.kind)), None)
 
 
-def retired(key: str, running: Release, *, kind: KeyKind | None = None) -> bool:
+def retired(key: str, running: Release, *, kind: KeyKind | None = None, table: tuple[LabelRow, ...] = KEYS) -> bool:
     """Whether that release no longer heeds the key in any role asked about; False for a key we do not know."""
-    rows = [row for row in KEYS if row.key == key and kind in (None, row.kind)]
+    rows = [row for row in table if row.key == key and kind in (None, row.kind)]
     return bool(rows) and all(row.retired_in(running) for row in rows)
 
 

@@ -7,12 +7,13 @@ from typing import Any, Literal
 
 from migrations_app.karpenter.iam.evaluate import Answer, Request, Verdict, evaluate
 from migrations_app.karpenter.iam.features import ASSUMED, MEANING, Feature
-from migrations_app.karpenter.iam.needs import need_for
+from migrations_app.karpenter.iam.needs import NEEDS, Need, need_for
 from migrations_app.karpenter.iam.policy import Policy, filled
 from migrations_app.karpenter.iam.probe import Probe, Severity
-from migrations_app.karpenter.iam.probes import probes_for
+from migrations_app.karpenter.iam.probes import PROBES, probes_for
 from migrations_app.karpenter.iam.ranges import Minor, minor_of
 from migrations_app.karpenter.iam.site import Site
+from migrations_app.karpenter.releases import RELEASES, Table
 
 SCHEMA = "karpdash/iam/v1"
 Required = Literal["always", "conditional"]
@@ -90,6 +91,18 @@ class Report:
         }
 
 
+@dataclass(frozen=True, kw_only=True)
+class Tables:
+    """The rows from which the needs of a release are told; other ones show what a release of tomorrow would need."""
+
+    releases: Table = RELEASES
+    probes: tuple[Probe, ...] = PROBES
+    needs: tuple[Need, ...] = NEEDS
+
+
+KNOWN = Tables()
+
+
 def find_gaps(
     policies: Iterable[Policy],
     *,
@@ -97,14 +110,15 @@ def find_gaps(
     site: Site,
     assumed: frozenset[Feature] = ASSUMED,
     boundary: Sequence[Policy] | None = None,
+    tables: Tables = KNOWN,
 ) -> Report:
     """What the policies refuse of the needs of `release`. In 0.32 Provisioners and NodePools are looked at apart."""
-    minor = minor_of(release)
+    minor = minor_of(release, table=tables.releases)
     judged = tuple(filled(policy, site) for policy in policies)
     limit = None if boundary is None else tuple(filled(policy, site) for policy in boundary)
     refusals = tuple(
         Refusal(probe=probe, request=request, answer=answer, applies=assumed.issuperset(probe.features))
-        for probe in probes_for(minor)
+        for probe in probes_for(minor, table=tables.probes)
         if site.assume_role_arn or Feature.ASSUME_ROLE not in probe.features
         for request in probe.requests(site, minor)
         if (answer := _answer(request, judged, boundary=limit)).verdict is not Verdict.ALLOWED
@@ -114,8 +128,8 @@ def find_gaps(
     return Report(
         release=release.strip().removeprefix("v"),
         minor=minor,
-        gaps=_by_action(current, minor),
-        legacy_gaps=_by_action(legacy, minor),
+        gaps=_by_action(current, minor, needs=tables.needs),
+        legacy_gaps=_by_action(legacy, minor, needs=tables.needs),
     )
 
 
@@ -130,16 +144,16 @@ def _answer(request: Request, policies: Sequence[Policy], *, boundary: Sequence[
     return Answer(Verdict.UNKNOWN, f"{answer.because}; it should be granted on *", answer.statement)
 
 
-def _by_action(refusals: Iterable[Refusal], minor: Minor) -> tuple[Gap, ...]:
+def _by_action(refusals: Iterable[Refusal], minor: Minor, *, needs: tuple[Need, ...]) -> tuple[Gap, ...]:
     ordered = sorted(refusals, key=lambda one: one.probe.action)
-    gaps = [_gap(tuple(group), minor) for _, group in groupby(ordered, key=lambda one: one.probe.action)]
+    gaps = [_gap(tuple(group), minor, needs=needs) for _, group in groupby(ordered, key=lambda one: one.probe.action)]
     return tuple(sorted(gaps, key=lambda gap: (gap.required, gap.action)))
 
 
-def _gap(refusals: tuple[Refusal, ...], minor: Minor) -> Gap:
+def _gap(refusals: tuple[Refusal, ...], minor: Minor, *, needs: tuple[Need, ...]) -> Gap:
     needed = tuple(one for one in refusals if one.applies) or refusals
     leading = sorted(needed, key=lambda one: _WORST_FIRST.index(one.answer.verdict))
-    rows = [need_for(one.probe.action, minor, existing=_on_existing(one.probe)) for one in needed]
+    rows = [need_for(one.probe.action, minor, existing=_on_existing(one.probe), table=needs) for one in needed]
     return Gap(
         action=refusals[0].probe.action,
         resource=tuple(sorted({one.probe.kind for one in refusals})),

@@ -273,7 +273,7 @@ NEEDS: tuple[Need, ...] = (
 )
 
 
-def need_for(action: str, minor: Minor, *, existing: bool = False) -> Need:
+def need_for(action: str, minor: Minor, *, existing: bool = False, table: tuple[Need, ...] = NEEDS) -> Need:
     """The row of an action in a release; of two that fit, the first."""
-    rows = [need for need in NEEDS if need.action == action and minor in need.span]
+    rows = [need for need in table if need.action == action and minor in need.span]
     return next((need for need in rows if need.existing == existing), rows[0])

@@ -2,14 +2,12 @@
 
 import re
 from dataclasses import dataclass
+from itertools import groupby
 
 from migrations_app.errors import BadInput
+from migrations_app.karpenter.releases import RELEASES, Table
 
 Minor = tuple[int, int]
-
-FIRST: Minor = (0, 28)
-LAST_ZERO: Minor = (0, 37)
-LAST: Minor = (1, 14)
 
 _RELEASE = re.compile(r"v?(\d{1,3})\.(\d{1,3})(?:\.\d{1,3}(?:-[0-9A-Za-z.-]{1,40})?)?\+?", re.ASCII)
 
@@ -25,7 +23,7 @@ class Span:
         return isinstance(minor, tuple) and self.since <= minor and (self.until is None or minor <= self.until)
 
 
-ALWAYS = Span(FIRST)
+ALWAYS = Span(RELEASES[0].order)
 
 
 def spelled(minor: Minor) -> str:
@@ -33,19 +31,23 @@ def spelled(minor: Minor) -> str:
     return f"{minor[0]}.{minor[1]}"
 
 
-def minor_of(release: str) -> Minor:
+def minor_of(release: str, *, table: Table = RELEASES) -> Minor:
     """The minor of a release such as `0.32`, `v1.0.14` or the hop `0.33+`; BadInput when its needs are not known."""
     found = _RELEASE.fullmatch(release.strip())
     if found is None:
         raise BadInput(f"{release[:40]!r} is not a release; write it like 0.32 or 1.0.14")
     minor = int(found[1]), int(found[2])
-    if minor not in every_minor():
-        known = f"{spelled(FIRST)} to {spelled(LAST_ZERO)} and 1.0 to {spelled(LAST)}"
-        raise BadInput(f"permissions are known for {known}, not for {spelled(minor)}")
+    if minor not in every_minor(table=table):
+        raise BadInput(f"permissions are known for {_known(table)}, not for {spelled(minor)}")
     return minor
 
 
-def every_minor() -> tuple[Minor, ...]:
-    """Every minor whose needs are known, oldest first."""
-    zero = tuple((0, n) for n in range(FIRST[1], LAST_ZERO[1] + 1))
-    return zero + tuple((1, n) for n in range(LAST[1] + 1))
+def every_minor(*, table: Table = RELEASES) -> tuple[Minor, ...]:
+    """Every minor whose needs are known, oldest first: those of the table of releases."""
+    return tuple(row.order for row in table)
+
+
+def _known(table: Table) -> str:
+    """The first and the last minor of each major."""
+    majors = [list(group) for _, group in groupby(every_minor(table=table), key=lambda minor: minor[0])]
+    return " and ".join(f"{spelled(group[0])} to {spelled(group[-1])}" for group in majors)
