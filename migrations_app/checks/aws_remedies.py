@@ -2,12 +2,11 @@
 
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from migrations_app.checks.values import Evidence, Remedy
-from migrations_app.inventory.aws_place import AwsPlace, read_role_arn
-from migrations_app.karpenter import labels
+from migrations_app.checks.values import Remedy
+from migrations_app.inventory.aws_place import read_role_arn
 
 Document = Mapping[str, Any]
 
@@ -73,17 +72,3 @@ def added_to_role(role_arn: str, name: str, *, documents: Sequence[Document]) ->
     if documents:
         yield aws("# Beside the policies that are there: allow statements add up", *lines)
         yield Remedy(how="terraform", text="\n\n".join(blocks))
-
-
-def retagged(place: AwsPlace, evidence: Iterable[Evidence]) -> Iterator[Remedy]:
-    """Commands for instances whose tag with the cluster's name is missing or whose mark of a claim is left over."""
-    for row in evidence:
-        ids = row.name.removesuffix(" ...").split()
-        at = ("--region", place.region, "--resources", *ids, "--tags")
-        more = (f"# {row.count} in all; list the others with aws ec2 describe-instances",) if "..." in row.name else ()
-        if row.path == f"tags[{labels.CLUSTER_NAME_TAG}]":
-            note = "# 1.0 does this by itself once ec2:CreateTags with that key is allowed to it"
-            tag = f"Key={labels.CLUSTER_NAME_TAG},Value={place.cluster}"
-            yield aws(note, *more, command("ec2", "create-tags", *at, tag))
-        elif row.path == f"tags[{labels.MANAGED_BY_CLUSTER}]":
-            yield aws(*more, command("ec2", "delete-tags", *at, f"Key={labels.MANAGED_BY_CLUSTER}"))

@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.aws_remedies import added_to_role
+from migrations_app.checks.aws_instance_remedies import within_reach
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
-from migrations_app.inventory.instance_requests import TAG, Judged, at_hop, statements_for
+from migrations_app.inventory.instance_requests import TAG, Judged, at_hop
 from migrations_app.inventory.instance_tags import first_ids, spelled
 from migrations_app.inventory.permissions import Permissions, permissions
 from migrations_app.inventory.seen import Unseen
 from migrations_app.karpenter.iam.evaluate import Verdict
 from migrations_app.karpenter.iam.needs import need_for
-from migrations_app.karpenter.iam.remedies import MANAGED_LIMIT, fitted
 from migrations_app.karpenter.versions import minor_order
 
 check = Check(
@@ -74,7 +73,4 @@ def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     found = permissions(case.inventory)
     if isinstance(found, Permissions):
         refused = [one for one in _judged(case, found) if one.answer.verdict not in (Verdict.ALLOWED, Verdict.UNKNOWN)]
-        for arn in dict.fromkeys(one.role.role.arn for one in refused):
-            mine = [one for one in refused if one.role.role.arn == arn and one.answer.verdict is not Verdict.DENIED]
-            documents = fitted(statements_for(mine, found.site), limit=MANAGED_LIMIT)
-            yield from added_to_role(arn, f"KarpenterInstances-{found.site.cluster}", documents=documents)
+        yield from within_reach(refused, found.site)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.aws_remedies import retagged
+from migrations_app.checks.aws_instance_remedies import retagged
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
