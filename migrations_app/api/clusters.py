@@ -20,7 +20,7 @@ from migrations_app.api.fields import Paged, Strict, Text, Told
 from migrations_app.api.replayed import replayed
 from migrations_app.api.rights import READ, Need
 from migrations_app.errors import BadInput
-from migrations_app.flow import register
+from migrations_app.flow import register, register_eks
 from migrations_app.flow.register import Details
 from migrations_app.flow.schedule import request_scan
 from migrations_app.queries.cluster import ClusterHead, cluster_head
@@ -86,6 +86,9 @@ class ClusterDetail(serializers.Serializer[Any]):
     server = Told()
     context = Told()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
     target = Told()
+    eks_arn = Told(help_text="The cluster whose AWS account is looked at; empty without a way into it.")
+    role_arn = Told()
+    external_id = Told(help_text="Made by karpdash for this cluster alone; it stands in the role's trust policy.")
     version = serializers.IntegerField()
     created_at = serializers.DateTimeField()
     created_by = Told()
@@ -111,12 +114,17 @@ class ClusterQuery(Paged):
 
 
 class NewCluster(Strict):
-    """Credentials are stored encrypted and never shown again. A bundle is uploaded as a form."""
+    """Credentials are stored encrypted and never shown again. A bundle is uploaded as a form.
+
+    An EKS cluster is named by a draft of `clusters/eks-drafts`; its role is proven before anything is stored.
+    """
 
     name = Text(max_length=120)
-    source = serializers.ChoiceField(choices=("kubeconfig", "in_cluster"), default="kubeconfig")  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
+    source = serializers.ChoiceField(choices=("kubeconfig", "in_cluster", "eks"), default="kubeconfig")  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
     kubeconfig = Text(required=False, write_only=True, max_length=512 * 1024, trim_whitespace=False)
     context = Text(required=False, allow_blank=True, max_length=253, default="")  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
+    draft = Text(required=False, write_only=True, max_length=4000, help_text="For the source eks.")
+    role_arn = Text(required=False, write_only=True, max_length=640, help_text="For the source eks.")
     environment = Text(required=False, allow_blank=True, max_length=40, default="")
     target = Text(required=False, allow_blank=True, max_length=20, default="", help_text="A release, minor or hop.")
 
@@ -169,7 +177,7 @@ class Clusters(Endpoint):
         found = _registered(request)
         asked_for = request_scan(found, by=request.user.get_username())
         transaction.on_commit(partial(wake, asked_for.scan_id))
-        answer = _detail(cluster_head(found, now=timezone.now()))
+        answer = detail(cluster_head(found, now=timezone.now()))
         answer.status_code = 201
         answer["Location"] = reverse("api-cluster", kwargs={"id": found}, request=request)
         return answer
@@ -184,7 +192,7 @@ class Cluster(Endpoint):
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The cluster, with the numbers of its latest snapshot."""
         asked(request, Strict)
-        return _detail(cluster_head(id, now=timezone.now()))
+        return detail(cluster_head(id, now=timezone.now()))
 
     @described(
         "PATCH", id="clusters_change", tag="clusters", named=True, body=ClusterChange, answers={200: ClusterDetail}
@@ -196,7 +204,7 @@ class Cluster(Endpoint):
         said = {"name": head.name, "environment": head.environment, "target": head.target}
         details = Details(**(said | given(request, ClusterChange, partial=True)), by=request.user.get_username())
         register.change(id, details, version=head.version)
-        return _detail(cluster_head(id, now=timezone.now()))
+        return detail(cluster_head(id, now=timezone.now()))
 
     @described("DELETE", id="clusters_remove", tag="clusters", named=True, answers={204: None})
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
@@ -207,7 +215,8 @@ class Cluster(Endpoint):
         return Response(status=204)
 
 
-def _detail(head: ClusterHead) -> Response:
+def detail(head: ClusterHead) -> Response:
+    """The cluster with its ETag."""
     answer = Response(ClusterDetail(head).data)
     answer["ETag"] = entity_tags.of_version(head.version)
     return answer
@@ -218,6 +227,10 @@ def _registered(request: Request) -> uuid.UUID:
         said = given(request, NewBundle)
         return register.register_bundle(said["bundle"].read(), _details(request, said))
     said = given(request, NewCluster)
+    if said["source"] == "eks":
+        return _registered_eks(request, said)
+    if "draft" in said or "role_arn" in said:
+        raise BadInput("a way into AWS is given to a registered cluster, at clusters/{id}/aws", where="draft")
     if said["source"] == "in_cluster":
         return register.register_in_cluster(_details(request, said))
     if "kubeconfig" not in said:
@@ -228,6 +241,13 @@ def _registered(request: Request) -> uuid.UUID:
         )
     except BadInput as wrong:
         raise _pointed(wrong, said) from None
+
+
+def _registered_eks(request: Request, said: dict[str, Any]) -> uuid.UUID:
+    for name in ("draft", "role_arn"):
+        if name not in said:
+            raise BadInput("this source needs a draft, and the role made with it", where=name)
+    return register_eks.register_eks(said["draft"], _details(request, said), role_arn=said["role_arn"])
 
 
 def _details(request: Request, said: dict[str, Any]) -> Details:

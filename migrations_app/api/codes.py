@@ -29,6 +29,8 @@ CODES: dict[str, Code] = {
     "method_not_allowed": Code(405, "Method not allowed", "The Allow header names what may be done here."),
     "conflict": Code(409, "Conflict", "Somebody else was first, or the state moved."),
     "name_taken": Code(409, "Name taken", "There is another cluster of that name."),
+    "draft_used": Code(409, "Draft used", "An external id belongs to one cluster; ask for a new draft."),
+    "no_identity": Code(409, "No AWS identity", "karpdash is nobody to AWS yet; the detail names the settings."),
     "in_progress": Code(409, "Still under way", "The first request with this Idempotency-Key has no answer yet."),
     "answer_lost": Code(409, "Answer lost", "The request was done; its answer can no longer be read."),
     "stale": Code(412, "Changed meanwhile", "The If-Match does not fit: read again and decide anew."),
@@ -38,6 +40,7 @@ CODES: dict[str, Code] = {
     "if_match_needed": Code(428, "If-Match needed", "Send the ETag of what you have read in an If-Match header."),
     "throttled": Code(429, "Too many requests", "Wait as long as Retry-After says."),
     "failed": Code(500, "Server failed", "A fault of karpdash; the request id finds it in the log."),
+    "not_answered": Code(503, "No answer", "AWS or the cluster could not be asked; the detail says why. Try again."),
     "unavailable": Code(503, "Not available", "The database or a key of karpdash is not there; try again later."),
 }
 

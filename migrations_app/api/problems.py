@@ -65,6 +65,8 @@ def _told(wrong: Exception) -> tuple[str, str]:
 def _of_ours(wrong: errors.KarpdashError) -> str:
     if isinstance(wrong, errors.BadSetting):
         return "unavailable"
+    if isinstance(wrong, errors.CouldNotLook):
+        return "not_answered"  # its own codes speak of that other server, not of this request
     for kind, general in _OF_OURS:
         if isinstance(wrong, kind):
             return known(wrong.code, otherwise=general)

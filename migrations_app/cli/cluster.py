@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from migrations_app.cli import cluster_eks
 from migrations_app.cli.django_door import open_door
 from migrations_app.cli.screen import Exit, note, show
 from migrations_app.errors import BadInput
@@ -26,11 +27,12 @@ def run(argv: list[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="karpdash cluster", description="The clusters that karpdash scans.")
-    verbs = parser.add_subparsers(required=True, metavar="add|list|rm")
+    verbs = parser.add_subparsers(required=True, metavar="add|list|aws|rm")
     _add_parser(verbs.add_parser("add", help="register a cluster"))
     listing = verbs.add_parser("list", help="show every registered cluster")
     listing.add_argument("-o", "--output", choices=("table", "json"), default="table")
     listing.set_defaults(do=_list)
+    cluster_eks.aws_parser(verbs.add_parser("aws", help="show, give or forget the way into a cluster's AWS account"))
     removal = verbs.add_parser("rm", help="forget a cluster, its credentials and its snapshots")
     removal.add_argument("name")
     removal.set_defaults(do=_remove)
@@ -43,6 +45,10 @@ def _add_parser(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--kubeconfig", metavar="FILE", type=Path, help="stored encrypted; nothing in it is run")
     source.add_argument("--bundle", metavar="FILE", type=Path, help="YAML, JSON or .tar.gz of objects")
     source.add_argument("--in-cluster", action="store_true", help="the cluster that karpdash itself runs in")
+    source.add_argument(
+        "--eks", metavar="ARN|NAME", help="an EKS cluster; first prints the policies of the role to make"
+    )
+    cluster_eks.add_options(parser)
     parser.add_argument("--context", metavar="C", default="", help="context of the kubeconfig")
     parser.add_argument("--environment", metavar="E", default="", help="such as production")
     parser.add_argument("--to", metavar="HOP|RELEASE", default="", help="where the cluster should go")
@@ -54,6 +60,9 @@ def _add(options: argparse.Namespace) -> int:
     from migrations_app.flow import register
 
     details = register.Details(name=options.name, environment=options.environment, target=options.to, by="terminal")
+    if options.eks:
+        return cluster_eks.add(options, details)
+    _refuse_eks_options(options)
     if options.bundle:
         found = register.register_bundle(_read(options.bundle), details)
     elif options.in_cluster:
@@ -65,6 +74,12 @@ def _add(options: argparse.Namespace) -> int:
         found = register.register_kubeconfig(text, details, context=options.context)
     show(f"{found}\n")
     return Exit.READY
+
+
+def _refuse_eks_options(options: argparse.Namespace) -> None:
+    for name in ("region", "role_arn", "draft"):
+        if getattr(options, name):
+            raise BadInput("goes with --eks only", where=f"--{name.replace('_', '-')}")
 
 
 def _answers(text: bytes, context: str) -> bool:

@@ -1,0 +1,182 @@
+"""`karpdash cluster add --eks` and `karpdash cluster aws`: first the external id and the policies, then the role."""
+
+import argparse
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from migrations_app.cli.screen import Exit, note, show
+from migrations_app.errors import BadInput
+from migrations_app.inventory.aws_place import read_place
+
+if TYPE_CHECKING:
+    import uuid
+
+    from migrations_app.flow.draft_access import Draft
+    from migrations_app.flow.prove_access import AccessTest
+    from migrations_app.flow.register import Details
+    from migrations_app.queries.cluster import ClusterHead
+
+BY = "terminal"
+LARGEST = 64 * 1024
+_OPTIONS = {"arn": "--eks", "cluster": "--eks", "region": "--region", "role_arn": "--role-arn", "draft": "--draft"}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What goes with --eks."""
+    parser.add_argument("--region", metavar="R", default="", help="with --eks NAME: its region")
+    parser.add_argument("--role-arn", metavar="ARN", default="", help="the role made with the policies of the draft")
+    parser.add_argument("--draft", metavar="FILE", help="what the first step printed; - reads stdin")
+
+
+def aws_parser(parser: argparse.ArgumentParser) -> None:
+    """`karpdash cluster aws`: the way into the account of a registered cluster."""
+    parser.add_argument("name")
+    parser.add_argument("--eks", metavar="ARN|NAME", default="", help="the EKS cluster that it is")
+    add_options(parser)
+    parser.add_argument("--forget", action="store_true", help="forget the role; AWS is not looked at any more")
+    parser.set_defaults(do=_aws)
+
+
+def add(options: argparse.Namespace, details: "Details") -> int:
+    """Without a role the first step, with it the second. Returns the exit code."""
+    from migrations_app.flow import register_eks
+
+    if not _is_second(options):
+        again = f"karpdash cluster add {options.name} --eks {options.eks} --role-arn ARN --draft FILE"
+        return _first(options, again=again)
+    text = _draft_text(options)
+    try:
+        if not options.no_test and not _answers(register_eks.try_eks(text, role_arn=options.role_arn, by=BY)):
+            return Exit.COULD_NOT_LOOK
+        show(f"{register_eks.register_eks(text, details, role_arn=options.role_arn)}\n")
+    except BadInput as wrong:
+        raise _named(wrong) from None
+    return Exit.READY
+
+
+def _aws(options: argparse.Namespace) -> int:
+    from migrations_app.flow import register_eks
+    from migrations_app.queries.clusters import cluster_named
+
+    found = cluster_named(options.name)
+    if options.forget:
+        register_eks.remove_access(found)
+        note(f"forgot the role of {options.name}")
+        return Exit.READY
+    if not options.eks:
+        return _show_kept(found)
+    if not _is_second(options):
+        again = f"karpdash cluster aws {options.name} --eks {options.eks} --role-arn ARN --draft FILE"
+        return _first(options, again=again)
+    return _set(options, found)
+
+
+def _set(options: argparse.Namespace, found: "uuid.UUID") -> int:
+    from migrations_app.flow import register_eks
+
+    try:
+        register_eks.set_access(found, _draft_text(options), role_arn=options.role_arn, by=BY)
+    except BadInput as wrong:
+        raise _named(wrong) from None
+    note(f"the role is guarded and kept; scans of {options.name} read its AWS account")
+    return Exit.READY
+
+
+def _show_kept(found: "uuid.UUID") -> int:
+    from migrations_app.queries.cluster import cluster_head
+
+    head: ClusterHead = cluster_head(found, now=datetime.now(UTC))
+    if not head.eks_arn:
+        note("no way into an AWS account; --eks ARN makes an external id for one")
+        return Exit.READY
+    show(f"cluster      {head.eks_arn}\nrole         {head.role_arn}\nexternal id  {head.external_id}\n")
+    return Exit.READY
+
+
+def _is_second(options: argparse.Namespace) -> bool:
+    if bool(options.role_arn) != bool(options.draft):
+        raise BadInput(
+            "goes together with --draft: the role is made with the external id of the draft", where="--role-arn"
+        )
+    return bool(options.role_arn)
+
+
+def _first(options: argparse.Namespace, *, again: str) -> int:
+    from migrations_app.flow.draft_access import draft_access
+
+    try:
+        draft = draft_access(options.eks, region=options.region, by=BY)
+    except BadInput as wrong:
+        raise _named(wrong) from None
+    show(_document(draft))
+    note(f"nothing is stored yet. Keep this output as FILE and, until {draft.expires_at:%Y-%m-%d %H:%M} UTC:")
+    note("1. make an IAM role in the cluster's account with this trust_policy and this permissions_policy")
+    note("2. let the role read the cluster: an access entry with a group, and a ClusterRole for that group")
+    note(f"3. {again}")
+    return Exit.READY
+
+
+def _document(draft: "Draft") -> str:
+    told = {
+        "draft": draft.text,
+        "cluster": draft.cluster,
+        "region": draft.place.region,
+        "external_id": draft.external_id,
+        "expires_at": draft.expires_at.isoformat(),
+        "trust_policy": draft.trust,
+        "permissions_policy": draft.rights,
+    }
+    return json.dumps(told, indent=2) + "\n"
+
+
+def _draft_text(options: argparse.Namespace) -> str:
+    """The signed text in the file of the first step, which must be about the same cluster."""
+    from migrations_app.flow.draft_access import read_draft
+
+    body = _read(options.draft)
+    try:
+        text = json.loads(body)["draft"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise BadInput("not what the first step printed", where=options.draft) from None
+    try:
+        meant = read_draft(str(text), by=BY).place
+        wanted = read_place(options.eks, region=options.region or meant.region)
+    except BadInput as wrong:
+        raise _named(wrong) from None
+    if (wanted.region, wanted.cluster) != (meant.region, meant.cluster) or wanted.account not in ("", meant.account):
+        raise BadInput(f"was made for {meant.cluster} in {meant.region}", where="--draft")
+    return str(text)
+
+
+def _read(name: str) -> bytes:
+    if name == "-":
+        return sys.stdin.buffer.read(LARGEST)
+    try:
+        with Path(name).open("rb") as file:
+            return file.read(LARGEST)
+    except OSError as wrong:
+        raise BadInput(f"cannot be read: {wrong.strerror}", where=name) from None
+
+
+def _answers(tried: "AccessTest") -> bool:
+    """Says what was found. A role that is not proven is left to the registration, which refuses it."""
+    found = tried.result
+    if tried.guarded is not True or not tried.arn:
+        return True
+    note(f"the role is guarded by its external id, and AWS describes {tried.arn}")
+    if not found.reachable:
+        note(f"{found.server} did not answer: {found.detail or found.error}; --no-test adds it anyway")
+        return False
+    note(f"{found.server} answers, Kubernetes {found.kubernetes}")
+    if found.missing:
+        note(f"may not list: {', '.join(kind.plural for kind in found.missing)}. This role would allow it:")
+        note(found.rule)
+    return True
+
+
+def _named(wrong: BadInput) -> BadInput:
+    """The same refusal, of the option."""
+    return BadInput(wrong.message, code=wrong.code, where=_OPTIONS.get(wrong.where, wrong.where))
