@@ -42,8 +42,14 @@ class Right:
     why: str = ""
     named: bool = False
 
+    @property
+    def target(self) -> str:
+        """The resource as kubectl spells it: nodeclaims.karpenter.sh/status."""
+        name, slash, part = self.resource.partition("/")
+        return f"{name}{'.' if self.group else ''}{self.group}{slash}{part}"
+
     def __str__(self) -> str:
-        return f"{self.verb} {self.resource}" + (f".{self.group}" if self.group else "")
+        return f"{self.verb} {self.target}"
 
 
 def _rows(first: str, last: str, *rights: tuple[str, str, tuple[str, ...], str]) -> tuple[RightRow, ...]:

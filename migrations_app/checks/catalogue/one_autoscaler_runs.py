@@ -1,0 +1,65 @@
+"""Nothing but this controller adds and removes nodes."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.causes import at
+from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.versions import minor_order
+
+OTHER = "cluster-autoscaler"
+GROUP = "spec.template.spec.nodeClassRef.group"
+check = Check(
+    __name__,
+    title="One autoscaler runs",
+    phase="controller",
+    severity="warning",
+    why=(
+        "Two autoscalers answer the same pending pods, and each removes nodes that the other has counted on. "
+        "Before 1.1 a controller acts on pools of EKS Auto Mode too."
+    ),
+    how="Pods of workloads named cluster-autoscaler, and pools whose node class is of EKS Auto Mode before 1.1.",
+    reads=("controller", "pods", "nodepools"),
+    says=("{count} thing is scaled by somebody else too", "{count} things are scaled by somebody else too"),
+    sources=(
+        "kubernetes-sigs/karpenter@v1.1.5:pkg/utils/nodeclaim/nodeclaim.go",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/getting-started/migrating-from-cas/_index.md",
+    ),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    if not case.inventory.controller.items:
+        yield NotApplicable("there is no Karpenter Deployment")
+        return
+    for group in case.inventory.pods.items:
+        name = group.owner_name or next(iter(group.samples), "")
+        if OTHER in name:
+            seen, wanted = f"{group.count} pods run", "scaled to 0 once Karpenter does its work"
+            kind, space = group.owner_kind or "Pod", group.namespace
+            yield Evidence(kind=kind, namespace=space, name=name, path="status.replicas", seen=seen, wanted=wanted)
+    running = case.running.release
+    managed = [pool for pool in case.inventory.nodepools.items if pool.get(GROUP) == kinds.AUTO_MODE_GROUP]
+    if managed and running is None:
+        yield CannotTell(f"whether the controller acts on pools of EKS Auto Mode is not known: {case.running.how}")
+    elif running is not None and minor_order(running.minor) < (1, 1):
+        for pool in managed:
+            wanted = "Karpenter 1.1 or later beside EKS Auto Mode"
+            yield at(pool, GROUP, seen=kinds.AUTO_MODE_GROUP, wanted=wanted)
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    others = [row for row in evidence if row.kind != "NodePool"]
+    if others:
+        yield kubectl(
+            "# Stops the other autoscaler; its node groups keep the size they have",
+            *(f"kubectl -n {row.namespace} scale {row.kind.lower()} {row.name} --replicas=0" for row in others),
+        )
+    if len(others) < len(evidence):
+        yield kubectl(
+            "# Whose pools these are:", f"kubectl get nodepools -o custom-columns=NAME:.metadata.name,GROUP:.{GROUP}"
+        )

@@ -1,0 +1,84 @@
+import pytest
+
+from migrations_app.checks.values import Evidence, Remedy
+from migrations_app.samples.karpenter_kinds import ON_DEMAND, pool
+from migrations_app.samples.kube import pods_of, template, workload
+from tests.builders import NODE, a_cluster, an_empty_cluster, blind, reads, remedies, told
+
+CHECK = "one_autoscaler_runs"
+GOOD = ("pass", "One autoscaler runs", ())
+GROUP = "spec.template.spec.nodeClassRef.group"
+
+
+def with_another(name: str = "cluster-autoscaler", *, replicas: int = 1, version: str = "0.37.8"):
+    spec = {"containers": [{"name": "a", "image": "autoscaling/cluster-autoscaler:v1.29.0"}]}
+    other = workload("Deployment", name, namespace="kube-system", replicas=replicas, pod=template({"app": name}, spec))
+    return a_cluster(version).with_docs(*pods_of(other, [NODE], count=replicas))
+
+
+def auto_mode(name: str):
+    found = pool(name, ON_DEMAND, node_class="default", version="v1")
+    found["spec"]["template"]["spec"]["nodeClassRef"] = {
+        "group": "eks.amazonaws.com", "kind": "NodeClass", "name": "default",
+    }  # fmt: skip
+    return found
+
+
+@pytest.mark.parametrize("cluster", [a_cluster(), with_another(replicas=0), with_another("metrics-server")])
+def test_nobody_else_scales(cluster):
+    assert told(CHECK, "1.0", cluster) == GOOD
+
+
+@pytest.mark.parametrize("name", ["cluster-autoscaler", "prod-aws-cluster-autoscaler"])
+def test_another_autoscaler(name):
+    row = Evidence(
+        kind="Deployment",
+        namespace="kube-system",
+        name=name,
+        path="status.replicas",
+        seen="2 pods run",
+        wanted="scaled to 0 once Karpenter does its work",
+    )
+    found = told(CHECK, "1.0", with_another(name, replicas=2))
+    assert found == ("fail", "1 thing is scaled by somebody else too", (row,))
+
+
+def test_pools_of_auto_mode_before_1_1():
+    row = Evidence(
+        kind="NodePool",
+        name="general-purpose",
+        path=GROUP,
+        seen="eks.amazonaws.com",
+        wanted="Karpenter 1.1 or later beside EKS Auto Mode",
+    )
+    cluster = a_cluster("1.0.14").with_docs(auto_mode("general-purpose"))
+    assert told(CHECK, "1.1+", cluster) == ("fail", "1 thing is scaled by somebody else too", (row,))
+
+
+def test_pools_of_auto_mode_from_1_1_on_are_left_alone():
+    cluster = a_cluster("1.2.6", kubernetes="1.32").with_docs(auto_mode("general-purpose"))
+    assert told(CHECK, "1.14", cluster) == GOOD
+
+
+def test_without_a_controller_there_is_nothing_to_ask():
+    found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
+    assert found == ("not_applicable", "there is no Karpenter Deployment", ())
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedies():
+    assert remedies(CHECK, "1.0", with_another()) == (
+        Remedy(
+            how="kubectl",
+            text="# Stops the other autoscaler; its node groups keep the size they have\n"
+            "kubectl -n kube-system scale deployment cluster-autoscaler --replicas=0",
+        ),
+    )
+    columns = f"NAME:.metadata.name,GROUP:.{GROUP}"
+    assert remedies(CHECK, "1.1+", a_cluster("1.0.14").with_docs(auto_mode("x"))) == (
+        Remedy(how="kubectl", text=f"# Whose pools these are:\nkubectl get nodepools -o custom-columns={columns}"),
+    )
