@@ -5,8 +5,6 @@ One row a word and release. The renamed metrics themselves stand in metric_rows;
 
 from typing import Literal, NamedTuple
 
-from migrations_app.karpenter.versions import Release, minor_order
-
 Place = Literal["queries", "sources"]
 
 
@@ -45,16 +43,3 @@ OUTSIDE_ROWS: tuple[OutsideRow, ...] = (
     OutsideRow("queries", "1.2", 'controller="nodeclass.status", controller="nodeclass.termination"',
                "rules over controller_runtime_ metrics", "nodeclass", "nodeclass-controller-merged"),
 )  # fmt: skip
-
-
-def outside_between(
-    place: Place, start: Release, landing: Release, *, table: tuple[OutsideRow, ...] = OUTSIDE_ROWS
-) -> tuple[OutsideRow, ...]:
-    """The rows that begin to matter on the way from `start` to `landing`."""
-    low, high = minor_order(start.minor), minor_order(landing.minor)
-    return tuple(row for row in table if row.place == place and low < minor_order(row.release) <= high)
-
-
-def spoken_row(row: OutsideRow) -> str:
-    """What to search for, where, and what to write instead."""
-    return f"{row.search} in {row.where} (now {row.instead})"

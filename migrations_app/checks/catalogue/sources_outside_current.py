@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl
 from migrations_app.checks.values import ByHand, Evidence, NotApplicable, Remedy, Word
-from migrations_app.karpenter.outside_rows import OutsideRow, outside_between, spoken_row
+from migrations_app.karpenter.outside import outside_between, spoken_row
+from migrations_app.karpenter.outside_rows import OutsideRow
 
 check = Check(
     __name__,

@@ -1,4 +1,5 @@
-from migrations_app.karpenter.outside_rows import OUTSIDE_ROWS, OutsideRow, outside_between, spoken_row
+from migrations_app.karpenter.outside import outside_between, spoken_row
+from migrations_app.karpenter.outside_rows import OUTSIDE_ROWS, OutsideRow
 from migrations_app.karpenter.releases import RELEASES
 from migrations_app.karpenter.versions import release
 
