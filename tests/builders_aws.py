@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -74,13 +75,12 @@ def a_node_role(
 
 
 def no_role(name: str = "KarpenterNodeRole-test") -> NodeRole:
-    nothing: Seen[Any] = Seen(())
-    return a_node_role(name, role=nothing, policies=nothing)
+    return a_node_role(name, policies=(), role=Seen(()))
 
 
 def unread_role(name: str = "KarpenterNodeRole-test") -> NodeRole:
     refused = Unseen("forbidden", "iam:GetRole is refused")
-    return a_node_role(name, role=refused, policies=refused, inline=refused, access_entry=refused)
+    return replace(a_node_role(name), role=refused, policies=refused, inline=refused, access_entry=refused)
 
 
 def a_profile(name: str, *roles: str, exists: bool = True, by: NamedBy | None = None) -> InstanceProfile:

@@ -1,9 +1,15 @@
+from dataclasses import replace
+
 import pytest
 
 from migrations_app.checks.values import Evidence
+from migrations_app.inventory.aws import AccessEntry, AuthRow
+from migrations_app.inventory.seen import Seen, Unseen
 from migrations_app.samples.karpenter_kinds import Launched, claim, node_class
 from migrations_app.samples.kube import config_map
 from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders_aws import a_node_role, by_class, no_role, parse_all, unread_role
+from tests.fakes import aws_api
 
 CHECK = "node_roles_may_join"
 GOOD = ("pass", "The role of every node class may join", ())
@@ -67,7 +73,7 @@ def test_a_placeholder_is_no_role(role):
     wanted = "the name of an IAM role"
     row = Evidence(kind="EC2NodeClass", name="default", path="spec.role", seen=role, wanted=wanted)
     found = told(CHECK, "0.33+", with_class("", role=role))
-    assert found == ("fail", "1 node class has a role that is none", (row,))
+    assert found == ("fail", "1 fault keeps nodes of a node class out", (row,))
 
 
 def test_without_a_node_class_there_is_nothing_to_ask():
@@ -90,3 +96,165 @@ def test_the_remedy_names_the_class():
     assert remedy.text == (
         'kubectl patch ec2nodeclasses.karpenter.k8s.aws default --type=merge -p \'{"spec":{"role":"ROLE"}}\''
     )
+
+
+ARN = "arn:aws:iam::111122223333:role/KarpenterNodeRole-test"
+LINUX = Seen((AccessEntry(principal_arn=ARN, type="EC2_LINUX"),))
+ROW = AuthRow(
+    role_arn=ARN, username="system:node:{{EC2PrivateDNSName}}", groups=("system:nodes", "system:bootstrappers")
+)
+ONE = "1 fault keeps nodes of a node class out"
+ENTRY = "an access entry of type EC2_LINUX or EC2_WINDOWS"
+AUTH = "an aws-auth row without path, groups system:bootstrappers and system:nodes"
+ELSE = ". Else the kubelet is Unauthorized and never registers"
+
+
+def shown(*roles, mode="API_AND_CONFIG_MAP", rows=(), docs=(), **parts):
+    """What AWS shows of the cluster and its node roles."""
+    eks = aws_api.a_cluster(name="test", authentication_mode=mode)
+    return with_class(None, *docs).with_aws(**({"cluster": (eks,), "node_roles": roles, "aws_auth": rows} | parts))
+
+
+def fault(about, seen, wanted):
+    path = f"spec.role ({about} of KarpenterNodeRole-test)"
+    return ("fail", ONE, (Evidence(kind="EC2NodeClass", name="default", path=path, seen=seen, wanted=wanted),))
+
+
+def by_hand(detail):
+    return ("manual", f"EC2NodeClass default: {detail}", ())
+
+
+@pytest.mark.parametrize(
+    "cluster",
+    [
+        shown(a_node_role(access_entry=LINUX)),
+        shown(a_node_role(access_entry=LINUX), mode="API"),
+        shown(a_node_role(), rows=(ROW,)),
+        shown(a_node_role(), rows=(ROW,), mode="CONFIG_MAP"),
+        shown(a_node_role(), rows=(ROW,), mode=""),
+        shown(a_node_role(policies=("AdministratorAccess",), access_entry=LINUX)),
+        shown(a_node_role(access_entry=LINUX, named_by=(by_class(path="spec.instanceProfile"),))),
+    ],
+)
+def test_aws_shows_that_they_may(cluster):
+    assert told(CHECK, "0.33+", cluster) == GOOD
+
+
+@pytest.mark.parametrize(
+    ("mode", "wanted"),
+    [("API", ENTRY), ("CONFIG_MAP", AUTH), ("API_AND_CONFIG_MAP", f"{ENTRY} or {AUTH}")],
+)
+def test_the_cluster_does_not_know_the_role(mode, wanted):
+    assert told(CHECK, "0.33+", shown(a_node_role(), mode=mode)) == fault("access", "no entry", wanted + ELSE)
+
+
+def test_an_entry_of_another_type_does_not_do():
+    standard = Seen((AccessEntry(principal_arn=ARN, type="STANDARD"),))
+    found = told(CHECK, "0.33+", shown(a_node_role(access_entry=standard), mode="API"))
+    assert found == fault("access", "access entry of type STANDARD", ENTRY + ELSE)
+
+
+def test_a_row_with_the_path_of_the_role_does_not_do():
+    row = AuthRow(role_arn=ARN.replace("role/", "role/team/"), username="", groups=("system:nodes",))
+    seen = "aws-auth row arn:aws:iam::111122223333:role/team/KarpenterNodeRole-test with groups system:nodes"
+    assert told(CHECK, "0.33+", shown(a_node_role(), rows=(row,), mode="CONFIG_MAP")) == fault(
+        "access", seen, AUTH + ELSE
+    )
+
+
+def test_rows_count_for_nothing_where_the_cluster_asks_access_entries_alone():
+    assert told(CHECK, "0.33+", shown(a_node_role(), rows=(ROW,), mode="API")) == fault(
+        "access", "no entry", ENTRY + ELSE
+    )
+
+
+def test_the_role_is_not_there():
+    found = fault("role", "absent in IAM", "the name of an IAM role")
+    assert told(CHECK, "0.33+", shown(no_role())) == found
+    joined = claim(LAUNCHED, node_class="default", version="v1beta1")
+    assert told(CHECK, "0.33+", shown(no_role(), docs=joined)) == found
+
+
+def test_a_policy_is_missing():
+    role = a_node_role(policies=("AmazonEKSWorkerNodePolicy", "AmazonEKS_CNI_Policy"), access_entry=LINUX)
+    wanted = "AmazonEC2ContainerRegistryPullOnly, to pull images"
+    seen = "AmazonEKSWorkerNodePolicy, AmazonEKS_CNI_Policy"
+    assert told(CHECK, "0.33+", shown(role)) == fault("policy", seen, wanted)
+
+
+@pytest.mark.parametrize("more", [{"own": ("team",)}, {"inline": Seen(("team",))}, {"inline": Unseen("forbidden")}])
+def test_policies_of_its_own_may_do_as_well(more):
+    role = a_node_role(policies=("AmazonEKSWorkerNodePolicy", "AmazonEKS_CNI_Policy"), access_entry=LINUX, **more)
+    lacks = "KarpenterNodeRole-test lacks AmazonEC2ContainerRegistryPullOnly"
+    assert told(CHECK, "0.33+", shown(role)) == by_hand(f"{lacks}: see that policies of its own let it pull images")
+
+
+def test_the_network_plugin_may_have_a_role_of_its_own():
+    role = a_node_role(policies=("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly"), access_entry=LINUX)
+    detail = (
+        "KarpenterNodeRole-test lacks AmazonEKS_CNI_Policy: "
+        "see that it need not give pods addresses, unless the VPC CNI has a role of its own"
+    )
+    assert told(CHECK, "0.33+", shown(role)) == by_hand(detail)
+
+
+def test_a_node_that_joined_is_proof_whatever_aws_shows():
+    joined = claim(LAUNCHED, node_class="default", version="v1beta1")
+    assert told(CHECK, "0.33+", shown(a_node_role(policies=()), docs=joined)) == GOOD
+
+
+@pytest.mark.parametrize(
+    ("role", "parts", "detail"),
+    [
+        (
+            a_node_role(access_entry=Unseen("forbidden")),
+            {},
+            "aws-auth or the access entries could not be read whole: look for KarpenterNodeRole-test there",
+        ),
+        (
+            a_node_role(),
+            {"aws_auth": Unseen("garbled")},
+            "aws-auth or the access entries could not be read whole: look for KarpenterNodeRole-test there",
+        ),
+    ],
+)
+def test_what_aws_does_not_show_is_for_a_person(role, parts, detail):
+    assert told(CHECK, "0.33+", shown(role, **parts)) == by_hand(detail)
+
+
+def test_policies_that_could_not_be_read_are_for_a_person():
+    role = replace(a_node_role(access_entry=LINUX), policies=Unseen("forbidden", "refused"))
+    detail = "the policies of KarpenterNodeRole-test could not be read (refused)"
+    assert told(CHECK, "0.33+", shown(role)) == by_hand(detail)
+
+
+@pytest.mark.parametrize(
+    "cluster",
+    [
+        shown(unread_role()),
+        shown(a_node_role(), cluster=Unseen("forbidden")),
+        shown(a_node_role(named_by=(by_class("other"),))),
+        shown(node_roles=Unseen("forbidden")),
+    ],
+)
+def test_where_aws_was_not_read_it_is_as_without(cluster):
+    assert told(CHECK, "0.33+", cluster) == ("manual", BY_HAND, ())
+
+
+def test_remedies_mend_what_aws_shows():
+    role = a_node_role(policies=("AmazonEKSWorkerNodePolicy", "AmazonEKS_CNI_Policy"))
+    found = remedies(CHECK, "0.33+", shown(role, mode="API"))
+    policy = "arn:aws:iam::aws:policy/AmazonEC2ContainerRegistryPullOnly"
+    assert [one.text for one in found if one.how == "iam"] == [
+        f"aws iam attach-role-policy --role-name KarpenterNodeRole-test --policy-arn {policy}",
+        f"aws eks create-access-entry --region eu-central-1 --cluster-name test --principal-arn {ARN} --type EC2_LINUX",
+    ]
+    parse_all(found)
+
+
+def test_remedies_for_a_role_that_is_not_there_and_for_aws_auth():
+    made = remedies(CHECK, "0.33+", shown(no_role()))
+    assert made[0].text.startswith("aws iam create-role --role-name KarpenterNodeRole-test ")
+    parse_all(made)
+    (row,) = remedies(CHECK, "0.33+", shown(a_node_role(), mode="CONFIG_MAP"))
+    assert (row.how, f"# - rolearn: {ARN}" in row.text) == ("kubectl", True)
