@@ -15,7 +15,7 @@ def expired(claim: NodeClaim, pools: dict[str, NodePool], *, now: str) -> bool |
     if after == "Never":
         return False
     length = nanoseconds(after) if after else None
-    born, read = _time(claim.metadata.creation_timestamp), _time(now)
+    born, read = moment(claim.metadata.creation_timestamp), moment(now)
     if length is None or born is None or read is None:
         return None
     return born + timedelta(microseconds=length // 1000) <= read
@@ -31,7 +31,8 @@ def _expire_after(claim: NodeClaim, pools: dict[str, NodePool]) -> str:
     return found if isinstance(found, str) else "720h"
 
 
-def _time(text: str | None) -> datetime | None:
+def moment(text: str | None) -> datetime | None:
+    """The time that an RFC 3339 text tells; None where it cannot be read or names no zone."""
     try:
         found = datetime.fromisoformat(text) if text else None
     except ValueError:

@@ -110,7 +110,7 @@ class Launched:
 
 def _conditions(prefix: str, status: Mapping[str, str] | None = None) -> list[Doc]:
     found = {f"{prefix}{word}": "True" for word in ("Launched", "Registered", "Initialized")} | {"Ready": "True"}
-    return [{"type": kind, "status": value} for kind, value in (found | dict(status or {})).items()]
+    return [{"type": kind, "status": value, "reason": kind} for kind, value in (found | dict(status or {})).items()]
 
 
 def machine(launched: Launched, *, template: str, hashed: bool = True) -> list[Doc]:

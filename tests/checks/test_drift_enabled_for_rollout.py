@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.values import Evidence
-from migrations_app.samples.karpenter_kinds import Launched, machine
+from migrations_app.samples.karpenter_kinds import Launched, machine, provisioner
 from migrations_app.samples.kube import config_map
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
@@ -39,6 +39,17 @@ def test_a_machine_from_before_0_30():
     path = "metadata.annotations[karpenter.sh/provisioner-hash]"
     row = Evidence(kind="Machine", name=OLD.claim, path=path, seen="absent", wanted="a hash")
     assert told(CHECK, "0.33+", on_0_32("Drift=true", hashed=False)) == ("fail", ONE, (row,))
+
+
+def test_a_provisioner_without_a_hash_makes_nothing_drift():
+    made = provisioner("web", template="default")
+    del made["metadata"]["annotations"]
+    path = "metadata.annotations[karpenter.sh/provisioner-hash]"
+    row = Evidence(kind="Provisioner", name="web", path=path, seen="absent", wanted="a hash")
+    assert told(CHECK, "0.33+", on_0_32("Drift=true").with_docs(made)) == ("fail", ONE, (row,))
+    assert remedies(CHECK, "0.33+", on_0_32("Drift=true").with_docs(made))[0].text.splitlines()[1] == (
+        "kubectl get provisioners.karpenter.sh web -o yaml"
+    )
 
 
 def test_settings_that_say_nothing_of_drift():

@@ -4,6 +4,7 @@ from migrations_app.checks.values import Evidence
 from migrations_app.samples.karpenter_kinds import Launched, claim, machine
 from migrations_app.samples.kube import budget
 from tests.builders import a_cluster, ask, blind, reads, remedies, told
+from tests.builders_pods import pods
 
 CHECK = "pdbs_allow_disruption"
 GOOD = ("pass", "Every disruption budget lets a pod go", ())
@@ -36,6 +37,27 @@ def test_no_pod_may_ever_go(limit):
 def test_as_many_as_there_are_must_stay(limit, seen):
     found = told(CHECK, "0.33+", on_0_32(budget("db", "shop", healthy=3, allowed=0, minAvailable=limit)))
     assert found == stuck("spec.minAvailable", seen)
+
+
+@pytest.mark.parametrize(
+    ("limit", "path", "seen"),
+    [
+        ({"minAvailable": "51%"}, "spec.minAvailable", "51%, and all 1 pods are healthy"),
+        ({"maxUnavailable": "0.0%"}, "spec.maxUnavailable", "0.0%, and all 1 pods are healthy"),
+    ],
+)
+def test_a_rule_that_no_pod_of_so_few_can_meet(limit, path, seen):
+    assert told(CHECK, "0.33+", on_0_32(budget("db", "shop", healthy=1, allowed=0, **limit))) == stuck(path, seen)
+
+
+def test_budgets_of_pods_elsewhere_hold_nothing_up():
+    one = budget("db", "shop", healthy=2, allowed=0, maxUnavailable=0)
+    away = pods("StatefulSet", "db", nodes=("other-a", "other-b"), count=2)
+    assert told(CHECK, "0.33+", on_0_32(one, *away)) == GOOD
+    partly = pods("StatefulSet", "db", nodes=("other-a", OLD.node), count=2)
+    assert told(CHECK, "0.33+", on_0_32(one, *partly)) == stuck("spec.maxUnavailable", "0")
+    everywhere = pods("DaemonSet", "db", nodes=("other-a",), count=2)
+    assert told(CHECK, "0.33+", on_0_32(one, *everywhere)) == stuck("spec.maxUnavailable", "0")
 
 
 def test_none_may_go_at_the_moment():
@@ -92,5 +114,6 @@ def test_the_remedy_loosens_the_rule():
 
 def test_the_remedy_mends_pods_where_the_rule_is_right():
     one = budget("db", "shop", healthy=3, allowed=0, maxUnavailable=1)
+    one["status"] |= {"currentHealthy": 2}
     (remedy,) = remedies(CHECK, "0.33+", on_0_32(one))
     assert remedy.text.splitlines()[1] == "kubectl -n shop describe pdb db  # bring its pods back first"

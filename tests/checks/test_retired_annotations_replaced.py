@@ -63,6 +63,14 @@ def test_a_node():
     assert told(CHECK, "1.0", a_cluster().with_docs(found, node))[2] == (row,)
 
 
+def test_a_claim():
+    found, node = claim(LAUNCHED, node_class="default", version="v1beta1", annotations={CONSOLIDATE: "true"})
+    row = a_row("NodeClaim", LAUNCHED.claim, f"metadata.annotations[{CONSOLIDATE}]")
+    assert told(CHECK, "1.0", a_cluster().with_docs(found, node))[2] == (row,)
+    (remedy,) = remedies(CHECK, "1.0", a_cluster().with_docs(found, node))
+    assert remedy.text == f"kubectl annotate nodeclaim {LAUNCHED.claim} karpenter.sh/do-not-disrupt=true"
+
+
 @pytest.mark.parametrize(
     ("annotations", "rows"),
     [

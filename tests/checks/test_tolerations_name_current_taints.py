@@ -5,7 +5,8 @@ from migrations_app.samples.kube import containers, pods_of, template, workload
 from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
 
 CHECK = "tolerations_name_current_taints"
-GOOD = ("pass", "No toleration names the taint of v1beta1", ())
+GOOD = ("pass", "No toleration names a disruption taint of old", ())
+CORDON = "node.kubernetes.io/unschedulable"
 OLD, NEW = "karpenter.sh/disruption", "karpenter.sh/disrupted"
 
 
@@ -41,8 +42,29 @@ def test_the_old_key_alone():
     assert told(CHECK, "1.0", keyed(OLD)) == ("fail", "2 pods tolerate a taint that is gone", (row,))
 
 
-def test_it_is_asked_from_1_0_on():
-    assert asked_hops(CHECK)[0] == "1.0"
+def on_0_31(*keys: str, templates: bool = True):
+    rows = [{"key": key, "operator": "Exists"} for key in keys]
+    made = template({"app": "log"}, {"containers": containers("log", "log:1"), "tolerations": rows})
+    found = workload("DaemonSet", "log", namespace="kube-system", replicas=2, pod=made)
+    pods = pods_of(found, ["n1", "n2"], count=2)
+    return a_cluster("0.31.5", kubernetes="1.27").with_docs(*([found] if templates else []), *pods)
+
+
+def test_tolerating_a_cordon_is_not_enough_from_0_32_on():
+    row = Evidence(
+        kind="DaemonSet", namespace="kube-system", name="log", path="spec.template.spec.tolerations", seen=CORDON,
+        wanted=OLD,
+    )  # fmt: skip
+    assert told(CHECK, "0.32", on_0_31(CORDON)) == ("fail", "1 pod tolerates a taint that is gone", (row,))
+    assert told(CHECK, "0.32", on_0_31(CORDON, OLD)) == GOOD
+
+
+def test_what_the_daemon_set_controller_adds_to_pods_is_nobodys_choice():
+    assert told(CHECK, "0.32", on_0_31(CORDON, templates=False)) == GOOD
+
+
+def test_it_is_asked_where_the_key_changes():
+    assert asked_hops(CHECK)[:3] == ("0.32", "1.0", "1.1+")
 
 
 @pytest.mark.parametrize("part", reads(CHECK))

@@ -26,6 +26,12 @@ def required(*rows):
     return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
 
 
+def preferred(*rows):
+    expressions = [{"key": key, "operator": operator, "values": list(values)} for key, operator, *values in rows]
+    soft = [{"weight": 1, "preference": {"matchExpressions": expressions}}]
+    return {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": soft}}}
+
+
 REQUIRED = "spec.template.spec.affinity.nodeAffinity.required"
 
 
@@ -36,6 +42,7 @@ REQUIRED = "spec.template.spec.affinity.nodeAffinity.required"
         {"nodeSelector": {NEW: "web"}},
         required((NEW, "In", "web")),
         required((OLD, "DoesNotExist"), (NEW, "DoesNotExist")),
+        required((OLD, "NotIn", "a"), (NEW, "NotIn", "a")),
     ],
 )
 def test_current_labels_or_both_avoided(placement):
@@ -53,6 +60,8 @@ def test_a_node_selector(kind):
     ("placement", "row"),
     [
         (required((OLD, "In", "a", "b")), a_row(REQUIRED, f"{OLD} In a b")),
+        (required((OLD, "NotIn", "a")), a_row(REQUIRED, f"{OLD} NotIn a", f"{NEW} NotIn, beside it")),
+        (preferred((OLD, "In", "a")), a_row(REQUIRED.replace("required", "preferred"), f"{OLD} In a")),
         (required((OLD, "DoesNotExist")), a_row(REQUIRED, f"{OLD} DoesNotExist", f"{NEW} DoesNotExist, beside it")),
         (
             {"topologySpreadConstraints": [{"topologyKey": OLD, "maxSkew": 1}]},

@@ -6,11 +6,13 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import chart_values, kubectl, names
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import FEATURE_GATES, installation
+from migrations_app.inventory.objects import Machine
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.controller import drift_is_on
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT
 
 ROLLS_ON = "0.32"
+HASH = f"metadata.annotations[{labels.PROVISIONER_HASH}]"
 check = Check(
     __name__,
     title="Drift can replace the nodes of old",
@@ -20,7 +22,11 @@ check = Check(
         "Taint and drift does nothing, without an error, "
         "while the gate is off or a Machine has no hash from before 0.30."
     ),
-    reads=("controller", "machines"),
+    how=(
+        "The drift gate of the running release is worked out, and each Provisioner and Machine is searched "
+        "for its hash."
+    ),
+    reads=("controller", "machines", "provisioners"),
     says=("{count} thing keeps drift from replacing nodes", "{count} things keep drift from replacing nodes"),
     hops=(ALPHA_LEFT,),
     sources=(
@@ -52,10 +58,10 @@ def judge(case: Case) -> Iterator[Word]:
                 seen=gates or "absent",
                 wanted="Drift=true",
             )
-        for machine in machines:
-            if machine.metadata.annotation(labels.PROVISIONER_HASH) is None:
-                path = f"metadata.annotations[{labels.PROVISIONER_HASH}]"
-                yield Evidence(kind="Machine", name=machine.name, path=path, seen="absent", wanted="a hash")
+        for one in (*case.inventory.provisioners.items, *machines):
+            if one.metadata.annotation(labels.PROVISIONER_HASH) is None:
+                kind = "Machine" if isinstance(one, Machine) else "Provisioner"
+                yield Evidence(kind=kind, name=one.name, path=HASH, seen="absent", wanted="a hash")
 
 
 @check.advise
@@ -63,6 +69,10 @@ def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     if any(row.kind == "Deployment" for row in evidence):
         yield from chart_values(case, {"settings.featureGates.drift": "true"})
     old = [row for row in evidence if row.kind == "Machine"]
+    mute = [row for row in evidence if row.kind == "Provisioner"]
+    if mute:
+        about = "# The controller of 0.30 and later writes the hash: see why it does not reconcile these"
+        yield kubectl(about, f"kubectl get provisioners.karpenter.sh {names(mute)} -o yaml")
     if old:
         yield kubectl(
             "# These never drift: replace them one at a time, each once its successor is ready",

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, kubectl, merged
+from migrations_app.checks.rolled import NOTHING_ROLLED, rolled_nodes
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
-from migrations_app.inventory.objects import DisruptionBudget
+from migrations_app.inventory.budgets import elsewhere, what_holds
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT
-from migrations_app.karpenter.replacements import replacements
 
 check = Check(
     __name__,
@@ -18,6 +18,7 @@ check = Check(
         "A node with such a pod never drains: the rollout stands still there, "
         "or the node goes at the end of its grace period."
     ),
+    how="Allowed disruptions of each budget are read, for budgets of pods on nodes that are to be replaced.",
     reads=("pdbs", "nodes"),
     says=("{count} disruption budget lets no pod go", "{count} disruption budgets let no pod go"),
     severity_at={ALPHA_LEFT: "blocker"},
@@ -30,18 +31,21 @@ check = Check(
 
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
-    owners = {owner for row in replacements(case.step.entered) for owner in row.owners}
-    if not any(node.owner in owners for node in case.ownership.nodes):
-        yield NotApplicable("the hop replaces no node that is there now")
+    nodes = rolled_nodes(case)
+    if not nodes:
+        yield NotApplicable(NOTHING_ROLLED)
         return
+    off = elsewhere(case.inventory, nodes)
     for budget in case.inventory.pdbs.items:
+        if (budget.namespace, budget.name) in off:
+            continue
         status = budget.status
         if status is None or status.disruptions_allowed is None:
             yield CannotTell(
                 f"PodDisruptionBudget {budget.namespace}/{budget.name}: status.disruptionsAllowed is not set"
             )
         elif status.disruptions_allowed == 0 and (status.expected_pods or 0) > 0:
-            path, seen = _cause(budget)
+            path, seen = what_holds(budget)
             yield Evidence(
                 kind="PodDisruptionBudget",
                 namespace=budget.namespace,
@@ -50,18 +54,6 @@ def judge(case: Case) -> Iterator[Word]:
                 seen=seen,
                 wanted="one pod may go",
             )
-
-
-def _cause(budget: DisruptionBudget) -> tuple[str, str]:
-    """The rule where it can never let a pod go, else the count of the moment."""
-    spec, expected = budget.spec, (budget.status and budget.status.expected_pods) or 0
-    if spec.max_unavailable in (0, "0", "0%"):
-        return "spec.maxUnavailable", str(spec.max_unavailable)
-    least = spec.min_available
-    if least == "100%" or (isinstance(least, int) and least >= expected):
-        return "spec.minAvailable", f"{least} of {expected} pods"
-    healthy = (budget.status and budget.status.current_healthy) or 0
-    return "status.disruptionsAllowed", f"0, {healthy} of {expected} pods are healthy"
 
 
 @check.advise

@@ -15,6 +15,7 @@ check = Check(
     phase="workloads",
     severity="warning",
     why="From 1.0 on they have no effect: what they protected is evicted like everything else.",
+    how="Pods, templates, nodes, claims and pools are searched for the old keys without the new one beside them.",
     reads=(*POD_PARTS, "nodes", "nodepools"),
     says=("{count} object relies on a retired annotation", "{count} objects rely on a retired annotation"),
     hops=("0.32", "0.33+", *hops_from(CONVERTED)),
@@ -36,6 +37,10 @@ def judge(case: Case) -> Iterator[Word]:
             yield _evidence(one.kind, one.name, path=one.path, key=one.key, namespace=one.namespace, count=one.count)
     for node in case.inventory.nodes.items:
         yield from _alone(node.metadata.annotations or {}, kind="Node", name=node.name, path="metadata.annotations")
+    # What a claim carries its node carries too: claims that could not be read leave nothing open.
+    for claim in case.inventory.nodeclaims.items:
+        marks = claim.metadata.annotations or {}
+        yield from _alone(marks, kind="NodeClaim", name=claim.name, path="metadata.annotations")
     for pool in case.inventory.nodepools.items:
         given = pool.get(POOL_PATH, {})
         yield from _alone(given if isinstance(given, dict) else {}, kind="NodePool", name=pool.name, path=POOL_PATH)
@@ -70,6 +75,6 @@ def _line(row: Evidence) -> str:
     if inside:
         patch = merged(f"{root}{inside}", {labels.DO_NOT_DISRUPT: "true"})
         return f"kubectl {home}patch {row.kind.lower()} {row.name} --type=merge -p {patch}"
-    if row.kind in ("Pod", "Node"):
+    if row.kind in ("Pod", "Node", "NodeClaim"):
         return f"kubectl {home}annotate {row.kind.lower()} {row.name} {labels.DO_NOT_DISRUPT}=true"
     return f"# kubectl {home}annotate pod <each pod of {row.kind} {row.name}> {labels.DO_NOT_DISRUPT}=true"

@@ -10,12 +10,15 @@ from migrations_app.karpenter import labels
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
 
 NOT_THERE = "DoesNotExist"
+AVOIDS = (NOT_THERE, "NotIn ")
+"""How an expression begins that keeps pods off Karpenter nodes: it holds for every node without the label."""
 check = Check(
     __name__,
     title="No workload selects karpenter.sh/provisioner-name",
     phase="workloads",
     severity="warning",
     why="New nodes do not carry the label: what selects it stays pending, and what avoids it lands on Karpenter nodes.",
+    how="Selectors, affinities and spread keys of pods and templates are searched for karpenter.sh/provisioner-name.",
     reads=(*POD_PARTS, "controller"),
     says=("{count} pod is placed by a label that is gone", "{count} pods are placed by a label that is gone"),
     hops=hops_from(ALPHA_LEFT),
@@ -30,10 +33,10 @@ check = Check(
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
     found = placed(case.inventory, {labels.PROVISIONER_NAME, labels.NODEPOOL})
-    both = {_place(one) for one in found if one.key == labels.NODEPOOL and one.value == NOT_THERE}
+    both = {_place(one) for one in found if one.key == labels.NODEPOOL and one.value.startswith(AVOIDS)}
     charts = {(one.namespace, one.name) for one in case.inventory.controller.items}
     for one in found:
-        avoids = one.value == NOT_THERE
+        avoids = one.value.startswith(AVOIDS) and "Affinity" in one.path
         # The chart renders the controller's own rule anew with every release; avoiding both labels is right meanwhile.
         harmless = avoids and (_place(one) in both or (one.namespace, one.name) in charts)
         if one.key == labels.PROVISIONER_NAME and not harmless:
@@ -43,7 +46,7 @@ def judge(case: Case) -> Iterator[Word]:
                 name=one.name,
                 path=one.path,
                 seen=f"{one.key} {one.value}".rstrip(),
-                wanted=f"{labels.NODEPOOL} {NOT_THERE}, beside it" if avoids else labels.NODEPOOL,
+                wanted=f"{labels.NODEPOOL} {one.value.partition(' ')[0]}, beside it" if avoids else labels.NODEPOOL,
                 count=one.count,
             )
 

@@ -1,0 +1,79 @@
+"""No NodePool ends pods that ask to be left alone, or cuts their grace short, after a grace period of its own."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.remedies import from_source, kubectl, merged, ordered
+from migrations_app.checks.rolled import BOUND, there
+from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.managers import managed
+from migrations_app.inventory.objects import NodePool
+from migrations_app.inventory.pools import own_pools
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.conversion.durations import NEVER, nanoseconds
+from migrations_app.karpenter.hop_spans import CONVERTED, hops_from
+
+check = Check(
+    __name__,
+    title="No NodePool ends protected pods by its grace period",
+    phase="rollout",
+    severity="info",
+    why=(
+        "When terminationGracePeriod of a pool is over, its pods are ended whatever protects them: "
+        "do-not-disrupt, budgets, or a longer grace period of their own."
+    ),
+    reads=("nodepools", "pods", "nodes"),
+    says=(
+        "{count} pod is ended by the grace period of its pool",
+        "{count} pods are ended by the grace period of their pool",
+    ),
+    how=(
+        "terminationGracePeriod of NodePools, against the pods on their nodes that carry do-not-disrupt or whose "
+        "terminationGracePeriodSeconds is longer."
+    ),
+    hops=hops_from(CONVERTED),
+    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",),
+)
+PATH = "spec.template.spec.terminationGracePeriod"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    limited = [pool for pool in own_pools(case.inventory) if pool.get(PATH) not in (None, NEVER)]
+    if not limited:
+        yield NotApplicable(f"no NodePool sets {PATH}")
+        return
+    nodes: dict[str, set[str]] = defaultdict(set)
+    for node in case.ownership.nodes:
+        nodes[node.pool].add(node.name)
+    for pool in limited:
+        yield from _ended(case, pool, nodes[pool.name])
+
+
+def _ended(case: Case, pool: NodePool, nodes: set[str]) -> Iterator[Word]:
+    limit = pool.get(PATH)
+    length = nanoseconds(limit) if isinstance(limit, str) else None
+    if length is None:
+        yield CannotTell(f"NodePool {pool.name}: {PATH} cannot be read")
+        return
+    for one in there(case, nodes):
+        kept = one.group.markers.get(labels.DO_NOT_DISRUPT) == "true"
+        if kept or one.group.grace_seconds * 10**9 > length:
+            seen = labels.DO_NOT_DISRUPT if kept else f"{one.group.grace_seconds} s of grace"
+            yield one.evidence(
+                path=PATH, seen=f"{seen}, against {limit} of NodePool {pool.name}", wanted="longer, or agreed"
+            )
+            if not one.exact:
+                yield BOUND
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    named = {row.seen.rpartition("of NodePool ")[2].partition(",")[0] for row in evidence}
+    pools = [pool for pool in case.inventory.nodepools.items if pool.name in named]
+    patch = merged(PATH, "48h")
+    lines = [f"kubectl patch nodepools.karpenter.sh {pool.name} --type=merge -p {patch}" for pool in pools]
+    by = managed(pools[0].metadata)
+    about = "# Where its owners do not agree; new nodes take it over, those that are there keep what they have"
+    yield from ordered(by, (*from_source(by, f"raise {PATH}"), kubectl(about, *lines)))

@@ -1,0 +1,55 @@
+"""No pod on a node that the hop replaces is covered by two disruption budgets."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.remedies import NAMES_SHOWN, kubectl
+from migrations_app.checks.rolled import BOUND, NOTHING_ROLLED, rolled_nodes, there
+from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.budgets import covered
+from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
+
+check = Check(
+    __name__,
+    title="No pod has two disruption budgets",
+    phase="rollout",
+    severity="warning",
+    why="The API server evicts no pod that two budgets cover, whatever they allow: its node never drains.",
+    reads=("pdbs", "pods", "nodes"),
+    says=("{count} pod is covered by two budgets", "{count} pods are covered by two budgets"),
+    how=(
+        "The selectors of the PodDisruptionBudgets of a namespace against the labels of the pods of each workload, "
+        "where the hop replaces their node."
+    ),
+    hops=hops_from(ALPHA_LEFT),
+    severity_at={ALPHA_LEFT: "blocker"},
+    sources=("Kubernetes documentation, API-initiated Eviction",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    nodes = rolled_nodes(case)
+    if not nodes:
+        yield NotApplicable(NOTHING_ROLLED)
+    several = {id(group): budgets for group, budgets in covered(case.inventory) if len(budgets) > 1}
+    for one in there(case, nodes):
+        budgets = several.get(id(one.group))
+        if budgets:
+            told = " and ".join(sorted(budget.name for budget in budgets))
+            yield one.evidence(path="metadata.labels", seen=f"covered by {told}", wanted="one PodDisruptionBudget")
+            if not one.exact:
+                yield BOUND
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield kubectl(
+        "# With the owners: keep one of them, or let each select pods of its own",
+        *dict.fromkeys(_line(row) for row in evidence[:NAMES_SHOWN]),
+    )
+
+
+def _line(row: Evidence) -> str:
+    budgets = row.seen.removeprefix("covered by ").partition(", on ")[0].replace(" and ", " ")
+    return f"kubectl -n {row.namespace} get pdb {budgets} -o yaml  # {row.kind} {row.name}"

@@ -1,0 +1,61 @@
+"""No workload on nodes that the hop replaces consists of one pod alone."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.remedies import NAMES_SHOWN, kubectl
+from migrations_app.checks.rolled import NOTHING_ROLLED, There, rolled_nodes, there
+from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
+
+check = Check(
+    __name__,
+    title="No workload on a node to be replaced is a single pod",
+    phase="rollout",
+    severity="info",
+    why="While its node is replaced there is no other pod to answer: it is away until its next one is ready.",
+    reads=("pods", "nodes"),
+    says=(
+        "{count} workload is away while its node is replaced",
+        "{count} workloads are away while their node is replaced",
+    ),
+    how="Workloads, but for DaemonSets and Jobs, with one pod that is not finished, where the hop replaces its node.",
+    hops=hops_from(ALPHA_LEFT),
+    sources=(
+        "Kubernetes documentation, Disruptions",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+    ),
+)
+SCALED = ("Deployment", "StatefulSet")
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    nodes = rolled_nodes(case)
+    if not nodes:
+        yield NotApplicable(NOTHING_ROLLED)
+        return
+    pods: Counter[tuple[str, str, str]] = Counter()
+    for group in case.inventory.pods.items:
+        pods[group.namespace, group.owner_kind, group.owner_name] += group.count
+    for one in there(case, nodes):
+        if one.group.owner_kind not in ("", "Job") and pods[_workload(one)] == 1:
+            yield one.evidence(path="spec.replicas", seen="1 pod", wanted="a second one")
+
+
+def _workload(one: There) -> tuple[str, str, str]:
+    return one.group.namespace, one.group.owner_kind, one.group.owner_name
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield kubectl(
+        "# For the time of the rollout, where the workload can run twice; else replace its node in a quiet hour",
+        *(
+            f"kubectl -n {row.namespace} scale {row.kind.lower()} {row.name} --replicas=2"
+            if row.kind in SCALED
+            else f"# {row.namespace}: {row.kind} {row.name}"
+            for row in evidence[:NAMES_SHOWN]
+        ),
+    )

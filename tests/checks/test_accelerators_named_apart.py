@@ -1,0 +1,75 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from migrations_app.samples.karpenter_kinds import pool
+from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
+from tests.builders_pods import is_shell, pods
+
+CHECK = "accelerators_named_apart"
+GOOD = ("pass", "Neuron accelerators are asked for by their own names", ())
+KEY = "karpenter.k8s.aws/instance-accelerator-name"
+WANTED = "trainium or inferentia2 as well, where the nodes have them"
+
+
+def on_1_0(*docs):
+    return a_cluster("1.0.8").with_docs(*docs)
+
+
+def affinity(operator: str, *values: str):
+    term = {"matchExpressions": [{"key": KEY, "operator": operator, "values": list(values)}]}
+    hard = {"nodeSelectorTerms": [term]}
+    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": hard}}}
+
+
+@pytest.mark.parametrize(
+    "docs",
+    [
+        pods(),
+        pods(nodeSelector={KEY: "a10g"}),
+        pods(**affinity("In", "inferentia", "trainium")),
+        pods(**affinity("NotIn", "a10g")),
+        [pool("ml", (KEY, "In", ("inferentia", "inferentia2")), node_class="d", version="v1")],
+    ],
+)
+def test_names_of_their_own(docs):
+    assert told(CHECK, "1.1+", on_1_0(*docs)) == GOOD
+
+
+@pytest.mark.parametrize(
+    ("placement", "path", "value"),
+    [
+        ({"nodeSelector": {KEY: "inferentia"}}, "spec.nodeSelector", "inferentia"),
+        (affinity("In", "inferentia"), "spec.affinity.nodeAffinity.required", "In inferentia"),
+    ],
+)
+def test_inferentia_alone(placement, path, value):
+    found = told(CHECK, "1.1+", on_1_0(*pods(count=3, **placement)))
+    row = Evidence(
+        kind="Deployment", namespace="shop", name="web", path=path, seen=f"{KEY} {value}", wanted=WANTED, count=3
+    )
+    assert found == ("fail", "3 pods or pools ask for inferentia alone", (row,))
+
+
+def test_a_pool():
+    found = told(CHECK, "1.1+", on_1_0(pool("ml", (KEY, "In", ("inferentia",)), node_class="d", version="v1")))
+    path = "spec.template.spec.requirements"
+    row = Evidence(kind="NodePool", name="ml", path=path, seen=f"{KEY} In inferentia", wanted=WANTED)
+    assert found == ("fail", "1 pod or pool asks for inferentia alone", (row,))
+
+
+def test_it_is_asked_where_the_names_part():
+    assert asked_hops(CHECK) == ("1.1+",)
+    assert ask(CHECK, "1.1+", on_1_0()).severity == "warning"
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.1+", on_1_0(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_edits():
+    (remedy,) = remedies(CHECK, "1.1+", on_1_0(*pods(nodeSelector={KEY: "inferentia"})))
+    assert remedy.text == (
+        "kubectl -n shop edit deployment web  # spec.nodeSelector: an affinity with inferentia trainium inferentia2"
+    )
+    assert is_shell(remedy.text)

@@ -1,0 +1,62 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from migrations_app.samples.karpenter_kinds import claim
+from tests.builders import a_cluster, an_empty_cluster, ask, asked_hops, blind, reads, remedies, told
+from tests.builders_pods import OLD, is_shell
+
+CHECK = "condition_reasons_given"
+GOOD = ("pass", "Every condition of a NodeClaim gives a reason", ())
+
+
+def bare(*reasons):
+    made = claim(OLD, node_class="d", version="v1beta1")
+    words = ("Launched", "Registered", "Ready")
+    rows = ({"type": word, "status": "True"} | extra for word, extra in zip(words, reasons, strict=True))
+    made[0]["status"]["conditions"] = list(rows)
+    return made
+
+
+def test_reasons_everywhere_or_no_conditions():
+    assert told(CHECK, "1.0", a_cluster().with_docs(*claim(OLD, node_class="d", version="v1beta1"))) == GOOD
+    made = claim(OLD, node_class="d", version="v1beta1")
+    assert told(CHECK, "1.0", a_cluster().with_docs(made[0] | {"status": {}})) == GOOD
+
+
+@pytest.mark.parametrize("empty", [{}, {"reason": ""}, {"reason": None}])
+def test_conditions_without(empty):
+    docs = bare(empty, {"reason": "Registered"}, empty)
+    path = "status.conditions[].reason"
+    row = Evidence(kind="NodeClaim", name=OLD.claim, path=path, seen="none: Launched Ready", wanted="a reason")
+    assert told(CHECK, "1.0", a_cluster().with_docs(*docs)) == (
+        "fail",
+        "1 claim has a condition without a reason",
+        (row,),
+    )
+
+
+def test_before_0_37_nobody_gave_one():
+    early = a_cluster("0.35.12").with_docs(*bare({}, {}, {}))
+    assert told(CHECK, "1.0", early) == ("not_applicable", "0.37 fills them in; ask again once it runs", ())
+
+
+def test_an_unknown_release_is_unknown():
+    status, summary, _ = told(CHECK, "1.0", an_empty_cluster().with_kubernetes("v1.29.1"), start="0.37.8")
+    assert (status, summary.partition(":")[0]) == ("unknown", "which release runs is not known")
+
+
+def test_it_informs_once_reasons_are_demanded():
+    assert asked_hops(CHECK)[0] == "0.33+"
+    assert ask(CHECK, "1.0", a_cluster()).severity == "info"
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_edits_the_status():
+    (remedy,) = remedies(CHECK, "1.0", a_cluster().with_docs(*bare({}, {}, {})))
+    line = f"kubectl edit nodeclaims.karpenter.sh {OLD.claim} --subresource=status  # reason: the type"
+    assert remedy.text.splitlines()[1:] == [line]
+    assert is_shell(remedy.text)

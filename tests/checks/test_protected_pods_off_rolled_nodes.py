@@ -1,0 +1,86 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from migrations_app.samples.karpenter_kinds import claim, machine
+from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
+from tests.builders_pods import NOTHING, OLD, OTHER, STAYS, is_shell, pods, rolling, still
+
+CHECK = "protected_pods_off_rolled_nodes"
+NODES = machine(OLD, template="default")[1:]
+GOOD = ("pass", "No protected pod runs on a node to be replaced", ())
+EVICT, KEEP, DISRUPT = (f"karpenter.sh/do-not-{word}" for word in ("evict", "consolidate", "disrupt"))
+
+
+def row(key: str, where: str = OLD.node, *, count: int = 1) -> Evidence:
+    return Evidence(
+        kind="Deployment", namespace="shop", name="web", path=f"metadata.annotations[{key}]", seen=f"true, on {where}",
+        wanted="done, or free to move", count=count,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("annotations", [{}, {DISRUPT: "false"}, {KEEP: "true"}])
+def test_no_pod_asks_to_be_left_alone(annotations):
+    assert told(CHECK, "0.33+", rolling(*pods(annotations=annotations))) == GOOD
+
+
+@pytest.mark.parametrize("key", [EVICT, DISRUPT])
+def test_pods_that_do(key):
+    both = pods(count=2, nodes=(OLD.node, OTHER.node), annotations={key: "true"})
+    where = f"2 nodes, first {OLD.node}"
+    said = "2 protected pods or nodes hold the rollout up"
+    assert told(CHECK, "0.33+", rolling(*both)) == ("fail", said, (row(key, where, count=2),))
+
+
+def test_pods_elsewhere_do_not_matter():
+    assert told(CHECK, "0.33+", rolling(*pods(nodes=(STAYS,), annotations={DISRUPT: "true"}))) == GOOD
+
+
+def test_of_pods_on_both_kinds_of_nodes_the_count_is_a_bound():
+    three = pods(count=3, nodes=(OLD.node, STAYS), annotations={DISRUPT: "true"})
+    found = ask(CHECK, "0.33+", rolling(*three))
+    assert (found.summary, found.evidence, found.evidence_exact) == (
+        "at least 1 protected pod or node holds the rollout up", (row(DISRUPT),), False,
+    )  # fmt: skip
+
+
+def test_with_one_pod_a_node_the_count_is_exact():
+    two = pods(count=2, nodes=(OLD.node, STAYS), annotations={DISRUPT: "true"})
+    assert told(CHECK, "0.33+", rolling(*two))[1] == "1 protected pod or node holds the rollout up"
+
+
+@pytest.mark.parametrize("key", [KEEP, DISRUPT])
+def test_a_node_that_is_to_stay(key):
+    cluster = rolling()
+    documents = [one | {"metadata": one["metadata"] | {"annotations": {key: "true"}}} for one in NODES]
+    found = told(CHECK, "0.33+", cluster.without("nodes").with_docs(*documents))
+    path = f"metadata.annotations[{key}]"
+    assert found[2] == (Evidence(kind="Node", name=OLD.node, path=path, seen="true", wanted="free to go"),)
+
+
+def test_1_0_does_not_heed_the_old_name():
+    on_beta = [*claim(OLD, node_class="default", version="v1beta1")]
+    cluster = a_cluster().with_docs(*on_beta, *pods(annotations={EVICT: "true"}))
+    assert told(CHECK, "1.0", cluster) == GOOD
+    cluster = a_cluster().with_docs(*on_beta, *pods(annotations={DISRUPT: "true"}))
+    assert told(CHECK, "1.0", cluster)[2] == (row(DISRUPT),)
+
+
+def test_nothing_is_replaced():
+    assert told(CHECK, "0.33+", still().with_docs(*pods(annotations={DISRUPT: "true"}))) == NOTHING
+
+
+def test_it_is_asked_where_nodes_may_be_replaced():
+    assert asked_hops(CHECK)[0] == "0.33+"
+    assert [ask(CHECK, hop, rolling()).severity for hop in ("0.33+", "1.0")] == ["warning", "info"]
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "0.33+", rolling(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_names_the_annotation():
+    (remedy,) = remedies(CHECK, "0.33+", rolling(*pods(annotations={DISRUPT: "true"})))
+    line = f"# shop: the 1 pods of Deployment web: kubectl annotate pod NAME {DISRUPT}-"
+    assert remedy.text.splitlines()[1:] == [line]
+    assert is_shell(remedy.text)

@@ -1,0 +1,64 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from tests.builders import ask, blind, reads, remedies, told
+from tests.builders_pods import NOTHING, OLD, OTHER, STAYS, bare, is_shell, owned_pod, pods, rolling, still
+
+CHECK = "workloads_keep_a_pod"
+GOOD = ("pass", "No workload on a node to be replaced is a single pod", ())
+
+
+def row(kind: str = "Deployment", name: str = "web") -> Evidence:
+    return Evidence(
+        kind=kind,
+        namespace="shop",
+        name=name,
+        path="spec.replicas",
+        seen=f"1 pod, on {OLD.node}",
+        wanted="a second one",
+    )
+
+
+@pytest.mark.parametrize(
+    "docs",
+    [
+        pods(count=2, nodes=(OLD.node, OTHER.node)),
+        pods(nodes=(STAYS,)),
+        pods("DaemonSet"),
+        [owned_pod("Job", "x")],
+        [bare("one")],
+    ],
+)
+def test_workloads_that_go_on(docs):
+    assert told(CHECK, "0.33+", rolling(*docs)) == GOOD
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
+def test_a_single_pod(kind):
+    said = "1 workload is away while its node is replaced"
+    assert told(CHECK, "0.33+", rolling(*pods(kind))) == ("fail", said, (row(kind),))
+
+
+def test_the_pods_of_a_workload_are_counted_over_all_of_its_groups():
+    marked = pods(annotations={"karpenter.sh/do-not-disrupt": "true"})
+    assert told(CHECK, "0.33+", rolling(*marked, *pods(nodes=(OTHER.node,)))) == GOOD
+
+
+def test_nothing_is_replaced():
+    assert told(CHECK, "0.33+", still().with_docs(*pods())) == NOTHING
+
+
+def test_it_only_informs():
+    assert {ask(CHECK, hop, rolling()).severity for hop in ("0.33+", "1.0")} == {"info"}
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "0.33+", rolling(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_scales_what_can_be_scaled():
+    (remedy,) = remedies(CHECK, "0.33+", rolling(*pods(), owned_pod("Rollout", "shiny")))
+    lines = ["kubectl -n shop scale deployment web --replicas=2", "# shop: Rollout shiny"]
+    assert remedy.text.splitlines()[1:] == lines
+    assert is_shell(remedy.text)

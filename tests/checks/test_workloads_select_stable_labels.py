@@ -1,0 +1,67 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from migrations_app.karpenter.node_label_aliases import ALIASES
+from migrations_app.samples.karpenter_kinds import pool, provisioner
+from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
+from tests.builders_pods import is_shell, pods
+
+CHECK = "workloads_select_stable_labels"
+GOOD = ("pass", "No workload or pool uses beta labels of Kubernetes", ())
+ZONE = "failure-domain.beta.kubernetes.io/zone"
+
+
+def on_0_32(*docs):
+    return a_cluster("0.32.10", kubernetes="1.28").with_docs(*docs)
+
+
+@pytest.mark.parametrize(
+    "docs",
+    [pods(), pods(nodeSelector={"kubernetes.io/arch": "arm64"}), [pool("web", node_class="d", version="v1beta1")]],
+)
+def test_stable_labels(docs):
+    assert told(CHECK, "0.33+", on_0_32(*docs)) == GOOD
+
+
+@pytest.mark.parametrize("key", sorted(ALIASES))
+def test_a_selector(key):
+    found = told(CHECK, "0.33+", on_0_32(*pods(nodeSelector={key: "x"})))
+    row = Evidence(
+        kind="Deployment", namespace="shop", name="web", path="spec.nodeSelector", seen=f"{key} x", wanted=ALIASES[key]
+    )
+    assert found == ("fail", "1 pod or pool uses a beta label of Kubernetes", (row,))
+
+
+def test_a_spread_key_and_requirements():
+    docs = [
+        *pods(topologySpreadConstraints=[{"topologyKey": ZONE, "maxSkew": 1}]),
+        pool("web", (ZONE, "In", ("a", "b")), node_class="d", version="v1beta1"),
+        provisioner("old", (ZONE, "Exists", ()), template="default"),
+    ]
+    wanted = "topology.kubernetes.io/zone"
+    path = "spec.template.spec.requirements"
+    assert told(CHECK, "0.33+", on_0_32(*docs))[2] == (
+        Evidence(
+            kind="Deployment", namespace="shop", name="web", path="spec.topologySpreadConstraints", seen=ZONE,
+            wanted=wanted,
+        ),
+        Evidence(kind="NodePool", name="web", path=path, seen=f"{ZONE} In a b", wanted=wanted),
+        Evidence(kind="Provisioner", name="old", path="spec.requirements", seen=f"{ZONE} Exists", wanted=wanted),
+    )  # fmt: skip
+
+
+def test_it_informs_on_the_way_from_alpha_to_beta():
+    assert asked_hops(CHECK) == ("0.32", "0.33+")
+    assert ask(CHECK, "0.33+", on_0_32()).severity == "info"
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "0.33+", on_0_32(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_names_the_stable_label():
+    (remedy,) = remedies(CHECK, "0.33+", on_0_32(*pods(nodeSelector={ZONE: "a"})))
+    line = "kubectl -n shop edit deployment web  # spec.nodeSelector: topology.kubernetes.io/zone"
+    assert remedy.text == line
+    assert is_shell(remedy.text)

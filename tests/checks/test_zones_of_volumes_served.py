@@ -1,0 +1,90 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from migrations_app.samples.karpenter_kinds import node_class, pool
+from tests.builders import asked_hops, blind, reads, remedies, told
+from tests.builders_pods import NOTHING, OLD, OTHER, STAYS, is_shell, pods, rolling, still
+
+CHECK = "zones_of_volumes_served"
+GOOD = ("pass", "NodePools reach the zones of all volumes", ())
+ZONE = "topology.kubernetes.io/zone"
+CLAIM = [{"name": "c", "persistentVolumeClaim": {"claimName": "d"}}]
+
+
+def zoned(*rows, zones=()):
+    made = node_class("default", cluster="test", version="v1beta1")
+    made["status"] = {"subnets": [{"id": f"subnet-{zone}", "zone": zone} for zone in zones]}
+    return [pool("web", *rows, node_class="default", version="v1beta1"), made]
+
+
+def with_claims(*docs):
+    return rolling(*pods("StatefulSet", volumes=CLAIM, nodes=(OLD.node, OTHER.node), count=2), *docs)
+
+
+def row(where: str, zone: str) -> Evidence:
+    return Evidence(
+        kind="StatefulSet", namespace="shop", name="web", path="spec.volumes", seen=f"claims in {zone}, on {where}",
+        wanted="a NodePool that reaches the zone",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "docs",
+    [
+        zoned(),
+        zoned((ZONE, "In", ("eu-central-1a", "eu-central-1b")), zones=("eu-central-1a", "eu-central-1b")),
+        zoned((ZONE, "NotIn", ("eu-central-1c",))),
+        zoned((ZONE, "Exists", ())),
+    ],
+)
+def test_every_zone_is_reached(docs):
+    assert told(CHECK, "0.33+", with_claims(*docs)) == GOOD
+
+
+@pytest.mark.parametrize(
+    "docs",
+    [
+        zoned((ZONE, "In", ("eu-central-1a",))),
+        zoned(("failure-domain.beta.kubernetes.io/zone", "In", ("eu-central-1a",))),
+        zoned((ZONE, "NotIn", ("eu-central-1b",))),
+        zoned(zones=("eu-central-1a",)),
+    ],
+)
+def test_a_zone_is_cut_off(docs):
+    found = told(CHECK, "0.33+", with_claims(*docs))
+    assert found == ("fail", "1 pod may not follow its volume", (row(OTHER.node, "eu-central-1b"),))
+
+
+def test_pods_without_claims_go_anywhere():
+    cluster = rolling(*pods("StatefulSet", nodes=(OTHER.node,)), *zoned((ZONE, "In", ("eu-central-1a",))))
+    assert told(CHECK, "0.33+", cluster) == GOOD
+
+
+def test_odd_pools_cut_nothing_off():
+    docs = zoned()
+    docs[0]["spec"]["template"]["spec"]["requirements"] = ["odd", {"key": ZONE}]
+    docs[1]["status"] = {"subnets": "odd"}
+    assert told(CHECK, "0.33+", with_claims(*docs)) == GOOD
+
+
+def test_of_many_pods_on_both_kinds_of_nodes_the_count_is_a_bound():
+    three = pods("StatefulSet", volumes=CLAIM, nodes=(OTHER.node, STAYS), count=3)
+    cluster = rolling(*three, *zoned((ZONE, "In", ("eu-central-1a",))))
+    assert told(CHECK, "0.33+", cluster)[1] == "at least 1 pod may not follow its volume"
+
+
+def test_it_does_not_arise():
+    assert told(CHECK, "0.33+", still().with_docs(*zoned())) == NOTHING
+    assert told(CHECK, "0.33+", with_claims())[0] == "not_applicable"
+    assert asked_hops(CHECK) == ("0.33+",)
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "0.33+", rolling(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_looks_at_the_volumes():
+    (remedy,) = remedies(CHECK, "0.33+", with_claims(*zoned((ZONE, "In", ("eu-central-1a",)))))
+    assert remedy.text.splitlines()[1] == "kubectl -n shop get pvc"
+    assert is_shell(remedy.text)
