@@ -6,7 +6,7 @@ ALPHA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "rollback-managed-by-tag",
         "An instance that was tagged by 0.28 and lost its Machine is removed when the upgrade is tried again",
-        "way_back_open instances_have_owners",
+        "way_back_open instances_have_claims",
         release="0.28",
     ),
     covered(
@@ -55,8 +55,10 @@ ALPHA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "sg-subnet-drift",
         "A change of security groups or subnets counts as drift",
-        "alpha_drift_expected",
+        "sources_outside_current",
         release="0.29",
+        table="outside_rows",
+        search="AWSNodeTemplates whose selectors were changed since their instances started",
     ),
     uncovered(
         "iam-scoped-policy-0.29",
@@ -81,7 +83,7 @@ ALPHA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "security-context-fixed",
         "Security contexts can no longer be set in the chart",
-        "removed_helm_keys_unused",
+        "removed_helm_keys_unused sidecars_keep_their_rights",
         release="0.30",
         table="helm_rows",
     ),
@@ -91,7 +93,7 @@ ALPHA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "security-context-container-only",
         "A sidecar no longer inherits the restricted context",
-        "removed_helm_keys_unused",
+        "sidecars_keep_their_rights",
         release="0.31",
         table="helm_rows",
     ),

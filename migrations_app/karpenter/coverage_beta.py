@@ -13,7 +13,7 @@ BETA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "drift-on-by-default",
         "Drift is on unless switched off",
-        "drift_switch_meant",
+        "drift_switch_meant claims_not_drifted",
         release="0.33",
         table="release_rows_beta",
     ),
@@ -54,7 +54,7 @@ BETA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "argocd-webhook-owner-reference",
         "Webhooks owned by the namespace make Argo CD misbehave",
-        "webhooks_not_owned_by_namespace",
+        "webhooks_owned_by_no_namespace",
         release="0.33",
     ),
     covered(
@@ -80,13 +80,13 @@ BETA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "dns-policy-clusterfirst",
         "The controller asks the cluster for names",
-        "controller_resolves_names",
+        "controller_dns_reachable",
         release="0.34",
     ),
     covered(
         "pod-security-context-fsgroup",
         "podSecurityContext is back with a group for files",
-        "controller_sidecars_fit",
+        "sidecars_keep_their_rights",
         release="0.34",
     ),
     uncovered(
@@ -99,7 +99,7 @@ BETA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "disruption-budgets-10-percent",
         "Up to a tenth of a pool is disrupted at once",
-        "pools_state_budgets crds_match_controller controller_sized",
+        "disruption_paced budgets_let_nodes_go crds_match_controller controller_resources_sized",
         release="0.34",
     ),
     covered(
@@ -111,12 +111,12 @@ BETA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "nodes-create-rbac",
         "The controller needs no right to create nodes",
-        "controller_rights_current",
+        "controller_rights_minimal",
         release="0.34",
         table="rbac_rows",
     ),
     covered(
-        "oci-tag-prefix-dropped", "Charts and images are spelled without v", "deliveries_name_the_chart", release="0.35"
+        "oci-tag-prefix-dropped", "Charts and images are spelled without v", "deliveries_spell_versions", release="0.35"
     ),
     covered(
         "hash-version-hydration",
@@ -142,9 +142,9 @@ BETA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "selector-hash-collision",
         "Cached lookups of two selectors could be mixed up",
-        "controller_off_bad_patches",
+        "known_fixes_running",
         release="0.37",
-        table="release_rows_beta",
+        table="fix_rows",
     ),
     covered(
         "nodeclass-readiness-crd",
@@ -170,6 +170,9 @@ BETA_CHANGES: tuple[Coverage, ...] = (
         search='rules that filter on controller="nodeclass"',
     ),
     covered(
-        "nodeclaim-condition-reason", "A condition without a reason is refused", "claims_have_reasons", release="0.37"
+        "nodeclaim-condition-reason",
+        "A condition without a reason is refused",
+        "condition_reasons_given",
+        release="0.37",
     ),
 )

@@ -46,11 +46,11 @@ PLATFORM_PAINS: tuple[Coverage, ...] = (
     covered("PATH-03", "A rollback target that cannot take over", "way_back_open", table="release_rows_v1"),
     covered("PATH-04", "Kubernetes outside of the window", "kubernetes_inside_window", table="release_rows_v1_later"),
     covered("PATH-05", "Releases known to be bad", "controller_off_bad_patches", table="release_rows_v1_later"),
-    covered("PATH-06", "Up, down and up again across 0.28 ends instances", "instances_have_owners way_back_open"),
+    covered("PATH-06", "Up, down and up again across 0.28 ends instances", "instances_have_claims way_back_open"),
     covered(
         "IAM-01",
         "Permissions on instance profiles are missing",
-        "controller_permitted role_profiles_permitted",
+        "controller_permitted role_profiles_permitted simulation_agrees",
         table="iam.probes",
     ),
     covered("IAM-02", "Tagging of spot requests is refused", "controller_permitted", table="iam.probes"),
@@ -65,12 +65,12 @@ PLATFORM_PAINS: tuple[Coverage, ...] = (
     covered(
         "IAM-06",
         "A move of namespace breaks trust and may leave two controllers",
-        "controller_trust_fits one_controller_runs namespace_move_prepared",
+        "controller_role_named controller_trust_fits one_controller_runs namespace_move_prepared",
     ),
     covered(
         "IAM-07",
         "A service control policy demands associatePublicIPAddress",
-        "beta_behaviour_kept",
+        "public_addresses_stated",
         search="ec2:AssociatePublicIpAddress in service control policies",
     ),
     covered(
@@ -83,7 +83,7 @@ PLATFORM_PAINS: tuple[Coverage, ...] = (
     covered("AWS-01", "No room for the nodes that replace others", "pools_have_room"),
     covered("AWS-02", "Interruptions are silently not handled", "interruption_queue_named", table="interruption"),
     covered("AWS-03", "The queue that is named does not exist", "interruption_queue_answers"),
-    covered("AWS-04", "Instances without an owner", "instances_have_owners"),
+    covered("AWS-04", "Instances without an owner", "instances_have_claims"),
     covered(
         "AWS-05",
         "Later hops need permissions and fields too",
@@ -91,10 +91,10 @@ PLATFORM_PAINS: tuple[Coverage, ...] = (
         table="iam.needs",
     ),
     covered("CTL-01", "The controller runs on nodes that it manages", "controller_off_its_nodes"),
-    covered("CTL-02", "The second replica finds no node", "controller_replicas_fit"),
-    covered("CTL-03", "The controller runs out of memory", "controller_sized"),
-    covered("CTL-04", "The controller needs the DNS that waits for its nodes", "controller_resolves_names"),
-    covered("CTL-05", "The controller lacks rights in the cluster", "controller_rights_current", table="rbac_rows"),
+    covered("CTL-02", "The second replica finds no node", "controller_runs_redundantly"),
+    covered("CTL-03", "The controller runs out of memory", "controller_resources_sized"),
+    covered("CTL-04", "The controller needs the DNS that waits for its nodes", "controller_dns_reachable"),
+    covered("CTL-05", "The controller lacks rights in the cluster", "controller_rbac_current", table="rbac_rows"),
     covered("CTL-06", "Two autoscalers", "one_autoscaler_runs"),
     covered("CTL-07", "Tools break on what conversion cannot answer", "karpenter_lists_answer"),
 )

@@ -22,7 +22,7 @@ TO_BETA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "forced-deletion-drains-at-once",
         "Deleting a Provisioner drains all its nodes at once",
-        "pdbs_allow_disruption workloads_keep_a_pod",
+        "provisioners_hold_no_nodes pdbs_allow_disruption workloads_keep_a_pod",
         release="0.32",
     ),
     covered(
@@ -105,7 +105,7 @@ TO_BETA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "instance-pods-label-dropped",
         "The label instance-pods is gone from nodes",
-        "selected_labels_exist",
+        "selected_labels_exist pool_keys_accepted",
         release="0.32",
         table="label_rows",
     ),
@@ -165,7 +165,7 @@ TO_BETA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "limits-flattened",
         "limits.resources becomes limits",
-        "alpha_objects_convert pools_replace_provisioners_alike",
+        "alpha_objects_convert limits_and_weights_valid pools_replace_provisioners_alike",
         release="0.32",
     ),
     covered(
@@ -190,7 +190,7 @@ TO_BETA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "legacy-taint-needs-new-pool",
         "The old pool may be tainted only once a new one takes its pods",
-        "pools_replace_provisioners_alike",
+        "pools_admit_provisioner_pods",
         release="0.32",
     ),
     covered(

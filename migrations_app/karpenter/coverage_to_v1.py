@@ -12,7 +12,7 @@ TO_V1_CHANGES: tuple[Coverage, ...] = (
     covered(
         "al2023-nodeconfig-precedence",
         "The generated NodeConfig wins over user data",
-        "user_data_heeded",
+        "node_config_left_to_karpenter",
         release="1.0",
     ),
     covered(
@@ -27,9 +27,9 @@ TO_V1_CHANGES: tuple[Coverage, ...] = (
     covered(
         "alias-version-annotation",
         "Read as v1beta1, a pinned alias lives in an annotation",
-        "aliases_survive_beta",
+        "controller_off_bad_patches way_back_open",
         release="1.0",
-        table="annotation_rows",
+        table="release_rows_v1",
     ),
     covered(
         "annotations-dropped-v1",
@@ -38,7 +38,9 @@ TO_V1_CHANGES: tuple[Coverage, ...] = (
         release="1.0",
         table="annotation_rows",
     ),
-    covered("drift-gate-dropped", "Drift cannot be switched off", "drift_not_held_off", release="1.0"),
+    covered(
+        "drift-gate-dropped", "Drift cannot be switched off", "drift_not_held_off claims_not_drifted", release="1.0"
+    ),
     covered("forceful-expiration", "An expired claim is drained at once", "expired_claims_gone", release="1.0"),
     covered(
         "instance-termination-wait",
@@ -76,7 +78,9 @@ TO_V1_CHANGES: tuple[Coverage, ...] = (
         release="1.0",
         table="release_rows_beta",
     ),
-    covered("topology-spread-required", "Replicas have to spread over zones", "controller_replicas_fit", release="1.0"),
+    covered(
+        "topology-spread-required", "Replicas have to spread over zones", "controller_runs_redundantly", release="1.0"
+    ),
     covered(
         "iam-v1-policy",
         "Requests carry eks:eks-cluster-name",
@@ -116,29 +120,34 @@ TO_V1_CHANGES: tuple[Coverage, ...] = (
     covered(
         "associate-public-ip",
         "associatePublicIPAddress is not forced to false any more",
-        "beta_behaviour_kept",
+        "public_addresses_stated beta_behaviour_kept",
         release="1.0",
     ),
-    covered("imds-hop-limit", "Pods cannot reach instance metadata by default", "pods_reach_metadata", release="1.0"),
+    covered(
+        "imds-hop-limit", "Pods cannot reach instance metadata by default", "metadata_reachable_for_pods", release="1.0"
+    ),
     covered(
         "consolidate-after-required",
         "consolidateAfter is required",
-        "beta_behaviour_kept beta_objects_convert",
+        "consolidation_stated beta_objects_convert",
         release="1.0",
     ),
     covered(
-        "consolidation-policy-renamed", "WhenUnderutilized has another name", "beta_objects_convert", release="1.0"
+        "consolidation-policy-renamed",
+        "WhenUnderutilized has another name",
+        "consolidation_stated beta_objects_convert",
+        release="1.0",
     ),
     covered(
         "expireafter-moved",
         "expireAfter moves to the template and is part of drift",
-        "beta_behaviour_kept",
+        "expiry_stated beta_behaviour_kept",
         release="1.0",
     ),
     covered(
         "kubelet-moved",
         "kubelet settings move to the node class",
-        "kubelet_blocks_agree compatibility_annotations_gone",
+        "kubelet_settings_in_classes compatibility_annotations_gone",
         release="1.0",
     ),
     covered(
@@ -153,7 +162,7 @@ TO_V1_CHANGES: tuple[Coverage, ...] = (
     covered(
         "rbac-v1",
         "The controller needs more rights in the cluster",
-        "controller_rights_current",
+        "controller_rbac_current",
         release="1.0",
         table="rbac_rows",
     ),
@@ -167,7 +176,7 @@ TO_V1_CHANGES: tuple[Coverage, ...] = (
     covered(
         "unregistered-taint",
         "Custom images have to join with the unregistered taint",
-        "custom_images_join_tainted",
+        "custom_images_tainted custom_images_register claims_join_their_nodes",
         release="1.0",
     ),
     covered(

@@ -53,7 +53,7 @@ V1_CHANGES: tuple[Coverage, ...] = (
         table="outside_rows",
         search="operator_status_condition_ and operator_termination_ in rules and dashboards",
     ),
-    covered("bottlerocket-raid0", "RAID0 needs a newer Bottlerocket", "bottlerocket_raid_supported", release="1.1"),
+    covered("bottlerocket-raid0", "RAID0 needs a newer Bottlerocket", "bottlerocket_knows_raid0", release="1.1"),
     covered(
         "metric-reason-snake-case",
         "Values of the label reason are in lower case",
@@ -142,7 +142,11 @@ V1_CHANGES: tuple[Coverage, ...] = (
         table="release_rows_v1_later",
     ),
     covered(
-        "static-capacity-crd", "NodePool gains replicas", "crds_match_controller", release="1.8", table="crd_fields"
+        "static-capacity-crd",
+        "NodePool gains replicas",
+        "crds_match_controller static_pools_enabled",
+        release="1.8",
+        table="crd_fields",
     ),
     covered(
         "gte-lte-crd",
@@ -181,7 +185,7 @@ V1_CHANGES: tuple[Coverage, ...] = (
     covered(
         "ca-bundle-drift",
         "The CA bundle is part of the node class hash",
-        "hashes_settled",
+        "hashes_settled claims_not_drifted",
         release="1.12",
         table="release_rows_v1_later",
     ),

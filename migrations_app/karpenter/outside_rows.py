@@ -20,6 +20,8 @@ class OutsideRow(NamedTuple):
 
 
 OUTSIDE_ROWS: tuple[OutsideRow, ...] = (
+    OutsideRow("sources", "0.29", "subnetSelector, securityGroupSelector",
+               "AWSNodeTemplates changed since their instances started", "drift of those nodes", "sg-subnet-drift"),
     OutsideRow("sources", "0.32", "Name = karpenter.sh/provisioner-name/", "cost reports and scripts",
                "the EC2 tag karpenter.sh/nodepool", "instance-name-tag"),
     OutsideRow("sources", "0.33", "MachineLaunched, MachineRegistered, MachineInitialized",
