@@ -26,7 +26,7 @@ class Site:
     node_roles: tuple[str, ...] = ()
     queue: str = ""
     assume_role_arn: str = ""
-    extra_tags: Mapping[str, str] = field(default_factory=dict)
+    extra_tags: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def roles(self) -> tuple[str, ...]:
