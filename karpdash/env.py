@@ -42,6 +42,11 @@ class Raw:
     scan_lease: str = _setting("60", "Seconds without a sign of life after which another worker takes a scan over.")
     sweep_interval: str = _setting("15", "Seconds between two looks for due, lost and stranded scans.")
     worker_slots: str = _setting("2", "Scans that one worker runs at once.")
+    stop_all_actions: str = _setting(
+        "0", "1: nothing that changes a cluster is sent, whatever the pages say."
+    )
+    settle_seconds: str = _setting("40", "Seconds after its deadline until a request without an answer counts as lost.")
+    gate_poll: str = _setting("2", "Seconds between two looks at a cluster while a rollout waits.")
     log_level: str = _setting("INFO", "DEBUG, INFO, WARNING or ERROR.")
     aws_access_key_id: str = _setting(
         "", "karpdash's own AWS identity; it takes the role of each cluster.", shown=False
@@ -75,6 +80,9 @@ class Env:
     scan_lease: int
     sweep_interval: int
     worker_slots: int
+    stop_all_actions: bool
+    settle_seconds: int
+    gate_poll: int
     log_level: str
     aws: OwnIdentity = field(default_factory=OwnIdentity)
 
@@ -113,6 +121,9 @@ def read(environ: Mapping[str, str]) -> Env:
         scan_lease=_number("SCAN_LEASE", raw.scan_lease, low=5, high=600),
         sweep_interval=_number("SWEEP_INTERVAL", raw.sweep_interval, low=1, high=300),
         worker_slots=_number("WORKER_SLOTS", raw.worker_slots, low=1, high=64),
+        stop_all_actions=_switch("STOP_ALL_ACTIONS", raw.stop_all_actions),
+        settle_seconds=_number("SETTLE_SECONDS", raw.settle_seconds, low=0, high=600),
+        gate_poll=_number("GATE_POLL", raw.gate_poll, low=0, high=60),
         log_level=_chosen("LOG_LEVEL", raw.log_level.upper(), choices=("DEBUG", "INFO", "WARNING", "ERROR")),
         aws=OwnIdentity(
             keys=_aws_keys(raw),

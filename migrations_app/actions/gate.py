@@ -10,13 +10,16 @@ Judgement = Literal["wait", "go", "pause"]
 class Gate(Value, frozen=True):
     """What has to be so before the next step. Every number is checked only where it is given.
 
-    `gone` are objects that have to be gone; `ready_nodes` how many nodes have to be Ready, counted in the run's
-    picture; `pending_above` how many more pods may be Pending than before; `seconds` how long to wait for all that.
+    `gone` are objects that have to be gone; `pending_above` how many more pods may be Pending than before; `seconds`
+    how long to wait for all that.
     """
 
     gone: tuple[Target, ...] = ()
-    ready_nodes_kept: bool = False
-    """As many Ready nodes that take pods as before the batch: its replacements have come."""
+    replaced: bool = False
+    """What was launched since then is Ready: no more claims and machines without a Ready node than before.
+
+    Not "as many nodes as before": a replacement may be larger, or not needed at all.
+    """
     no_legacy_nodes: bool = False
     """No node is owned by a Machine or Provisioner any more."""
     pending_above: int | None = 0
@@ -42,7 +45,8 @@ class Picture(Value, frozen=True):
     legacy_objects: int | None = None
     pending_pods: int | None = None
     oldest_pending_seconds: int | None = None
-    failed_claims: int | None = None
+    unready_claims: int | None = None
+    """Machines and NodeClaims whose node has not come or is not Ready, but for those that are being deleted."""
     blocked: tuple[Blocked, ...] = ()
     standing: tuple[str, ...] = ()
     """Of the gate's objects those that are still there, as `Target.said`."""
@@ -67,19 +71,13 @@ def judge(gate: Gate, *, before: Picture, now: Picture, waited: float) -> Said:
 
 def _reasons(gate: Gate, *, before: Picture, now: Picture) -> list[str]:
     found = [f"{said} is still there" for said in now.standing]
-    if gate.ready_nodes_kept:
-        found += _at_least("Ready nodes", now.ready_nodes, before.ready_nodes)
+    if gate.replaced:
+        found += _at_most("claims without a Ready node", now.unready_claims, before.unready_claims, above=0)
     if gate.no_legacy_nodes:
         found += _none("nodes of Provisioners", now.legacy_nodes)
     if gate.pending_above is not None:
         found += _at_most("Pending pods", now.pending_pods, before.pending_pods, above=gate.pending_above)
     return found
-
-
-def _at_least(what: str, now: int | None, before: int | None) -> list[str]:
-    if now is None or before is None:
-        return [f"{what} could not be counted"]
-    return [f"{now} {what}, {before} before"] if now < before else []
 
 
 def _at_most(what: str, now: int | None, before: int | None, *, above: int) -> list[str]:

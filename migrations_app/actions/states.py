@@ -39,8 +39,8 @@ FOLLOWS: dict[State, frozenset[State]] = {
 """A07 and A09. A person settles `needs_attention`; `failed` and `aborted` end a rollout but for taking it back."""
 
 FINAL: frozenset[State] = frozenset(state for state, following in FOLLOWS.items() if not following)
-WORKING: frozenset[State] = frozenset({"running", "rolling_back"})
-"""States in which a worker makes progress and holds the cluster."""
+WORKING: frozenset[State] = frozenset({"running"})
+"""States in which a worker makes progress. What takes a rollout back is a rollout of its own, and runs itself."""
 HOLDING: frozenset[State] = WORKING | {"paused", "needs_attention"}
 """States in which no other rollout may begin on the cluster (A13)."""
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from migrations_app.errors import Garbled
 
-Verb = Literal["get", "list", "create"]
+Verb = Literal["get", "list", "create", "patch", "delete"]
 
 _SEGMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,252}")
 LONGEST_PATH = 2048

@@ -61,7 +61,7 @@ def from_status(status: int, body: bytes, *, headers: Mapping[str, str], request
         return Fault(errors.Garbled("the server redirects; redirects are not followed", code="redirected"))
     if status == 429:
         return Fault(
-            errors.ServerFailed("the API server is overloaded", code="throttled"), again=True, after=_pause(headers)
+            errors.ServerFailed("the API server is overloaded", code="throttled"), again=True, after=pause(headers)
         )
     if status in (408, 504):
         return Fault(errors.TimedOut(f"the API server did not finish {request.what}: {text}"), again=True)
@@ -103,10 +103,10 @@ def _failed(status: int, text: str, *, headers: Mapping[str, str], request: Aske
         failed = errors.ServerFailed(f"{request.what}: {text}", code="conversion_failed")
         return Fault(failed)
     error = errors.ServerFailed(f"{request.what}: HTTP {status}: {text}")
-    return Fault(error, again=True, after=_pause(headers))
+    return Fault(error, again=True, after=pause(headers))
 
 
-def _pause(headers: Mapping[str, str]) -> float | None:
+def pause(headers: Mapping[str, str]) -> float | None:
     """Retry-After in whole seconds; None for dates, garbage and anything longer than four digits (K08)."""
     text = headers.get("Retry-After", "").strip()
     return float(text) if text.isascii() and text.isdigit() and len(text) <= 4 else None

@@ -16,6 +16,7 @@ from importlib import metadata
 from typing import Any
 from urllib.parse import urlencode
 
+import msgspec
 import urllib3
 from kubernetes.client.configuration import Configuration
 from kubernetes.client.rest import RESTClientObject
@@ -26,7 +27,7 @@ from migrations_app.clients.answers import Answer, Meter, read_beginning, read_b
 from migrations_app.clients.asked import Asked, Verb, asked
 from migrations_app.clients.connection import Connection
 from migrations_app.clients.faults import Fault
-from migrations_app.clients.limits import DEFAULT, Limits
+from migrations_app.clients.limits import DEFAULT, KIB, Limits
 from migrations_app.clients.pace import Pace, paced
 from migrations_app.clients.secret import Secret
 from migrations_app.clients.tls import context_for
@@ -38,6 +39,9 @@ TokenSource = Callable[[], Secret]
 JSON = "application/json"
 _JITTER = random.SystemRandom()
 _CLOSED = "the client is closed"
+_VERBS: dict[str, Verb] = {"POST": "create", "PATCH": "patch", "DELETE": "delete"}
+_MOST_SAID = 64 * KIB
+"""A refused change says for each field who keeps it: more than the beginning of an excuse."""
 # Requests with their headers are debug lines of these libraries (K17).
 for _name in ("urllib3", "kubernetes", "client"):
     logging.getLogger(_name).setLevel(logging.WARNING)
@@ -59,8 +63,18 @@ class _Call:
     request: Asked
     query: Query = ()
     headers: dict[str, str]
-    body: Mapping[str, Any] | None = None
+    body: Mapping[str, Any] | bytes | None = None
     ends: float
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An answer of any status to a request that changes something. `retry_after` is in seconds."""
+
+    status: int
+    body: bytes
+    audit_id: str = ""
+    retry_after: float | None = None
 
 
 class Transport:
@@ -124,6 +138,51 @@ class Transport:
             raise found.error from None
         return found
 
+    def change(
+        self,
+        method: str,
+        path: str,
+        query: Query,
+        *,
+        body: Mapping[str, Any],
+        content_type: str,
+        purpose: str,
+    ) -> Told:
+        """What the server said to a request that changes something: sent once, whatever happens (K07, A20).
+
+        An answer of any status is an answer. Raises CouldNotLook only when none came: then nobody knows what became of
+        the request.
+        """
+        verb: Verb = _VERBS[method]
+        headers = self._headers(1, JSON) | {"Content-Type": content_type, "User-Agent": f"{agent()} {purpose}"}
+        call = _Call(
+            method=method,
+            request=asked(verb, path),
+            query=query,
+            headers=headers,
+            body=body if "json" in content_type else msgspec.json.encode(body),
+            ends=self._call_ends(),
+        )
+        pace = Pace(self._limits, ends=min(call.ends, time.monotonic() + self._limits.read_seconds))
+        with paced(pace):
+            try:
+                return self._told(self._send(call, pace), pace=pace)
+            except faults.CAUGHT as wrong:
+                raise faults.from_exception(wrong).error from None
+
+    def _told(self, response: urllib3.HTTPResponse, *, pace: Pace) -> Told:
+        self._note_date(response.headers.get("Date"))
+        pace.begin_body()
+        try:
+            good = 200 <= response.status < 300
+            body = bytes(read_body(response, self.meter)) if good else self._excuse(response, _MOST_SAID)
+            return Told(response.status, body, response.headers.get("Audit-Id", ""), faults.pause(response.headers))
+        finally:
+            if response.closed:
+                response.release_conn()
+            else:
+                response.close()
+
     def _call_ends(self) -> float:
         now = time.monotonic()
         if now >= self._ends:
@@ -181,9 +240,9 @@ class Transport:
             else:
                 response.close()
 
-    def _excuse(self, response: urllib3.HTTPResponse) -> bytes:
+    def _excuse(self, response: urllib3.HTTPResponse, most: int = 0) -> bytes:
         try:
-            return read_beginning(response, self._limits.error_bytes)
+            return read_beginning(response, most or self._limits.error_bytes)
         except (*faults.CAUGHT, KarpdashError):
             return b""
 

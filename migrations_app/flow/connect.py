@@ -16,9 +16,11 @@ from migrations_app.clients.eks_cluster import eks_connection
 from migrations_app.clients.eks_token import token_source
 from migrations_app.clients.kubeconfig import in_cluster, read_kubeconfig
 from migrations_app.clients.kubernetes_live import open_live
+from migrations_app.clients.kubernetes_write import open_writer
 from migrations_app.clients.limits import Limits
 from migrations_app.clients.port import ClusterApi
 from migrations_app.clients.transport import TokenSource
+from migrations_app.clients.writer import Writer
 from migrations_app.errors import BadInput
 from migrations_app.flow.seal import Keys
 from migrations_app.inventory.aws_place import AwsPlace, read_place
@@ -38,6 +40,39 @@ def connect(cluster: Cluster, *, user: str = "") -> Iterator[ClusterApi]:
         return
     with closing(_opened(cluster)) as api:
         yield api
+
+
+@contextmanager
+def connect_writer(cluster: Cluster, *, user: str = "") -> Iterator[Writer]:
+    """A way to change the cluster, closed at the end. `user` is seen in CloudTrail (T20).
+
+    Raises CouldNotLook, BadSetting, and BadInput (code `read_only`) for a bundle or a sample.
+    """
+    if cluster.source in (Cluster.Source.SAMPLE, Cluster.Source.BUNDLE):
+        raise BadInput("a bundle or a sample is only looked at", where=cluster.name, code="read_only")
+    with (
+        _way(cluster, user=user) as (connection, token),
+        closing(open_writer(connection, reach=reach(), limits=limits(), token=token)) as writer,
+    ):
+        yield writer
+
+
+@contextmanager
+def _way(cluster: Cluster, *, user: str) -> Iterator[tuple[Connection, TokenSource | None]]:
+    if cluster.source == Cluster.Source.EKS:
+        with eks_way(_entry(cluster, user=user, action="act"), read_place(cluster.eks_arn)) as found:
+            yield found
+    elif cluster.source == Cluster.Source.IN_CLUSTER:
+        yield in_cluster(), None
+    else:
+        yield read_kubeconfig(unsealed(cluster), context=cluster.context), None
+
+
+def _entry(cluster: Cluster, *, user: str, action: str) -> Entry:
+    found = entry_of(cluster, user=user, action=action)
+    if found is None:
+        raise BadInput("this EKS cluster has no way into its account", where=cluster.name, code="no_aws_access")
+    return found
 
 
 @contextmanager
@@ -99,11 +134,8 @@ def limits() -> Limits:
 
 @contextmanager
 def _connect_eks(cluster: Cluster, *, user: str) -> Iterator[ClusterApi]:
-    entry = entry_of(cluster, user=user)
-    if entry is None:
-        raise BadInput("this EKS cluster has no way into its account", where=cluster.name, code="no_aws_access")
     with (
-        eks_way(entry, read_place(cluster.eks_arn)) as (connection, token),
+        eks_way(_entry(cluster, user=user, action="scan"), read_place(cluster.eks_arn)) as (connection, token),
         closing(open_live(connection, reach=reach(), limits=limits(), token=token)) as api,
     ):
         yield api

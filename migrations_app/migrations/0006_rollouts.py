@@ -212,7 +212,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='rollout',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['needs_attention', 'paused', 'rolling_back', 'running'])), fields=('cluster',), name='one_rollout_holds_a_cluster'),
+            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['needs_attention', 'paused', 'running'])), fields=('cluster',), name='one_rollout_holds_a_cluster'),
         ),
         migrations.AddConstraint(
             model_name='exported',

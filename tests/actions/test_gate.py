@@ -6,14 +6,14 @@ from migrations_app.actions.changes import Target
 from migrations_app.actions.gate import Gate, Picture, Said, judge
 
 NODE = Target("", "v1", "nodes", "Node", "node-1")
-BEFORE = Picture(taken_at="0", ready_nodes=5, pending_pods=2, legacy_nodes=3)
+BEFORE = Picture(taken_at="0", unready_claims=1, pending_pods=2, legacy_nodes=3)
 
 
 def now(**changed):
-    return Picture(**{"taken_at": "1", "ready_nodes": 5, "pending_pods": 2, "legacy_nodes": 0} | changed)
+    return Picture(**{"taken_at": "1", "unready_claims": 1, "pending_pods": 2, "legacy_nodes": 0} | changed)
 
 
-GATE = Gate(gone=(NODE,), ready_nodes_kept=True, no_legacy_nodes=True, seconds=60)
+GATE = Gate(gone=(NODE,), replaced=True, no_legacy_nodes=True, seconds=60)
 
 
 def test_go_when_everything_is_so():  # A24
@@ -22,10 +22,10 @@ def test_go_when_everything_is_so():  # A24
 
 WAITS = [
     ({"standing": ("Node node-1",)}, "Node node-1 is still there"),
-    ({"ready_nodes": 4}, "4 Ready nodes, 5 before"),
+    ({"unready_claims": 2}, "2 claims without a Ready node, at most 1 are allowed"),
     ({"pending_pods": 3}, "3 Pending pods, at most 2 are allowed"),
     ({"legacy_nodes": 1}, "1 nodes of Provisioners are left"),
-    ({"ready_nodes": None}, "Ready nodes could not be counted"),
+    ({"unready_claims": None}, "claims without a Ready node could not be counted"),
     ({"pending_pods": None}, "Pending pods could not be counted"),
     ({"legacy_nodes": None}, "nodes of Provisioners could not be counted"),
 ]

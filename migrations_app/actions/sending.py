@@ -1,0 +1,73 @@
+"""The request as it is really sent: the change of the plan, tied to the object that was read just before (A18, A23)."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from migrations_app.actions.changes import MARK_PLAN, MARK_ROLLOUT, Body, Change
+from migrations_app.actions.conditions import Tree, value_at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tie:
+    """What ties a request to one reading of its object; empty for an object that is still to be created."""
+
+    uid: str = ""
+    resource_version: str = ""
+
+    @classmethod
+    def to(cls, read: Tree | None) -> "Tie":
+        """The tie to the object as it was read."""
+        if read is None:
+            return cls()
+        return cls(
+            uid=str(value_at(read, ("metadata", "uid")) or ""),
+            resource_version=str(value_at(read, ("metadata", "resourceVersion")) or ""),
+        )
+
+
+def marks(rollout: str, digest: str) -> dict[str, str]:
+    """The annotations by which we know our own creations again."""
+    return {MARK_ROLLOUT: rollout, MARK_PLAN: digest}
+
+
+def completed(change: Change, tie: Tie, *, own: Mapping[str, str]) -> Body:
+    """The body that goes out. What the server reads as preconditions: uid and resourceVersion of the reading."""
+    if change.verb == "delete":
+        return _deletion(change.body, tie)
+    if change.verb == "create":
+        return _marked(change.body, own)
+    head: Body = {"uid": tie.uid, "resourceVersion": tie.resource_version}
+    if change.verb == "apply":
+        if not tie.uid:
+            return _named(change, _marked(change.body, own))
+        return _named(change, _with_metadata(change.body, head))
+    return _with_metadata(change.body, head)
+
+
+def digest_of(body: Body) -> str:
+    """SHA-256 of the body, for the journal."""
+    return hashlib.sha256(msgspec.json.encode(body, order="deterministic")).hexdigest()
+
+
+def _deletion(options: Body, tie: Tie) -> Body:
+    preconditions = {"uid": tie.uid, "resourceVersion": tie.resource_version}
+    return {"apiVersion": "v1", "kind": "DeleteOptions"} | options | {"preconditions": preconditions}
+
+
+def _named(change: Change, body: Body) -> Body:
+    target = change.target
+    place = {"namespace": target.namespace} if target.namespace else {}
+    whole = {"apiVersion": target.api_version, "kind": target.kind} | body
+    return _with_metadata(whole, {"name": target.name} | place)
+
+
+def _with_metadata(body: Body, more: Mapping[str, object]) -> Body:
+    return body | {"metadata": (body.get("metadata") or {}) | dict(more)}
+
+
+def _marked(body: Body, own: Mapping[str, str]) -> Body:
+    metadata = body.get("metadata") or {}
+    return body | {"metadata": metadata | {"annotations": (metadata.get("annotations") or {}) | dict(own)}}

@@ -1,0 +1,179 @@
+"""Approved plan -> changed cluster: one worker, one request at a time, each written down before it is sent."""
+
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+import msgspec
+from django.conf import settings
+from django.db import DatabaseError, connection, transaction
+from django.utils import timezone
+
+from migrations_app.actions import progress
+from migrations_app.actions.plan import PLANNER, Plan
+from migrations_app.actions.states import WORKING
+from migrations_app.clients.writer import Writer
+from migrations_app.errors import BadInput, BadSetting, CouldNotLook
+from migrations_app.flow import crash_points, journal, lease
+from migrations_app.flow.connect import connect_writer
+from migrations_app.flow.halt import Halt
+from migrations_app.flow.journal import Stopped, Work
+from migrations_app.flow.lease import Fence, Lost
+from migrations_app.flow.pass_gate import pass_gate
+from migrations_app.flow.record import WORKER
+from migrations_app.flow.request import make_request
+from migrations_app.flow.settle import settle
+from migrations_app.flow.transition import Cause, found, transition
+from migrations_app.models.rollout import Rollout
+
+log = logging.getLogger(__name__)
+SLICE_SECONDS = 50.0
+"""How long one task works before it hands on: shorter than any limit of a worker."""
+PATIENCE = timedelta(minutes=10)
+"""How long an answer may be missing before a person is called (A09)."""
+
+
+def advance(rollout_id: uuid.UUID, *, holder: str) -> bool:
+    """Makes what progress it can, if it gets the cluster's lease (A12). True: there is more to do, come again soon."""
+    row = found(rollout_id)
+    if row.state not in WORKING:
+        return False
+    fence = lease.take(row.cluster_id, holder)
+    if fence is None:
+        return False
+    try:
+        with _kept(fence):
+            return _advance(row, fence)
+    except Lost:
+        log.warning("lease lost", extra={"rollout": str(rollout_id)})
+        return False
+    finally:
+        lease.release(fence)
+
+
+def _advance(row: Rollout, fence: Fence) -> bool:
+    plan = msgspec.json.decode(bytes(row.plan), type=Plan)
+    work = Work(row=row, plan=plan, fence=fence, actor=WORKER)
+    try:
+        _refuse_strange(row, plan)
+        with connect_writer(row.cluster) as writer:
+            _refuse_other_cluster(writer, plan)
+            _answered(row)
+            return _work(work, writer)
+    except Stopped as told:
+        return _stop(work, told)
+    except Halt as halt:
+        return _end(work, halt)
+    except CouldNotLook as reason:
+        return _unreachable(work, reason)
+    except (BadInput, BadSetting) as wrong:
+        return _end(work, Halt(wrong.code, str(wrong)))
+
+
+def _refuse_strange(row: Rollout, plan: Plan) -> None:
+    """A plan of other rules, or one that is not what was approved, is never carried out."""
+    if plan.planner != PLANNER or plan.digest != row.digest:
+        raise Halt("strange_plan", "the plan is not the one that was approved", state="needs_attention")
+
+
+def _refuse_other_cluster(writer: Writer, plan: Plan) -> None:
+    if writer.identity() != plan.identity:
+        raise Halt("other_cluster", "another cluster answers under this name", state="needs_attention")
+
+
+def _work(work: Work, writer: Writer) -> bool:
+    ends = time.monotonic() + SLICE_SECONDS
+    while time.monotonic() < ends:
+        with transaction.atomic():
+            journal.refuse_if_stopped(work)
+        here = progress.place(work.plan, journal.lines(work.row.pk))
+        if here is None:
+            return _finish(work)
+        if not _step(work, writer, here=here):
+            time.sleep(settings.ENV.gate_poll)
+    return True
+
+
+def _step(work: Work, writer: Writer, *, here: progress.Place) -> bool:
+    """Whether something moved; False where waiting is all there is to do."""
+    if here.phase == "settle":
+        return settle(work, writer, here=here)
+    if here.phase == "gate":
+        return pass_gate(work, writer, step=here.step)
+    return make_request(work, writer, here=here)
+
+
+def _finish(work: Work) -> bool:
+    transition(work.row, "succeeded", by=work.actor, fence=work.fence, finished_at=timezone.now())
+    crash_points.reached("after_transition")
+    return False
+
+
+def _stop(work: Work, told: Stopped) -> bool:
+    """What a person or the kill switch asked for. A row that moved meanwhile is somebody else's."""
+    if told.code == "moved":
+        return False
+    if told.code == Rollout.Wish.ABORT:
+        ended = {"finished_at": timezone.now(), "wish": ""}
+        transition(work.row, "aborted", by=work.actor, cause=Cause(code="asked"), fence=work.fence, **ended)
+    else:
+        cause = Cause(code=told.code, words=told.message)
+        transition(work.row, "paused", by=work.actor, cause=cause, fence=work.fence, wish="", gate_since=None)
+    return False
+
+
+def _end(work: Work, halt: Halt) -> bool:
+    cause = Cause(code=halt.code, words=halt.message)
+    transition(work.row, halt.state, by=work.actor, cause=cause, fence=work.fence, gate_since=None)
+    return False
+
+
+def _unreachable(work: Work, reason: CouldNotLook) -> bool:
+    """Tried again for a while; then a person is called, above all where an outcome is unknown (A09, R11)."""
+    since = work.row.unknown_since or timezone.now()
+    if timezone.now() - since < PATIENCE:
+        if work.row.unknown_since is None:
+            Rollout.objects.filter(pk=work.row.pk, version=work.row.version).update(unknown_since=since)
+        return True
+    here = progress.place(work.plan, journal.lines(work.row.pk))
+    open_outcome = here is not None and here.phase == "settle"
+    words = f"no answer for {PATIENCE.seconds // 60} minutes: {reason.message}"
+    return _end(work, Halt("unreachable", words, state="needs_attention" if open_outcome else "paused"))
+
+
+def _answered(row: Rollout) -> None:
+    if row.unknown_since is not None:
+        Rollout.objects.filter(pk=row.pk).update(unknown_since=None)
+        row.unknown_since = None
+
+
+@contextmanager
+def _kept(fence: Fence) -> Iterator[None]:
+    """Renews the lease beside the work; once it is lost nothing more is renewed, and the next write fails."""
+    stop = threading.Event()
+
+    def renew() -> None:
+        while not stop.wait(lease.RENEW_SECONDS) and _renewed(fence):
+            pass
+        connection.close()
+
+    thread = threading.Thread(target=renew, name="lease", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(timeout=5)
+
+
+def _renewed(fence: Fence) -> bool:
+    try:
+        return lease.renew(fence)
+    except DatabaseError:
+        # A database that restarts is asked again over a new connection; the lease itself says when it is over.
+        connection.close()
+        return True

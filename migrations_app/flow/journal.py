@@ -1,0 +1,165 @@
+"""The journal of a rollout: an intent before each request and its outcome after it, both with their audit event."""
+
+import uuid
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from migrations_app.actions.changes import Change
+from migrations_app.actions.plan import Plan, Step
+from migrations_app.actions.sending import Tie
+from migrations_app.errors import Conflict
+from migrations_app.flow import lease
+from migrations_app.flow.lease import Fence
+from migrations_app.flow.record import Actor, Event, record
+from migrations_app.models.policy import KillSwitch
+from migrations_app.models.rollout import Attempt, Rollout
+
+GATE = "gate"
+"""Verb of the line that says a gate was passed."""
+DONE = (Attempt.Outcome.APPLIED, Attempt.Outcome.NOOP)
+
+
+class Stopped(Conflict):
+    """Nothing may be sent now: a wish, the kill switch, or the state moved. `code` says which."""
+
+    code = "stopped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """One worker at one rollout: the row as it was read, its plan, and the fence that allows writing."""
+
+    row: Rollout
+    plan: Plan
+    fence: Fence
+    actor: Actor
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A committed intent: the request may be sent now, once."""
+
+    attempt_id: int
+    number: int
+
+
+def lines(rollout_id: uuid.UUID) -> list[Attempt]:
+    """All lines, oldest first."""
+    return list(Attempt.objects.filter(rollout_id=rollout_id).order_by("pk"))
+
+
+def intend(work: Work, step: Step, *, change: Change, tie: Tie, body_digest: str) -> Intent:
+    """Commits the intent (A19). Raises Stopped, Lost, and what the database raises: then nothing is sent."""
+    with transaction.atomic():
+        lease.check(work.fence)
+        refuse_if_stopped(work)
+        number = Attempt.objects.filter(rollout=work.row, step=step.id).count() + 1
+        attempt = Attempt.objects.create(
+            rollout=work.row,
+            step=step.id,
+            number=number,
+            fence=work.fence.token,
+            verb=change.verb,
+            path=change.path,
+            body_digest=body_digest,
+            uid=tie.uid,
+            resource_version=tie.resource_version,
+            actor=work.actor.name,
+            intent_at=timezone.now(),
+        )
+        record(_event(work, attempt, verb="step.intent", what=change.target.said))
+    return Intent(attempt.pk, number)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of a request."""
+
+    outcome: str
+    status: int | None = None
+    reason: str = ""
+    audit_id: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    settled_by: str = ""
+
+
+def conclude(work: Work, attempt_id: int, told: Outcome) -> None:
+    """Commits the outcome (A21). Raises Lost: then the next holder settles it by reading."""
+    with transaction.atomic():
+        lease.check(work.fence)
+        changed = Attempt.objects.filter(pk=attempt_id, outcome__in=("", Attempt.Outcome.UNKNOWN)).update(
+            outcome=told.outcome,
+            status=told.status,
+            reason=told.reason[:2000],
+            audit_id=told.audit_id[:64],
+            new_uid=told.uid,
+            new_resource_version=told.resource_version,
+            settled_by=told.settled_by,
+            outcome_at=timezone.now(),
+        )
+        if not changed:
+            raise Conflict("the outcome was settled already", code="moved")
+        attempt = Attempt.objects.get(pk=attempt_id)
+        record(_event(work, attempt, verb="step.outcome", what=attempt.path))
+
+
+def pass_over(work: Work, step: Step, *, verb: str, reason: str) -> None:
+    """A line without a request: a step that found its work done already, or a gate that was passed."""
+    with transaction.atomic():
+        lease.check(work.fence)
+        now = timezone.now()
+        number = Attempt.objects.filter(rollout=work.row, step=step.id).count() + 1
+        attempt = Attempt.objects.create(
+            rollout=work.row,
+            step=step.id,
+            number=number,
+            fence=work.fence.token,
+            verb=verb,
+            path=step.change.path if step.change else "",
+            body_digest="",
+            actor=work.actor.name,
+            intent_at=now,
+            outcome=Attempt.Outcome.NOOP,
+            reason=reason[:2000],
+            outcome_at=now,
+        )
+        record(_event(work, attempt, verb="step.passed", what=step.title))
+
+
+def refuse_if_stopped(work: Work) -> None:
+    """Raises Stopped when the rollout moved, someone wishes it to stop, or everything is stopped (A10, A36)."""
+    now = Rollout.objects.select_for_update().get(pk=work.row.pk)
+    if (now.state, now.version) != (work.row.state, work.row.version):
+        raise Stopped("the rollout was changed meanwhile", code="moved")
+    if now.wish:
+        raise Stopped(f"asked to {now.wish}", code=now.wish)
+    if settings.ENV.stop_all_actions or KillSwitch.objects.filter(on=True).exists():
+        raise Stopped("everything that changes clusters is stopped", code="kill_switch")
+
+
+def _event(work: Work, attempt: Attempt, *, verb: str, what: str) -> Event:
+    return Event(
+        verb=verb,
+        actor=work.actor,
+        object=what,
+        outcome=attempt.outcome,
+        cluster_id=str(work.row.cluster_id),
+        plan_digest=work.row.digest,
+        step=attempt.step,
+        attempt=attempt.number,
+        request_digest=attempt.body_digest,
+        correlation=str(work.row.pk),
+        detail={
+            "verb": attempt.verb,
+            "path": attempt.path,
+            "uid": attempt.uid,
+            "status": attempt.status,
+            "reason": attempt.reason,
+            "audit_id": attempt.audit_id,
+            "fence": attempt.fence,
+        },
+    )
