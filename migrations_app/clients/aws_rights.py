@@ -80,7 +80,7 @@ RIGHTS: tuple[Right, ...] = (
 EKS tokens need none: they are GetCallerIdentity signed in advance.
 """
 ASSUME = Right("sts", "AssumeRole")
-"""The one call made with karpdash's own identity."""
+"""Made with karpdash's own identity, beside the GetCallerIdentity that tells who it is; that needs no permission."""
 
 _SOME = AwsPlace(region="us-west-2", cluster="my-cluster", account="111122223333")
 

@@ -7,6 +7,8 @@ import pytest
 
 from karpdash import docs
 from karpdash.env import Raw, read, settings_rows
+from migrations_app.clients.aws_access import Keys, OwnIdentity
+from migrations_app.clients.secret import Secret
 from migrations_app.errors import BadSetting
 
 KEY = base64.b64encode(bytes(32)).decode()
@@ -51,12 +53,66 @@ def test_a_postgres_address_is_taken_apart():
         ("WORKER_SLOTS", "0"),
         ("WORKER_SLOTS", "65"),
         ("LOG_LEVEL", "LOUD"),
+        ("AWS_AMBIENT", "yes"),
+        ("AWS_ENDPOINT", "http://10.0.0.9:4566"),
+        ("AWS_ENDPOINT", "http://aws.example"),
+        ("AWS_ENDPOINT", "http://127.0.0.1.example"),
+        ("AWS_ENDPOINT", "http://me:you@127.0.0.1"),
+        ("AWS_ENDPOINT", "http://127.0.0.1:port"),
+        ("AWS_ENDPOINT", "ftp://127.0.0.1"),
+        ("AWS_ENDPOINT", "127.0.0.1:4566"),
     ],
 )
 def test_a_bad_value_is_refused_with_its_name(name, value):
     with pytest.raises(BadSetting) as refused:
         read({f"KARPDASH_{name}": value})
     assert refused.value.where == f"KARPDASH_{name}"
+
+
+AWS = {
+    "KARPDASH_AWS_ACCESS_KEY_ID": "AKIA-canary",
+    "KARPDASH_AWS_SECRET_ACCESS_KEY": "secret-canary",
+    "KARPDASH_AWS_SESSION_TOKEN": "token-canary",
+}
+
+
+def test_without_aws_settings_karpdash_is_nobody_to_aws():
+    assert read({}).aws == OwnIdentity()
+
+
+def test_a_whole_aws_identity():
+    given = AWS | {"KARPDASH_AWS_ENDPOINT": "http://127.0.0.1:4566"}
+    keys = Keys(access_key_id="AKIA-canary", secret=Secret("secret-canary"), token=Secret("token-canary"))
+    assert read(given).aws == OwnIdentity(keys=keys, endpoint="http://127.0.0.1:4566")
+    assert read({"KARPDASH_AWS_AMBIENT": "1"}).aws == OwnIdentity(ambient=True)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://vpce-1.sts.eu-west-1.vpce.amazonaws.com", "http://localhost:1", "http://[::1]:1"]
+)
+def test_an_endpoint_is_on_this_machine_or_behind_tls(url):
+    assert read({"KARPDASH_AWS_ENDPOINT": url}).aws.endpoint == url
+
+
+@pytest.mark.parametrize(
+    ("missing", "named"),
+    [
+        (("ACCESS_KEY_ID",), "ACCESS_KEY_ID"),
+        (("SECRET_ACCESS_KEY",), "SECRET_ACCESS_KEY"),
+        (("ACCESS_KEY_ID", "SESSION_TOKEN"), "ACCESS_KEY_ID"),
+        (("ACCESS_KEY_ID", "SECRET_ACCESS_KEY"), "ACCESS_KEY_ID"),
+    ],
+)
+def test_half_an_aws_identity_is_refused_and_not_shown(missing, named):  # T23
+    given = {name: value for name, value in AWS.items() if not name.endswith(tuple(f"AWS_{one}" for one in missing))}
+    with pytest.raises(BadSetting) as refused:
+        read(given)
+    assert (refused.value.where, "canary" in str(refused.value)) == (f"KARPDASH_AWS_{named}", False)
+
+
+def test_aws_keys_stand_in_no_text():  # T23
+    env = read(AWS)
+    assert [text for text in (repr(env), str(env), repr(env.aws), repr(env.aws.keys)) if "canary" in text] == []
 
 
 def test_every_setting_is_described():

@@ -78,6 +78,13 @@ def test_the_policy_in_the_docs_is_this_one():
     assert json.loads(rest.partition("<!-- policy: end -->")[0]) == minimal_policy()
 
 
+def test_the_trust_policy_in_the_docs_is_the_one_that_is_printed():
+    text = (ROOT / "docs" / "aws.md").read_text()
+    _, _, rest = text.partition("<!-- trust: begin -->")
+    wanted = trust_policy(principal_arn="arn:aws:iam::444455556666:user/karpdash", external_id="karpdash-...")
+    assert json.loads(rest.partition("<!-- trust: end -->")[0]) == wanted
+
+
 def test_the_role_trusts_us_with_the_external_id_only():
     own = "arn:aws:iam::444455556666:role/karpdash"
     (statement,) = trust_policy(principal_arn=own, external_id="karpdash-1")["Statement"]
