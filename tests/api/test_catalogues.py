@@ -24,6 +24,17 @@ def test_every_check_is_listed(api: Tool) -> None:
     assert one == told[0]
 
 
+def test_a_check_says_how_and_what_it_answers(api: Tool) -> None:
+    one = api("GET", "checks/spot_role_present").json()
+    check = next(check for check in all_checks() if check.id == "spot_role_present")
+    assert (one["how"], one["since"], one["introduced_by"]) == (check.how, "0.1.0", "0.32")
+    assert ([row["id"] for row in one["covers"]], "iam" in one["remedies"]) == (
+        ["spot-service-linked-role", "CONV-02"],
+        True,
+    )
+    assert api("GET", "checks").json()["retired"] == []
+
+
 def test_a_check_that_is_none(api: Tool) -> None:
     assert api("GET", "checks/none").json()["code"] == "not_found"
 

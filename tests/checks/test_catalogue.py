@@ -57,8 +57,8 @@ def test_no_check_is_longer_than_a_screen(check):
 
 
 def test_its_words_are_whole(check):
-    assert all(text and text == text.strip() for text in (check.title, check.why, *check.says))
-    assert check.why.endswith(".")
+    assert all(text and text == text.strip() for text in (check.title, check.why, check.how, *check.says))
+    assert (check.why[-1], check.how[-1]) == (".", ".")
     assert not check.title.endswith(".")
     assert check.sources
     assert len(set(check.reads)) == len(check.reads)

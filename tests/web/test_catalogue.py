@@ -5,6 +5,7 @@ import re
 import pytest
 
 from migrations_app.checks.registry import all_checks
+from migrations_app.checks.retired import Retired
 from tests.web.pages import text
 
 pytestmark = pytest.mark.django_db
@@ -23,6 +24,32 @@ def test_an_entry_says_why_where_and_from_what(ada):
     words = text(ada.get("/catalogue/?q=legacy_provisioners_gone"))
     for word in (check.title, check.id, check.why, "Provisioners", *check.sources):
         assert word in words
+
+
+def test_an_entry_says_how_with_what_since_when_and_what_it_answers(ada):
+    words = text(ada.get("/catalogue/?q=alerts_name_current_metrics"))
+    check = next(check for check in all_checks() if check.id == "alerts_name_current_metrics")
+    for word in (
+        check.how,
+        "Command line, Helm values",
+        "Karpenter 0.32",
+        "Active since karpdash 0.1.0",
+        "metrics-renamed-v1",
+    ):
+        assert word in words
+
+
+def test_a_change_is_found_by_its_id(ada):
+    assert listed(ada.get("/catalogue/?q=spot-service-linked-role")) == ["spot_role_present"]
+
+
+def test_checks_that_are_not_asked_any_more(ada, monkeypatch):
+    assert "Not asked any more" not in text(ada.get("/catalogue/"))
+    old = Retired("old_one", "All was <b>well</b>", "0.1.0", "0.3.0", "Nobody runs it.", ("spot_role_present",))
+    monkeypatch.setattr("migrations_app.web.catalogue.RETIRED", (old,))
+    answer = ada.get("/catalogue/")
+    assert "All was &lt;b&gt;well" in answer.content.decode()
+    assert "Asked from 0.1.0 to 0.3.0" in text(answer)
 
 
 def test_filters(ada):

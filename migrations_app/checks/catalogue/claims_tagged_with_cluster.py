@@ -18,6 +18,7 @@ check = Check(
         "1.1 lists instances by that tag only: one without it is not seen, "
         "and its claim is removed once the node is not ready."
     ),
+    how="The annotation that tells of the tag is read from every NodeClaim, and the tag itself where AWS shows it.",
     reads=("nodeclaims",),
     says=(
         "{count} claim's instance is not tagged with its cluster",
