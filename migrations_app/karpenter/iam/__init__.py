@@ -8,6 +8,7 @@ needs.py     why an action is needed and what its refusal does, as rows
 grants.py    the narrow statements that allow the requests, as rows
 policy.py    reading policy documents; pattern.py, conditions.py and evaluate.py judge a request by them
 gaps.py      release + policies -> what is refused
+trust.py     trust policy + who asks -> may they become the role
 remedies.py  the smallest document that closes the gaps, merged or split; render.py and module.py write it down
 asked.py     names and settings as somebody tells them -> the answer; written.py puts a remedy into the wanted form
 removal.py   what may go after the hop; guess.py reads names of a site from policies
