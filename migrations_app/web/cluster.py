@@ -21,6 +21,7 @@ TABS = (
     ("cluster", "Readiness"),
     ("cluster-nodes", "Nodes"),
     ("cluster-parts", "Parts"),
+    ("cluster-iam", "IAM"),
     ("cluster-convert", "Convert"),
     ("cluster-history", "History"),
 )

@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from migrations_app.web import catalogue, change, cluster, connection, convert, fleet, history, register
+from migrations_app.web import catalogue, change, cluster, connection, convert, fleet, history, iam, register
 from migrations_app.web.access import open_page, page
 from migrations_app.web.sign_in import ChangePassword, SignIn
 
@@ -18,6 +18,7 @@ urlpatterns = [
     path("clusters/<uuid:cluster_id>/", cluster.readiness, name="cluster"),
     path("clusters/<uuid:cluster_id>/nodes", cluster.nodes, name="cluster-nodes"),
     path("clusters/<uuid:cluster_id>/parts", cluster.parts, name="cluster-parts"),
+    path("clusters/<uuid:cluster_id>/iam", iam.iam, name="cluster-iam"),
     path("clusters/<uuid:cluster_id>/convert", convert.convert, name="cluster-convert"),
     path("clusters/<uuid:cluster_id>/history", history.history, name="cluster-history"),
     path("clusters/<uuid:cluster_id>/changes", history.changes, name="cluster-changes"),

@@ -16,7 +16,7 @@ from tests.builders_rows import a_cluster, a_snapshot
 pytestmark = pytest.mark.django_db
 LOOK = {
     "fleet", "password", "catalogue", "cluster", "cluster-nodes", "cluster-parts", "cluster-history",
-    "cluster-changes", "cluster-progress", "cluster-convert", "convert",
+    "cluster-changes", "cluster-progress", "cluster-convert", "convert", "cluster-iam",
 }  # fmt: skip
 OPEN = {"login", "logout"}
 RIGHTS = {

@@ -1,0 +1,290 @@
+"""Arranges a sheet of permissions for the screen: releases as tiles, needs in groups, one release's patch in forms."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+from migrations_app.karpenter.iam.render import as_json
+from migrations_app.readiness.iam_sheet_values import (
+    IamCell,
+    IamColumn,
+    IamDocument,
+    IamPatch,
+    IamRole,
+    IamRow,
+    IamSheet,
+    IamSize,
+)
+from migrations_app.web.looks import Look
+
+NOT_NEEDED = Look("not_needed", "Not needed", "muted", "na")
+ALLOWED = Look("allowed", "Allowed", "pass", "pass")
+UNKNOWN = Look("unknown", "Unknown", "unknown", "unknown")
+_WORDS = {
+    "missing": "Missing",
+    "denied": "Denied",
+    "blocked_by_condition": "Condition",
+    "blocked_by_resource": "Resource",
+}
+_NOTES = {
+    "missing": "no statement names the action",
+    "denied": "a Deny applies, or the boundary stops it",
+    "blocked_by_condition": "named, but a condition is not met",
+    "blocked_by_resource": "named, but not for this resource",
+    "unknown": "hangs on what nobody states",
+}
+ANSWERS = {
+    "yes": Look("yes", "Enough", "pass", "pass"),
+    "no": Look("no", "Not enough", "blocker", "blocker"),
+    "unknown": Look("unknown", "Cannot tell", "unknown", "unknown"),
+}
+FOUND_BY = {
+    "irsa": "annotation of the service account (IRSA)",
+    "pod_identity": "EKS Pod Identity association",
+    "pod_identity_target": "target role of a Pod Identity association",
+    "environment": "AWS_ROLE_ARN of the controller",
+    "assume_role": "role that the settings tell the controller to assume",
+    "given": "documents that were handed in",
+}
+KINDS = {"aws_managed": "managed by AWS", "customer_managed": "managed policy", "inline": "inline"}
+
+
+_GROUPS = (
+    (Look("refused", "Refused", "blocker", "blocker", "always needed"), False),
+    (Look("doubt", "Cannot be told", "unknown", "unknown", "always needed"), False),
+    (Look("rare", "Only with a setting", "muted", "info", "that is not assumed here"), True),
+    (Look("allowed", "Allowed", "pass", "pass", "wherever they are needed"), True),
+)
+
+
+class Shown(NamedTuple):
+    """A cell on the screen. `label` is the release, for readers that see no column."""
+
+    label: str
+    look: Look
+    faint: bool
+
+
+class Said(NamedTuple):
+    """What a cell tells when its row is opened, once for all releases that say the same."""
+
+    releases: str
+    look: Look
+    cell: IamCell
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row of the matrix. `id` is unique on the page."""
+
+    id: str
+    action: str
+    legacy: bool
+    look: Look
+    cells: tuple[Shown, ...]
+    said: tuple[Said, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    look: Look
+    lines: tuple[Line, ...]
+    folded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A release above the matrix; the chosen one is the one whose patch is shown."""
+
+    column: IamColumn
+    look: Look
+    chosen: bool
+
+
+class Sheet(NamedTuple):
+    """One text of a form: a document or a whole file, and how to ask for it as a download."""
+
+    text: str
+    note: str
+    download: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One tab of a patch."""
+
+    key: str
+    word: str
+    note: str
+    sheets: tuple[Sheet, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One side of what belongs together on the role."""
+
+    title: str
+    note: str
+    documents: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The patch of one role. `number` tells it from others in addresses and ids."""
+
+    number: int
+    patch: IamPatch
+    look: Look
+    forms: tuple[Form, ...]
+    panels: tuple[Panel, ...]
+
+
+def look_of(cell: IamCell) -> Look:
+    """Red where the controller cannot work, amber where a part of it suffers, plain where it hangs on a setting."""
+    if cell.verdict in ("not_needed", "allowed"):
+        return NOT_NEEDED if cell.verdict == "not_needed" else ALLOWED
+    if cell.verdict == "unknown":
+        return UNKNOWN
+    word = _WORDS[cell.verdict]
+    if cell.required == "conditional":
+        return Look(cell.verdict, word, "muted", "info")
+    tone = "blocker" if cell.severity == "blocker" else "warning"
+    return Look(cell.verdict, word, tone, tone)
+
+
+def chosen_of(sheet: IamSheet, *, release: str, next_hop: str) -> IamColumn | None:
+    """The column asked for, else that of the next hop, else the last; None for a sheet without columns."""
+    asked = (one for one in sheet.columns if one.release == release)
+    following = (one for one in sheet.columns if one.hop and one.hop == next_hop)
+    return next(asked, None) or next(following, None) or (sheet.columns[-1] if sheet.columns else None)
+
+
+def tiles(sheet: IamSheet, chosen: IamColumn) -> tuple[Tile, ...]:
+    return tuple(Tile(one, ANSWERS[one.ok], one is chosen) for one in sheet.columns)
+
+
+def legend(sheet: IamSheet) -> tuple[tuple[str, str], ...]:
+    """The words of the refusals that occur, each with what it means."""
+    present = {cell.verdict for row in sheet.rows for cell in row.cells}
+    words = _WORDS | {"unknown": UNKNOWN.word}
+    return tuple((words[verdict], note) for verdict, note in _NOTES.items() if verdict in present)
+
+
+def groups(sheet: IamSheet) -> tuple[Group, ...]:
+    """The needs, what is refused first; only groups that hold something."""
+    lines = [_line(row, sheet.columns) for row in sheet.rows]
+    made = (Group(look, tuple(one for one in lines if one.look.id == look.id), folded) for look, folded in _GROUPS)
+    return tuple(group for group in made if group.lines)
+
+
+def parts(sheet: IamSheet, chosen: IamColumn) -> tuple[Part, ...]:
+    """The patches of the chosen release, one for each role."""
+    roles = [role for role in sheet.roles if role.counts]
+    return tuple(
+        Part(
+            number=number,
+            patch=one,
+            look=ANSWERS[one.ok],
+            forms=_forms(one, chosen, number=number),
+            panels=_panels(sheet, chosen, one, role=roles[number] if number < len(roles) else None),
+        )
+        for number, one in enumerate(chosen.patches)
+    )
+
+
+def download(sheet: IamSheet, chosen: IamColumn, *, form: str, number: str) -> Sheet | None:
+    """The text of a form as parts of the page name it; None for what is not there."""
+    every = (one for part in parts(sheet, chosen) for tab in part.forms for one in tab.sheets)
+    return next((one for one in every if one.download == form and str(one.number) == number), None)
+
+
+def found_by(role: IamRole) -> str:
+    return FOUND_BY.get(role.found_by, role.found_by)
+
+
+def kind_of(document: IamDocument) -> str:
+    kind = KINDS.get(document.kind, document.kind)
+    return f"{kind}, permissions boundary" if document.boundary else kind
+
+
+def _line(row: IamRow, columns: Sequence[IamColumn]) -> Line:
+    looks = [look_of(cell) for cell in row.cells]
+    labels = [column.release for column in columns]
+    shown = tuple(
+        Shown(label, look, faint=look in (NOT_NEEDED, ALLOWED)) for label, look in zip(labels, looks, strict=True)
+    )
+    own = f"need-{row.action.replace(':', '-').lower()}{'-legacy' if row.legacy else ''}"
+    return Line(own, row.action, row.legacy, _worst(row.cells), shown, tuple(_said(row.cells, labels)))
+
+
+def _worst(cells: Iterable[IamCell]) -> Look:
+    """The look of the whole row: its id is the group it belongs to."""
+    open_cells = [cell for cell in cells if cell.required and cell.verdict != "allowed"]
+    always = [cell for cell in open_cells if cell.required == "always"]
+    refused = [look_of(cell) for cell in always if cell.verdict != "unknown"]
+    if refused:
+        return min(refused, key=lambda look: look.tone)._replace(id="refused")
+    if always:
+        return UNKNOWN._replace(id="doubt")
+    return Look("rare", "Only with a setting", "muted", "info") if open_cells else ALLOWED
+
+
+def _said(cells: Sequence[IamCell], labels: Sequence[str]) -> Iterator[Said]:
+    """Neighbours that say the same share one entry; a release that does not need the action has none."""
+    pairs = [(cell, label) for cell, label in zip(cells, labels, strict=True) if cell.verdict != "not_needed"]
+    for cell, alike in groupby(pairs, key=lambda pair: pair[0]):
+        yield Said(", ".join(label for _, label in alike), look_of(cell), cell)
+
+
+def _forms(patch: IamPatch, column: IamColumn, *, number: int) -> tuple[Form, ...]:
+    """The tabs that hold something."""
+    made = (
+        Form("json", "JSON", "Attach it to the role beside what is there.", _listed(patch.documents, "json", number)),
+        Form("cloudformation", "CloudFormation", "", _file(patch.cloudformation, "cloudformation", number)),
+        Form("terraform", "Terraform", "", _file(patch.terraform, "terraform", number)),
+        Form("module", "EKS module", "The Karpenter submodule, by its version.", _modules(patch, number)),
+        Form("merged", "Merged", "Old and new in one, in place of both.", _listed(patch.merged, "merged", number)),
+        Form("whole", "New role", f"All that {column.release} needs.", _listed(column.whole, "whole", number)),
+    )
+    return tuple(one for one in made if one.sheets)
+
+
+def _listed(documents: Sequence[IamSize], form: str, number: int) -> tuple[Sheet, ...]:
+    return tuple(
+        Sheet(as_json([one.document]), f"{one.size:,} of {one.limit:,} characters", f"{form}-{place}", number)
+        for place, one in enumerate(documents, start=1)
+    )
+
+
+def _file(text: str, form: str, number: int) -> tuple[Sheet, ...]:
+    return (Sheet(text, "", form, number),) if text else ()
+
+
+def _modules(patch: IamPatch, number: int) -> tuple[Sheet, ...]:
+    return tuple(Sheet(one.text, f"version {one.version}", f"module-{one.version}", number) for one in patch.modules)
+
+
+def _panels(sheet: IamSheet, column: IamColumn, patch: IamPatch, *, role: IamRole | None) -> tuple[Panel, ...]:
+    """What belongs on the role while both releases may run. Without a look at it: what each of the two needs."""
+    if not patch.documents:
+        return ()
+    if sheet.seen and role is not None:
+        today = [(f"{one.name} ({kind_of(one)})", one.text) for one in role.documents if not one.boundary]
+        return (
+            Panel("On the role today", "It stays until nobody wants to roll back.", tuple(today)),
+            Panel("To be attached", f"Before the controller moves to {column.release}.", _texts(patch.documents)),
+        )
+    place = sheet.columns.index(column)
+    if not place:
+        return ()
+    before = sheet.columns[place - 1]
+    return (
+        Panel(f"For {before.release}", "It stays until nobody wants to roll back.", _texts(before.whole)),
+        Panel(f"For {column.release}", "Attached before the controller moves.", _texts(column.whole)),
+    )
+
+
+def _texts(documents: Iterable[IamSize]) -> tuple[tuple[str, str], ...]:
+    return tuple((one.name, as_json([one.document])) for one in documents)
