@@ -21,7 +21,7 @@ def profile_made(profile: InstanceProfile, seen: AwsSeen) -> Iterator[Remedy]:
     named = ("--instance-profile-name", profile.name)
     make = () if profile.exists else (command("iam", "create-instance-profile", *named),)
     yield aws(*make, command("iam", "add-role-to-instance-profile", *named, "--role-name", role))
-    yield _terraform(hcl("aws_iam_instance_profile", profile.name, {"name": profile.name, "role": role}))
+    yield _terraform(hcl("aws_iam_instance_profile", profile.name, arguments={"name": profile.name, "role": role}))
 
 
 def role_made(name: str, place: AwsPlace) -> Iterator[Remedy]:
@@ -30,10 +30,10 @@ def role_made(name: str, place: AwsPlace) -> Iterator[Remedy]:
     every = [need.policies[0] for need in NODE_NEEDS]
     yield aws(
         command("iam", "create-role", "--role-name", name, "--assume-role-policy-document", compact(trust)),
-        *(_attach(name, policy, place) for policy in every),
+        *(_attach(name, policy, place=place) for policy in every),
     )
-    role = hcl("aws_iam_role", name, {"name": name, "assume_role_policy": encoded(trust)})
-    yield _terraform(role, *(_attached(name, policy, place) for policy in every))
+    role = hcl("aws_iam_role", name, arguments={"name": name, "assume_role_policy": encoded(trust)})
+    yield _terraform(role, *(_attached(name, policy, place=place) for policy in every))
 
 
 def let_in(fault: Fault, seen: AwsSeen) -> Iterator[Remedy]:
@@ -42,8 +42,8 @@ def let_in(fault: Fault, seen: AwsSeen) -> Iterator[Remedy]:
     if fault.about == "role":
         yield from role_made(fault.role, place)
     elif fault.about == "policy":
-        yield aws(_attach(fault.role, fault.policy, place))
-        yield _terraform(_attached(fault.role, fault.policy, place))
+        yield aws(_attach(fault.role, fault.policy, place=place))
+        yield _terraform(_attached(fault.role, fault.policy, place=place))
     elif any(cluster.asks_access_entries for cluster in seen.cluster.items):
         yield from _entry(_arn(fault.role, seen), place)
     else:
@@ -54,7 +54,7 @@ def _entry(arn: str, place: AwsPlace) -> Iterator[Remedy]:
     where = ("--region", place.region, "--cluster-name", place.cluster)
     yield aws(command("eks", "create-access-entry", *where, "--principal-arn", arn, "--type", "EC2_LINUX"))
     arguments = {"cluster_name": place.cluster, "principal_arn": arn, "type": "EC2_LINUX"}
-    yield _terraform(hcl("aws_eks_access_entry", arn.rpartition("/")[2], arguments))
+    yield _terraform(hcl("aws_eks_access_entry", arn.rpartition("/")[2], arguments=arguments))
 
 
 def _row(role: str, place: AwsPlace) -> Remedy:
@@ -78,13 +78,13 @@ def _trust(place: AwsPlace) -> dict[str, Any]:
     return {"Version": "2012-10-17", "Statement": [statement]}
 
 
-def _attach(role: str, policy: str, place: AwsPlace) -> str:
+def _attach(role: str, policy: str, *, place: AwsPlace) -> str:
     return command("iam", "attach-role-policy", "--role-name", role, "--policy-arn", _managed(policy, place))
 
 
-def _attached(role: str, policy: str, place: AwsPlace) -> str:
+def _attached(role: str, policy: str, *, place: AwsPlace) -> str:
     arguments = {"role": role, "policy_arn": _managed(policy, place)}
-    return hcl("aws_iam_role_policy_attachment", f"{role}_{policy}", arguments)
+    return hcl("aws_iam_role_policy_attachment", f"{role}_{policy}", arguments=arguments)
 
 
 def _managed(policy: str, place: AwsPlace) -> str:

@@ -31,7 +31,7 @@ def queue_made(name: str, place: AwsPlace) -> Iterator[Remedy]:
     yield Remedy(
         how="terraform",
         text=f"# With its rules: modules/karpenter of terraform-aws-modules/eks, queue_name = {name}\n"
-        + hcl("aws_sqs_queue", name, settings | {"policy": encoded(policy)}),
+        + hcl("aws_sqs_queue", name, arguments=settings | {"policy": encoded(policy)}),
     )
 
 
@@ -43,18 +43,18 @@ def policy_mended(queue: Queue, place: AwsPlace, *, senders: Sequence[str]) -> I
         return
     yield aws(
         "# The policy that is there, with one statement more; where a statement denies it, that one has to go instead",
-        _set(queue.name, {"Policy": json.dumps(policy)}, place),
+        _set(queue.name, {"Policy": json.dumps(policy)}, place=place),
     )
     arguments = {"queue_url": f"https://{_host(place)}/{place.account}/{queue.name}", "policy": encoded(policy)}
-    yield Remedy(how="terraform", text=hcl("aws_sqs_queue_policy", label(queue.name), arguments))
+    yield Remedy(how="terraform", text=hcl("aws_sqs_queue_policy", label(queue.name), arguments=arguments))
 
 
 def encryption_mended(queue: Queue, place: AwsPlace) -> Remedy:
     """SQS's own encryption in place of a key that no other service may use."""
-    return aws(_set(queue.name, {"KmsMasterKeyId": "", "SqsManagedSseEnabled": "true"}, place))
+    return aws(_set(queue.name, {"KmsMasterKeyId": "", "SqsManagedSseEnabled": "true"}, place=place))
 
 
-def _set(name: str, attributes: dict[str, str], place: AwsPlace) -> str:
+def _set(name: str, attributes: dict[str, str], *, place: AwsPlace) -> str:
     url = f"https://{_host(place)}/{place.account}/{name}"
     at = ("--region", place.region, "--queue-url", url)
     return command("sqs", "set-queue-attributes", *at, "--attributes", json.dumps(attributes))
@@ -64,7 +64,7 @@ def _host(place: AwsPlace) -> str:
     return f"sqs.{place.region}.amazonaws.com" + (".cn" if place.partition == "aws-cn" else "")
 
 
-def mended(faults: Sequence[Fault], queue: Queue, place: AwsPlace) -> Iterator[Remedy]:
+def mended(faults: Sequence[Fault], queue: Queue, *, place: AwsPlace) -> Iterator[Remedy]:
     """What mends these faults of that queue."""
     abouts = {fault.about for fault in faults}
     if "queue" in abouts:

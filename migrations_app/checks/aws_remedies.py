@@ -25,7 +25,7 @@ def compact(document: Document) -> str:
     return json.dumps(document, separators=(",", ":"))
 
 
-def hcl(kind: str, name: str, arguments: Mapping[str, object]) -> str:
+def hcl(kind: str, name: str, *, arguments: Mapping[str, object]) -> str:
     """One block of Terraform. A value that begins with jsonencode( or a reference is for `expression`."""
     lines = [
         f"  {key} = {value if isinstance(value, Expression) else quoted(value)}" for key, value in arguments.items()
@@ -66,7 +66,7 @@ def added_to_role(role_arn: str, name: str, *, documents: Sequence[Document]) ->
         arn = f"{owner}:policy/{one}"
         lines.append(command("iam", "attach-role-policy", "--role-name", role_name, "--policy-arn", arn))
     blocks = [
-        hcl("aws_iam_role_policy", one, {"name": one, "role": role_name, "policy": encoded(document)})
+        hcl("aws_iam_role_policy", one, arguments={"name": one, "role": role_name, "policy": encoded(document)})
         for one, document in zip(names, documents, strict=True)
     ]
     if documents:

@@ -70,10 +70,10 @@ def _access(role: NodeRole, seen: AwsSeen) -> Iterator[Fault | Doubt]:
         if ways is None:
             yield Doubt(f"aws-auth or the access entries could not be read whole: look for {role.name} there")
         elif not ways:
-            yield Fault(about="access", role=role.name, seen=_found(role, cluster, seen), wanted=_wanted(cluster))
+            yield Fault(about="access", role=role.name, seen=_found(role, cluster, seen=seen), wanted=_wanted(cluster))
 
 
-def _found(role: NodeRole, cluster: EksCluster, seen: AwsSeen) -> str:
+def _found(role: NodeRole, cluster: EksCluster, *, seen: AwsSeen) -> str:
     """The entry that is there and does not do."""
     told = [f"access entry of type {entry.type}" for entry in role.access_entry.items]
     for row in seen.aws_auth.items if cluster.asks_aws_auth else ():

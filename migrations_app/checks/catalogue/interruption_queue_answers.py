@@ -73,7 +73,7 @@ def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     aws, row = case.inventory.aws, evidence[0]
     for queue in aws.queue.items if row.kind == "Queue" else ():
         faults = [fault for fault in queue_faults(queue, aws) if fault.certain]
-        yield from mended(faults, queue, aws.place)
+        yield from mended(faults, queue, place=aws.place)
     if row.path in (GONE, SETTING.env) or row.kind == "ConfigMap":
         about = "The name of the queue as SQS knows it; take the value out to do without"
         yield from chart_values(case, {SETTING.value: row.name.rpartition(":")[2]}, about=about)

@@ -62,4 +62,6 @@ def _spot_runs(case: Case) -> bool:
 @check.advise
 def advise(_case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield aws(command("iam", "create-service-linked-role", "--aws-service-name", SERVICE))
-    yield Remedy(how="terraform", text=hcl("aws_iam_service_linked_role", "ec2_spot", {"aws_service_name": SERVICE}))
+    yield Remedy(
+        how="terraform", text=hcl("aws_iam_service_linked_role", "ec2_spot", arguments={"aws_service_name": SERVICE})
+    )

@@ -23,7 +23,7 @@ def test_labels_are_what_terraform_takes(name, found):
 
 
 def test_a_block_escapes_templates_and_keeps_expressions():
-    text = hcl("aws_x", "y", {"name": "${a}", "policy": encoded({"b": "%{c}"}), "count": 3, "on": True})
+    text = hcl("aws_x", "y", arguments={"name": "${a}", "policy": encoded({"b": "%{c}"}), "count": 3, "on": True})
     assert text.splitlines() == [
         'resource "aws_x" "y" {',
         '  name = "$${a}"',
