@@ -46,7 +46,7 @@ SQLITE = (
        WHEN OLD.state <> NEW.state AND (OLD.state || '>' || NEW.state) NOT IN ({LEGAL})
        BEGIN SELECT RAISE(ABORT, 'this state does not follow that one'); END""",
     """CREATE TRIGGER rollout_plan_frozen BEFORE UPDATE OF plan, digest ON migrations_app_rollout
-       WHEN OLD.plan <> NEW.plan OR OLD.digest <> NEW.digest
+       WHEN OLD.state <> 'draft' AND (OLD.plan <> NEW.plan OR OLD.digest <> NEW.digest)
        BEGIN SELECT RAISE(ABORT, 'a plan is never changed'); END""",
 )
 POSTGRES = (
@@ -62,7 +62,7 @@ POSTGRES = (
        IF OLD.state <> NEW.state AND (OLD.state || '>' || NEW.state) NOT IN ({LEGAL}) THEN
          RAISE EXCEPTION 'this state does not follow that one';
        END IF;
-       IF OLD.plan <> NEW.plan OR OLD.digest <> NEW.digest THEN
+       IF OLD.state <> 'draft' AND (OLD.plan <> NEW.plan OR OLD.digest <> NEW.digest) THEN
          RAISE EXCEPTION 'a plan is never changed';
        END IF;
        RETURN NEW; END $$""",

@@ -10,7 +10,8 @@ from migrations_app.actions.states import HOLDING, STATES
 
 
 class Rollout(models.Model):
-    """One plan and its one execution. `plan` is the canonical JSON that `digest` addresses; it is never written again.
+    """One plan and its one execution. A draft holds what was asked for; from `previewed` on `plan` is the canonical JSON
+    that `digest` addresses, and is never written again.
 
     `version` grows with each change of state; `wish` is what a person asked for between two requests.
     """
@@ -25,9 +26,10 @@ class Rollout(models.Model):
     cluster_name = models.CharField(max_length=120)
     action = models.CharField(max_length=60)
     title = models.CharField(max_length=300)
-    risk = models.CharField(max_length=12)
-    digest = models.CharField(max_length=64)
-    plan = models.BinaryField()
+    risk = models.CharField(max_length=12, blank=True, default="")
+    parameters = models.JSONField(default=dict)
+    digest = models.CharField(max_length=64, blank=True, default="")
+    plan = models.BinaryField(default=bytes)
     state = models.CharField(max_length=20, choices=[(state, state) for state in STATES], default="draft")
     version = models.PositiveIntegerField(default=1)
     cause_code = models.CharField(max_length=60, blank=True, default="")

@@ -1,0 +1,58 @@
+"""Objects as they are before a rollout -> sealed rows that are read back and found the same, without any secret."""
+
+import hashlib
+from typing import Any
+
+import msgspec
+from django.utils import timezone
+
+from migrations_app.actions.changes import Target
+from migrations_app.actions.conditions import Tree, value_at
+from migrations_app.errors import BadSetting, Conflict
+from migrations_app.flow.connect import keys
+from migrations_app.models.rollout import Exported, Rollout
+
+FIELD = "exported"
+LEFT_OUT = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
+"""Of the metadata: what only the server writes, and refuses or ignores when an object is put back."""
+SECRET = ("data", "stringData")
+
+
+def restorable(read: Tree) -> Tree:
+    """The object as a manifest that can be applied again; the values of a Secret are not in it."""
+    metadata = {key: value for key, value in (read.get("metadata") or {}).items() if key not in LEFT_OUT}
+    metadata.pop("deletionTimestamp", None)
+    kept: Tree = {key: value for key, value in read.items() if key != "status"} | {"metadata": metadata}
+    if read.get("kind") == "Secret":
+        kept = {key: value for key, value in kept.items() if key not in SECRET}
+    return kept
+
+
+def export(row: Rollout, target: Target, read: Tree) -> Exported:
+    """The stored row, proven: what was sealed opens again and is what was read. Raises Conflict when it is not."""
+    plain = msgspec.json.encode(restorable(read), order="deterministic")
+    digest = hashlib.sha256(plain).hexdigest()
+    sealed = keys().seal(plain, owner=str(row.pk), field=FIELD)
+    kept, _ = Exported.objects.update_or_create(
+        rollout=row,
+        path=target.path,
+        defaults={"uid": str(value_at(read, ("metadata", "uid")) or ""), "sealed": sealed, "digest": digest},
+    )
+    if hashlib.sha256(_opened(row, kept.pk)).hexdigest() != digest:
+        raise Conflict("what was exported does not read back", code="export_unproven")
+    Exported.objects.filter(pk=kept.pk).update(proven_at=timezone.now())
+    return kept
+
+
+def exported(row: Rollout) -> tuple[dict[str, Any], ...]:
+    """The objects as manifests, in the order of the export. Raises BadSetting when their key is gone."""
+    pks = row.exported.order_by("pk").values_list("pk", flat=True)
+    return tuple(msgspec.json.decode(_opened(row, pk), type=dict[str, Any]) for pk in pks)
+
+
+def _opened(row: Rollout, pk: int) -> bytes:
+    again = Exported.objects.get(pk=pk)
+    try:
+        return keys().open(bytes(again.sealed), owner=str(row.pk), field=FIELD)
+    except BadSetting:
+        raise Conflict("what was exported does not open again", code="export_unproven") from None

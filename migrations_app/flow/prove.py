@@ -1,0 +1,96 @@
+"""Steps -> the same steps tied to what they rest on, and what the server itself says of each (A02, A26, A27)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import msgspec
+
+from migrations_app.actions.changes import Change, Need, Target
+from migrations_app.actions.conditions import Tree, all_hold, projected, value_at
+from migrations_app.actions.plan import Step
+from migrations_app.actions.sending import Tie, marks
+from migrations_app.clients.writer import Sent, Writer
+from migrations_app.errors import BadInput
+
+LATER = "rests on what an earlier step brings, so no dry run can prove it now"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proven:
+    """`read` are the objects by target; `doubts` what the dry run said of each step that it did not prove; `diffs` the
+    object before and as the server would store it."""
+
+    steps: tuple[Step, ...]
+    read: dict[Target, Tree]
+    doubts: dict[str, str]
+    diffs: dict[str, tuple[Tree | None, Tree | None]]
+
+
+def refuse_missing_rights(writer: Writer, needs: Iterable[Need]) -> None:
+    """Raises BadInput (code `missing_rights`) with the rules to add, when the server says no to any of them."""
+    missing = [need.rule for need in needs if not writer.may(need)]
+    if missing:
+        raise BadInput("missing rules: " + " ".join(f"- {rule}" for rule in missing), code="missing_rights")
+
+
+def prove(writer: Writer, steps: tuple[Step, ...]) -> Proven:
+    """Reads every target, ties every step to it, and sends every request as a dry run.
+
+    Raises BadInput (code `refused`) when the server would refuse a step that rests on nothing before it.
+    """
+    read: dict[Target, Tree] = {}
+    tied, doubts, diffs = [], {}, {}
+    touched: set[str] = set()
+    for step in steps:
+        change = step.change
+        if change is None:
+            tied.append(step)
+            continue
+        found = writer.read(change.target)
+        if found is not None:
+            read[change.target] = found
+        again = change.target.path in touched
+        tied.append(_tied(step, found))
+        if again or _waits(change, touched):
+            doubts[step.id] = LATER
+        else:
+            diffs[step.id] = (found, _dry(writer, step, found=found, doubts=doubts))
+        touched.add(change.target.path)
+    return Proven(steps=tuple(tied), read=read, doubts=doubts, diffs=diffs)
+
+
+def _tied(step: Step, found: Tree | None) -> Step:
+    """A step whose object an earlier one changes keeps the digest of now: its fields must not be among the changed."""
+    change = step.change
+    if change is None:
+        return step
+    uid = str(value_at(found, ("metadata", "uid")) or "")
+    if change.target.uid and change.target.uid != uid:
+        raise BadInput(f"{change.target.said} was made anew meanwhile", code="changed")
+    return msgspec.structs.replace(step, digest=projected(found, step.rests_on))
+
+
+def _waits(change: Change, touched: set[str]) -> bool:
+    """Whether an earlier step brings what the server needs for this one: the CRD of its kind."""
+    crd = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{change.target.plural}.{change.target.group}"
+    return crd in touched
+
+
+def _dry(writer: Writer, step: Step, *, found: Tree | None, doubts: dict[str, str]) -> Tree | None:
+    change = step.change
+    if change is None or all_hold(step.brings, found, uid=change.target.uid):
+        return found
+    told = writer.dry_run(change, Tie.to(found), own=marks("preview", "preview"))
+    if told.done:
+        return told.object
+    if _unsupported(told):
+        doubts[step.id] = f"not provable: {told.message}"
+        return None
+    if told.conflicts:
+        raise BadInput(f"{step.title}: fields are kept by {', '.join(told.conflicts)}", code="field_conflict")
+    raise BadInput(f"{step.title}: {told.message or told.reason} (HTTP {told.status})", code="refused")
+
+
+def _unsupported(told: Sent) -> bool:
+    """A webhook that has side effects cannot be asked in a dry run; the server says so itself."""
+    return told.status == 400 and "dry run" in told.message.lower().replace("dryrun", "dry run").replace("-", " ")
