@@ -83,7 +83,7 @@ ALPHA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "security-context-fixed",
         "Security contexts can no longer be set in the chart",
-        "removed_helm_keys_unused sidecars_keep_their_rights",
+        "removed_helm_keys_unused controller_sidecars_fit",
         release="0.30",
         table="helm_rows",
     ),
@@ -93,7 +93,7 @@ ALPHA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "security-context-container-only",
         "A sidecar no longer inherits the restricted context",
-        "sidecars_keep_their_rights",
+        "controller_sidecars_fit",
         release="0.31",
         table="helm_rows",
     ),

@@ -6,14 +6,14 @@ BETA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "crd-controller-lockstep",
         "CRDs and controller belong to one release",
-        "crds_match_controller",
+        "crds_match_controller crd_chart_values_match",
         release="0.32",
         table="crd_sets",
     ),
     covered(
         "drift-on-by-default",
         "Drift is on unless switched off",
-        "drift_switch_meant claims_not_drifted",
+        "feature_gates_in_force claims_not_drifted",
         release="0.33",
         table="release_rows_beta",
     ),
@@ -30,17 +30,11 @@ BETA_CHANGES: tuple[Coverage, ...] = (
         release="0.33",
         table="crd_sets",
     ),
-    uncovered(
-        "log-level-info",
-        "The default log level becomes info",
-        "harmless",
-        reason="Only debug lines are missing; nothing depends on them.",
-        release="0.33",
-    ),
+    covered("log-level-info", "The default log level becomes info", "log_settings_kept", release="0.33"),
     covered(
         "log-config-mounted",
         "config-logging is read from a mounted file only",
-        "removed_helm_keys_unused",
+        "log_settings_kept removed_helm_keys_unused",
         release="0.33",
         table="helm_rows",
     ),
@@ -86,7 +80,7 @@ BETA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "pod-security-context-fsgroup",
         "podSecurityContext is back with a group for files",
-        "sidecars_keep_their_rights",
+        "controller_sidecars_fit",
         release="0.34",
     ),
     uncovered(
@@ -121,14 +115,14 @@ BETA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "hash-version-hydration",
         "A newer hash version is written over, not drifted",
-        "hashes_settled",
+        "hashes_carry_over",
         release="0.36",
         table="release_rows_beta",
     ),
     covered(
         "rollback-hash-version-0.36",
         "Going back below 0.36 needs patches that know hash versions",
-        "way_back_open",
+        "way_back_open hashes_not_newer",
         release="0.36",
         table="release_rows_beta",
     ),

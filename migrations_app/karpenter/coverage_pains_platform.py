@@ -9,7 +9,7 @@ PLATFORM_PAINS: tuple[Coverage, ...] = (
     covered(
         "CRD-04",
         "The CRD converts while the chart has webhooks off",
-        "conversion_webhook_on controller_off_bad_patches",
+        "conversion_webhook_on crd_chart_values_match controller_off_bad_patches",
         table="release_rows_beta",
     ),
     covered(
@@ -81,7 +81,12 @@ PLATFORM_PAINS: tuple[Coverage, ...] = (
         search="karpenter.sh/provisioner-name in policies, event rules and cost reports",
     ),
     covered("AWS-01", "No room for the nodes that replace others", "pools_have_room"),
-    covered("AWS-02", "Interruptions are silently not handled", "interruption_queue_named", table="interruption"),
+    covered(
+        "AWS-02",
+        "Interruptions are silently not handled",
+        "global_settings_carried_over removed_helm_keys_unused interruption_queue_answers",
+        table="interruption",
+    ),
     covered("AWS-03", "The queue that is named does not exist", "interruption_queue_answers"),
     covered("AWS-04", "Instances without an owner", "instances_have_claims"),
     covered(

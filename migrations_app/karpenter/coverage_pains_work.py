@@ -69,7 +69,9 @@ WORK_PAINS: tuple[Coverage, ...] = (
     covered("ROLL-04", "Terraform deletes and makes the pool anew", "terraform_adds_beside"),
     covered("ROLL-05", "GitOps undoes what is done by hand", "gitops_paused"),
     covered("ROLL-06", "Server-side apply fights over converted fields", "gitops_applies_current_versions"),
-    covered("ROLL-07", "Everything drifts after an upgrade", "hashes_settled drift_switch_meant claims_not_drifted"),
+    covered(
+        "ROLL-07", "Everything drifts after an upgrade", "hashes_carry_over feature_gates_in_force claims_not_drifted"
+    ),
     covered("ROLL-08", "Drift cannot be switched off any more", "drift_not_held_off"),
     covered("ROLL-09", "The newest image replaces nodes when AWS publishes it", "images_pinned"),
     covered("ROLL-10", "Consolidation becomes restless", "consolidation_calm consolidation_stated"),

@@ -65,19 +65,23 @@ TO_BETA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "helm-interruption-queue-name",
         "The key of the interruption queue changes, and one spelling is read by no chart",
-        "removed_helm_keys_unused interruption_queue_named",
+        "removed_helm_keys_unused helm_values_read global_settings_carried_over",
         release="0.32",
         table="helm_rows",
     ),
     covered(
         "helm-values-flattened",
         "settings.aws.* moves up to settings.*",
-        "removed_helm_keys_unused",
+        "removed_helm_keys_unused helm_values_read",
         release="0.32",
         table="helm_rows",
     ),
     covered(
-        "logging-config", "Logging is set in other keys", "removed_helm_keys_unused", release="0.32", table="helm_rows"
+        "logging-config",
+        "Logging is set in other keys",
+        "log_settings_kept removed_helm_keys_unused",
+        release="0.32",
+        table="helm_rows",
     ),
     covered(
         "iam-alpha-policy-removed-early",

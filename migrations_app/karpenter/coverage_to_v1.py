@@ -182,7 +182,7 @@ TO_V1_CHANGES: tuple[Coverage, ...] = (
     covered(
         "conversion-webhook-service",
         "The conversion webhook has to name the real Service",
-        "conversion_webhook_resolves",
+        "conversion_webhook_resolves crd_chart_values_match",
         release="1.0",
     ),
     covered(

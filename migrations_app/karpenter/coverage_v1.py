@@ -185,7 +185,7 @@ V1_CHANGES: tuple[Coverage, ...] = (
     covered(
         "ca-bundle-drift",
         "The CA bundle is part of the node class hash",
-        "hashes_settled claims_not_drifted",
+        "hashes_carry_over claims_not_drifted",
         release="1.12",
         table="release_rows_v1_later",
     ),
