@@ -1,7 +1,8 @@
 """Fields of objects kept whole: which are of a wrong type, and the words about them."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from migrations_app.checks.values import CannotTell, Evidence
 from migrations_app.inventory.objects import Named, WholeObject
@@ -16,6 +17,15 @@ LONGEST: Final = 200
 """Characters of a value that evidence shows."""
 
 Shapes = Mapping[str, str]
+T = TypeVar("T", bound=WholeObject)
+
+
+def apart(objects: Iterable[T], shapes: Shapes) -> tuple[tuple[CannotTell, ...], tuple[T, ...]]:
+    """The words about objects with odd fields, and the objects without any: what is odd means nothing further."""
+    every = tuple(objects)
+    words = [tuple(odd([one], shapes)) for one in every]
+    sound = tuple(one for one, said in zip(every, words, strict=True) if not said)
+    return tuple(word for said in words for word in said), sound
 
 
 def odd(objects: Iterable[WholeObject], shapes: Shapes) -> Iterator[CannotTell]:
@@ -58,5 +68,5 @@ def kind_of(one: Named) -> str:
 
 def cause(one: Named, path: str, *, seen: object, wanted: str) -> Evidence:
     """One cause at a field of that object; long values are cut."""
-    told = seen if isinstance(seen, str) else str(seen)
+    told = seen if isinstance(seen, str) else json.dumps(seen, default=str)
     return Evidence(kind=kind_of(one), name=one.name, path=path, seen=told[:LONGEST], wanted=wanted)

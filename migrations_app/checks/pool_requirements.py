@@ -6,6 +6,7 @@ from typing import Any
 
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import WholeObject
+from migrations_app.inventory.pools import own_pools
 
 POOL_PATH = "spec.template.spec.requirements"
 PROVISIONER_PATH = "spec.requirements"
@@ -25,7 +26,7 @@ class Requirement:
 
 def requirements(inventory: Inventory) -> Iterator[Requirement]:
     """Those of NodePools, then those of Provisioners; rows of an odd shape are left out."""
-    for pool in inventory.nodepools.items:
+    for pool in own_pools(inventory):
         yield from _rows(pool, kind="NodePool", path=POOL_PATH)
     for provisioner in inventory.provisioners.items:
         yield from _rows(provisioner, kind="Provisioner", path=PROVISIONER_PATH)

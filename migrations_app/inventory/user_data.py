@@ -1,6 +1,6 @@
 """What node classes say in their user data about joining, and what proves that they get along with it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from migrations_app.inventory.inventory import Inventory
@@ -21,9 +21,9 @@ class Untainted:
     how: str
 
 
-def untainted(inventory: Inventory) -> Iterator[Untainted]:
-    """The node classes whose nodes would join without the taint karpenter.sh/unregistered."""
-    for one in inventory.ec2nodeclasses.items:
+def untainted(classes: Iterable[EC2NodeClass]) -> Iterator[Untainted]:
+    """Those whose nodes would join without the taint karpenter.sh/unregistered."""
+    for one in classes:
         told = text(one, USER_DATA)
         if labels.UNREGISTERED_TAINT in told:
             continue

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
-from migrations_app.checks.fields import MAPS, TEXT, cause, odd
+from migrations_app.checks.fields import MAPS, TEXT, apart, cause
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import EC2NodeClass
 from migrations_app.inventory.pools import AMI_TERMS, aliases, family, rows, text
@@ -31,7 +31,8 @@ WANTED = f"Bottlerocket {'.'.join(map(str, BOTTLEROCKET_RAID0_FROM))} or newer"
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
     classes = case.inventory.ec2nodeclasses.items
-    yield from odd(classes, {POLICY: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS, AMIS: MAPS})
+    strange, classes = apart(classes, {POLICY: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS, AMIS: MAPS})
+    yield from strange
     asking = [one for one in classes if text(one, POLICY) == "RAID0" and family(one) == BOTTLEROCKET]
     if not asking:
         yield NotApplicable("no Bottlerocket class asks for RAID0")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, patched
-from migrations_app.checks.fields import MAPS, cause, odd
+from migrations_app.checks.fields import MAPS, apart, cause
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.disruption_budgets import BUDGETS, closed, unreadable
 from migrations_app.inventory.pools import own_pools
@@ -31,7 +31,8 @@ def judge(case: Case) -> Iterator[Word]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
-    yield from odd(pools, {BUDGETS: MAPS})
+    strange, pools = apart(pools, {BUDGETS: MAPS})
+    yield from strange
     for pool in pools:
         for place in unreadable(pool):
             yield CannotTell(f"NodePool {pool.name}: {BUDGETS}[{place}].nodes is neither a number nor a share")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, patched
-from migrations_app.checks.fields import MAP, TEXT, cause, odd
+from migrations_app.checks.fields import MAP, TEXT, apart, cause
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import NodePool
 from migrations_app.inventory.pools import is_v1, own_pools, text
@@ -36,7 +36,8 @@ def judge(case: Case) -> Iterator[Word]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
-    yield from odd(pools, {DISRUPTION: MAP, POLICY: TEXT, AFTER: TEXT})
+    strange, pools = apart(pools, {DISRUPTION: MAP, POLICY: TEXT, AFTER: TEXT})
+    yield from strange
     for pool in pools:
         if text(pool, POLICY) in RESTLESS and _at_once(pool):
             beta = not is_v1(case.inventory.nodepools, pool)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
-from migrations_app.checks.fields import MAP, TEXT, cause, odd
+from migrations_app.checks.fields import MAP, TEXT, apart, cause
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import NodePool
 from migrations_app.inventory.pools import is_v1, own_pools, text
@@ -18,7 +18,7 @@ check = Check(
     why="v1 refuses a pool without consolidateAfter or with the old name of the policy; of Never the webhook makes 0s.",
     how="spec.disruption of pools read as v1, and consolidateAfter Never beside WhenUnderutilized in v1beta1.",
     reads=("nodepools",),
-    says=("{count} pool does not state its consolidation", "{count} pools do not state their consolidation"),
+    says=("{count} field of consolidation is not as v1 asks", "{count} fields of consolidation are not as v1 asks"),
     hops=hops_from(CONVERTED),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
@@ -35,7 +35,8 @@ def judge(case: Case) -> Iterator[Word]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
-    yield from odd(pools, {DISRUPTION: MAP, POLICY: TEXT, AFTER: TEXT})
+    strange, pools = apart(pools, {DISRUPTION: MAP, POLICY: TEXT, AFTER: TEXT})
+    yield from strange
     for pool in pools:
         yield from _v1(pool) if is_v1(case.inventory.nodepools, pool) else _beta(pool)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, described, edited
-from migrations_app.checks.fields import MAPS, TEXT, cause, odd
+from migrations_app.checks.fields import MAPS, TEXT, apart, cause
 from migrations_app.checks.remedies import kubectl
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.pools import AMI_TERMS, USER_DATA, own_claims
@@ -42,8 +42,10 @@ def judge(case: Case) -> Iterator[Word]:
     if not enforces_unregistered(case.step.release):
         yield NotApplicable(f"{case.step.release} does not insist on the taint")
         return
-    yield from odd(case.inventory.ec2nodeclasses.items, {USER_DATA: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS})
-    for found in untainted(case.inventory):
+    shapes = {USER_DATA: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS}
+    strange, classes = apart(case.inventory.ec2nodeclasses.items, shapes)
+    yield from strange
+    for found in untainted(classes):
         yield cause(found.node_class, USER_DATA, seen=found.how, wanted=WANTED)
 
 

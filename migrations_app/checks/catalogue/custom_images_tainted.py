@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
-from migrations_app.checks.fields import MAPS, TEXT, cause, odd
+from migrations_app.checks.fields import MAPS, TEXT, apart, cause
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.pools import AMI_TERMS, USER_DATA
 from migrations_app.inventory.user_data import untainted
@@ -38,8 +38,9 @@ def judge(case: Case) -> Iterator[Word]:
     if enforces_unregistered(case.step.release):
         yield NotApplicable(f"{case.step.release} insists on the taint: see custom_images_register")
         return
-    yield from odd(classes, {USER_DATA: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS})
-    for found in untainted(case.inventory):
+    strange, classes = apart(classes, {USER_DATA: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS})
+    yield from strange
+    for found in untainted(classes):
         yield cause(found.node_class, USER_DATA, seen=found.how, wanted=WANTED)
 
 

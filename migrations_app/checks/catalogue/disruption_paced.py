@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, patched
-from migrations_app.checks.fields import MAPS, cause, odd
+from migrations_app.checks.fields import MAPS, apart, cause
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.disruption_budgets import BUDGETS, DEFAULT_PERCENT, at_once
 from migrations_app.inventory.pools import own_claims, own_pools
@@ -31,7 +31,8 @@ def judge(case: Case) -> Iterator[Word]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
-    yield from odd(pools, {BUDGETS: MAPS})
+    strange, pools = apart(pools, {BUDGETS: MAPS})
+    yield from strange
     nodes = Counter(claim.metadata.label(labels.NODEPOOL) for claim in own_claims(case.inventory))
     for pool in pools:
         if pool.get(BUDGETS) in (None, []):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
-from migrations_app.checks.fields import MAPS, TEXT, cause, odd
+from migrations_app.checks.fields import MAPS, TEXT, apart, cause
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import NodePool
 from migrations_app.inventory.pools import own_pools, rows, text
@@ -37,7 +37,8 @@ def judge(case: Case) -> Iterator[Word]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
-    yield from odd(pools, dict.fromkeys((*NEVER_TOO, GRACE), TEXT) | {BUDGETS: MAPS})
+    strange, pools = apart(pools, dict.fromkeys((*NEVER_TOO, GRACE), TEXT) | {BUDGETS: MAPS})
+    yield from strange
     for pool in pools:
         for path in (*NEVER_TOO, GRACE):
             told = text(pool, path)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
-from migrations_app.checks.fields import TEXT, cause, odd
+from migrations_app.checks.fields import TEXT, apart, cause
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.pools import is_v1, own_pools
 from migrations_app.karpenter.hop_spans import BETA_LEFT, CONVERTED
@@ -34,8 +34,9 @@ def judge(case: Case) -> Iterator[Word]:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
     for pool in pools:
         path = V1 if is_v1(case.inventory.nodepools, pool) else BETA
-        yield from odd([pool], {path: TEXT})
-        if pool.get(path) is None:
+        strange, _ = apart([pool], {path: TEXT})
+        yield from strange
+        if not strange and pool.get(path) is None:
             yield cause(pool, path, seen="absent, which means 720h", wanted="a duration, or Never")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
-from migrations_app.checks.fields import MAP, MAPS, TEXT, cause, odd
+from migrations_app.checks.fields import MAP, MAPS, TEXT, apart, cause
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import NodePool
 from migrations_app.inventory.pools import AMI_TERMS, REQUIREMENTS, aliases, class_name, family, own_pools, rows
@@ -29,9 +29,9 @@ check = Check(
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
     pools, classes = own_pools(case.inventory), case.inventory.ec2nodeclasses.items
-    shapes = {REQUIREMENTS: MAPS, "spec.limits": MAP}
-    strange = list(odd(pools, shapes))
-    yield from (*strange, *odd(classes, {AMI_TERMS: MAPS, "spec.amiFamily": TEXT}))
+    strange, pools = apart(pools, {REQUIREMENTS: MAPS, "spec.limits": MAP})
+    others, classes = apart(classes, {AMI_TERMS: MAPS, "spec.amiFamily": TEXT})
+    yield from (*strange, *others)
     discovered = {
         one.name for one in classes if family(one) == AL2023 and (any(aliases(one)) or not rows(one, AMI_TERMS))
     }
@@ -44,11 +44,10 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 def _asks(pool: NodePool) -> bool:
-    """A pool of odd shape asks for nothing here; the word on its shape is said already."""
-    readable = not any(odd([pool], {REQUIREMENTS: MAPS, "spec.limits": MAP}))
+    """Whether it asks by requirement or limit; odd values ask for nothing."""
     values = [row.get("values") for _, row in rows(pool, REQUIREMENTS)]
     lists = all(value is None or isinstance(value, list) for value in values)
-    return readable and lists and wants_accelerators({"spec": pool.spec})
+    return lists and wants_accelerators({"spec": pool.spec})
 
 
 @check.advise

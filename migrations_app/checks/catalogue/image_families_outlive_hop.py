@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
-from migrations_app.checks.fields import MAPS, TEXT, cause, odd
+from migrations_app.checks.fields import MAPS, TEXT, apart, cause
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.pools import AMI_TERMS, aliases, family, rows
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
@@ -30,7 +30,8 @@ def judge(case: Case) -> Iterator[Word]:
     classes = case.inventory.ec2nodeclasses.items
     if not classes:
         yield NotApplicable("there is no EC2NodeClass yet")
-    yield from odd(classes, {AMI_TERMS: MAPS, "spec.amiFamily": TEXT})
+    strange, classes = apart(classes, {AMI_TERMS: MAPS, "spec.amiFamily": TEXT})
+    yield from strange
     server = next((kubernetes_minor(told.git_version) for told in case.inventory.version.items), None)
     for one in classes:
         end = family_end(family(one))

@@ -5,7 +5,7 @@ from typing import Any
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
-from migrations_app.checks.fields import MAPS, TEXT, cause, odd
+from migrations_app.checks.fields import MAPS, TEXT, apart, cause
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import EC2NodeClass
 from migrations_app.inventory.pools import AMI_TERMS, FAMILIES, is_v1, rows, text
@@ -35,10 +35,11 @@ WITHOUT_ALIAS = (UBUNTU, CUSTOM)
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
     part = case.inventory.ec2nodeclasses
-    classes = [one for one in part.items if is_v1(part, one)]
+    classes = tuple(one for one in part.items if is_v1(part, one))
     if not classes:
         yield NotApplicable("no EC2NodeClass is read as v1 yet")
-    yield from odd(classes, {AMI_TERMS: MAPS, FAMILY: TEXT})
+    strange, classes = apart(classes, {AMI_TERMS: MAPS, FAMILY: TEXT})
+    yield from strange
     for one in classes:
         terms = rows(one, AMI_TERMS)
         if one.get(AMI_TERMS) in (None, []):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
-from migrations_app.checks.fields import MAPS, TEXT, cause, odd
+from migrations_app.checks.fields import MAPS, TEXT, apart, cause
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.pools import AMI_TERMS, aliases, family, is_v1
 from migrations_app.karpenter.hop_spans import CONVERTED, hops_from
@@ -34,8 +34,9 @@ def judge(case: Case) -> Iterator[Word]:
     part = case.inventory.ec2nodeclasses
     if not part.items:
         yield NotApplicable("there is no EC2NodeClass yet")
-    yield from odd(part.items, {AMI_TERMS: MAPS, "spec.amiFamily": TEXT})
-    for one in part.items:
+    strange, classes = apart(part.items, {AMI_TERMS: MAPS, "spec.amiFamily": TEXT})
+    yield from strange
+    for one in classes:
         for place, alias in aliases(one):
             # Windows images cannot be pinned.
             if alias.endswith(LATEST) and not alias.lower().startswith("windows"):

@@ -36,7 +36,7 @@ def judge(case: Case) -> Iterator[Word]:
         yield NotApplicable("there is no Provisioner and no Machine")
     yield from odd(inventory.provisioners.items, {PATH: MAP})
     for one in inventory.provisioners.items:
-        if one.get(PATH):
+        if isinstance(one.get(PATH), dict) and one.get(PATH):
             yield cause(
                 one, PATH, seen=", ".join(sorted(one.get(PATH))), wanted="an EC2NodeClass and a reference to it"
             )

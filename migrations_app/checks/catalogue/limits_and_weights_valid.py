@@ -1,11 +1,10 @@
 """Limits and weights of every pool mean what they seem to mean."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
-from migrations_app.checks.fields import MAP, WHOLE, cause, odd
+from migrations_app.checks.fields import MAP, WHOLE, apart, cause
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import NodePool
 from migrations_app.inventory.pools import own_pools
@@ -17,8 +16,8 @@ check = Check(
     title="Limits and weights of every pool are valid",
     phase="resources",
     severity="warning",
-    why="Limits below resources, as Provisioners had them, limit nothing; at its limit a pool launches no successor.",
-    how="spec.limits and spec.weight of each NodePool, and its limits compared with status.resources.",
+    why="Limits below resources, as Provisioners had them, limit nothing; a limit of 0 and a wrong weight keep a pool out.",
+    how="spec.limits and spec.weight of each NodePool; pools_have_room compares limits with what is in use.",
     reads=("nodepools",),
     says=("{count} limit or weight is not as it should be", "{count} limits and weights are not as they should be"),
     hops=hops_from(ALPHA_LEFT),
@@ -27,7 +26,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:pkg/apis/crds/karpenter.sh_nodepools.yaml",
     ),
 )
-LIMITS, WEIGHT, USED = "spec.limits", "spec.weight", "status.resources"
+LIMITS, WEIGHT = "spec.limits", "spec.weight"
 FIRST, LAST = 1, 100
 
 
@@ -36,28 +35,26 @@ def judge(case: Case) -> Iterator[Word]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
-    yield from odd(pools, {LIMITS: MAP, WEIGHT: WHOLE, USED: MAP})
+    strange, pools = apart(pools, {LIMITS: MAP, WEIGHT: WHOLE})
+    yield from strange
     for pool in pools:
         weight = pool.get(WEIGHT)
         if isinstance(weight, int) and not FIRST <= weight <= LAST:
             yield cause(pool, WEIGHT, seen=weight, wanted=f"{FIRST} to {LAST}")
-        limits, used = pool.get(LIMITS), pool.get(USED)
+        limits = pool.get(LIMITS)
         for name, told in (limits if isinstance(limits, dict) else {}).items():
-            yield from _limit(pool, name, told, used=used.get(name, 0) if isinstance(used, dict) else 0)
+            yield from _limit(pool, name, told)
 
 
-def _limit(pool: NodePool, name: str, told: Any, *, used: Any) -> Iterator[Word]:  # noqa: ANN401 - the API's own JSON
+def _limit(pool: NodePool, name: str, told: object) -> Iterator[Word]:
     path = f"{LIMITS}.{name}"
+    most = billionths(str(told))
     if name == "resources" and isinstance(told, dict):
         yield cause(pool, path, seen=told, wanted="the same one level up, below limits")
-        return
-    most, now = billionths(str(told)), billionths(str(used))
-    if most is None:
+    elif most is None:
         yield CannotTell(f"NodePool {pool.name}: {path} is no quantity")
-    elif now is None:
-        yield CannotTell(f"NodePool {pool.name}: {USED}.{name} is no quantity")
-    elif now >= most and (now > 0 or most == 0):
-        yield cause(pool, path, seen=f"{told}, and {used} in use", wanted="room for the successors of nodes")
+    elif most <= 0:
+        yield cause(pool, path, seen=told, wanted="more than 0: with it the pool launches nothing")
 
 
 @check.advise

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import patched
-from migrations_app.checks.fields import MAP, WHOLE, cause, odd
+from migrations_app.checks.fields import MAP, WHOLE, apart, cause
 from migrations_app.checks.remedies import kubectl
 from migrations_app.checks.values import ByHand, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.metadata_users import Asking, metadata_users
@@ -33,9 +33,10 @@ LIMIT = f"{OPTIONS}.httpPutResponseHopLimit"
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
     part = case.inventory.ec2nodeclasses
-    yield from odd(part.items, {OPTIONS: MAP, LIMIT: WHOLE})
+    strange, classes = apart(part.items, {OPTIONS: MAP, LIMIT: WHOLE})
+    yield from strange
     # Stored v1beta1 classes keep what they have: the API server wrote the old default into them.
-    near = [one for one in part.items if is_v1(part, one) and one.get(LIMIT, 1) == 1]
+    near = [one for one in classes if is_v1(part, one) and one.get(LIMIT, 1) == 1]
     if not any(is_v1(part, one) for one in part.items):
         yield NotApplicable("no EC2NodeClass is read as v1 yet; stored classes keep their hop limit")
     for found in metadata_users(case.inventory) if near else ():

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
-from migrations_app.checks.fields import TEXT, cause, odd
+from migrations_app.checks.fields import TEXT, apart, cause
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.pools import text
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
@@ -32,7 +32,8 @@ def judge(case: Case) -> Iterator[Word]:
     classes = case.inventory.ec2nodeclasses.items
     if not classes:
         yield NotApplicable("there is no EC2NodeClass yet")
-    yield from odd(classes, {ROLE: TEXT, PROFILE: TEXT})
+    strange, classes = apart(classes, {ROLE: TEXT, PROFILE: TEXT})
+    yield from strange
     for one in classes:
         role, profile = one.get(ROLE), one.get(PROFILE)
         if role and profile:

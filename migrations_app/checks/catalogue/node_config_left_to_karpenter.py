@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
-from migrations_app.checks.fields import MAPS, TEXT, cause, odd
+from migrations_app.checks.fields import MAPS, TEXT, apart, cause
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.pools import AMI_TERMS, USER_DATA, family, text
 from migrations_app.karpenter.hop_spans import CONVERTED
@@ -34,7 +34,8 @@ def judge(case: Case) -> Iterator[Word]:
     classes = case.inventory.ec2nodeclasses.items
     if not classes:
         yield NotApplicable("there is no EC2NodeClass yet")
-    yield from odd(classes, {USER_DATA: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS})
+    strange, classes = apart(classes, {USER_DATA: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS})
+    yield from strange
     for one in classes:
         told = text(one, USER_DATA)
         if family(one) == AL2023 and "NodeConfig" in told and KUBELET.search(told):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
-from migrations_app.checks.fields import MAPS, TEXTS, cause, odd
+from migrations_app.checks.fields import MAPS, TEXTS, apart, cause
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import NodePool
 from migrations_app.inventory.pools import REQUIREMENTS, own_pools, rows, strings
@@ -35,11 +35,12 @@ def judge(case: Case) -> Iterator[Word]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
-    yield from odd(pools, {LABELS: TEXTS, REQUIREMENTS: MAPS})
+    strange, pools = apart(pools, {LABELS: TEXTS, REQUIREMENTS: MAPS})
+    yield from strange
     for pool in pools:
         for key in strings(pool, LABELS):
             if not accepted(key, case.step.release):
-                yield cause(pool, f"{LABELS}[{key}]", seen=key, wanted=labels.replacement(key) or "absent")
+                yield cause(pool, f"{LABELS}[{key}]", seen=key, wanted=_instead(key, case))
         yield from _requirements(pool, case)
 
 
@@ -49,9 +50,15 @@ def _requirements(pool: NodePool, case: Case) -> Iterator[Word]:
         if not isinstance(key, str) or not key:
             yield CannotTell(f"NodePool {pool.name}: {path}.key is no text")
         elif not accepted(key, case.step.release):
-            yield cause(pool, f"{path}.key", seen=f"{key} {operator}", wanted=labels.replacement(key) or "absent")
+            yield cause(pool, f"{path}.key", seen=f"{key} {operator}", wanted=_instead(key, case))
         elif operator not in OPERATORS:
             yield CannotTell(f"NodePool {pool.name}: {path}.operator {str(operator)[:20]} is not known")
+
+
+def _instead(key: str, case: Case) -> str:
+    """What took the key's place, where a pool may name that."""
+    found = labels.replacement(key, kind="label")
+    return found if found and accepted(found, case.step.release) else "absent"
 
 
 @check.advise

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, patched
-from migrations_app.checks.fields import MAP, cause, odd
+from migrations_app.checks.fields import MAP, apart, cause
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.pools import own_pools
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, CONVERTED
@@ -32,7 +32,8 @@ def judge(case: Case) -> Iterator[Word]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
-    yield from odd(pools, {PATH: MAP})
+    strange, pools = apart(pools, {PATH: MAP})
+    yield from strange
     for pool in pools:
         found = pool.get(PATH)
         if isinstance(found, dict) and any(found.values()):

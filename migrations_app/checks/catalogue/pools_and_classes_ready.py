@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import described
-from migrations_app.checks.fields import MAPS, cause, odd
+from migrations_app.checks.fields import MAPS, apart, cause
 from migrations_app.checks.remedies import kubectl
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import EC2NodeClass, NodePool
@@ -37,7 +37,9 @@ def judge(case: Case) -> Iterator[Word]:
     pools, classes = own_pools(inventory), inventory.ec2nodeclasses.items
     if not pools and not classes:
         yield NotApplicable("there is no NodePool and no EC2NodeClass yet")
-    yield from odd((*pools, *classes), {CONDITIONS: MAPS})
+    strange, pools = apart(pools, {CONDITIONS: MAPS})
+    others, classes = apart(classes, {CONDITIONS: MAPS})
+    yield from (*strange, *others)
     for pool in pools:
         yield from _word(pool, told=is_v1(inventory.nodepools, pool))
     for one in classes:

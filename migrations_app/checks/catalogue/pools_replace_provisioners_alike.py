@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
-from migrations_app.checks.fields import MAPS, TEXT, TEXTS, cause, odd
+from migrations_app.checks.fields import MAPS, TEXT, TEXTS, apart, cause
 from migrations_app.checks.losses import items
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import NodePool
@@ -33,7 +33,6 @@ check = Check(
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
         "aws/karpenter-provider-aws@v0.32.10:pkg/apis/v1alpha5/provisioner.go",
-        "aws/karpenter-provider-aws@v0.32.10:pkg/apis/crds/karpenter.sh_nodepools.yaml",
     ),
 )
 DISRUPTION = "spec.disruption"
@@ -51,7 +50,8 @@ def judge(case: Case) -> Iterator[Word]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
-    yield from odd(pools, SHAPES)
+    strange, pools = apart(pools, SHAPES)
+    yield from strange
     before = {item.name: item.objects for item in items(case.inventory, generation="alpha") if item.objects}
     for pool in pools:
         yield from _requirements(pool)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, patched
-from migrations_app.checks.fields import FLAG, cause, odd
+from migrations_app.checks.fields import FLAG, apart, cause
 from migrations_app.checks.values import ByHand, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter.hop_spans import CONVERTED
@@ -33,7 +33,8 @@ def judge(case: Case) -> Iterator[Word]:
     classes = case.inventory.ec2nodeclasses.items
     if not classes:
         yield NotApplicable("there is no EC2NodeClass yet")
-    yield from odd(classes, {PATH: FLAG})
+    strange, classes = apart(classes, {PATH: FLAG})
+    yield from strange
     policies = sorted(_naming(case.inventory))
     for one in classes:
         if one.get(PATH) is None and policies:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, patched
-from migrations_app.checks.fields import TEXTS, cause, odd
+from migrations_app.checks.fields import TEXTS, apart, cause
 from migrations_app.checks.remedies import kubectl
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import ConfigMap
@@ -38,7 +38,8 @@ def judge(case: Case) -> Iterator[Word]:
     objects = (*inventory.ec2nodeclasses.items, *inventory.awsnodetemplates.items)
     if not objects and not inventory.settings.items:
         yield NotApplicable("there is no node class, no template and no global settings")
-    yield from odd(objects, {TAGS: TEXTS})
+    strange, objects = apart(objects, {TAGS: TEXTS})
+    yield from strange
     v1 = minor_order(case.step.release.minor) >= (1, 0)
     for one in objects:
         for key in _reserved(strings(one, TAGS), v1=v1):

@@ -5,7 +5,7 @@ from typing import Any
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
-from migrations_app.checks.fields import MAPS, TEXTS, cause, odd
+from migrations_app.checks.fields import MAPS, TEXTS, apart, cause
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import WholeObject
 from migrations_app.inventory.pools import rows, strings
@@ -38,8 +38,10 @@ def judge(case: Case) -> Iterator[Word]:
     classes, templates = case.inventory.ec2nodeclasses.items, case.inventory.awsnodetemplates.items
     if not classes and not templates:
         yield NotApplicable("there is no EC2NodeClass and no AWSNodeTemplate")
-    yield from odd(classes, dict.fromkeys(TERMS, MAPS))
-    yield from odd(templates, dict.fromkeys(SELECTORS, TEXTS))
+    strange, classes = apart(classes, dict.fromkeys(TERMS, MAPS))
+    yield from strange
+    strange, templates = apart(templates, dict.fromkeys(SELECTORS, TEXTS))
+    yield from strange
     for one in classes:
         for path in TERMS:
             for place, term in rows(one, path):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
-from migrations_app.checks.fields import WHOLE, cause, odd
+from migrations_app.checks.fields import WHOLE, apart, cause
 from migrations_app.checks.remedies import chart_values
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import FEATURE_GATES, installation
@@ -31,7 +31,8 @@ GATE = "StaticCapacity"
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
     pools = own_pools(case.inventory)
-    yield from odd(pools, {REPLICAS: WHOLE})
+    strange, pools = apart(pools, {REPLICAS: WHOLE})
+    yield from strange
     fixed = [pool for pool in pools if pool.get(REPLICAS) is not None]
     if not fixed:
         yield NotApplicable("no NodePool asks for a fixed number of nodes")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
-from migrations_app.checks.fields import MAPS, TEXT, cause, odd
+from migrations_app.checks.fields import MAPS, TEXT, apart, cause
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import EC2NodeClass
 from migrations_app.inventory.pools import AMI_TERMS, rows, text
@@ -42,7 +42,8 @@ def judge(case: Case) -> Iterator[Word]:
     classes = case.inventory.ec2nodeclasses.items
     if not classes:
         yield NotApplicable("there is no EC2NodeClass yet")
-    yield from odd(classes, {FAMILY: TEXT, AMI_TERMS: MAPS})
+    strange, classes = apart(classes, {FAMILY: TEXT, AMI_TERMS: MAPS})
+    yield from strange
     for one in classes:
         mark = one.metadata.annotation(labels.UBUNTU_COMPATIBILITY) or ""
         if "incompatible" in mark:

@@ -1,0 +1,48 @@
+import pytest
+
+from tests.builders import a_cluster, asked_hops, remedies
+from tests.builders_pools import AUTO_MODE, REFERENCE, a_pool, answer, found, parses, row, unseen_is_unknown
+
+CHECK = "static_pools_enabled"
+GOOD = ("pass", "Pools with a fixed number of nodes have their gate")
+FIXED = {"spec.replicas": 3}
+
+
+def v1(changes=None, *, gates: str = ""):
+    env = {"FEATURE_GATES": gates} if gates else {}
+    return a_cluster("1.8.2", kubernetes="1.33", env=env).with_docs(a_pool(changes))
+
+
+def test_the_gate_is_open():
+    assert answer(CHECK, "1.14", v1(FIXED, gates="StaticCapacity=true")) == GOOD
+
+
+@pytest.mark.parametrize("gates", ["", "StaticCapacity=false", "NodeOverlay=true"])
+@pytest.mark.parametrize("replicas", [0, 3])
+def test_it_is_not(gates, replicas):
+    wanted = "StaticCapacity=true, or no replicas"
+    cause = row("NodePool", "web", "spec.replicas", seen=f"{replicas}, StaticCapacity off", wanted=wanted)
+    assert found(CHECK, "1.14", v1({"spec.replicas": replicas}, gates=gates)) == ("fail", (cause,))
+
+
+@pytest.mark.parametrize("odd", ["3", [3], True])
+def test_odd_values_are_unknown_by_their_field(odd):
+    told = ("unknown", "NodePool web: spec.replicas is not a whole number")
+    assert answer(CHECK, "1.14", v1({"spec.replicas": odd})) == told
+
+
+@pytest.mark.parametrize("changes", [{}, FIXED | {REFERENCE: AUTO_MODE}])
+def test_elsewhere_it_does_not_arise(changes):
+    assert answer(CHECK, "1.14", v1(changes)) == ("not_applicable", "no NodePool asks for a fixed number of nodes")
+    assert asked_hops(CHECK)[0] == "1.8"
+
+
+def test_unseen():
+    unseen_is_unknown(CHECK, "1.14", version="1.8.2")
+
+
+def test_the_remedy_opens_the_gate():
+    given = remedies(CHECK, "1.14", v1(FIXED))
+    assert set(parses(given)) == {"helm", "terraform", "flux", "argocd"}
+    (helm,) = [one.text for one in given if one.how == "helm"]
+    assert helm.endswith("--set settings.featureGates.staticCapacity=true")
