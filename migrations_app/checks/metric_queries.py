@@ -39,12 +39,12 @@ def renamed_queries(case: Case, part: QueryPart, *, evidence: Sequence[Evidence]
     by = owners.get((evidence[0].namespace, evidence[0].name), Managed("hand"))
     told = "; ".join(dict.fromkeys(f"{_old(row)} is now {row.wanted}" for row in evidence))[:1000]
     objects = dict.fromkeys((row.namespace, row.name) for row in evidence)
-    lines = [_command(part, place, evidence) for place in list(objects)[:NAMES_SHOWN]]
+    lines = [_command(part, place, evidence=evidence) for place in list(objects)[:NAMES_SHOWN]]
     about = "# writes new names into the object; run it once the new release serves them"
     return ordered(by, (*from_source(by, told), kubectl(about, *(line for line in lines if line))))
 
 
-def _command(part: QueryPart, place: tuple[str, str], evidence: Sequence[Evidence]) -> str:
+def _command(part: QueryPart, place: tuple[str, str], *, evidence: Sequence[Evidence]) -> str:
     namespace, name = place
     pairs = {_old(row): row.wanted for row in evidence if (row.namespace, row.name) == place}
     script = "; ".join(

@@ -174,10 +174,10 @@ def _of_karpenter(seen: Seen[N], word: str) -> Seen[N]:
 
 def _pods(reading: Reading) -> Parts:
     resource = reading.resource(kinds.POD)
-    return {"pods": _folded(reading, resource, PodFold).seen(resource.group_version)}
+    return {"pods": _folded(reading, resource, fresh=PodFold).seen(resource.group_version)}
 
 
-def _folded(reading: Reading, resource: Resource, fresh: Callable[[], F]) -> F:
+def _folded(reading: Reading, resource: Resource, *, fresh: Callable[[], F]) -> F:
     """All pages of a list in one fold."""
     fold = fresh()
 
@@ -252,21 +252,21 @@ def _delivers(delivery: o.Delivery) -> bool:
 
 
 def _prometheus_rules(reading: Reading) -> Parts:
-    return {"prometheus_rules": _metric_users(reading, kinds.PROMETHEUS_RULE, rules_fold)}
+    return {"prometheus_rules": _metric_users(reading, kinds.PROMETHEUS_RULE, fresh=rules_fold)}
 
 
 def _dashboards(reading: Reading) -> Parts:
     # A ConfigMap may be 1 MiB long, and dashboards often are.
     narrow = {"label_selector": DASHBOARD_LABEL, "page_size": 20}
-    return {"dashboards": _metric_users(reading, kinds.CONFIG_MAP, dashboards_fold, **narrow)}
+    return {"dashboards": _metric_users(reading, kinds.CONFIG_MAP, fresh=dashboards_fold, **narrow)}
 
 
-def _metric_users(reading: Reading, kind: Kind, fresh: Callable[[], MetricFold], **narrow: Any) -> Seen[MetricUser]:  # noqa: ANN401 - the fields of Resource
+def _metric_users(reading: Reading, kind: Kind, *, fresh: Callable[[], MetricFold], **narrow: Any) -> Seen[MetricUser]:  # noqa: ANN401 - the fields of Resource
     """Every object of the kind that names a metric; Seen and empty when nothing serves the kind."""
     reading.refuse_doubtful(kind)
     for resource in reading.candidates(kind, **narrow):
         try:
-            return _folded(reading, resource, fresh).seen(resource.group_version)
+            return _folded(reading, resource, fresh=fresh).seen(resource.group_version)
         except NotServed:
             continue
     return Seen((), None)

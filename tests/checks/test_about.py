@@ -13,7 +13,12 @@ from migrations_app.checks.remedies import chart_values, from_source, kubectl
 from migrations_app.checks.retired import RETIRED, Retired
 from migrations_app.checks.tools import tools
 from migrations_app.checks.values import Remedy
+from migrations_app.clients.bundle import open_bundle
+from migrations_app.flow.collect import collect
+from migrations_app.flow.evaluate import evaluate
 from migrations_app.inventory.managers import Managed
+from migrations_app.samples.fleet import files, stories
+from migrations_app.samples.story import Story
 
 
 def a_check(advice: Any = None, **more: Any) -> Check:
@@ -80,3 +85,11 @@ def test_the_page_says_how_and_what_is_covered() -> None:
         "- life cycle: active",
     ):
         assert words in text
+
+
+@pytest.mark.parametrize("story", stories(), ids=lambda story: story.name)
+def test_no_remedy_is_for_a_tool_that_the_catalogue_does_not_name(story: Story) -> None:
+    report = evaluate(collect(open_bundle(dict(files(story))), cluster=story.name)).report
+    told = {check.id: tools(check) for check in all_checks()}
+    given = {(found.id, remedy.how) for found in report.checks for remedy in found.remedies}
+    assert [(name, how) for name, how in sorted(given) if how not in told[name]] == []
