@@ -38,6 +38,11 @@ def at_value(values: Values, key: str, *, seen: str, wanted: str) -> Evidence:
     )
 
 
+def value_key(values: Values, row: Evidence) -> str:
+    """The dotted key of the Helm value that such evidence names."""
+    return row.path.removeprefix(f"{values.path}.")
+
+
 def at_crd(crd: CRD, path: str, *, seen: str, wanted: str) -> Evidence:
     """A cause in a CRD."""
     return Evidence(kind="CustomResourceDefinition", name=crd.name, path=path, seen=seen[:LONGEST], wanted=wanted)

@@ -1,14 +1,16 @@
-"""Which Helm values of the Karpenter charts are kept, and which environment variables; all else is dropped (T23).
+"""Which Helm values of the Karpenter charts are kept, and which variables; of all else only the names are (T23).
 
 Values may hold credentials, so this is a list of what may stay. Source: values.yaml and the templates of
 charts/karpenter and charts/karpenter-crd in aws/karpenter-provider-aws, v0.28.1 to v1.14.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 REMOVED = "(removed)"
 LONGEST_TEXT = 2000
+_CONTEXT = "securityContext"
 DEEPEST = 40
 
 _WHOLE_BRANCHES = frozenset(
@@ -70,8 +72,9 @@ _CONTROLLER_KEYS = frozenset(
         "batchIdleDuration",
     }
 )
-_NAMES_ONLY = frozenset({"extraObjects", "initContainers", "extraVolumes", "imagePullSecrets"})
-"""That they are set matters; what they hold does not."""
+MOST_UNKNOWN = 50
+"""Names of values that no chart knows, kept at each level; more than a few are nobody's typing errors."""
+LONGEST_NAME = 120
 
 ENV_NAMES = frozenset(
     [
@@ -163,22 +166,37 @@ def _kept_variable(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def kept_values(values: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
-    """The values that upgrade checks read. Keys that are not on the list are dropped with all below them."""
-    return {key: kept for key, value in _items(values) if (kept := _kept(key, value)) is not None}
+    """The values that upgrade checks read. Of all others only the name is kept: that they are set may matter."""
+    known = {key: kept for key, value in _items(values) if (kept := _kept(key, value)) is not None}
+    return known | _named(values, known)
 
 
 def _kept(key: str, value: Any) -> Any:  # noqa: ANN401 - as above
     if key in _WHOLE_BRANCHES or key in _PLAIN_KEYS:
         return redacted(value)
-    if key == "controller":
-        return _controller(value)
-    return REMOVED if key in _NAMES_ONLY and value else None
+    return _controller(value) if key == "controller" else None
 
 
 def _controller(values: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
-    kept = {key: redacted(value) for key, value in _items(values) if key in _CONTROLLER_KEYS}
-    env = dict(_items(values)).get("env")
-    return kept | {"env": kept_env(env)} if env is not None else kept
+    known = {key: redacted(value) for key, value in _items(values) if key in _CONTROLLER_KEYS}
+    given = dict(_items(values))
+    if given.get("env") is not None:
+        known["env"] = kept_env(given["env"])
+    if given.get("sidecarContainer"):
+        known["sidecarContainer"] = _sidecars(given["sidecarContainer"])
+    return known | _named(values, known)
+
+
+def _sidecars(given: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - as above
+    """Their names, and whether they bring a security context of their own."""
+    found = given if isinstance(given, list) else [given]
+    own = [one for one in found if isinstance(one, dict)]
+    return [{"name": redacted(one.get("name"))} | ({_CONTEXT: {}} if one.get(_CONTEXT) else {}) for one in own]
+
+
+def _named(values: Any, known: Mapping[str, Any]) -> dict[str, str]:  # noqa: ANN401 - as above
+    others = [key for key, value in _items(values) if key not in known and value not in (None, "", {}, [])]
+    return dict.fromkeys((key[:LONGEST_NAME] for key in others[:MOST_UNKNOWN]), REMOVED)
 
 
 def _items(values: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - as above

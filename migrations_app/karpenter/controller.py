@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from migrations_app.karpenter.env_rows import ENV_NAMES, EnvName
-from migrations_app.karpenter.helm_rows import CRD_CHART, MAIN_CHART, HelmKey
+from migrations_app.karpenter.helm_rows import CRD_CHART, MAIN_CHART, READ_BY_ALL, HelmKey
 from migrations_app.karpenter.releases import RELEASES, Table, beyond_table, find
 from migrations_app.karpenter.versions import Release, minor_order, within
 
@@ -43,6 +43,26 @@ def unread_helm_keys(
 def unread_crd_chart_keys(config: Mapping[str, object], release: Release) -> list[UnreadKey]:
     """As `unread_helm_keys`, for the chart karpenter-crd."""
     return _unread(config, release, rows=CRD_CHART, closed=False)
+
+
+def unknown_helm_keys(config: Mapping[str, object]) -> list[str]:
+    """The values given to the chart karpenter that no chart here ever read, without those below `settings`.
+
+    Each is told by the shortest name that is no part of a known one. What lies in a known value is the user's own.
+    """
+    known = (*(row.key for row in MAIN_CHART), *READ_BY_ALL)
+    given = (name for name in _leaves(config) if name.partition(".")[0] != "settings")
+    return list(dict.fromkeys(_shortest(name, known) for name in given if not _lies_in(name, known)))
+
+
+def _lies_in(given: str, known: Iterable[str]) -> bool:
+    return any(given == key or given.startswith(f"{key}.") or key.startswith(f"{given}.") for key in known)
+
+
+def _shortest(given: str, known: tuple[str, ...]) -> str:
+    steps = given.split(".")
+    starts = (".".join(steps[:count]) for count in range(1, len(steps) + 1))
+    return next((start for start in starts if not _lies_in(start, known)), given)
 
 
 def unread_env_names(

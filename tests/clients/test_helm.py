@@ -185,7 +185,7 @@ def changed(raw: bytes, dice: random.Random) -> bytes:
 # Values.
 
 
-def test_only_values_on_the_list_stay() -> None:
+def test_of_values_that_are_not_on_the_list_only_the_name_stays() -> None:
     given = {
         "settings": {"clusterName": "prod", "featureGates": {"drift": True}, "aws": {"tags": {"team": "a"}}},
         "controller": {
@@ -213,11 +213,25 @@ def test_only_values_on_the_list_stay() -> None:
                 {"name": "DB_URL", "value": REMOVED},
                 {"name": "FROM"},
             ],
+            "extraVolumeMounts": REMOVED,
         },
         "webhook": {"enabled": False, "port": 8443},
         "extraObjects": REMOVED,
+        "database": REMOVED,
         "replicas": 3,
     }
+
+
+def test_of_sidecars_the_name_and_the_security_context_count() -> None:
+    given = [{"name": "a", "image": "x", "securityContext": {"runAsUser": 1}}, {"name": "b", "env": []}, "text"]
+    kept = [{"name": "a", "securityContext": {}}, {"name": "b"}]
+    assert kept_values({"controller": {"sidecarContainer": given}}) == {"controller": {"sidecarContainer": kept}}
+
+
+def test_only_so_many_unknown_names_stay() -> None:
+    kept = kept_values({f"key{number}": number + 1 for number in range(99)} | {"x" * 500: 1, "empty": None})
+    assert list(kept) == [f"key{number}" for number in range(50)]
+    assert list(kept_values({"x" * 500: "y"})) == ["x" * 120]
 
 
 @pytest.mark.parametrize("values", [None, [], "x", 5, {1: 2}, {"controller": 5}, {"controller": {"env": "x"}}])

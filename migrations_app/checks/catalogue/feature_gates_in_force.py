@@ -1,0 +1,80 @@
+"""The feature gates in force are those that somebody meant, now and after the hop."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.causes import at_controller, at_value, value_key
+from migrations_app.checks.remedies import chart_values
+from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.gates import GivenGates, given_gates
+from migrations_app.inventory.installation import ABSENT, Installation, given_values, installation, value_at
+from migrations_app.karpenter.controller import parse_gates
+from migrations_app.karpenter.gate_rows import first_known, flips
+from migrations_app.karpenter.release_shape import MinorRelease
+from migrations_app.karpenter.releases import find
+
+check = Check(
+    __name__,
+    title="The feature gates are those that were meant",
+    phase="controller",
+    severity="warning",
+    why="On 0.33 to 0.37 gates given without Drift turn drift off; a default that changes with the hop acts at once.",
+    how="FEATURE_GATES or --feature-gates, gate by gate, against the Helm values and both releases' defaults.",
+    reads=("controller",),
+    says=("{count} feature gate is not as it was meant", "{count} feature gates are not as they were meant"),
+    sources=(
+        "kubernetes-sigs/karpenter@v0.37.7:pkg/operator/options/options.go",
+        "kubernetes-sigs/karpenter@v1.14.1:pkg/operator/options/options.go",
+    ),
+)
+BRANCH, FLIP = "settings.featureGates", "absent: "
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    found, running = installation(case.inventory), case.running.release
+    row = find(running) if running else None
+    if found is None:
+        yield NotApplicable("there is no Karpenter Deployment")
+    elif row is None:
+        yield CannotTell(f"the gates of the running release are not known: {case.running.how}")
+    else:
+        gates = given_gates(found)
+        if gates is not None and not gates.text:
+            yield CannotTell(f"{gates.path} is empty or taken from an object that is not read")
+        elif gates is not None:
+            yield from _given(case, found, gates=gates, row=row)
+        yield from _flipped(case, row)
+
+
+def _given(case: Case, found: Installation, *, gates: GivenGates, row: MinorRelease) -> Iterator[Word]:
+    for part in gates.malformed:
+        seen = f"{part}: the controller cannot read it and does not start"
+        yield at_controller(found, gates.path, seen=seen, wanted="a gate, = and true or false")
+    told, coming = parse_gates(gates.text), find(case.step.release)
+    if row.drift == "on_by_default" and "Drift" not in told:
+        yield at_controller(
+            found, gates.path, seen=f"{gates.text}: without Drift it is off", wanted="Drift=true or false"
+        )
+    for name in told:
+        if row.gate_default(name) is None and coming is not None and coming.gate_default(name) is not None:
+            seen = f"{name}: {row.minor} has no such gate"
+            yield at_controller(found, gates.path, seen=seen, wanted=f"{name} from {first_known(name)} on")
+
+
+def _flipped(case: Case, row: MinorRelease) -> Iterator[Word]:
+    """Gates that nobody set, with another default after the hop. The chart writes every gate, so values decide."""
+    values, coming = given_values(case.inventory), find(case.step.release)
+    for gate, before, after in flips(row, coming) if values and coming else ():
+        keys = (f"{BRANCH}.{gate.value}", f"{BRANCH}.{gate.value}Enabled")
+        if values and all(value_at(values.tree, key) is ABSENT for key in keys):
+            seen = f"absent: {before} on {row.minor}, {after} on {case.step.release.minor}"
+            yield at_value(values, keys[0], seen=seen.lower(), wanted="true or false, as it is meant")
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    values = given_values(case.inventory)
+    drift = {f"{BRANCH}.drift": "true"} if any("without Drift" in row.seen for row in evidence) else {}
+    kept = {value_key(values, row): row.seen[8:13].strip() for row in evidence if values and FLIP in row.seen}
+    yield from chart_values(case, drift | kept, about="As it is today; takes effect as the controller restarts")

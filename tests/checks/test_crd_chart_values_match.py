@@ -1,0 +1,101 @@
+import msgspec
+import pytest
+
+from migrations_app.checks.values import Evidence
+from migrations_app.inventory.objects import HelmRelease
+from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+
+CHECK = "crd_chart_values_match"
+GOOD = ("pass", "The chart of the CRDs agrees with the controller's", ())
+ONE = "1 value of karpenter-crd does not fit"
+NONE = ("not_applicable", "the chart karpenter-crd is not installed, or there is no controller", ())
+
+
+def charts(values: dict, *, crds: str = "0.37.8", namespace: str = "kube-system", main: str = "0.37.8"):
+    cluster = a_cluster(main).with_values({}, version=main)
+    record = HelmRelease(
+        name="karpenter-crd", namespace=namespace, revision=1, status="deployed", chart="karpenter-crd",
+        chart_version=crds, app_version=crds, config=values, defaults={}, crds=[],
+    )  # fmt: skip
+    return cluster.with_items("helm_releases", msgspec.convert(msgspec.to_builtins(record), HelmRelease))
+
+
+def a_row(key: str, seen: str, wanted: str, namespace: str = "kube-system") -> tuple[Evidence, ...]:
+    path = f"config.{key}"
+    return (
+        Evidence(kind="HelmRelease", namespace=namespace, name="karpenter-crd", path=path, seen=seen, wanted=wanted),
+    )
+
+
+@pytest.mark.parametrize(
+    "values", [{}, {"webhook": {"enabled": True, "serviceName": "karpenter", "serviceNamespace": "kube-system"}}]
+)
+def test_charts_that_agree(values):
+    assert told(CHECK, "1.0", charts(values)) == GOOD
+
+
+def test_crds_of_the_hop_just_before_it():
+    assert told(CHECK, "1.0", charts({}, crds="1.0.14")) == GOOD
+
+
+def test_crds_of_another_release():
+    row = Evidence(
+        kind="HelmRelease",
+        namespace="kube-system",
+        name="karpenter-crd",
+        path="chart",
+        seen="0.35.0",
+        wanted="0.37.8, or 1.0.14 just before the hop",
+    )
+    assert told(CHECK, "1.0", charts({}, crds="0.35.0")) == ("fail", ONE, (row,))
+
+
+def test_conversion_switched_off():
+    rows = a_row("webhook.enabled", "false", "true: the CRDs of 1.0.14 convert")
+    assert told(CHECK, "1.0", charts({"webhook": {"enabled": False}})) == ("fail", ONE, rows)
+
+
+@pytest.mark.parametrize(
+    ("key", "given", "wanted"),
+    [("serviceName", "webhook", "karpenter"), ("serviceNamespace", "karpenter", "kube-system"), ("port", 443, "8443")],
+)
+def test_another_service_is_called(key, given, wanted):
+    rows = a_row(f"webhook.{key}", str(given), wanted)
+    assert told(CHECK, "1.0", charts({"webhook": {key: given}})) == ("fail", ONE, rows)
+
+
+def test_installed_elsewhere_it_calls_its_own_namespace():
+    rows = a_row("webhook.serviceNamespace", "crds", "kube-system", namespace="crds")
+    assert told(CHECK, "1.0", charts({}, namespace="crds")) == ("fail", ONE, rows)
+
+
+def test_what_1_1_no_longer_reads():
+    rows = a_row("webhook.port", "read where the CRDs hold two versions; gone at 1.1", "absent")
+    found = told(CHECK, "1.1+", charts({"webhook": {"port": 8443}}, crds="1.0.14", main="1.0.14"))
+    assert found == ("fail", ONE, rows)
+
+
+def test_without_that_chart_there_is_nothing_to_ask():
+    assert told(CHECK, "1.0", a_cluster().with_values({})) == NONE
+    assert told(CHECK, "1.0", an_empty_cluster(), start="0.37.8") == NONE
+
+
+def test_records_that_could_not_be_read_leave_it_open():
+    found = told(CHECK, "1.0", a_cluster().unseen("helm_releases"))
+    assert found == ("unknown", "Helm's records could not be read (forbidden)", ())
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_sets_what_is_real():
+    text = remedies(CHECK, "1.0", charts({"webhook": {"serviceNamespace": "karpenter"}}))[0].text
+    assert text.splitlines() == [
+        "# With the hop, before the controller; writes the conversion of the CRDs",
+        (
+            "helm upgrade karpenter-crd oci://public.ecr.aws/karpenter/karpenter-crd --namespace kube-system "
+            "--reuse-values --version 1.0.14 --set webhook.serviceNamespace=kube-system"
+        ),
+    ]

@@ -1,0 +1,118 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from migrations_app.karpenter.hash_rows import HASH_CHANGES, change_to, number
+from migrations_app.karpenter.releases import RELEASES
+from migrations_app.samples.karpenter_kinds import ON_DEMAND, Launched, claim, node_class, pool
+from tests.builders import a_cluster, an_empty_cluster, ask, blind, reads, remedies, told
+
+CHECK = "hashes_carry_over"
+GOOD = ("pass", "The hop carries the drift hashes over", ())
+POOL, CLASS = "karpenter.sh/nodepool-hash-version", "karpenter.k8s.aws/ec2nodeclass-hash-version"
+
+
+def hashed(version: str = "0.37.8", *, here: tuple = ("v2", "v2"), claims: tuple = (), drifted: int = 0, **more):
+    """A pool and a class with these hash versions, and a claim for each pair."""
+    docs = [
+        pool("general", ON_DEMAND, node_class="default", version="v1"),
+        node_class("default", cluster="test", version="v1"),
+    ]
+    for doc, key, value in zip(docs, (POOL, CLASS), here, strict=True):
+        doc["metadata"]["annotations"] = {key: value} if value else {}
+    for place, pair in enumerate(claims):
+        notes = {key: value for key, value in zip((POOL, CLASS), pair, strict=True) if value}
+        launched = Launched(pool="general", number=place, cluster="test", kubelet="v1")
+        made = claim(launched, node_class="default", version="v1")[0]
+        made["metadata"]["annotations"] = notes
+        if place < drifted:
+            made["status"]["conditions"].append({"type": "Drifted", "status": "True"})
+        docs.append(made)
+    return a_cluster(version, **more).with_docs(*docs)
+
+
+def a_row(kind: str, name: str, *, seen: str, wanted: str, count: int = 1) -> Evidence:
+    path = f"metadata.annotations[{POOL if kind == 'NodePool' else CLASS}]"
+    return Evidence(kind=kind, name=name, path=path, seen=seen, wanted=wanted, count=count)
+
+
+def test_settled_hashes_are_carried_over():
+    assert told(CHECK, "1.0", hashed(claims=(("v2", "v2"),) * 3)) == GOOD
+
+
+def test_claims_behind_their_pool():
+    late = "drift is not judged until they agree"
+    rows = (
+        a_row("NodePool", "general", seen=f"claims at v1: {late}", wanted="all at v2", count=2),
+        a_row("EC2NodeClass", "default", seen=f"claims at none: {late}", wanted="all at v2"),
+    )
+    found = told(CHECK, "1.0", hashed(claims=(("v1", "v2"), ("v1", None), ("v2", "v2"))))
+    assert found == ("fail", "3 nodes would drift, or their hash is open", rows)
+
+
+def test_what_has_drifted_stays_drifted():
+    seen = "have drifted: replaced whatever the new hash says"
+    rows = (a_row("NodePool", "general", seen=seen, wanted="replaced before the hop", count=2),)
+    found = told(CHECK, "1.0", hashed(claims=(("v2", "v2"),) * 3, drifted=2))
+    assert found == ("fail", "2 nodes would drift, or their hash is open", rows)
+
+
+def test_the_ca_bundle_comes_in_with_1_12():
+    cluster = hashed("1.11.2", here=("v3", "v4"), claims=(("v3", "v4"),) * 4, kubernetes="1.33")
+    seen = "the CA bundle of the cluster is part of the hash: the guide expects every node to drift"
+    rows = (a_row("EC2NodeClass", "default", seen=seen, wanted="a window, and budgets that pace it", count=4),)
+    found = ask(CHECK, "1.14", cluster)
+    assert (found.status, found.severity, found.evidence) == ("fail", "warning", rows)
+    settled = hashed("1.13.1", here=("v3", "v5"), claims=(("v3", "v5"),), kubernetes="1.34")
+    assert told(CHECK, "1.14", settled) == GOOD
+
+
+def test_a_pool_without_a_version_leaves_it_open():
+    why = "NodePool general: metadata.annotations[karpenter.sh/nodepool-hash-version] is absent"
+    assert told(CHECK, "1.0", hashed(here=(None, "v2"))) == ("unknown", why, ())
+
+
+def test_without_pools_there_is_nothing_to_ask():
+    found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
+    assert found == ("not_applicable", "there is no NodePool and no EC2NodeClass yet", ())
+
+
+def test_an_unknown_release_leaves_it_open():
+    cluster = hashed().without("controller")
+    assert told(CHECK, "1.0", cluster, start="0.37.8")[:2] == (
+        "unknown",
+        "which hashes the running release writes is not known: there is no Karpenter Deployment",
+    )
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_every_version_of_the_release_rows_has_a_row_of_its_own():
+    written = {
+        (place, since.value)
+        for row in RELEASES
+        for place, versions in enumerate((row.nodepool_hash, row.nodeclass_hash))
+        for since in versions
+        if since.value
+    }
+    told_of = {((POOL, CLASS).index(row.annotation), row.version) for row in HASH_CHANGES}
+    assert told_of == written
+
+
+def test_rows_are_found_by_version():
+    assert change_to(POOL, "v3").first == "1.0"
+    assert change_to(POOL, "v99") is None
+    assert [number(text) for text in (None, "", "v2", "v12", "x", "v", "v٣", "v123456")] == [0, 0, 2, 12] + [None] * 4
+
+
+def test_the_remedy_holds_the_pools():
+    text = remedies(CHECK, "1.0", hashed(claims=(("v1", "v2"),)))[0].text
+    assert text.splitlines()[1:] == [
+        (
+            "kubectl patch nodepools.karpenter.sh general --type=merge "
+            '-p \'{"spec":{"disruption":{"budgets":[{"nodes":"0"}]}}}\''
+        ),
+        "kubectl get nodeclaims -o wide",
+    ]

@@ -1,0 +1,71 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+
+CHECK = "helm_values_read"
+GOOD = ("pass", "Every Helm value has a name that a chart knows", ())
+WHOLE = {
+    "settings": {"clusterName": "shop"},
+    "controller": {"image": {"digest": "x"}, "env": [{"name": "A"}], "resources": {"limits": {"cpu": 1}}},
+    "serviceMonitor": {"enabled": True, "endpointConfig": {"interval": "30s"}},
+    "global": {"anything": 1},
+    "podLabels": {"team": "a"},
+    "webhook": {"port": 8443},
+}
+
+
+def a_row(key: str) -> Evidence:
+    return Evidence(
+        kind="HelmRelease",
+        namespace="kube-system",
+        name="karpenter",
+        path=f"config.{key}",
+        seen="read by no release of the chart",
+        wanted="absent, or the right name",
+    )
+
+
+@pytest.mark.parametrize("values", [{}, WHOLE, {"extraObjects": [1]}, {"replica": None}])
+def test_names_that_some_chart_knows(values):
+    assert told(CHECK, "1.0", a_cluster().with_values(values)) == GOOD
+
+
+def test_misspelt_names_are_told_where_they_go_wrong():
+    values = {
+        "controler": {"env": [1]},
+        "controller": {"resource": {"limits": {"cpu": 1}}},
+        "webhook": {"enable": True},
+    }
+    rows = (a_row("controler"), a_row("controller.resource"), a_row("webhook.enable"))
+    found = told(CHECK, "1.0", a_cluster().with_values(values))
+    assert found == ("fail", "3 Helm values are read by no release", rows)
+
+
+def test_settings_are_the_business_of_another_check():
+    assert told(CHECK, "1.0", a_cluster().with_values({"settings": {"interruptionQueueName": "q", "x": 1}})) == GOOD
+
+
+@pytest.mark.parametrize("odd", [{"controller": "all"}, {"webhook": []}, {"": 1}])
+def test_odd_values_do_not_break_it(odd):
+    assert told(CHECK, "1.0", a_cluster().with_values(odd))[0] in ("pass", "fail")
+
+
+def test_without_any_record_the_values_are_unknown():
+    why = "no Helm record and no Flux or Argo CD object tells the values of the chart karpenter"
+    assert told(CHECK, "1.0", a_cluster()) == ("unknown", why, ())
+
+
+def test_without_a_controller_there_is_nothing_to_ask():
+    assert told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")[0] == "not_applicable"
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_takes_them_out():
+    text = remedies(CHECK, "1.0", a_cluster().with_values({"controler": {"env": [1]}}))[0].text
+    assert text.splitlines()[0] == "# Nothing changes in the cluster: nobody reads these"
+    assert text.endswith("--reuse-values --set controler=null")
