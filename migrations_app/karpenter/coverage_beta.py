@@ -6,7 +6,7 @@ BETA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "crd-controller-lockstep",
         "CRDs and controller belong to one release",
-        "crds_match_controller crd_chart_values_match",
+        "crds_match_controller crd_fields_current crd_chart_values_match",
         release="0.32",
         table="crd_sets",
     ),
@@ -93,7 +93,7 @@ BETA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "disruption-budgets-10-percent",
         "Up to a tenth of a pool is disrupted at once",
-        "disruption_paced budgets_let_nodes_go crds_match_controller controller_resources_sized",
+        "disruption_paced budgets_let_nodes_go crd_fields_current controller_resources_sized",
         release="0.34",
     ),
     covered(
@@ -143,7 +143,7 @@ BETA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "nodeclass-readiness-crd",
         "Readiness of node classes needs the new CRD",
-        "crds_match_controller",
+        "crd_fields_current",
         release="0.37",
         table="crd_fields",
     ),

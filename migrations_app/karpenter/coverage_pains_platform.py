@@ -3,7 +3,12 @@
 from migrations_app.karpenter.coverage_shape import Coverage, covered
 
 PLATFORM_PAINS: tuple[Coverage, ...] = (
-    covered("CRD-01", "Helm upgrades no CRD", "crds_match_controller hop_crds_installed", table="crd_sets"),
+    covered(
+        "CRD-01",
+        "Helm upgrades no CRD",
+        "crds_match_controller crd_fields_current hop_crds_installed",
+        table="crd_sets",
+    ),
     covered("CRD-02", "karpenter-crd refuses CRDs that it does not own", "crds_owned_by_helm"),
     covered("CRD-03", "The conversion webhook aims at a service that is not there", "conversion_webhook_resolves"),
     covered(
@@ -23,7 +28,11 @@ PLATFORM_PAINS: tuple[Coverage, ...] = (
     covered("CRD-09", "Fields of conversion left on a CRD break the next patch", "crd_conversion_cleared"),
     covered("CRD-10", "Objects of a version that is gone cannot be listed", "karpenter_lists_answer crds_served"),
     covered("CRD-11", "A CRD is stuck being deleted", "crds_not_terminating"),
-    covered("CRD-12", "Deleting alpha CRDs deletes nodes", "legacy_provisioners_gone legacy_machines_gone"),
+    covered(
+        "CRD-12",
+        "Deleting alpha CRDs deletes nodes",
+        "alpha_crds_outlive_chart legacy_provisioners_gone legacy_machines_gone",
+    ),
     covered("CRD-13", "Two tools deliver the same CRD", "one_owner_of_crds"),
     covered(
         "CRD-14",
@@ -92,7 +101,7 @@ PLATFORM_PAINS: tuple[Coverage, ...] = (
     covered(
         "AWS-05",
         "Later hops need permissions and fields too",
-        "controller_permitted crds_match_controller",
+        "controller_permitted crd_fields_current",
         table="iam.needs",
     ),
     covered("CTL-01", "The controller runs on nodes that it manages", "controller_off_its_nodes"),

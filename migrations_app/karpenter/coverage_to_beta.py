@@ -214,7 +214,7 @@ TO_BETA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "crd-chart-removes-alpha-crds",
         "karpenter-crd 0.33 deletes the alpha CRDs with their objects",
-        "legacy_provisioners_gone legacy_machines_gone",
+        "alpha_crds_outlive_chart legacy_provisioners_gone legacy_machines_gone",
         release="0.33",
     ),
     covered(

@@ -109,7 +109,7 @@ V1_CHANGES: tuple[Coverage, ...] = (
     covered(
         "nodeoverlay-crd",
         "NodeOverlay is a new CRD",
-        "crds_match_controller hop_crds_installed",
+        "optional_crds_installed",
         release="1.7",
         table="crd_sets",
     ),
@@ -144,14 +144,14 @@ V1_CHANGES: tuple[Coverage, ...] = (
     covered(
         "static-capacity-crd",
         "NodePool gains replicas",
-        "crds_match_controller static_pools_enabled",
+        "crd_fields_current static_pools_enabled",
         release="1.8",
         table="crd_fields",
     ),
     covered(
         "gte-lte-crd",
         "NodeClaims are written with Gte and Lte",
-        "crds_match_controller",
+        "crd_fields_current",
         release="1.9",
         table="crd_fields",
     ),
@@ -206,7 +206,7 @@ V1_CHANGES: tuple[Coverage, ...] = (
     covered(
         "capacitybuffer-crd",
         "CapacityBuffer is a new CRD that others bring too",
-        "crds_match_controller hop_crds_installed",
+        "optional_crds_installed",
         release="1.14",
         table="crd_sets",
     ),
