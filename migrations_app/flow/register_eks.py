@@ -108,6 +108,4 @@ def _note(cluster: Cluster, tried: AccessTest) -> str:
     """A warning when the kubeconfig goes elsewhere than AWS says: through a front end, or to another cluster."""
     if cluster.source != Cluster.Source.KUBECONFIG or not tried.arn or tried.result.server == cluster.server:
         return ""
-    return (
-        f"the kubeconfig goes to {cluster.server}, EKS names {tried.result.server}: are both one cluster?"
-    )
+    return f"the kubeconfig goes to {cluster.server}, EKS names {tried.result.server}: are both one cluster?"
