@@ -40,6 +40,7 @@ app.conf.update(
     beat_schedule_filename=str(ENV.data_dir / "beat"),
     beat_schedule={
         "due scans": {"task": "scan_fleet", "schedule": float(TICK), "options": {"expires": TICK}},
+        "stranded rollouts": {"task": "sweep_rollouts", "schedule": float(TICK), "options": {"expires": TICK}},
         "stranded scans": {"task": "sweep", "schedule": float(TICK), "options": {"expires": TICK}},
     },
 )

@@ -25,6 +25,10 @@ class Scene:
     limits: Limits = field(default_factory=Limits)
     files: Mapping[str, bytes] = field(default_factory=dict)
     """What was fetched for it, such as the CRDs of a release, by name."""
+    applied: tuple[Step, ...] = ()
+    """Of a rollout that is to be taken back: the steps that took effect, newest first."""
+    made: Mapping[str, str] = field(default_factory=dict)
+    """The uid of what each of those steps created, by step id."""
 
 
 class Unavailable(BadInput):

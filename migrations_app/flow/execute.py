@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import Literal
 
 import msgspec
 from django.conf import settings
@@ -108,9 +109,18 @@ def _step(work: Work, writer: Writer, *, here: progress.Place) -> bool:
 
 
 def _finish(work: Work) -> bool:
-    transition(work.row, "succeeded", by=work.actor, fence=work.fence, finished_at=timezone.now())
+    with transaction.atomic():
+        transition(work.row, "succeeded", by=work.actor, fence=work.fence, finished_at=timezone.now())
+        _tell_original(work.row, "rolled_back")
     crash_points.reached("after_transition")
     return False
+
+
+def _tell_original(row: Rollout, then: Literal["rolled_back", "needs_attention"]) -> None:
+    """What became of the rollout that this one takes back."""
+    original = row.rolls_back
+    if original is not None and original.state == "rolling_back":
+        transition(original, then, by=WORKER, cause=Cause(code=row.state))
 
 
 def _stop(work: Work, told: Stopped) -> bool:
@@ -119,7 +129,9 @@ def _stop(work: Work, told: Stopped) -> bool:
         return False
     if told.code == Rollout.Wish.ABORT:
         ended = {"finished_at": timezone.now(), "wish": ""}
-        transition(work.row, "aborted", by=work.actor, cause=Cause(code="asked"), fence=work.fence, **ended)
+        with transaction.atomic():
+            transition(work.row, "aborted", by=work.actor, cause=Cause(code="asked"), fence=work.fence, **ended)
+            _tell_original(work.row, "needs_attention")
     else:
         cause = Cause(code=told.code, words=told.message)
         transition(work.row, "paused", by=work.actor, cause=cause, fence=work.fence, wish="", gate_since=None)

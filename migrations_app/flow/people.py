@@ -1,10 +1,13 @@
-"""The first person of a new installation."""
+"""The people of an installation: the first one, and what each may do."""
 
 import secrets
 
 from django.contrib.auth import get_user_model
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 
+from migrations_app.access import Right
 from migrations_app.models.person import TemporaryPassword
 
 
@@ -18,6 +21,20 @@ def first_admin() -> str:
         admin = people.objects.create_superuser(username="admin", password=password)
         TemporaryPassword.objects.create(user=admin)
     return password
+
+
+PERMISSIONS: dict[Right, str] = {
+    "operate": "migrations_app.operate_rollout",
+    "approve": "migrations_app.approve_rollout",
+    "administer": "migrations_app.administer_policy",
+}
+
+
+def rights_of(user: AbstractBaseUser | AnonymousUser) -> frozenset[Right]:
+    """What the account may do with rollouts, as its permissions stand now; looking is for everyone signed in."""
+    if not isinstance(user, User) or not user.is_active:
+        return frozenset()
+    return frozenset(right for right, name in PERMISSIONS.items() if user.has_perm(name)) | {"view"}
 
 
 def must_change_password(user_id: int) -> bool:

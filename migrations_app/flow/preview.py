@@ -2,16 +2,17 @@
 
 import uuid
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 from django.utils import timezone
 
-from migrations_app.actions import registry
+from migrations_app.actions import progress, registry
 from migrations_app.actions.base import Action, Scene, Unavailable
 from migrations_app.actions.plan import LIFETIME_SECONDS, Forecast, Limits, Plan, canonical, numbered
 from migrations_app.clients.writer import Writer
 from migrations_app.errors import BadInput, BadSetting, Conflict, CouldNotLook
-from migrations_app.flow import prove
+from migrations_app.flow import journal, prove
 from migrations_app.flow.collect import collect
 from migrations_app.flow.connect import connect, connect_writer
 from migrations_app.flow.export import export
@@ -88,7 +89,19 @@ def _scene(action: Action, row: Rollout, *, inventory: Inventory, writer: Writer
         objects=objects,
         now=inventory.taken_at,
         limits=limits,
+        **_taken_back(row),
     )
+
+
+def _taken_back(row: Rollout) -> dict[str, Any]:
+    """The steps of the rollout that this one takes back, and what they made."""
+    original = row.rolls_back
+    if original is None:
+        return {}
+    lines = journal.lines(original.pk)
+    plan = msgspec.json.decode(bytes(original.plan), type=Plan)
+    made = {line.step: line.new_uid for line in lines if line.outcome == "applied" and line.new_uid}
+    return {"applied": progress.applied(plan, lines), "made": made}
 
 
 def _plan(row: Rollout, writer: Writer, *, scene: Scene, action: Action, policy: int) -> Plan:

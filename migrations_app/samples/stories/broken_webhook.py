@@ -48,7 +48,7 @@ story = Story(
     about="1.0.14 in namespace karpenter with CRDs from the main chart, whose conversion calls kube-system/karpenter.",
     version=site.version,
     docs=tuple(site.docs),
-    aws=site.account("1.0"),
+    aws=site.account("1.0", namespace="karpenter"),
     expected=Expected(
         stage="beta_v1",
         verdicts={"1.0": "in_progress", "1.1+": "blocked", "1.14": "blocked"},
