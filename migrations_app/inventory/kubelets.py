@@ -32,8 +32,10 @@ def kubelet_of(pool: NodePool) -> tuple[str, dict[str, Any] | None]:
 
 def same_meaning(settings: object) -> str:
     """A text that is equal for settings that mean the same; empty for none, and for what cannot be read."""
-    return meaning(settings) if isinstance(settings, dict) and _readable(settings) else ""
+    if not isinstance(settings, dict) or not _readable(settings):
+        return ""
+    return meaning({name: value for name, value in settings.items() if value is not None})
 
 
 def _readable(found: object) -> bool:
-    return isinstance(found, dict) and all(isinstance(found.get(name) or {}, dict) for name in _MAPS)
+    return isinstance(found, dict) and all(isinstance(found.get(name), dict | None) for name in _MAPS)

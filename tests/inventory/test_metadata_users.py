@@ -1,0 +1,40 @@
+import pytest
+
+from migrations_app.inventory.metadata_users import metadata_users
+from migrations_app.karpenter.metadata_rows import METADATA_USERS
+from migrations_app.samples.kube import template, workload
+from tests.builders import a_cluster
+
+IMAGE = "registry.example.com/aws-load-balancer-controller:v2.8.1"
+
+
+def a_workload(kind: str, *args: str, image: str = IMAGE, **spec):
+    containers = [{"name": "one", "image": image, "args": list(args)}]
+    pod = template({"app": "x"}, {"containers": containers, "nodeSelector": {"karpenter.sh/nodepool": "web"}, **spec})
+    return workload(kind, "lbc", namespace="tools", replicas=1, pod=pod)
+
+
+def asking(made):
+    return [(one.kind, one.workload.name, one.image) for one in metadata_users(a_cluster().with_docs(made).build())]
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "DaemonSet"])
+def test_a_known_image_asks(kind):
+    assert asking(a_workload(kind)) == [(kind, "lbc", IMAGE)]
+    assert asking(a_workload(kind, "--aws-region=x")) == [(kind, "lbc", IMAGE)]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        a_workload("Deployment", "--aws-region=x", "--aws-vpc-id=y"),
+        a_workload("Deployment", hostNetwork=True),
+        a_workload("Deployment", image="example.com/web:1"),
+    ],
+)
+def test_others_do_not(made):
+    assert asking(made) == []
+
+
+def test_rows_have_a_way_out_and_a_source():
+    assert all(row.image and row.spared_by and row.source for row in METADATA_USERS)
