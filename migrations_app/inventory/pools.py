@@ -47,11 +47,6 @@ def class_name(pool: NodePool) -> str:
     return found if isinstance(found, str) else ""
 
 
-def pools_of(inventory: Inventory, node_class: str) -> tuple[NodePool, ...]:
-    """The pools that use that node class."""
-    return tuple(pool for pool in own_pools(inventory) if class_name(pool) == node_class)
-
-
 def rows(one: WholeObject, path: str) -> tuple[tuple[int, dict[str, Any]], ...]:
     """The entries of the list at that path which are maps, each with its place; empty where there is no list."""
     found = one.get(path)

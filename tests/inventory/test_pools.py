@@ -38,8 +38,8 @@ def test_what_is_karpenters_own():
     inventory = at("1.0.14", a_pool(), a_pool({REFERENCE: AUTO_MODE}, name="auto"), *claims).build()
     assert [pool.name for pool in pools.own_pools(inventory)] == ["web"]
     assert [claim.name for claim in pools.own_claims(inventory)] == [claims[0]["metadata"]["name"]]
-    assert [pool.name for pool in pools.pools_of(inventory, "default")] == ["web"]
-    assert pools.pools_of(inventory, "other") == ()
+    assert [pools.class_name(pool) for pool in inventory.nodepools.items] == ["default", "default"]
+    assert pools.class_name(NodePool(spec={"template": {"spec": {"nodeClassRef": {"name": 7}}}})) == ""
 
 
 def test_what_was_not_seen_holds_nothing():
