@@ -25,4 +25,4 @@ def test_a_person_settles_what_needs_attention():  # A09
 
 
 def test_states_that_hold_a_cluster():  # A13
-    assert {"running", "rolling_back", "paused", "needs_attention"} == HOLDING
+    assert {"running", "paused", "needs_attention"} == HOLDING
