@@ -32,12 +32,12 @@ def odd(objects: Iterable[WholeObject], shapes: Shapes) -> Iterator[CannotTell]:
     """One word for each field that is there and not what its shape says, or lies below something that is no map."""
     for one in objects:
         for path, shape in shapes.items():
-            wrong = _wrong({"spec": one.spec, "status": one.status}, path, shape)
+            wrong = _wrong({"spec": one.spec, "status": one.status}, path, shape=shape)
             if wrong:
                 yield CannotTell(f"{kind_of(one)} {one.name}: {wrong}")
 
 
-def _wrong(tree: dict[str, Any], path: str, shape: str) -> str:
+def _wrong(tree: dict[str, Any], path: str, *, shape: str) -> str:
     """What is wrong on the way to that field or with it; empty when nothing is."""
     here: Any = tree
     gone: list[str] = []

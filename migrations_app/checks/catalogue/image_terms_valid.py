@@ -45,10 +45,10 @@ def judge(case: Case) -> Iterator[Word]:
         if one.get(AMI_TERMS) in (None, []):
             yield cause(one, AMI_TERMS, seen="absent", wanted="at least one term, such as alias al2023@v20260901")
         for place, term in terms:
-            yield from _term(one, f"{AMI_TERMS}[{place}]", term, alone=len(terms) == 1)
+            yield from _term(one, f"{AMI_TERMS}[{place}]", term=term, alone=len(terms) == 1)
 
 
-def _term(one: EC2NodeClass, path: str, term: dict[str, Any], *, alone: bool) -> Iterator[Word]:
+def _term(one: EC2NodeClass, path: str, *, term: dict[str, Any], alone: bool) -> Iterator[Word]:
     alias = term.get("alias")
     if term.get("id") == PLACEHOLDER:
         yield cause(one, f"{path}.id", seen=PLACEHOLDER, wanted="the id of an image; the conversion knew none")

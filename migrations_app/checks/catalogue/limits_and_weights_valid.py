@@ -43,10 +43,10 @@ def judge(case: Case) -> Iterator[Word]:
             yield cause(pool, WEIGHT, seen=weight, wanted=f"{FIRST} to {LAST}")
         limits = pool.get(LIMITS)
         for name, told in (limits if isinstance(limits, dict) else {}).items():
-            yield from _limit(pool, name, told)
+            yield from _limit(pool, name, told=told)
 
 
-def _limit(pool: NodePool, name: str, told: object) -> Iterator[Word]:
+def _limit(pool: NodePool, name: str, *, told: object) -> Iterator[Word]:
     path = f"{LIMITS}.{name}"
     most = billionths(str(told))
     if name == "resources" and isinstance(told, dict):

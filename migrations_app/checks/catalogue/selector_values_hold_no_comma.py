@@ -45,19 +45,19 @@ def judge(case: Case) -> Iterator[Word]:
     for one in classes:
         for path in TERMS:
             for place, term in rows(one, path):
-                yield from _tags(one, f"{path}[{place}].tags", term.get("tags"))
+                yield from _tags(one, f"{path}[{place}].tags", tags=term.get("tags"))
     for template in templates if case.hop == "0.32" else ():
         for path in SELECTORS:
-            yield from _commas(template, path, strings(template, path))
+            yield from _commas(template, path, pairs=strings(template, path))
 
 
-def _tags(one: WholeObject, path: str, tags: Any) -> Iterator[Word]:  # noqa: ANN401 - the tree is the API's own JSON
+def _tags(one: WholeObject, path: str, *, tags: Any) -> Iterator[Word]:  # noqa: ANN401 - the tree is the API's own JSON
     if tags is not None and not isinstance(tags, dict):
         yield CannotTell(f"EC2NodeClass {one.name}: {path} is no map")
-    yield from _commas(one, path, tags if isinstance(tags, dict) else {})
+    yield from _commas(one, path, pairs=tags if isinstance(tags, dict) else {})
 
 
-def _commas(one: WholeObject, path: str, pairs: dict[str, Any]) -> Iterator[Evidence]:
+def _commas(one: WholeObject, path: str, *, pairs: dict[str, Any]) -> Iterator[Evidence]:
     for key, value in pairs.items():
         if "," in str(value):
             yield cause(one, f"{path}[{key}]", seen=str(value), wanted=WANTED)
