@@ -1,0 +1,53 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from tests.builders import a_cluster, an_empty_cluster, blind, helm_crds, reads, remedies, told
+
+CHECK = "optional_crds_installed"
+GOOD = ("pass", "The CRDs of optional features are installed", ())
+BUFFERS = "capacitybuffers.autoscaling.x-k8s.io"
+
+
+def newest(running: str = "1.13.1", **marks: str):
+    docs = helm_crds("1.14.1")
+    for doc in docs:
+        if doc["metadata"]["name"] == BUFFERS and marks:
+            doc["metadata"]["annotations"] = {"meta.helm.sh/release-name": marks["release"]}
+    return a_cluster(running, kubernetes="1.34").without("crds").with_docs(*docs)
+
+
+def a_row(name: str, seen: str, wanted: str, path: str = "spec.versions") -> tuple[Evidence, ...]:
+    return (Evidence(kind="CustomResourceDefinition", name=name, path=path, seen=seen, wanted=wanted),)
+
+
+def test_they_are_there():
+    assert told(CHECK, "1.14", a_cluster("1.13.1", kubernetes="1.34")) == GOOD
+    assert told(CHECK, "1.14", newest()) == GOOD
+
+
+def test_one_is_missing():
+    cluster = a_cluster("1.13.1", kubernetes="1.34").without("crds").with_docs(*helm_crds("1.6.5"))
+    rows = a_row("nodeoverlays.karpenter.sh", "absent", "v1alpha1")
+    assert told(CHECK, "1.14", cluster) == ("fail", "1 CRD of an optional feature is missing or not ours", rows)
+    assert remedies(CHECK, "1.14", cluster)[0].text.endswith("--version 1.13.1 --namespace kube-system")
+
+
+def test_it_belongs_to_somebody_else():
+    cluster = newest(release="cluster-autoscaler", running="1.14.0")
+    wanted = "karpenter-crd, or upgraded with care"
+    rows = a_row(BUFFERS, "belongs to cluster-autoscaler", wanted, path="metadata")
+    assert told(CHECK, "1.14", cluster) == ("fail", "1 CRD of an optional feature is missing or not ours", rows)
+
+
+def test_before_1_7_there_is_none():
+    found = told(CHECK, "1.0", a_cluster())
+    assert found == ("not_applicable", "0.37.8 ships no CRD of an optional feature", ())
+
+
+def test_without_a_controller_it_is_open():
+    assert told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")[0] == "unknown"
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
