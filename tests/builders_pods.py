@@ -33,14 +33,14 @@ def pods(
     count: int = 1,
     annotations: dict[str, str] | None = None,
     labels: dict[str, str] | None = None,
-    **spec: Any,  # noqa: ANN401 - fields of a pod spec
+    **spec: Any,
 ) -> list[Doc]:
     """The pods of a workload in namespace shop, without the workload."""
     made = template(labels or {"app": name}, {"containers": containers(name, "web:1")} | spec, annotations=annotations)
     return pods_of(workload(kind, name, namespace="shop", replicas=count, pod=made), nodes, count=count)
 
 
-def bare(name: str, node: str = OLD.node, **spec: Any) -> Doc:  # noqa: ANN401 - as above
+def bare(name: str, node: str = OLD.node, **spec: Any) -> Doc:
     """A pod without an owner."""
     status = {"phase": "Running"}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta(name, "shop"), "spec": {"nodeName": node} | spec} | {

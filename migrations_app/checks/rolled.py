@@ -1,6 +1,6 @@
 """Which nodes a hop replaces, and which pods sit on them: what drains and protections are asked about."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from migrations_app.checks.base import Case
@@ -44,11 +44,12 @@ def rolled_nodes(case: Case) -> frozenset[str]:
     return frozenset(node.name for node in case.ownership.nodes if node.owner in owners) if owners else frozenset()
 
 
-def there(case: Case, nodes: Collection[str]) -> Iterator[There]:
-    """Every group of pods with at least one of them on those nodes; DaemonSets, which go with their node, are not."""
+def there(case: Case, nodes: Collection[str], *, wanted: Callable[[PodGroup], object]) -> Iterator[There]:
+    """The wanted groups with at least one pod on those nodes; DaemonSets, which go with their node, never are."""
     for group in case.inventory.pods.items:
-        if group.owner_kind not in ("DaemonSet", "Node"):
-            mine = tuple(name for name in group.nodes if name in nodes)
+        # Where a group runs is told last: thousands of groups have dozens of nodes each.
+        if group.owner_kind not in ("DaemonSet", "Node") and wanted(group):
+            mine = tuple([name for name in group.nodes if name in nodes])
             if mine:
                 yield _counted(group, mine)
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 
-from migrations_app.checks.aws_access import could_not_read
+import msgspec
+
+from migrations_app.checks.aws_access import NOT_LOOKED_AT, could_not_read
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.values import (
     AtLeast,
@@ -12,6 +14,7 @@ from migrations_app.checks.values import (
     Finding,
     NotApplicable,
     Remedy,
+    Severity,
     Status,
     Word,
 )
@@ -19,6 +22,8 @@ from migrations_app.inventory.seen import Unseen
 
 EVIDENCE_KEPT = 200
 """Rows of evidence stored with a finding; `evidence_total` still counts all."""
+EVIDENCE_BYTES = 150_000
+"""Of all findings of a hop, as JSON: the longest path has six hops, and together they stay below 1 MB."""
 
 
 _SETTLED: tuple[tuple[type[CannotTell | AtLeast | NotApplicable | ByHand], Status], ...] = (
@@ -32,7 +37,17 @@ _SETTLED: tuple[tuple[type[CannotTell | AtLeast | NotApplicable | ByHand], Statu
 
 def run(checks: Iterable[Check], case: Case) -> tuple[Finding, ...]:
     """One finding for each check that applies to the hop, in the order of the checks."""
-    return tuple(_answer(check, case) for check in checks if check.applies(case.hop))
+    return _bounded(tuple(_answer(check, case) for check in checks if check.applies(case.hop)))
+
+
+def _bounded(found: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """With so many rows each that all of them together are not too large to store."""
+    kept = EVIDENCE_KEPT
+    while kept > 1 and sum(len(msgspec.json.encode(one.evidence[:kept])) for one in found) > EVIDENCE_BYTES:
+        kept //= 2
+    if kept == EVIDENCE_KEPT:
+        return found
+    return tuple(msgspec.structs.replace(one, evidence=one.evidence[:kept]) for one in found)
 
 
 def _answer(check: Check, case: Case) -> Finding:
@@ -89,6 +104,12 @@ def _settle(check: Check, words: tuple[Word, ...], *, quarantined: str, exact: b
     return ("unknown", quarantined) if quarantined else ("pass", check.title)
 
 
+def _severity(check: Check, case: Case, *, status: Status, summary: str) -> Severity:
+    if status == "unknown" and NOT_LOOKED_AT in summary:
+        return check.severity_unasked(case.hop)
+    return check.severity_for(case.hop)
+
+
 def _finding(
     check: Check,
     case: Case,
@@ -105,7 +126,7 @@ def _finding(
         phase=check.phase,
         title=check.title,
         status=status,
-        severity=check.severity_for(case.hop),
+        severity=_severity(check, case, status=status, summary=summary),
         why=check.why,
         summary=summary,
         evidence_total=sum(row.count for row in evidence),

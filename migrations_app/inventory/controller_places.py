@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.keys import kept_on_node
-from migrations_app.inventory.objects import LabelSelector, Node, NodeTerm, Placement, Taint, Toleration
+from migrations_app.inventory.objects import Expression, LabelSelector, Node, NodeTerm, Placement, Taint, Toleration
 from migrations_app.inventory.selectors import selects
 
 ZONE = "topology.kubernetes.io/zone"
@@ -32,7 +32,8 @@ def places(inventory: Inventory, spec: Placement) -> Places:
     terms = _terms(spec)
     asked = {*(spec.node_selector or {}), *(row.key for term in terms for row in term.match_expressions or ())}
     unknown = tuple(sorted(key for key in asked if key not in ALWAYS and not kept_on_node(key)))
-    return Places(tuple(node for node in inventory.nodes.items if _takes(node, spec, terms)), unknown)
+    choices = [LabelSelector(match_expressions=_telling(term)) for term in terms]
+    return Places(tuple(node for node in inventory.nodes.items if _takes(node, spec, choices)), unknown)
 
 
 def _terms(spec: Placement) -> list[NodeTerm]:
@@ -41,17 +42,18 @@ def _terms(spec: Placement) -> list[NodeTerm]:
     return (required.node_selector_terms if required else None) or []
 
 
-def _takes(node: Node, spec: Placement, terms: list[NodeTerm]) -> bool:
-    labels = dict.fromkeys(ALWAYS, "") | (node.metadata.labels or {})
+def _telling(term: NodeTerm) -> list[Expression]:
+    return [row for row in term.match_expressions or () if row.key not in ALWAYS]
+
+
+def _takes(node: Node, spec: Placement, choices: list[LabelSelector]) -> bool:
+    labels = node.metadata.labels or {}
     chosen = all(labels.get(key) == value for key, value in (spec.node_selector or {}).items() if key not in ALWAYS)
-    return _ready(node) and chosen and _fits(terms, labels) and not any(_repelling(node, spec.tolerations or []))
+    return chosen and _fits(choices, labels) and _ready(node) and not any(_repelling(node, spec.tolerations or []))
 
 
-def _fits(terms: list[NodeTerm], labels: dict[str, str]) -> bool:
-    if not terms:
-        return True
-    asked = ([row for row in term.match_expressions or () if row.key not in ALWAYS] for term in terms)
-    return any(selects(LabelSelector(match_expressions=rows), labels) for rows in asked)
+def _fits(choices: list[LabelSelector], labels: dict[str, str]) -> bool:
+    return not choices or any(selects(choice, labels) for choice in choices)
 
 
 def _ready(node: Node) -> bool:

@@ -9,18 +9,20 @@ def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
     """Whether it selects an object of those labels; without a selector nothing is, with an empty one everything."""
     if selector is None:
         return False
-    wanted = (selector.match_labels or {}).items()
-    return all(labels.get(key) == value for key, value in wanted) and all(
-        _holds(expression, labels) for expression in selector.match_expressions or ()
-    )
+    for key, value in (selector.match_labels or {}).items():
+        if labels.get(key) != value:
+            return False
+    # Asked of every node and of every group of pods: plain loops, and no table of operators.
+    for expression in selector.match_expressions or ():
+        if not _holds(expression, labels):
+            return False
+    return True
 
 
 def _holds(expression: Expression, labels: Mapping[str, str]) -> bool:
-    value, listed = labels.get(expression.key), expression.values or ()
-    answers = {
-        "In": value in listed,
-        "NotIn": value not in listed,
-        "Exists": value is not None,
-        "DoesNotExist": value is None,
-    }
-    return answers.get(expression.operator, False)
+    value, operator = labels.get(expression.key), expression.operator
+    if operator == "In":
+        return value in (expression.values or ())
+    if operator == "NotIn":
+        return value not in (expression.values or ())
+    return value is not None if operator == "Exists" else operator == "DoesNotExist" and value is None

@@ -121,6 +121,15 @@ def _legacy(before: Report, after: Report) -> tuple[Moved, ...]:
 
 
 def _owners(before: Report, after: Report) -> tuple[Moved, ...]:
-    old, new = before.nodes.by_owner, after.nodes.by_owner
-    moved = (Moved(owner, old.get(owner, 0), new.get(owner, 0)) for owner in dict.fromkeys((*old, *new)))
+    old, new = _counted(before), _counted(after)
+    owners = dict.fromkeys((*before.nodes.by_owner, *after.nodes.by_owner))
+    moved = (Moved(owner, _of(old, owner), _of(new, owner)) for owner in owners)
     return tuple(each for each in moved if each.before != each.after)
+
+
+def _counted(report: Report) -> dict[str, int] | None:
+    return None if report.nodes_certainty == "unknown" else report.nodes.by_owner
+
+
+def _of(counts: dict[str, int] | None, owner: str) -> int | None:
+    return None if counts is None else counts.get(owner, 0)

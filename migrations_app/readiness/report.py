@@ -29,6 +29,7 @@ __all__ = [
 
 Verdict = Literal["ready", "ready_with_warnings", "needs_facts", "blocked", "in_progress", "done"]
 Stage = Literal["no_karpenter", "alpha", "mixed", "beta", "beta_v1", "v1", "unknown"]
+Certainty = Literal["exact", "at_least", "unknown"]
 OWNERS: tuple[str, ...] = (
     "karpenter_alpha",
     "karpenter_beta",
@@ -127,6 +128,14 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     anomalies: tuple[Anomaly, ...] = ()
     legacy: dict[str, int | None] = {}
     """Legacy objects left, by kind (Provisioner, AWSNodeTemplate, Machine, Node); None where it could not be read."""
+
+    @property
+    def nodes_certainty(self) -> Certainty:
+        """How far the counts of nodes are to be trusted: a list that was only partly read gives a lower bound."""
+        line = next((line for line in self.parts if line.name == "nodes"), None)
+        if line is None or (line.seen and not line.quarantined):
+            return "exact"
+        return "at_least" if line.seen else "unknown"
 
 
 class Scanned(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from karpdash import datadir
-from tests.bench import bench_convert, load, seed
+from tests.bench import bench_checks, bench_convert, load, seed
 from tests.bench.load import Size
 from tests.bench.measure import FailedError, Figures, fastest, ours, outside
 from tests.bench.table import Results, table, verdicts
@@ -43,8 +43,8 @@ def main(arguments: list[str]) -> int:
         options.write.write_text(page)
     if scale < 1:
         return 0
-    converts = bench_convert.main()
-    return int(bool(converts) or not all(reached for reached, _ in verdicts(results)))
+    beside = [bench_convert.main(), bench_checks.main()]
+    return int(any(beside) or not all(reached for reached, _ in verdicts(results)))
 
 
 def run(size: Size) -> Results:

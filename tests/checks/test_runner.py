@@ -1,10 +1,11 @@
 """What becomes of the words of a check."""
 
+import msgspec
 import pytest
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.registry import all_checks
-from migrations_app.checks.runner import EVIDENCE_KEPT, run
+from migrations_app.checks.runner import EVIDENCE_BYTES, EVIDENCE_KEPT, run
 from migrations_app.checks.values import AtLeast, ByHand, CannotTell, Evidence, Finding, NotApplicable, Remedy
 from tests.builders import a_cluster, case_at
 
@@ -83,6 +84,20 @@ def test_advice_is_asked_on_failures_only():
 def test_evidence_is_kept_up_to_a_bound_and_counted_in_full():
     found = answer(a_check(*(Evidence(kind="Node", name=f"n{number}") for number in range(EVIDENCE_KEPT + 50))))
     assert (len(found.evidence), found.evidence_total, found.summary) == (200, 250, "250 are wrong")
+
+
+def test_evidence_of_a_hop_is_bounded_as_a_whole():
+    rows = [Evidence(kind="Node", name=f"n{number}", seen="x" * 300) for number in range(EVIDENCE_KEPT)]
+    one, few = a_check(*rows), a_check(ROW)
+    found = run([one, few, one, one], case_at("1.0", a_cluster()))
+    assert [len(finding.evidence) for finding in found] == [100, 1, 100, 100]
+    assert [finding.evidence_total for finding in found] == [200, 1, 200, 200]
+    assert sum(len(msgspec.json.encode(finding.evidence)) for finding in found) <= EVIDENCE_BYTES
+
+
+def test_one_row_is_kept_however_long_it_is():
+    found = answer(a_check(Evidence(kind="Node", name="n", seen="x" * EVIDENCE_BYTES), ROW))
+    assert (len(found.evidence), found.evidence_total) == (1, 2)
 
 
 def test_an_object_that_was_set_aside_leaves_a_pass_unknown_and_a_count_a_bound():

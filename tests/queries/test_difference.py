@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from migrations_app.queries.difference import Moved, Renamed, difference
+from migrations_app.readiness.report import PartLine
 from tests.builders_rows import a_finding, a_report, some_nodes
 
 
@@ -82,3 +83,12 @@ def test_facts_legacy_and_owners():
 
 def test_a_number_that_was_not_read_has_no_difference():
     assert [Moved("a", 1, None).delta, Moved("a", None, 1).delta, Moved("a", 3, 1).delta] == [None, None, -2]
+
+
+def test_nodes_that_could_not_be_read_did_not_go():
+    unread = PartLine(name="nodes", seen=False, why="forbidden")
+    old = a_report(nodes=some_nodes(2))
+    new = a_report(parts=[unread])
+    owners = {moved.name: (moved.before, moved.after) for moved in difference(old, new).owners}
+    assert owners["karpenter_alpha"] == (2, None)
+

@@ -89,6 +89,12 @@ def test_a_lower_bound_says_at_least(ada, shop):
     assert "at least 7 objects" in text(page_of(ada, shop))
 
 
+def test_nodes_that_were_partly_read_are_at_least_so_many(ada, shop):
+    partly = msgspec.structs.replace(NODES, quarantined=1)
+    a_snapshot(shop, a_report(nodes=some_nodes(6), parts=[partly]), nodes=some_nodes(6))
+    assert "At least 6 nodes by owner" in text(ada.get(f"/clusters/{shop.pk}/nodes"))
+
+
 def test_another_hop_is_chosen_by_address(ada, shop):
     a_snapshot(shop, a_report(checks=[a_finding(hop="0.32"), a_finding("later", hop="1.0", status="pass")]))
     page = page_of(ada, shop, hop="1.0")

@@ -26,7 +26,8 @@ check = Check(
     sources=("kubernetes-sigs/karpenter@v1.14.1:pkg/controllers/nodeclaim/lifecycle/registration.go",),
 )
 PATIENCE = timedelta(minutes=15)
-JOINED = ("Registered", "Initialized")
+ORDER = ("Registered", "Initialized")
+JOINED = {prefix: {f"{prefix}{word}" for word in ORDER} for prefix in ("", "Machine")}
 LOST = "claim-without-node"
 
 
@@ -44,13 +45,15 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 def _judge(claim: Claim, kind: str, *, now: datetime | None, lost: bool) -> Iterator[Word]:
+    held = {one.type for one in (claim.status and claim.status.conditions) or () if one.status == "True"}
+    prefix = "Machine" if kind == kinds.MACHINE.kind else ""
+    missing = "" if JOINED[prefix] <= held else next(word for word in ORDER if f"{prefix}{word}" not in held)
+    if not missing and not lost:
+        return
     born = moment(claim.metadata.creation_timestamp)
     if born is None or now is None:
         yield CannotTell(f"{kind} {claim.name}: metadata.creationTimestamp cannot be read")
-        return
-    prefix = "Machine" if kind == kinds.MACHINE.kind else ""
-    missing = next((word for word in JOINED if claim.condition(f"{prefix}{word}") != "True"), "")
-    if now - born > PATIENCE and (missing or lost):
+    elif now - born > PATIENCE:
         seen = f"{missing} is {claim.condition(prefix + missing) or 'not set'}" if missing else "no node with it"
         path = "status.conditions" if missing else "status.providerID"
         yield Evidence(kind=kind, name=claim.name, path=path, seen=seen, wanted="a node that is ready")

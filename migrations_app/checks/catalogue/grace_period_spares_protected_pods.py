@@ -8,7 +8,7 @@ from migrations_app.checks.remedies import from_source, kubectl, merged, ordered
 from migrations_app.checks.rolled import BOUND, there
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.managers import managed
-from migrations_app.inventory.objects import NodePool
+from migrations_app.inventory.objects import NodePool, PodGroup
 from migrations_app.inventory.pools import own_pools
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.conversion.durations import NEVER, nanoseconds
@@ -57,15 +57,16 @@ def _ended(case: Case, pool: NodePool, nodes: set[str]) -> Iterator[Word]:
     if length is None:
         yield CannotTell(f"NodePool {pool.name}: {PATH} cannot be read")
         return
-    for one in there(case, nodes):
-        kept = one.group.markers.get(labels.DO_NOT_DISRUPT) == "true"
-        if kept or one.group.grace_seconds * 10**9 > length:
-            seen = labels.DO_NOT_DISRUPT if kept else f"{one.group.grace_seconds} s of grace"
-            yield one.evidence(
-                path=PATH, seen=f"{seen}, against {limit} of NodePool {pool.name}", wanted="longer, or agreed"
-            )
-            if not one.exact:
-                yield BOUND
+    for one in there(case, nodes, wanted=lambda group: _kept(group) or group.grace_seconds * 10**9 > length):
+        seen = labels.DO_NOT_DISRUPT if _kept(one.group) else f"{one.group.grace_seconds} s of grace"
+        seen += f", against {limit} of NodePool {pool.name}"
+        yield one.evidence(path=PATH, seen=seen, wanted="longer, or agreed")
+        if not one.exact:
+            yield BOUND
+
+
+def _kept(group: PodGroup) -> bool:
+    return group.markers.get(labels.DO_NOT_DISRUPT) == "true"
 
 
 @check.advise

@@ -32,9 +32,8 @@ def judge(case: Case) -> Iterator[Word]:
     nodes = rolled_nodes(case)
     if not nodes:
         yield NotApplicable(NOTHING_ROLLED)
-    for one in there(case, nodes):
-        kinds = _local(one.group)
-        if kinds:
+    for one in there(case, nodes, wanted=_local):
+        if kinds := _local(one.group):
             yield one.evidence(
                 path="spec.volumes", seen=" and ".join(kinds), wanted="a PersistentVolumeClaim, or a copy"
             )

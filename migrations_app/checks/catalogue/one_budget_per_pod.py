@@ -33,13 +33,11 @@ def judge(case: Case) -> Iterator[Word]:
     if not nodes:
         yield NotApplicable(NOTHING_ROLLED)
     several = {id(group): budgets for group, budgets in covered(case.inventory) if len(budgets) > 1}
-    for one in there(case, nodes):
-        budgets = several.get(id(one.group))
-        if budgets:
-            told = " and ".join(sorted(budget.name for budget in budgets))
-            yield one.evidence(path="metadata.labels", seen=f"covered by {told}", wanted="one PodDisruptionBudget")
-            if not one.exact:
-                yield BOUND
+    for one in there(case, nodes, wanted=lambda group: id(group) in several):
+        told = " and ".join(sorted(budget.name for budget in several[id(one.group)]))
+        yield one.evidence(path="metadata.labels", seen=f"covered by {told}", wanted="one PodDisruptionBudget")
+        if not one.exact:
+            yield BOUND
 
 
 @check.advise

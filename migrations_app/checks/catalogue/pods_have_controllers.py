@@ -34,12 +34,11 @@ def judge(case: Case) -> Iterator[Word]:
     nodes = rolled_nodes(case)
     if not nodes:
         yield NotApplicable(NOTHING_ROLLED)
-    for one in there(case, nodes):
-        if not one.group.owner_kind:
-            wanted = "a Deployment, a StatefulSet or a Job"
-            yield one.evidence(path="metadata.ownerReferences", seen="absent", wanted=wanted)
-            if not one.exact:
-                yield BOUND
+    for one in there(case, nodes, wanted=lambda group: not group.owner_kind):
+        wanted = "a Deployment, a StatefulSet or a Job"
+        yield one.evidence(path="metadata.ownerReferences", seen="absent", wanted=wanted)
+        if not one.exact:
+            yield BOUND
 
 
 @check.advise

@@ -31,6 +31,7 @@ check = Check(
         "kubernetes-sigs/karpenter@v0.37.7:pkg/utils/pod/scheduling.go",
     ),
 )
+OLD_KEYS = (labels.DO_NOT_EVICT, labels.DO_NOT_CONSOLIDATE)
 PATH = "metadata.annotations[{key}]"
 
 
@@ -39,16 +40,16 @@ def judge(case: Case) -> Iterator[Word]:
     nodes = rolled_nodes(case)
     if not nodes:
         yield NotApplicable(NOTHING_ROLLED)
+        return
     # 1.0 does not heed the old names any more; that pods lose their protection by it is asked elsewhere.
-    old = case.hop == ALPHA_LEFT
-    for one in there(case, nodes):
-        key = _protects(one.group.markers, labels.DO_NOT_EVICT if old else "")
-        if key:
-            yield one.evidence(path=PATH.format(key=key), seen="true", wanted="done, or free to move")
-            if not one.exact:
-                yield BOUND
+    on_pods, on_nodes = OLD_KEYS if case.hop == ALPHA_LEFT else ("", "")
+    for one in there(case, nodes, wanted=lambda group: _protects(group.markers, on_pods)):
+        path = PATH.format(key=_protects(one.group.markers, on_pods))
+        yield one.evidence(path=path, seen="true", wanted="done, or free to move")
+        if not one.exact:
+            yield BOUND
     for node in case.inventory.nodes.items:
-        key = _protects(node.metadata.annotations or {}, labels.DO_NOT_CONSOLIDATE if old else "")
+        key = _protects(node.metadata.annotations or {}, on_nodes)
         if key and node.name in nodes:
             path = PATH.format(key=key)
             yield Evidence(kind="Node", name=node.name, path=path, seen="true", wanted="free to go")

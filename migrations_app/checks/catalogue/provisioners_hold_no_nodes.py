@@ -1,11 +1,11 @@
 """No Provisioner that is to be deleted still stands behind nodes."""
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl, names
-from migrations_app.checks.rolled import There, there
+from migrations_app.checks.rolled import there
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT
 
@@ -34,31 +34,30 @@ check = Check(
 def judge(case: Case) -> Iterator[Word]:
     if not case.inventory.provisioners.items:
         yield NotApplicable("no Provisioner is left")
-    nodes: dict[str, set[str]] = defaultdict(set)
-    for node in case.ownership.nodes:
-        if node.owner == "karpenter_alpha":
-            nodes[node.pool].add(node.name)
+    pools = {node.name: node.pool for node in case.ownership.nodes if node.owner == "karpenter_alpha"}
+    nodes, alone = Counter(pools.values()), _alone(case, pools)
     for one in case.inventory.provisioners.items:
-        mine = nodes[one.name]
-        if mine:
-            whole = {_workload(group) for group in there(case, mine) if _is_whole(group)}
+        if nodes[one.name]:
             yield Evidence(
                 kind="Provisioner",
                 name=one.name,
                 path="metadata.name",
-                seen=f"nodes: {len(mine)}, workloads that run on them alone: {len(whole)}",
+                seen=f"nodes: {nodes[one.name]}, workloads that run on them alone: {alone[one.name]}",
                 wanted="no node, before it is deleted",
-                count=len(mine),
+                count=nodes[one.name],
             )
 
 
-def _is_whole(found: There) -> bool:
-    return found.exact and found.pods == found.group.count
-
-
-def _workload(found: There) -> tuple[str, str, str]:
-    group = found.group
-    return group.namespace, group.owner_kind, group.owner_name or next(iter(group.samples), "")
+def _alone(case: Case, pools: Mapping[str, str]) -> Counter[str]:
+    """How many workloads run on the nodes of one Provisioner and nowhere else, by Provisioner."""
+    whole: set[tuple[str, str, str, str]] = set()
+    for one in there(case, pools, wanted=lambda group: group.nodes):
+        owners = {pools[name] for name in one.nodes}
+        if len(owners) == 1 and one.exact and one.pods == one.group.count:
+            group = one.group
+            named = group.owner_name or next(iter(group.samples), "")
+            whole.add((owners.pop(), group.namespace, group.owner_kind, named))
+    return Counter(pool for pool, *_ in whole)
 
 
 @check.advise

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, kubectl
-from migrations_app.checks.rolled import NOTHING_ROLLED, There, rolled_nodes, there
+from migrations_app.checks.rolled import NOTHING_ROLLED, rolled_nodes, there
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.objects import PodGroup
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
 
 check = Check(
@@ -38,14 +39,14 @@ def judge(case: Case) -> Iterator[Word]:
         return
     pods: Counter[tuple[str, str, str]] = Counter()
     for group in case.inventory.pods.items:
-        pods[group.namespace, group.owner_kind, group.owner_name] += group.count
-    for one in there(case, nodes):
-        if one.group.owner_kind not in ("", "Job") and pods[_workload(one)] == 1:
+        pods[_workload(group)] += group.count
+    for one in there(case, nodes, wanted=lambda group: pods[_workload(group)] == 1):
+        if one.group.owner_kind not in ("", "Job"):
             yield one.evidence(path="spec.replicas", seen="1 pod", wanted="a second one")
 
 
-def _workload(one: There) -> tuple[str, str, str]:
-    return one.group.namespace, one.group.owner_kind, one.group.owner_name
+def _workload(group: PodGroup) -> tuple[str, str, str]:
+    return group.namespace, group.owner_kind, group.owner_name
 
 
 @check.advise

@@ -36,12 +36,11 @@ def judge(case: Case) -> Iterator[Word]:
     zones = {node.name: node.metadata.label(ZONE) or "" for node in case.inventory.nodes.items if node.name in nodes}
     reached = {zone for zone in set(zones.values()) if any(zones_reached(case.inventory, pool, zone) for pool in pools)}
     cut_off = {name: zone for name, zone in zones.items() if zone and zone not in reached}
-    for one in there(case, cut_off):
-        if "claim" in one.group.storage:
-            told = " ".join(sorted({cut_off[name] for name in one.nodes}))
-            yield one.evidence(path="spec.volumes", seen=f"claims in {told}", wanted="a NodePool that reaches the zone")
-            if not one.exact:
-                yield BOUND
+    for one in there(case, cut_off, wanted=lambda group: "claim" in group.storage):
+        told = " ".join(sorted({cut_off[name] for name in one.nodes}))
+        yield one.evidence(path="spec.volumes", seen=f"claims in {told}", wanted="a NodePool that reaches the zone")
+        if not one.exact:
+            yield BOUND
 
 
 @check.advise

@@ -13,7 +13,7 @@ from migrations_app.readiness.outputs.words import (
     karpenter,
     left_out,
     object_line,
-    owners_line,
+    nodes_line,
     sized,
 )
 from migrations_app.readiness.report import Report
@@ -66,7 +66,7 @@ def _head(report: Report) -> Iterator[str]:
     yield f"- Karpenter: {text(karpenter(report))}, objects: {STAGES[report.cluster.stage]}"
     yield f"- Kubernetes: {text(report.cluster.kubernetes_version or 'unknown')}"
     yield f"- Target: {text(report.target.release or 'none')}"
-    yield f"- Nodes: {report.nodes.total} ({text(owners_line(report))})"
+    yield f"- Nodes: {text(nodes_line(report))}"
     yield f"- Scanned: {text(report.scanned_at)}, {sized(report)}"
     yield from (f"- Note: {text(note)}" for note in (*report.cluster.disagreements, *report.target.notes))
     yield ""

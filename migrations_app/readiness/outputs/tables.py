@@ -12,7 +12,7 @@ from migrations_app.readiness.outputs.words import (
     karpenter,
     left_out,
     object_line,
-    owners_line,
+    nodes_line,
     path_line,
     sized,
 )
@@ -59,7 +59,7 @@ def _head(report: Report, paint: Paint) -> Iterator[str]:
     yield f"Cluster     {paint('head', plain(facts.name))}"
     yield f"Karpenter   {karpenter(report)}, objects: {STAGES[facts.stage]}"
     yield f"Kubernetes  {plain(facts.kubernetes_version or 'unknown')}"
-    yield f"Nodes       {report.nodes.total}: {owners_line(report)}"
+    yield f"Nodes       {nodes_line(report)}"
     yield f"Scanned     {plain(report.scanned_at)}, {sized(report)}"
     if report.target.release:
         way = f" by {path_line(report.target.path)}" if report.target.path else ""

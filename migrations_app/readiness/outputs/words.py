@@ -78,6 +78,14 @@ def path_line(steps: Iterable[PathStep]) -> str:
     return ", ".join(f"{step.hop} ({step.release})" for step in steps)
 
 
+def nodes_line(report: Report) -> str:
+    """`112: 100 karpenter_beta, 12 managed_node_group`, `at least 112: ...`, or that nobody knows."""
+    if report.nodes_certainty == "unknown":
+        return "unknown, they could not be read"
+    bound = "at least " if report.nodes_certainty == "at_least" else ""
+    return f"{bound}{report.nodes.total}: {owners_line(report)}"
+
+
 def owners_line(report: Report) -> str:
     """`100 karpenter_beta, 12 managed_node_group`: whose the nodes are, most first."""
     rows = sorted(report.nodes.by_owner.items(), key=lambda row: (-row[1], row[0]))
