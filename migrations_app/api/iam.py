@@ -81,7 +81,7 @@ class Evaluations(Endpoint):
         with _about("release"):
             answer = judged(question)
         added = remedy(answer.report, answer.site, policies=answer.policies)
-        remedies = [_written(added, form, said) for form in dict.fromkeys(said["remedies"])]
+        remedies = [_written(added, form, version=said["module_version"]) for form in dict.fromkeys(said["remedies"])]
         return Response(
             answer.report.as_json()
             | {
@@ -94,13 +94,12 @@ class Evaluations(Endpoint):
 
 
 def _asked(said: dict[str, Any]) -> Asked:
-    documents = [("policies", place, *one) for place, one in enumerate(said["policies"])]
-    boundary = said["boundary"]
-    if sum(len(text) for *_, text in documents) + len(boundary[1] if boundary else "") > MOST_CHARACTERS:
+    documents, boundary = said["policies"], said["boundary"]
+    if sum(len(text) for _, text in (*documents, *([boundary] if boundary else []))) > MOST_CHARACTERS:
         _refuse("policies", f"more than {MOST_CHARACTERS:,} characters in all; a role holds fewer", code="too_large")
     question = Asked(
         release=said["release"],
-        policies=tuple(_parsed(text, name, field=field, place=place) for field, place, name, text in documents),
+        policies=tuple(_parsed(text, name, field="policies", place=n) for n, (name, text) in enumerate(documents)),
         boundary=(_parsed(boundary[1], boundary[0], field="boundary"),) if boundary else None,
         **{name: said.get(name, "") for name in NAMES},
         node_role=tuple(said.get("node_roles", ())),
@@ -136,10 +135,10 @@ def _refuse(field: str, why: str, *, code: str) -> NoReturn:
     raise ValidationError({field: [ErrorDetail(why, code=code)]})
 
 
-def _written(added: Remedy, form: Form, said: dict[str, Any]) -> dict[str, Any]:
+def _written(added: Remedy, form: Form, *, version: str) -> dict[str, Any]:
     with _about("module_version" if form == "module" else "remedies"):
         documents = added.documents(form) if form in ("json", "merged") else ()
-        text = added.text(form, version=said["module_version"])
+        text = added.text(form, version=version)
     return {"form": form, "text": text, "documents": list(documents)}
 
 

@@ -28,7 +28,9 @@ def iam(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     sheet = sheet_of(head.snapshot.id) if head.snapshot else None
     chosen = _chosen(request, sheet, next_hop=head.snapshot.next_hop) if sheet else None
     if sheet and chosen and request.GET.get("download"):
-        return _download(request, sheet, chosen, name=head.name)
+        return _download(request, sheet, chosen=chosen, name=head.name)
+    if sheet:
+        context["roles"] = [_role(one) for one in sheet.roles]
     if sheet and chosen:
         context |= _shown(sheet, chosen)
     return render(request, "cluster/iam.html", context | {"sheet": sheet, "chosen": chosen})
@@ -43,7 +45,6 @@ def _shown(sheet: IamSheet, chosen: IamColumn) -> dict[str, Any]:
         "tiles": permissions.tiles(sheet, chosen),
         "groups": permissions.groups(sheet),
         "patches": permissions.parts(sheet, chosen),
-        "roles": [_role(one) for one in sheet.roles],
         "legend": permissions.legend(sheet),
         "settings_on": [one for one in sheet.settings if one.on],
         "settings_off": [one for one in sheet.settings if not one.on],
@@ -55,7 +56,7 @@ def _role(one: IamRole) -> dict[str, Any]:
     return {"of": one, "found_by": permissions.found_by(one), "documents": documents}
 
 
-def _download(request: HttpRequest, sheet: IamSheet, chosen: IamColumn, *, name: str) -> HttpResponse:
+def _download(request: HttpRequest, sheet: IamSheet, *, chosen: IamColumn, name: str) -> HttpResponse:
     form, number = request.GET["download"], request.GET.get("role", "0")
     found = permissions.download(sheet, chosen, form=form, number=number)
     if found is None:

@@ -188,7 +188,7 @@ def parts(sheet: IamSheet, chosen: IamColumn) -> tuple[Part, ...]:
             patch=one,
             look=ANSWERS[one.ok],
             forms=_forms(one, chosen, number=number),
-            panels=_panels(sheet, chosen, one, role=roles[number] if number < len(roles) else None),
+            panels=_panels(sheet, chosen, patch=one, role=roles[number] if number < len(roles) else None),
         )
         for number, one in enumerate(chosen.patches)
     )
@@ -241,24 +241,36 @@ def _said(cells: Sequence[IamCell], labels: Sequence[str]) -> Iterator[Said]:
 def _forms(patch: IamPatch, column: IamColumn, *, number: int) -> tuple[Form, ...]:
     """The tabs that hold something."""
     made = (
-        Form("json", "JSON", "Attach it to the role beside what is there.", _listed(patch.documents, "json", number)),
-        Form("cloudformation", "CloudFormation", "", _file(patch.cloudformation, "cloudformation", number)),
-        Form("terraform", "Terraform", "", _file(patch.terraform, "terraform", number)),
+        Form(
+            "json",
+            "JSON",
+            "Attach it to the role beside what is there.",
+            _listed(patch.documents, form="json", number=number),
+        ),
+        Form("cloudformation", "CloudFormation", "", _file(patch.cloudformation, form="cloudformation", number=number)),
+        Form("terraform", "Terraform", "", _file(patch.terraform, form="terraform", number=number)),
         Form("module", "EKS module", "The Karpenter submodule, by its version.", _modules(patch, number)),
-        Form("merged", "Merged", "Old and new in one, in place of both.", _listed(patch.merged, "merged", number)),
-        Form("whole", "New role", f"All that {column.release} needs.", _listed(column.whole, "whole", number)),
+        Form(
+            "merged",
+            "Merged",
+            "Old and new in one, in place of both.",
+            _listed(patch.merged, form="merged", number=number),
+        ),
+        Form(
+            "whole", "New role", f"All that {column.release} needs.", _listed(column.whole, form="whole", number=number)
+        ),
     )
     return tuple(one for one in made if one.sheets)
 
 
-def _listed(documents: Sequence[IamSize], form: str, number: int) -> tuple[Sheet, ...]:
+def _listed(documents: Sequence[IamSize], *, form: str, number: int) -> tuple[Sheet, ...]:
     return tuple(
         Sheet(as_json([one.document]), f"{one.size:,} of {one.limit:,} characters", f"{form}-{place}", number)
         for place, one in enumerate(documents, start=1)
     )
 
 
-def _file(text: str, form: str, number: int) -> tuple[Sheet, ...]:
+def _file(text: str, *, form: str, number: int) -> tuple[Sheet, ...]:
     return (Sheet(text, "", form, number),) if text else ()
 
 
@@ -266,7 +278,7 @@ def _modules(patch: IamPatch, number: int) -> tuple[Sheet, ...]:
     return tuple(Sheet(one.text, f"version {one.version}", f"module-{one.version}", number) for one in patch.modules)
 
 
-def _panels(sheet: IamSheet, column: IamColumn, patch: IamPatch, *, role: IamRole | None) -> tuple[Panel, ...]:
+def _panels(sheet: IamSheet, column: IamColumn, *, patch: IamPatch, role: IamRole | None) -> tuple[Panel, ...]:
     """What belongs on the role while both releases may run. Without a look at it: what each of the two needs."""
     if not patch.documents:
         return ()
