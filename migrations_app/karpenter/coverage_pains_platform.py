@@ -33,7 +33,7 @@ PLATFORM_PAINS: tuple[Coverage, ...] = (
         "Deleting alpha CRDs deletes nodes",
         "alpha_crds_outlive_chart legacy_provisioners_gone legacy_machines_gone",
     ),
-    covered("CRD-13", "Two tools deliver the same CRD", "one_owner_of_crds"),
+    covered("CRD-13", "Two tools deliver the same CRD", "one_owner_of_crds delivery_tools_agree"),
     covered(
         "CRD-14",
         "Admission webhooks of an older chart are left",

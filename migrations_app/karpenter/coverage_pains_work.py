@@ -66,8 +66,8 @@ WORK_PAINS: tuple[Coverage, ...] = (
         "Deleting a pool drains all nodes at once",
         "provisioners_hold_no_nodes pdbs_allow_disruption workloads_keep_a_pod",
     ),
-    covered("ROLL-04", "Terraform deletes and makes the pool anew", "terraform_adds_beside"),
-    covered("ROLL-05", "GitOps undoes what is done by hand", "gitops_paused"),
+    covered("ROLL-04", "Terraform deletes and makes the pool anew", "terraform_keeps_no_pool terraform_adds_beside"),
+    covered("ROLL-05", "GitOps undoes what is done by hand", "gitops_paused delivery_tools_agree"),
     covered("ROLL-06", "Server-side apply fights over converted fields", "gitops_applies_current_versions"),
     covered(
         "ROLL-07", "Everything drifts after an upgrade", "hashes_carry_over feature_gates_in_force claims_not_drifted"
