@@ -55,6 +55,12 @@ class Check:
     """How it is detected, in one sentence for the catalogue: which fields are read and compared with what."""
     hops: tuple[str, ...] = EVERY
     severity_at: Mapping[str, Severity] = field(default_factory=dict)
+    unasked: Severity | None = None
+    """Severity of an answer that stays open because AWS was never looked at; None: the usual one.
+
+    For questions about how things stand already, which the controller that runs answers in practice, or which another
+    check answers from the cluster: they warn, and do not hold up a hop for everybody without access to AWS.
+    """
     resolved_by: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     formerly: tuple[str, ...] = ()
@@ -77,6 +83,10 @@ class Check:
 
     def severity_for(self, hop: str) -> Severity:
         return self.severity_at.get(hop, self.severity)
+
+    def severity_unasked(self, hop: str) -> Severity:
+        """Where AWS was never looked at."""
+        return self.unasked or self.severity_for(hop)
 
     def judge(self, function: Judge) -> Judge:
         """Decorator: the function yields Evidence for each cause, or CannotTell, NotApplicable, ByHand."""

@@ -14,6 +14,7 @@ check = Check(
     title="The role of the controller trusts its service account",
     phase="iam",
     severity="blocker",
+    unasked="warning",
     why=(
         "Without trust the controller has no credentials at all. Trust names the namespace: where Karpenter moves to "
         "kube-system, as advised from 0.33 on, it has to follow first."
