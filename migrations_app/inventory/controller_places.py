@@ -33,7 +33,7 @@ def places(inventory: Inventory, spec: Placement) -> Places:
     asked = {*(spec.node_selector or {}), *(row.key for term in terms for row in term.match_expressions or ())}
     unknown = tuple(sorted(key for key in asked if key not in ALWAYS and not kept_on_node(key)))
     choices = [LabelSelector(match_expressions=_telling(term)) for term in terms]
-    return Places(tuple(node for node in inventory.nodes.items if _takes(node, spec, choices)), unknown)
+    return Places(tuple(node for node in inventory.nodes.items if _takes(node, spec, choices=choices)), unknown)
 
 
 def _terms(spec: Placement) -> list[NodeTerm]:
@@ -46,7 +46,7 @@ def _telling(term: NodeTerm) -> list[Expression]:
     return [row for row in term.match_expressions or () if row.key not in ALWAYS]
 
 
-def _takes(node: Node, spec: Placement, choices: list[LabelSelector]) -> bool:
+def _takes(node: Node, spec: Placement, *, choices: list[LabelSelector]) -> bool:
     labels = node.metadata.labels or {}
     chosen = all(labels.get(key) == value for key, value in (spec.node_selector or {}).items() if key not in ALWAYS)
     return chosen and _fits(choices, labels) and _ready(node) and not any(_repelling(node, spec.tolerations or []))

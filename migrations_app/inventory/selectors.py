@@ -12,11 +12,9 @@ def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
     for key, value in (selector.match_labels or {}).items():
         if labels.get(key) != value:
             return False
-    # Asked of every node and of every group of pods: plain loops, and no table of operators.
-    for expression in selector.match_expressions or ():
-        if not _holds(expression, labels):
-            return False
-    return True
+    # Asked of every node and of every group of pods, nearly always by labels alone.
+    expressions = selector.match_expressions
+    return not expressions or all(_holds(expression, labels) for expression in expressions)
 
 
 def _holds(expression: Expression, labels: Mapping[str, str]) -> bool:

@@ -91,4 +91,3 @@ def test_nodes_that_could_not_be_read_did_not_go():
     new = a_report(parts=[unread])
     owners = {moved.name: (moved.before, moved.after) for moved in difference(old, new).owners}
     assert owners["karpenter_alpha"] == (2, None)
-

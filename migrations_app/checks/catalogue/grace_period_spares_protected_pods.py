@@ -48,10 +48,10 @@ def judge(case: Case) -> Iterator[Word]:
     for node in case.ownership.nodes:
         nodes[node.pool].add(node.name)
     for pool in limited:
-        yield from _ended(case, pool, nodes[pool.name])
+        yield from _ended(case, pool, nodes=nodes[pool.name])
 
 
-def _ended(case: Case, pool: NodePool, nodes: set[str]) -> Iterator[Word]:
+def _ended(case: Case, pool: NodePool, *, nodes: set[str]) -> Iterator[Word]:
     limit = pool.get(PATH)
     length = nanoseconds(limit) if isinstance(limit, str) else None
     if length is None:

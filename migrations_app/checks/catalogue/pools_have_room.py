@@ -46,7 +46,7 @@ def _limits(pool: NodePool, nodes: int) -> Iterator[Word]:
         yield from _full(pool, resource, limit=limit, taken=taken, nodes=nodes)
 
 
-def _full(pool: NodePool, resource: str, *, limit: Any, taken: Any, nodes: int) -> Iterator[Word]:  # noqa: ANN401 - JSON
+def _full(pool: NodePool, resource: str, *, limit: Any, taken: Any, nodes: int) -> Iterator[Word]:  # noqa: ANN401 - plain JSON of the object
     most, now = quantities.read(str(limit)), quantities.read(str(taken))
     path = f"spec.limits.{resource}"
     if most is None or now is None:

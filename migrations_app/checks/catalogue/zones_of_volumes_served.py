@@ -6,7 +6,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, kubectl
 from migrations_app.checks.rolled import BOUND, NOTHING_ROLLED, rolled_nodes, there
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
-from migrations_app.inventory.pool_zones import ZONE, zones_reached
+from migrations_app.inventory.pool_zones import ZONE, reaches
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT
 
 check = Check(
@@ -34,7 +34,7 @@ def judge(case: Case) -> Iterator[Word]:
         yield NotApplicable(NOTHING_ROLLED if not nodes else "there is no NodePool yet, where this is asked again")
         return
     zones = {node.name: node.metadata.label(ZONE) or "" for node in case.inventory.nodes.items if node.name in nodes}
-    reached = {zone for zone in set(zones.values()) if any(zones_reached(case.inventory, pool, zone) for pool in pools)}
+    reached = {zone for zone in set(zones.values()) if any(reaches(case.inventory, pool, zone=zone) for pool in pools)}
     cut_off = {name: zone for name, zone in zones.items() if zone and zone not in reached}
     for one in there(case, cut_off, wanted=lambda group: "claim" in group.storage):
         told = " ".join(sorted({cut_off[name] for name in one.nodes}))

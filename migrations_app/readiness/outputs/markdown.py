@@ -12,8 +12,8 @@ from migrations_app.readiness.outputs.words import (
     counted,
     karpenter,
     left_out,
-    object_line,
     nodes_line,
+    object_line,
     sized,
 )
 from migrations_app.readiness.report import Report

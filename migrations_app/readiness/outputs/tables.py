@@ -11,8 +11,8 @@ from migrations_app.readiness.outputs.words import (
     counted,
     karpenter,
     left_out,
-    object_line,
     nodes_line,
+    object_line,
     path_line,
     sized,
 )
