@@ -1,0 +1,83 @@
+import msgspec
+import pytest
+
+from migrations_app.checks.values import Evidence
+from migrations_app.samples.karpenter_kinds import ON_DEMAND, pool
+from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
+
+CHECK = "gitops_applies_current_versions"
+GOOD = ("pass", "Every manifest is of a version that is served", ())
+
+
+def written(*fields: tuple[str, str], labels: dict | None = None):
+    found = pool("general", ON_DEMAND, node_class="default", version="v1")
+    found["metadata"]["managedFields"] = [
+        {"manager": manager, "operation": "Apply", "apiVersion": version} for manager, version in fields
+    ]
+    found["metadata"]["labels"] = labels or {}
+    return a_cluster("1.0.14", kubernetes="1.30").with_docs(found)
+
+
+def packaged(*names: str):
+    cluster = a_cluster("1.0.14", kubernetes="1.30").with_values({}, version="1.0.14")
+    (record,) = cluster.build().helm_releases.items
+    other = msgspec.structs.replace(record, packaged=list(names))
+    return cluster.without("helm_releases").with_items("helm_releases", other)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        (),
+        (("kustomize-controller", "karpenter.sh/v1"),),
+        (("karpenter", "karpenter.sh/v1beta1"), ("kube-controller-manager", "karpenter.sh/v1beta1")),
+    ],
+)
+def test_current_versions(fields):
+    assert told(CHECK, "1.1+", written(*fields)) == GOOD
+
+
+@pytest.mark.parametrize(
+    "manager", ["kustomize-controller", "argocd-controller", "kubectl-client-side-apply", "Terraform"]
+)
+def test_a_manifest_of_old(manager):
+    row = Evidence(
+        kind="NodePool",
+        name="general",
+        path="metadata.managedFields",
+        seen=f"{manager} (Apply) as karpenter.sh/v1beta1",
+        wanted="v1 in the source that it keeps",
+    )
+    found = told(CHECK, "1.1+", written((manager, "karpenter.sh/v1beta1")))
+    assert found == ("fail", "1 object is still applied as v1beta1", (row,))
+
+
+def test_a_helm_release_that_holds_one():
+    name = "karpenter.sh/v1beta1 NodePool"
+    row = Evidence(
+        kind="HelmRelease", namespace="kube-system", name="karpenter", path="manifest", seen=name, wanted="v1"
+    )
+    found = told(CHECK, "1.1+", packaged(name, "karpenter.sh/v1 NodePool"))
+    assert found == ("fail", "1 object is still applied as v1beta1", (row,))
+
+
+def test_nothing_to_apply():
+    found = told(CHECK, "1.1+", an_empty_cluster(), start="1.0.14")
+    assert found[0] == "not_applicable"
+
+
+def test_it_is_asked_where_beta_ends():
+    assert asked_hops(CHECK)[0] == "1.1+"
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    found = blind(CHECK, "1.1+", a_cluster("1.0.14", kubernetes="1.30"), part=part)
+    assert found == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_is_in_the_language_of_the_tool():
+    labels = {"kustomize.toolkit.fluxcd.io/name": "p"}
+    found = remedies(CHECK, "1.1+", written(("kustomize-controller", "karpenter.sh/v1beta1"), labels=labels))
+    assert [remedy.how for remedy in found] == ["flux", "kubectl"]
+    assert found[0].text.endswith("write every NodePool and EC2NodeClass as v1 in one commit, before the hop")

@@ -1,0 +1,87 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from migrations_app.samples.kube import doc, meta
+from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
+
+CHECK = "ports_open"
+GOOD = ("pass", "The controller's ports can be reached", ())
+MINE = {"matchLabels": {"app.kubernetes.io/name": "karpenter"}}
+
+
+def guarded(*ports: object, selector: object = None, version: str = "0.37.8", kubernetes: str = "1.29", **spec: object):
+    """A policy that lets everybody call these ports; none given: nobody may call anything."""
+    whole = {
+        "podSelector": MINE if selector is None else selector,
+        "ingress": [{"ports": list(ports)}] if ports else [],
+    }
+    policy = doc("networking.k8s.io/v1", "NetworkPolicy", metadata=meta("guard", "kube-system"), spec=whole | spec)
+    return a_cluster(version, kubernetes=kubernetes).with_docs(policy)
+
+
+def a_row(number: int, purpose: str) -> Evidence:
+    return Evidence(
+        kind="NetworkPolicy",
+        namespace="kube-system",
+        name="guard",
+        path="spec.ingress",
+        seen=f"{number} is closed",
+        wanted=f"ingress on {number} ({purpose})",
+    )
+
+
+BOTH = (a_row(8080, "metrics"), a_row(8443, "admission and conversion"))
+
+
+@pytest.mark.parametrize(
+    "cluster",
+    [
+        a_cluster(),
+        guarded({"port": 8080}, {"port": 8443}),
+        guarded({"port": "http-metrics"}, {"port": "https-webhook"}),
+        guarded({"port": 8000, "endPort": 9000}),
+        guarded({"protocol": "TCP"}),
+        guarded(ingress=[{}]),
+        guarded(policyTypes=["Egress"]),
+        guarded(selector={"matchLabels": {"app": "other"}}),
+    ],
+)
+def test_open_ports(cluster):
+    assert told(CHECK, "1.0", cluster) == GOOD
+
+
+def test_nobody_may_call():
+    assert told(CHECK, "1.0", guarded()) == ("fail", "2 ports of the controller are closed", BOTH)
+    assert told(CHECK, "1.0", guarded(selector={})) == ("fail", "2 ports of the controller are closed", BOTH)
+
+
+def test_only_the_old_port_is_open():
+    found = told(CHECK, "1.0", guarded({"port": 8000}, {"port": 8443}))
+    assert found == ("fail", "1 port of the controller is closed", BOTH[:1])
+
+
+def test_the_webhook_is_needed_until_1_1_runs():
+    found = told(CHECK, "1.1+", guarded({"port": 8080}, version="1.0.14", kubernetes="1.30"))
+    assert found == ("fail", "1 port of the controller is closed", BOTH[1:])
+
+
+def test_without_a_controller_there_is_nothing_to_ask():
+    found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
+    assert found == ("not_applicable", "there is no Karpenter Deployment", ())
+
+
+def test_it_is_asked_until_webhooks_are_gone():
+    hops = asked_hops(CHECK)
+    assert (hops[0], hops[-1]) == ("0.29", "1.1+")
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_opens_them():
+    assert remedies(CHECK, "1.0", guarded())[0].text.splitlines()[1] == (
+        "kubectl -n kube-system patch networkpolicy guard --type=json -p "
+        """'[{"op":"add","path":"/spec/ingress/-","value":{"ports":[{"port":8080},{"port":8443}]}}]'"""
+    )
