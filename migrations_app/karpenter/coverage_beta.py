@@ -48,7 +48,7 @@ BETA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "argocd-webhook-owner-reference",
         "Webhooks owned by the namespace make Argo CD misbehave",
-        "webhooks_owned_by_no_namespace",
+        "webhooks_not_owned_by_namespace",
         release="0.33",
     ),
     covered(
@@ -110,7 +110,7 @@ BETA_CHANGES: tuple[Coverage, ...] = (
         table="rbac_rows",
     ),
     covered(
-        "oci-tag-prefix-dropped", "Charts and images are spelled without v", "deliveries_spell_versions", release="0.35"
+        "oci-tag-prefix-dropped", "Charts and images are spelled without v", "deliveries_name_the_chart", release="0.35"
     ),
     covered(
         "hash-version-hydration",

@@ -23,8 +23,8 @@ PLATFORM_PAINS: tuple[Coverage, ...] = (
     covered(
         "CRD-06", "Webhooks were switched off and objects lost fields", "conversion_webhook_on stored_versions_clean"
     ),
-    covered("CRD-07", "The API server cannot reach the webhook", "ports_open"),
-    covered("CRD-08", "v1beta1 is still listed as stored", "stored_versions_clean"),
+    covered("CRD-07", "The API server cannot reach the webhook", "ports_open controller_outside_mesh"),
+    covered("CRD-08", "v1beta1 is still listed as stored", "stored_versions_clean stored_versions_can_be_rewritten"),
     covered("CRD-09", "Fields of conversion left on a CRD break the next patch", "crd_conversion_cleared"),
     covered("CRD-10", "Objects of a version that is gone cannot be listed", "karpenter_lists_answer crds_served"),
     covered("CRD-11", "A CRD is stuck being deleted", "crds_not_terminating"),
@@ -43,7 +43,7 @@ PLATFORM_PAINS: tuple[Coverage, ...] = (
     covered(
         "CRD-15",
         "The post-install Job never ends under Argo CD",
-        "controller_off_bad_patches",
+        "controller_off_bad_patches hook_jobs_finished",
         table="release_rows_beta",
     ),
     covered("PATH-01", "Nobody knows which hops are allowed", "hop_start_runs running_release_known", table="stops"),
@@ -52,7 +52,12 @@ PLATFORM_PAINS: tuple[Coverage, ...] = (
         "0.33 while alpha objects are left",
         "legacy_provisioners_gone legacy_node_templates_gone legacy_machines_gone",
     ),
-    covered("PATH-03", "A rollback target that cannot take over", "way_back_open", table="release_rows_v1"),
+    covered(
+        "PATH-03",
+        "A rollback target that cannot take over",
+        "way_back_open rollback_loses_nothing",
+        table="release_rows_v1",
+    ),
     covered("PATH-04", "Kubernetes outside of the window", "kubernetes_inside_window", table="release_rows_v1_later"),
     covered("PATH-05", "Releases known to be bad", "controller_off_bad_patches", table="release_rows_v1_later"),
     covered("PATH-06", "Up, down and up again across 0.28 ends instances", "instances_have_claims way_back_open"),

@@ -74,7 +74,7 @@ TO_V1_CHANGES: tuple[Coverage, ...] = (
     covered(
         "post-install-hook",
         "Some patches change the CRDs from a Job",
-        "controller_off_bad_patches way_back_open",
+        "controller_off_bad_patches hook_jobs_finished",
         release="1.0",
         table="release_rows_beta",
     ),
@@ -212,7 +212,10 @@ TO_V1_CHANGES: tuple[Coverage, ...] = (
         table="annotation_rows",
     ),
     covered(
-        "stored-versions", "CRDs without v1beta1 are refused while it is stored", "stored_versions_clean", release="1.1"
+        "stored-versions",
+        "CRDs without v1beta1 are refused while it is stored",
+        "stored_versions_clean stored_versions_can_be_rewritten",
+        release="1.1",
     ),
     covered(
         "v1beta1-dropped",
