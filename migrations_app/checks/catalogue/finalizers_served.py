@@ -1,0 +1,73 @@
+"""Every finalizer of Karpenter belongs to a controller that will take it off."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.installation import installation
+from migrations_app.inventory.objects import Node
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.releases import serves
+
+check = Check(
+    __name__,
+    title="Every finalizer has a controller that takes it off",
+    phase="cleanup",
+    severity="warning",
+    why="Deleting what carries a finalizer that nobody serves hangs for ever, and with it the drain of a node.",
+    how="karpenter.sh/termination on nodes, by the generation of their labels, against the release that runs.",
+    reads=("nodes", "controller"),
+    says=(
+        "{count} node carries a finalizer that nobody takes off",
+        "{count} nodes carry a finalizer that nobody takes off",
+    ),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/troubleshooting.md",
+        "aws/karpenter-provider-aws@v0.33.12:pkg/providers/instance/instance.go",
+    ),
+)
+GENERATIONS = {labels.NODEPOOL: ("beta", "v1"), labels.PROVISIONER_NAME: ("alpha",)}
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    held = [
+        one for one in case.inventory.nodes.items if labels.TERMINATION_FINALIZER in (one.metadata.finalizers or ())
+    ]
+    running, found = case.running.release, installation(case.inventory)
+    gone = found is None or found.workload.spec.replicas == 0
+    if not held:
+        yield NotApplicable("no node carries a finalizer of Karpenter")
+        return
+    if running is None and not gone:
+        yield CannotTell(f"what the running controller takes off is not known: {case.running.how}")
+        return
+    left = Counter(_pool(node) for node in held if gone or (running and not _served(case, node)))
+    for (kind, name), count in left.items():
+        seen = "no controller runs" if gone else f"{running} does not act on alpha"
+        path = f"metadata.finalizers[{labels.TERMINATION_FINALIZER}]"
+        yield Evidence(kind=kind, name=name, path=path, seen=seen, wanted="a controller, or absent", count=count)
+
+
+def _served(case: Case, node: Node) -> bool:
+    running = case.running.release
+    made_by = next((found for key, found in GENERATIONS.items() if node.metadata.label(key)), ())
+    return not made_by or running is None or any(serves(running, one) for one in made_by)
+
+
+def _pool(node: Node) -> tuple[str, str]:
+    pool = node.metadata.label(labels.NODEPOOL)
+    return ("NodePool", pool) if pool else ("Provisioner", node.metadata.label(labels.PROVISIONER_NAME) or "none")
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    key = labels.PROVISIONER_NAME if evidence[0].kind == "Provisioner" else labels.NODEPOOL
+    patch = '[{"op":"remove","path":"/metadata/finalizers"}]'
+    yield kubectl(
+        "# First see that the instance is gone: without the finalizer nobody ends it, and it goes on costing",
+        f"kubectl get nodes -l {key} -o custom-columns=NAME:.metadata.name,ID:.spec.providerID",
+        f"kubectl patch node NODE --type=json -p '{patch}'",
+    )

@@ -1,0 +1,54 @@
+import pytest
+
+from migrations_app.checks.values import Evidence, Remedy
+from migrations_app.samples.kube import doc, meta
+from tests.builders import a_cluster, blind, reads, remedies, told
+
+CHECK = "deliveries_name_the_chart"
+GOOD = ("pass", "The chart is asked for by a version that exists", ())
+NONE = ("not_applicable", "no Flux HelmRelease and no Argo CD Application names a chart of Karpenter", ())
+
+
+def by_flux(version: object, chart: object = "karpenter"):
+    spec = {"chart": {"spec": {"chart": chart, "version": version}}}
+    return a_cluster().with_docs(
+        doc("helm.toolkit.fluxcd.io/v2", "HelmRelease", metadata=meta("karpenter", "flux-system"), spec=spec)
+    )
+
+
+def by_argo(version: object, chart: str = "karpenter-crd"):
+    spec = {"source": {"chart": chart, "targetRevision": version}}
+    return a_cluster().with_docs(
+        doc("argoproj.io/v1alpha1", "Application", metadata=meta("karpenter", "argocd"), spec=spec)
+    )
+
+
+@pytest.mark.parametrize("version", ["0.37.8", "v0.34.13", "1.0.14", "1.x", ">=1.0.0", "", "9.9.9"])
+def test_versions_that_exist_or_are_ranges(version):
+    assert told(CHECK, "1.0", by_flux(version)) == GOOD
+
+
+@pytest.mark.parametrize(("given", "wanted"), [("v0.37.8", "0.37.8"), ("0.34.13", "v0.34.13"), ("v1.0.14", "1.0.14")])
+def test_the_other_spelling(given, wanted):
+    what = {"kind": "HelmRelease", "namespace": "flux-system", "name": "karpenter"}
+    row = Evidence(**what, path="spec.chart.spec.version", seen=given, wanted=wanted)
+    assert told(CHECK, "1.0", by_flux(given)) == ("fail", "1 version is spelt as no chart is", (row,))
+    what = {"kind": "Application", "namespace": "argocd", "name": "karpenter"}
+    row = Evidence(**what, path="spec.source.targetRevision", seen=given, wanted=wanted)
+    assert told(CHECK, "1.0", by_argo(given)) == ("fail", "1 version is spelt as no chart is", (row,))
+
+
+@pytest.mark.parametrize("cluster", [a_cluster(), by_flux("v0.37.8", "redis"), by_flux("v0.37.8", None)])
+def test_other_charts_are_not_asked(cluster):
+    assert told(CHECK, "1.0", cluster) == NONE
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_spells_it():
+    assert remedies(CHECK, "1.0", by_flux("v0.37.8")) == (
+        Remedy(how="flux", text="# HelmRelease flux-system/karpenter\nspec.chart.spec.version: 0.37.8"),
+    )

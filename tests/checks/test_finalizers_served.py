@@ -1,0 +1,66 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from migrations_app.samples.kube import node
+from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+
+CHECK = "finalizers_served"
+GOOD = ("pass", "Every finalizer has a controller that takes it off", ())
+FINALIZER = "karpenter.sh/termination"
+
+
+def held(*labels: dict, finalizers: tuple[str, ...] = (FINALIZER,)):
+    return [
+        node(f"n{place}", kubelet="v1.29.1", provider_id=f"aws:///a/i-{place}", labels=one, finalizers=list(finalizers))
+        for place, one in enumerate(labels)
+    ]
+
+
+BETA, ALPHA = {"karpenter.sh/nodepool": "general"}, {"karpenter.sh/provisioner-name": "default"}
+
+
+def a_row(kind: str, name: str, seen: str, count: int = 1) -> Evidence:
+    path = f"metadata.finalizers[{FINALIZER}]"
+    return Evidence(kind=kind, name=name, path=path, seen=seen, wanted="a controller, or absent", count=count)
+
+
+def test_the_controller_takes_them_off():
+    assert told(CHECK, "1.0", a_cluster().with_docs(*held(BETA, BETA))) == GOOD
+
+
+def test_alpha_nodes_are_forgotten_from_0_33_on():
+    rows = (a_row("Provisioner", "default", "0.37.8 does not act on alpha", 2),)
+    found = told(CHECK, "1.0", a_cluster().with_docs(*held(BETA, ALPHA, ALPHA)))
+    assert found == ("fail", "2 nodes carry a finalizer that nobody takes off", rows)
+
+
+def test_0_32_serves_both():
+    cluster = a_cluster("0.32.10", kubernetes="1.28").with_docs(*held(BETA, ALPHA))
+    assert told(CHECK, "0.33+", cluster) == GOOD
+
+
+def test_after_an_uninstall_nobody_does():
+    cluster = an_empty_cluster().with_kubernetes("v1.29.4-eks-x").with_docs(*held(BETA))
+    rows = (a_row("NodePool", "general", "no controller runs"),)
+    found = told(CHECK, "1.0", cluster, start="0.37.8")
+    assert found == ("fail", "1 node carries a finalizer that nobody takes off", rows)
+    scaled = a_cluster(replicas=0).with_docs(*held(BETA))
+    assert told(CHECK, "1.0", scaled)[2] == rows
+
+
+@pytest.mark.parametrize("nodes", [[], held(BETA, finalizers=("other",))])
+def test_no_finalizer_of_ours(nodes):
+    found = told(CHECK, "1.0", a_cluster().with_docs(*nodes))
+    assert found == ("not_applicable", "no node carries a finalizer of Karpenter", ())
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_looks_at_the_instances_first():
+    text = remedies(CHECK, "1.0", a_cluster().with_docs(*held(ALPHA)))[0].text
+    assert text.splitlines()[1] == (
+        "kubectl get nodes -l karpenter.sh/provisioner-name -o custom-columns=NAME:.metadata.name,ID:.spec.providerID"
+    )

@@ -1,0 +1,59 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from migrations_app.samples.install import Install, controller
+from tests.builders import NODE, a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
+
+CHECK = "metrics_port_followed"
+GOOD = ("pass", "Metrics stay on their port", ())
+MOVED = Evidence(
+    kind="Service",
+    namespace="kube-system",
+    name="karpenter",
+    path="spec.ports[http-metrics]",
+    seen="8000 now",
+    wanted="8080 in whatever scrapes it",
+)
+
+
+def test_the_default_changes_with_1_0():
+    assert told(CHECK, "1.0", a_cluster()) == ("fail", "1 port of the controller changes", (MOVED,))
+
+
+def test_a_port_of_ones_own_stays():
+    assert told(CHECK, "1.0", a_cluster().with_values({"controller": {"metrics": {"port": 8000}}})) == GOOD
+
+
+def test_on_the_host_the_port_of_the_webhook_may_clash():
+    deployment, *rest = controller(Install(cluster="test", version="0.31.5"), [NODE])
+    deployment["spec"]["template"]["spec"]["hostNetwork"] = True
+    cluster = a_cluster("0.31.5", kubernetes="1.26").without("controller", "services").with_docs(deployment, *rest)
+    row = Evidence(
+        kind="Deployment",
+        namespace="kube-system",
+        name="karpenter",
+        path="spec.template.spec.hostNetwork",
+        seen="8001 will be used on the host",
+        wanted="webhook.metrics.port",
+    )
+    assert told(CHECK, "0.32", cluster) == ("fail", "1 port of the controller changes", (row,))
+    assert remedies(CHECK, "0.32", cluster)[0].text.endswith("--set webhook.metrics.port=8002")
+
+
+@pytest.mark.parametrize("cluster", [an_empty_cluster(), a_cluster().without("services")])
+def test_without_a_service_there_is_nothing_to_ask(cluster):
+    why = "there is no Karpenter Deployment, or no Service before it"
+    assert told(CHECK, "1.0", cluster, start="0.37.8") == ("not_applicable", why, ())
+
+
+def test_it_is_asked_where_ports_change():
+    assert asked_hops(CHECK) == ("0.29", "0.32", "1.0")
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_keeps_the_port():
+    assert remedies(CHECK, "1.0", a_cluster())[0].text.endswith("--set controller.metrics.port=8000")

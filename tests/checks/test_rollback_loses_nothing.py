@@ -1,0 +1,69 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from migrations_app.samples.karpenter_kinds import ON_DEMAND, pool
+from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
+
+CHECK = "rollback_loses_nothing"
+GOOD = ("pass", "Going back would lose no setting", ())
+
+
+def a_pool(*, grace: str = "", **disruption: object):
+    found = pool("general", ON_DEMAND, node_class="default", version="v1")
+    found["spec"]["disruption"] = disruption
+    if grace:
+        found["spec"]["template"]["spec"]["terminationGracePeriod"] = grace
+    return a_cluster().with_docs(found)
+
+
+def a_row(path: str, seen: str) -> Evidence:
+    wanted = "written down, to be set again after a way back"
+    return Evidence(kind="NodePool", name="general", path=path, seen=seen, wanted=wanted)
+
+
+@pytest.mark.parametrize(
+    "disruption",
+    [
+        {},
+        {"budgets": [{"nodes": "10%"}]},
+        {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "0s"},
+        {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "5m"},
+        {"budgets": "odd"},
+        {"budgets": ["odd"]},
+    ],
+)
+def test_fields_that_both_have(disruption):
+    assert told(CHECK, "1.0", a_pool(**disruption)) == GOOD
+
+
+def test_fields_that_only_v1_has():
+    rows = (
+        a_row("spec.disruption.budgets[1].reasons", "Drifted, Empty"),
+        a_row("spec.template.spec.terminationGracePeriod", "1h"),
+        a_row("spec.disruption.consolidateAfter", "1m"),
+    )
+    cluster = a_pool(
+        grace="1h",
+        budgets=[{"nodes": "1"}, {"nodes": "0", "reasons": ["Drifted", "Empty"]}],
+        consolidationPolicy="WhenEmptyOrUnderutilized",
+        consolidateAfter="1m",
+    )
+    assert told(CHECK, "1.0", cluster) == ("fail", "3 fields of pools would be lost on the way back", rows)
+
+
+def test_without_pools_there_is_nothing_to_ask():
+    found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
+    assert found == ("not_applicable", "there is no NodePool yet", ())
+
+
+def test_it_is_asked_at_1_0():
+    assert asked_hops(CHECK) == ("1.0",)
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_keeps_what_there_is():
+    assert remedies(CHECK, "1.0", a_pool(grace="1h"))[0].text.endswith("> before-the-hop.yaml")
