@@ -1,9 +1,10 @@
+import msgspec
 import pytest
 
 from migrations_app.checks.values import Evidence, Remedy
 from migrations_app.inventory.objects import HelmRelease
 from migrations_app.samples.install import HELM_LABEL, Crds, crds, helm_marks
-from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, blind, helm_crds, reads, remedies, told
 
 CHECK = "crds_owned_by_helm"
 GOOD = ("pass", "The CRDs belong to the karpenter-crd release or to a tool", ())
@@ -95,3 +96,14 @@ def test_the_remedy_marks_and_never_deletes():
             "meta.helm.sh/release-namespace=kube-system --overwrite",
         ),
     )
+
+
+def test_the_release_of_the_controller_is_none_that_owns_crds():
+    docs = helm_crds("0.37.8")
+    for doc in docs:
+        doc["metadata"]["annotations"]["meta.helm.sh/release-name"] = "karpenter"
+    cluster = a_cluster().without("crds").with_values({}).with_docs(*docs)
+    (main,) = cluster.build().helm_releases.items
+    own = msgspec.structs.replace(main, name="karpenter-crd", chart="karpenter-crd")
+    status, summary, _ = told(CHECK, "1.0", cluster.with_items("helm_releases", own))
+    assert (status, summary) == ("fail", "3 CRDs are owned by no release and no tool")
