@@ -1,35 +1,39 @@
-"""Faults that every older patch has, with the patch of each minor that mends them: no reason to avoid a minor, but one
-to take its newest patch.
+"""Fixes worth having that came to several minors at once: the first patch of each that has them."""
 
-Source: aws/karpenter-provider-aws#8665 and #8664, and the tags that carry their commits.
-"""
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from dataclasses import dataclass
-
-from migrations_app.karpenter.versions import Release, minor_order
-from migrations_app.karpenter.versions import release as parsed
+from migrations_app.karpenter.versions import Release, minor_order, release
 
 
-@dataclass(frozen=True, slots=True)
-class KnownFix:
-    """`fixed` holds the first good patch of each minor that has one; later minors are good, earlier ones never are."""
+class FixRow(NamedTuple):
+    """`since` names the first patch with the fix in each minor that got one; newer minors have it, older ones not."""
 
     fault: str
-    fixed: tuple[str, ...]
+    since: tuple[str, ...]
+    source: str
 
-    def needed_by(self, running: Release) -> str:
-        """The patch to go to, "no patch of 0.36" where there is none; empty where that release has no such fault."""
-        patches = {parsed(text).minor: parsed(text) for text in self.fixed}
-        own = patches.get(running.minor)
+    def fixed_in(self, running: Release) -> Release | None:
+        """The nearest patch with the fix, None where that release has it."""
+        patches = sorted(release(patch) for patch in self.since)
+        own = next((patch for patch in patches if patch.minor == running.minor), None)
         if own is not None:
-            return "" if running >= own else str(own)
-        newest = max(patches, key=minor_order)
-        return "" if minor_order(running.minor) > minor_order(newest) else f"no patch of {running.minor}"
+            return own if running < own else None
+        return patches[0] if minor_order(running.minor) < minor_order(patches[0].minor) else None
 
 
-KNOWN_FIXES: tuple[KnownFix, ...] = (
-    KnownFix(
-        "what one selector finds may be given to a node class with another",
+FIX_ROWS: tuple[FixRow, ...] = (
+    FixRow(
+        "lookups of subnets, security groups and images may give one selector the result of another",
         ("0.37.8", "1.0.12", "1.1.8", "1.2.6", "1.3.6", "1.4.2", "1.5.6", "1.6.5", "1.7.3", "1.8.2"),
+        "aws/karpenter-provider-aws#8665",
     ),
 )
+
+
+def missing_fixes(running: Release, *, table: tuple[FixRow, ...] = FIX_ROWS) -> Iterator[tuple[FixRow, Release]]:
+    """The fixes that release lacks, each with the nearest patch that has it."""
+    for row in table:
+        patch = row.fixed_in(running)
+        if patch is not None:
+            yield row, patch

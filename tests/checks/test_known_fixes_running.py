@@ -1,46 +1,47 @@
 import pytest
 
 from migrations_app.checks.values import Evidence
-from migrations_app.karpenter.fix_rows import KNOWN_FIXES
-from migrations_app.karpenter.releases import find
+from migrations_app.karpenter.fix_rows import FIX_ROWS, FixRow, missing_fixes
+from migrations_app.karpenter.releases import RELEASES
 from migrations_app.karpenter.versions import release
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "known_fixes_running"
 GOOD = ("pass", "The running patch has the known fixes", ())
-FAULT = "what one selector finds may be given to a node class with another"
-
-
-def a_row(running: str, wanted: str) -> tuple[Evidence, ...]:
-    path, seen = "spec.template.spec.containers[].image", f"{running}: {FAULT}"
-    what = {"kind": "Deployment", "namespace": "kube-system", "name": "karpenter"}
-    return (Evidence(**what, path=path, seen=seen, wanted=wanted),)
-
-
-def test_a_patch_with_the_fix():
-    assert told(CHECK, "1.0", a_cluster()) == GOOD
+FAULT = "lookups of subnets, security groups and images may give one selector the result of another"
 
 
 @pytest.mark.parametrize(
-    ("version", "wanted"), [("0.37.7", "0.37.8 or later"), ("0.36.9", "no patch of 0.36 has it mended")]
+    ("version", "hop"), [("0.37.8", "1.0"), ("1.0.14", "1.1+"), ("1.8.6", "1.14"), ("1.9.0", "1.14")]
 )
-def test_a_patch_without_it(version, wanted):
-    found = told(CHECK, "1.0", a_cluster(version))
-    assert found == ("fail", "1 known fault is not mended in the running patch", a_row(version, wanted))
+def test_patches_that_have_the_fix(version, hop):
+    assert told(CHECK, hop, a_cluster(version)) == GOOD
 
 
-def test_later_minors_have_it():
-    assert told(CHECK, "1.14", a_cluster("1.13.1", kubernetes="1.34")) == GOOD
-
-
-def test_every_patch_named_was_tagged():
-    for text in KNOWN_FIXES[0].fixed:
-        assert find(release(text)).knows(release(text)), text
+@pytest.mark.parametrize(
+    ("version", "hop", "wanted"),
+    [
+        ("0.37.7", "1.0", "0.37.8"),
+        ("0.32.10", "0.33+", "0.37.8"),
+        ("1.0.9", "1.1+", "1.0.12"),
+        ("1.7.2", "1.14", "1.7.3"),
+    ],
+)
+def test_patches_without_it(version, hop, wanted):
+    row = Evidence(
+        kind="Deployment",
+        namespace="kube-system",
+        name="karpenter",
+        path="spec.template.spec.containers[].image",
+        seen=f"{version}: {FAULT}",
+        wanted=f"{wanted} or later",
+    )
+    found = told(CHECK, hop, a_cluster(version))
+    assert found == ("fail", "1 known fault is not fixed in the running patch", (row,))
 
 
 def test_without_a_controller_there_is_nothing_to_ask():
-    found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
-    assert found == ("not_applicable", "there is no Karpenter Deployment", ())
+    assert told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")[0] == "not_applicable"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
@@ -48,5 +49,14 @@ def test_unseen_is_unknown(part):
     assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
-def test_the_remedy_is_the_newest_patch():
-    assert "--version 0.37.8" in remedies(CHECK, "1.0", a_cluster("0.37.7"))[0].text
+def test_the_remedy_goes_to_the_release_of_the_hop():
+    first = remedies(CHECK, "1.0", a_cluster("0.37.7"))[0]
+    assert "--version 1.0." in first.text
+
+
+def test_a_row_of_tomorrow_and_the_rows_of_today():
+    row = FixRow("forgets its nodes", ("1.14.2", "1.15.1"), "tomorrow")
+    assert list(missing_fixes(release("1.15.0"), table=(row,))) == [(row, release("1.15.1"))]
+    assert list(missing_fixes(release("1.16.0"), table=(row,))) == []
+    known = {str(patch) for one in RELEASES for patch in one.releases}
+    assert {patch for row in FIX_ROWS for patch in row.since} <= known

@@ -1,24 +1,25 @@
-"""The running patch has the fixes that its minor has to offer."""
+"""The running patch has the fixes that came to several minors at once."""
 
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
-from migrations_app.checks.causes import at_controller
 from migrations_app.checks.remedies import chart_values
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import installation
-from migrations_app.karpenter.fix_rows import KNOWN_FIXES
-from migrations_app.karpenter.releases import find
+from migrations_app.karpenter.fix_rows import missing_fixes
 
 check = Check(
     __name__,
     title="The running patch has the known fixes",
-    phase="controller",
+    phase="preflight",
     severity="info",
-    why="Nodes made on the way may come from subnets, groups or images that another selector has found.",
-    how="The running release against the first patch of its minor that has the fix.",
+    why="Until the hop lands, nodes are launched by the running patch: with a known fault they may come out wrong.",
+    how="The running patch is looked up in the table of fixes that came to several minors at once.",
     reads=("controller",),
-    says=("{count} known fault is not mended in the running patch", "{count} known faults are not mended in it"),
+    says=(
+        "{count} known fault is not fixed in the running patch",
+        "{count} known faults are not fixed in the running patch",
+    ),
     sources=("aws/karpenter-provider-aws#8665", "aws/karpenter-provider-aws#8664"),
 )
 
@@ -28,18 +29,20 @@ def judge(case: Case) -> Iterator[Word]:
     running, found = case.running.release, installation(case.inventory)
     if found is None:
         yield NotApplicable("there is no Karpenter Deployment")
-    elif running is None or find(running) is None:
-        yield CannotTell(f"which fixes the running release has is not known: {case.running.how}")
+    elif running is None:
+        yield CannotTell(f"which patch runs is not known: {case.running.how}")
     else:
-        for row in KNOWN_FIXES:
-            needed = row.needed_by(running)
-            if needed:
-                wanted = f"{needed} has it mended" if needed.startswith("no") else f"{needed} or later"
-                yield at_controller(found, "containers[].image", seen=f"{running}: {row.fault}", wanted=wanted)
+        for row, patch in missing_fixes(running):
+            yield Evidence(
+                kind="Deployment",
+                namespace=found.namespace,
+                name=found.name,
+                path="spec.template.spec.containers[].image",
+                seen=f"{running}: {row.fault}",
+                wanted=f"{patch} or later",
+            )
 
 
 @check.advise
 def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    row = find(case.running.release) if case.running.release else None
-    better = row.newest_good if row else None
-    yield from chart_values(case, {}, to=better, about=f"The newest patch of the minor; CRDs of {better} first")
+    yield from chart_values(case, {}, to=case.step.release, about="The hop itself brings the fix")
