@@ -51,11 +51,14 @@ def test_what_the_controller_wrote_is_told():
 
 
 def test_without_a_webhook_nothing_is_left():
-    assert told(CHECK, "1.14", a_cluster("1.2.6", kubernetes="1.32")) == NONE
+    docs = helm_crds("1.0.14")
+    for doc in docs:
+        doc["spec"]["conversion"] = {"strategy": "None"}
+    assert told(CHECK, "1.1+", a_cluster("1.0.14", kubernetes="1.30").without("crds").with_docs(*docs)) == NONE
 
 
 def test_it_is_asked_where_conversion_ends():
-    assert asked_hops(CHECK)[0] == "1.1+"
+    assert asked_hops(CHECK) == ("1.1+",)
 
 
 @pytest.mark.parametrize("part", reads(CHECK))

@@ -66,6 +66,11 @@ def test_nothing_but_v1_is_stored():
     assert told(CHECK, "1.1+", an_empty_cluster(), start="1.0.14") == NONE
 
 
+def test_before_1_0_runs_there_is_nothing_to_ask():
+    status, why, _ = told(CHECK, "1.1+", a_cluster())
+    assert (status, why.partition(" ")[2]) == ("not_applicable", "will rewrite them, which does not run yet")
+
+
 def test_without_a_controller_it_is_open():
     found = told(CHECK, "1.1+", storing().without("controller"), start="1.0.14")
     assert found[0] == "unknown"

@@ -11,7 +11,7 @@ from migrations_app.inventory.conversion import CONVERTED, conversion_target
 from migrations_app.inventory.managers import managed
 from migrations_app.inventory.objects import CRD
 from migrations_app.karpenter.crd_sets import CrdSet
-from migrations_app.karpenter.hop_spans import BETA_LEFT, hops_from
+from migrations_app.karpenter.hop_spans import BETA_LEFT
 from migrations_app.karpenter.releases import crd_set
 
 check = Check(
@@ -26,7 +26,7 @@ check = Check(
     how="spec.conversion of the three CRDs, who wrote it, and whether the tool that applies the CRDs replaces it.",
     reads=("crds",),
     says=("{count} CRD would keep parts of its conversion", "{count} CRDs would keep parts of their conversion"),
-    hops=hops_from(BETA_LEFT),
+    hops=(BETA_LEFT,),
     sources=("aws/karpenter-provider-aws#7619", "kubernetes-sigs/karpenter#2157"),
 )
 STANZA = "spec.conversion"

@@ -11,7 +11,7 @@ from migrations_app.inventory.installation import Installation, installation
 from migrations_app.inventory.objects import Named
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hop_spans import BETA_LEFT
-from migrations_app.karpenter.versions import Release, release, within
+from migrations_app.karpenter.versions import Release, minor_order, release, within
 
 SINCE = "1.0.6"
 SWITCH = "DISABLE_WEBHOOK"
@@ -42,6 +42,9 @@ def judge(case: Case) -> Iterator[Word]:
         return
     if running is None or found is None:
         yield CannotTell(f"which release would rewrite them is not known: {case.running.how}")
+        return
+    if minor_order(running.minor) < (1, 0):
+        yield NotApplicable(f"{case.step.start} will rewrite them, which does not run yet")
         return
     yield from _able(found, running)
     for crd in crds:
