@@ -1,0 +1,143 @@
+"""Writes the NodePools and EC2NodeClasses that the cluster's own objects become: classes first, never by force."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from migrations_app.actions import pools
+from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Unavailable, refuse_unread
+from migrations_app.actions.changes import Need, Target
+from migrations_app.actions.conditions import Tree, all_hold
+from migrations_app.actions.differences import applying, between, changing, creating
+from migrations_app.actions.plan import Forecast, Step
+from migrations_app.actions.successors import Successor, object_of, successors
+from migrations_app.actions.workloads import with_uid
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.managers import managed
+from migrations_app.inventory.ownership import ownership
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.hop_spans import ALPHA_LEFT
+
+ROWS = (kinds.EC2_NODE_CLASS, kinds.NODE_POOL)
+WARNINGS_SAID = 3
+
+action = Action(
+    __name__,
+    title="Write the converted NodePools and EC2NodeClasses",
+    button="Write the converted NodePools and EC2NodeClasses",
+    why="What the next release reads has to be there before nodes can move to it.",
+    risk="medium",
+    parts=("crds", "provisioners", "awsnodetemplates", "nodepools", "ec2nodeclasses"),
+    may=tuple(
+        Need(verb=verb, group=row.group, plural=row.plural) for row in ROWS for verb in ("create", "delete", "patch")
+    ),
+    parameters=(
+        Parameter("provisioners", "Which Provisioners? All, if none is chosen", False, of="provisioners", many=True),
+        Parameter("nodepools", "Which NodePools? All, if none is chosen", False, of="nodepools", many=True),
+        Parameter("node_role", "Name of the role of the nodes, where nothing tells it", False),
+        Parameter("keep_instance_profile", "Keep instance profiles instead of roles?", False, False),
+    ),
+    hops=("0.32", ALPHA_LEFT, "1.1"),
+    sources=(
+        "aws/karpenter-provider-aws@v0.37.8:website/content/en/v0.32/upgrading/v1beta1-migration.md",
+        "aws/karpenter-provider-aws@v1.3.0:website/content/en/v1.0/upgrading/v1-migration.md",
+    ),
+)
+
+
+@action.reads
+def reads(inventory: Inventory, parameters: Parameters) -> Iterator[Target]:
+    """The objects of those names, where they are there already."""
+    for name in action.parts:
+        refuse_unread(inventory.part(name), name)
+    for one in successors(inventory, parameters):
+        _refuse_unserved(inventory, one.target)
+        yield one.target
+
+
+@action.prepare
+def prepare(scene: Scene, parameters: Parameters) -> Iterator[Step]:
+    for one in successors(scene.inventory, parameters):
+        _refuse_unserved(scene.inventory, one.target)
+        read = scene.objects.get(one.target)
+        if read is None:
+            yield _create(scene.inventory, one)
+        else:
+            yield from _over(scene.inventory, one, read)
+
+
+def _refuse_unserved(inventory: Inventory, target: Target) -> None:
+    name = f"{target.plural}.{target.group}"
+    crd = next((one for one in inventory.crds.items if one.name == name), None)
+    if crd is None or target.version not in crd.served:
+        words = f"the cluster serves no {target.kind} of {target.version}: bring the CRDs first"
+        raise Unavailable(words, code="not_served")
+
+
+def _create(inventory: Inventory, one: Successor) -> Step:
+    is_pool = one.target.kind == kinds.NODE_POOL.kind
+    source = f"{one.item.kind} {one.item.name}"
+    old = object_of(inventory, one.item.kind, name=one.item.name)
+    by = managed(old.metadata).by if old else "hand"
+    kept = f"{source} is kept by {by}: add this object there too" if by != "hand" else ""
+    note = "it takes pods at once; taken back, the nodes that it launched drain" if is_pool else ""
+    return creating(
+        one.target,
+        one.body,
+        title=f"Create {one.target.said} from {source}",
+        risk="medium" if is_pool else "low",
+        note=pools.joined(note, kept, *_warnings(one)),
+    )
+
+
+def _over(inventory: Inventory, one: Successor, read: Tree) -> Iterator[Step]:
+    """Server-side apply over what is there; what is to go is no field of ours, so a patch of its own takes it out."""
+    target = with_uid(one.target, read)
+    here = object_of(inventory, target.kind, name=target.name)
+    by = pools.keeper(here.metadata) if here else ""
+    note = pools.joined(pools.source_note(here.metadata) if here else "", _nodes(inventory, one), *_warnings(one))
+    step = applying(
+        target, read, body=one.body, title=f"Apply {target.said} as {target.version}", risk="high",
+        manager=by, note=note,
+    )  # fmt: skip
+    if not all_hold(step.brings, read):
+        yield step
+    gone = _going(one)
+    if gone:
+        title = f"Take out of {target.said} what its new form does not have"
+        yield changing(target, read, patch=gone, title=title, risk="high", manager=by, note=note)
+
+
+def _going(one: Successor) -> Tree:
+    """Of an object that only gets a cleaner form: the fields that it no longer has."""
+    if not one.own or one.item.generation != "v1":
+        return {}
+    before = {"metadata": one.item.source["metadata"], "spec": one.item.source["spec"]}
+    after = {"metadata": one.body["metadata"], "spec": one.body["spec"]}
+    return _only_removed(between(before, after))
+
+
+def _only_removed(patch: Tree) -> Tree:
+    inner = {key: _only_removed(value) if isinstance(value, dict) else value for key, value in patch.items()}
+    return {key: value for key, value in inner.items() if value is None or (isinstance(value, dict) and value)}
+
+
+def _nodes(inventory: Inventory, one: Successor) -> str:
+    many = _pool_sizes(inventory)[one.target.name] if one.target.kind == kinds.NODE_POOL.kind else 0
+    return f"{many} nodes of it are replaced where the change makes them drift" if many else ""
+
+
+def _pool_sizes(inventory: Inventory) -> Counter[str]:
+    return Counter(node.pool for node in ownership(inventory).nodes if node.owner in ("karpenter_beta", "karpenter_v1"))
+
+
+def _warnings(one: Successor) -> tuple[str, ...]:
+    more = len(one.warnings) - WARNINGS_SAID
+    return (*one.warnings[:WARNINGS_SAID], f"and {more} more warnings of the conversion" if more > 0 else "")
+
+
+@action.foresee
+def foresee(scene: Scene, parameters: Parameters) -> Forecast:
+    there = [one for one in successors(scene.inventory, parameters) if one.target in scene.objects]
+    sizes = _pool_sizes(scene.inventory)
+    pooled = {one.target.name for one in there if one.target.kind == kinds.NODE_POOL.kind}
+    return Forecast(nodes=sum(sizes[name] for name in pooled), pods=None if pooled else 0)

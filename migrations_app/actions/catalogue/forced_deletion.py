@@ -1,0 +1,102 @@
+"""Deletes an old pool with all that it owns: every node of it drains at once, without a replacement first."""
+
+from collections.abc import Iterator
+
+from migrations_app.actions import nodes, pools
+from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Unavailable
+from migrations_app.actions.changes import Need
+from migrations_app.actions.differences import deleting
+from migrations_app.actions.gate import Gate
+from migrations_app.actions.nodes import Going
+from migrations_app.actions.plan import Forecast, Step
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects import NodePool, Provisioner
+from migrations_app.karpenter import kinds
+
+GATE_SECONDS = 3600
+NO_WAY_BACK = "nothing undoes this: the object, its claims and its nodes are gone"
+
+action = Action(
+    __name__,
+    title="Delete a pool with all its nodes at once",
+    button="Delete pools with {nodes} nodes at once",
+    why="The last way, where nodes neither drift nor can be rolled: capacity is gone before its replacement is there.",
+    risk="destructive",
+    parts=("provisioners", "nodepools", "nodes", "machines", "nodeclaims", "controller_pods"),
+    may=(
+        Need(verb="delete", group=kinds.PROVISIONER.group, plural=kinds.PROVISIONER.plural),
+        Need(verb="delete", group=kinds.NODE_POOL.group, plural=kinds.NODE_POOL.plural),
+    ),
+    parameters=(
+        Parameter("provisioners", "Which Provisioners are deleted?", False, of="provisioners", many=True),
+        Parameter("nodepools", "Which NodePools are deleted?", False, of="nodepools", many=True),
+    ),
+    typed=True,
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+        "Kubernetes documentation, Garbage Collection, foreground cascading deletion",
+    ),
+)
+
+Old = Provisioner | NodePool
+
+
+@action.prepare
+def prepare(scene: Scene, parameters: Parameters) -> Iterator[Step]:
+    chosen = _chosen(scene.inventory, parameters)
+    nodes.refuse_controllers(scene.inventory, {one.name for old in chosen for one in _nodes_of(scene.inventory, old)})
+    for old in chosen:
+        mine = _nodes_of(scene.inventory, old)
+        if mine:
+            _refuse_without_successor(scene.inventory, old, chosen=chosen)
+        yield _delete(scene, old, many=len(mine))
+
+
+def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[Old, ...]:
+    """What is named and still stands; nothing is deleted here because nobody named anything."""
+    found: list[Old] = []
+    if pools.names_given(parameters, "provisioners"):
+        found += pools.chosen(inventory.provisioners.items, parameters, name="provisioners")
+    if pools.names_given(parameters, "nodepools"):
+        found += pools.chosen(pools.living_pools(inventory), parameters, name="nodepools")
+    standing = tuple(one for one in found if not one.metadata.deleting)
+    if not standing:
+        raise Unavailable("name the Provisioner or NodePool to delete", code="nothing_chosen")
+    return standing
+
+
+def _nodes_of(inventory: Inventory, old: Old) -> tuple[Going, ...]:
+    is_old = isinstance(old, Provisioner)
+    every = nodes.karpenters(inventory)
+    return tuple(one for one in every if one.owned.pool == old.name and (one.owned.owner == nodes.ALPHA) is is_old)
+
+
+def _refuse_without_successor(inventory: Inventory, old: Old, *, chosen: tuple[Old, ...]) -> None:
+    if isinstance(old, Provisioner):
+        pools.refuse_without_successor(inventory, [old])
+        return
+    others = [pool for pool in pools.living_pools(inventory) if pool not in chosen and pools.is_ready(pool)]
+    if not others:
+        raise Unavailable(f"no other NodePool is ready to take the pods of {old.name}", code="no_successor")
+
+
+def _delete(scene: Scene, old: Old, *, many: int) -> Step:
+    row = kinds.PROVISIONER if isinstance(old, Provisioner) else kinds.NODE_POOL
+    target = pools.target_of(row, old, version=pools.served_version(scene.inventory, row.plural))
+    return deleting(
+        target,
+        foreground=True,
+        title=f"Delete {target.said} and its {many} nodes at once",
+        risk="destructive",
+        manager=pools.keeper(old.metadata),
+        after=Gate(gone=(target,), replaced=True, pending_above=0, seconds=GATE_SECONDS),
+        note=pools.joined(NO_WAY_BACK, pools.source_note(old.metadata)),
+    )
+
+
+@action.foresee
+def foresee(scene: Scene, parameters: Parameters) -> Forecast:
+    chosen = _chosen(scene.inventory, parameters)
+    going = {one.name for old in chosen for one in _nodes_of(scene.inventory, old)}
+    lost = tuple(f"{'Provisioner' if isinstance(old, Provisioner) else 'NodePool'} {old.name}" for old in chosen)
+    return nodes.forecast(scene.inventory, going, lost=(*lost, f"{len(going)} nodes, all at once"))

@@ -1,0 +1,136 @@
+"""Renames retired marks and labels where workloads, pods and nodes name them: what protects and what places pods."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from migrations_app.actions import pools, retired_keys, workloads
+from migrations_app.actions.base import Action, Parameter, Parameters, Scene
+from migrations_app.actions.changes import Need, Target
+from migrations_app.actions.conditions import Tree, value_at
+from migrations_app.actions.differences import between, changing, set_at
+from migrations_app.actions.gate import Gate
+from migrations_app.actions.nodes import node_target, of_group
+from migrations_app.actions.plan import Forecast, Step
+from migrations_app.actions.templates import OLD, Renaming
+from migrations_app.inventory.inventory import WORKLOAD_PARTS, Inventory
+from migrations_app.inventory.objects import PodGroup
+from migrations_app.karpenter import kinds, labels
+from migrations_app.karpenter.hop_spans import ALPHA_LEFT, CONVERTED
+
+ROWS = (
+    kinds.DEPLOYMENT, kinds.STATEFUL_SET, kinds.DAEMON_SET, kinds.CRON_JOB, kinds.JOB, kinds.POD, kinds.NODE,
+)  # fmt: skip
+
+action = Action(
+    __name__,
+    title="Rename retired marks and labels of pods",
+    button="Rename retired marks and labels ({pods} pods restart)",
+    why="What selects by a retired label stays pending, and what a retired annotation protects is evicted.",
+    risk="medium",
+    parts=("pods", *WORKLOAD_PARTS, "controller", "nodes", "nodepools"),
+    may=tuple(Need(verb="patch", group=row.group, plural=row.plural) for row in ROWS),
+    parameters=(
+        Parameter("namespaces", "In which namespaces? In all, if none is named", False, many=True),
+        Parameter("marks", "Rename do-not-evict and do-not-consolidate?", False, True),
+        Parameter("placement", f"Rename {OLD} in selectors and affinities?", False, True),
+        Parameter("pool", "Which NodePool, where none has the Provisioner's name?", False, of="nodepools"),
+    ),
+    hops=(ALPHA_LEFT, CONVERTED),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+    ),
+)
+
+
+class Found(NamedTuple):
+    """What there is to do, and in words what cannot be done here."""
+
+    steps: tuple[Step, ...]
+    restarting: int
+    left: tuple[str, ...]
+
+
+@action.reads
+def reads(inventory: Inventory, parameters: Parameters) -> Iterator[Target]:
+    yield from retired_keys.templates(inventory, parameters)
+    for group in retired_keys.marked_groups(inventory, parameters):
+        yield from (workloads.pod_target(group.namespace, name) for name in group.samples)
+
+
+@action.prepare
+def prepare(scene: Scene, parameters: Parameters) -> Iterator[Step]:
+    yield from _found(scene, parameters).steps
+
+
+@action.foresee
+def foresee(scene: Scene, parameters: Parameters) -> Forecast:
+    found = _found(scene, parameters)
+    return Forecast(pods=found.restarting, pods_without_budget=None, blocked=found.left)
+
+
+def _found(scene: Scene, parameters: Parameters) -> Found:
+    """Templates first: their pods carry the new keys once they restart. Pods that nobody restarts, and nodes, next."""
+    steps, restarting, left, handled = [], 0, [], set()
+    renaming = retired_keys.renaming(scene, parameters)
+    for target in retired_keys.templates(scene.inventory, parameters):
+        read = scene.objects.get(target)
+        told = workloads.restart(target, read) if read is not None else None
+        if read is None or told is None or told.held:
+            left.append(f"{target.said}: {told.note if told else 'is gone'}")
+            continue
+        patch = between(read, _renamed(target, read, renaming=renaming, parameters=parameters))
+        if patch:
+            steps.append(_step(target, read, patch=patch, restart=told))
+            restarting += told.pods
+            handled |= {(target.kind, target.namespace, target.name)} if told.pods else set()
+    for group in retired_keys.marked_groups(scene.inventory, parameters):
+        if (group.owner_kind, group.namespace, group.owner_name) not in handled:
+            steps += _of_pods(scene, group, renaming=renaming)
+            left += _unnamed(group)
+    return Found((*steps, *_of_nodes(scene.inventory, parameters, renaming=renaming)), restarting, tuple(left))
+
+
+def _renamed(target: Target, read: Tree, *, renaming: Renaming, parameters: Parameters) -> Tree:
+    field = workloads.template_field(target)
+    template = value_at(read, field)
+    marks, placement = (retired_keys.asks(parameters, name) for name in ("marks", "placement"))
+    made = renaming.template(template if isinstance(template, dict) else {}, marks=marks, placement=placement)
+    return set_at(read, field, value=made)
+
+
+def _step(target: Target, read: Tree, *, patch: Tree, restart: workloads.Restart) -> Step:
+    metadata = workloads.metadata_of(read)
+    return changing(
+        workloads.with_uid(target, read), read, patch=patch, manager=pools.keeper(metadata),
+        title=f"Rename retired keys in the pod template of {target.said}: {restart.note}",
+        risk="medium" if restart.pods else "low",
+        after=Gate(pending_above=0) if restart.pods else None,
+        note=pools.joined(restart.note, "taken back, the same again" * bool(restart.pods), pools.source_note(metadata)),
+    )  # fmt: skip
+
+
+def _of_pods(scene: Scene, group: PodGroup, *, renaming: Renaming) -> Iterator[Step]:
+    for target in (workloads.pod_target(group.namespace, name) for name in group.samples):
+        read = scene.objects.get(target)
+        patch = between(read, read | {"metadata": renaming.metadata(read["metadata"])}) if read else {}
+        if read and patch:
+            title = f"Mark {target.said} with {labels.DO_NOT_DISRUPT}: it does not restart"
+            yield changing(workloads.with_uid(target, read), read, patch=patch, title=title)
+
+
+def _unnamed(group: PodGroup) -> Iterator[str]:
+    more = group.count - len(group.samples)
+    if more > 0:
+        yield f"{of_group(group)}: {more} more of its pods keep the old mark alone until they restart"
+
+
+def _of_nodes(inventory: Inventory, parameters: Parameters, *, renaming: Renaming) -> Iterator[Step]:
+    for node in (
+        inventory.nodes.items if retired_keys.asks(parameters, "marks") and not parameters.get("namespaces") else ()
+    ):
+        before: Tree = {"metadata": {"annotations": dict(node.metadata.annotations or {})}}
+        patch = between(before, {"metadata": renaming.metadata(before["metadata"])})
+        if patch:
+            title = f"Mark node {node.name} with {labels.DO_NOT_DISRUPT}: Karpenter leaves it alone"
+            yield changing(node_target(node), before, patch=patch, title=title)

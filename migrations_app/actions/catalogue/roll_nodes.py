@@ -1,0 +1,142 @@
+"""Replaces nodes batch by batch: each is deleted, its finalizer drains it, and the next batch waits for calm."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from migrations_app.actions import nodes, pools
+from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Unavailable
+from migrations_app.actions.changes import Need
+from migrations_app.actions.differences import deleting
+from migrations_app.actions.gate import Gate
+from migrations_app.actions.nodes import Going
+from migrations_app.actions.plan import Forecast, Limits, Step
+from migrations_app.errors import BadInput
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects import Provisioner
+from migrations_app.karpenter import kinds, labels
+from migrations_app.karpenter.rolling import FENCE
+
+GATE_SECONDS = 900
+RESTS_ON = (
+    ("metadata", "finalizers"),
+    ("metadata", "labels", labels.PROVISIONER_NAME),
+    ("metadata", "labels", labels.NODEPOOL),
+    *(("metadata", "annotations", key) for key in nodes.PROTECTING_NODES),
+)
+"""What drains the node, whose it is, and what would protect it."""
+
+action = Action(
+    __name__,
+    title="Replace nodes one batch at a time",
+    button="Replace {nodes} nodes one batch at a time",
+    why="Also nodes that neither drift nor expire are replaced, and every batch waits for the one before it.",
+    risk="high",
+    parts=("nodes", "machines", "nodeclaims", "pods", "controller_pods", "provisioners", "nodepools"),
+    may=(
+        Need(verb="delete", group=kinds.NODE.group, plural=kinds.NODE.plural),
+        Need(verb="patch", group=kinds.PROVISIONER.group, plural=kinds.PROVISIONER.plural),
+    ),
+    parameters=(
+        Parameter("nodes", "Which nodes? Those of Provisioners, if none is chosen", False, of="nodes", many=True),
+        Parameter("pools", "All nodes of which Provisioners or NodePools?", False, many=True),
+        Parameter("without", "Which nodes are left alone?", False, of="nodes", many=True),
+        Parameter("batch", "How many at once?", False),
+        Parameter("with_protected", "Which of them although protected pods run there?", False, of="nodes", many=True),
+        Parameter("with_local_data", "May data on the nodes' own disks go?", False, False),
+    ),
+    sources=(
+        FENCE.source,
+        "kubernetes-sigs/karpenter@v0.32.10:pkg/controllers/termination/controller.go",
+    ),
+)
+
+
+@action.prepare
+def prepare(scene: Scene, parameters: Parameters) -> Iterator[Step]:
+    inventory, going = scene.inventory, _going(scene.inventory, parameters)
+    names = {one.name for one in going}
+    nodes.refuse_without_finalizer(going)
+    nodes.refuse_controllers(inventory, names)
+    listed = set(pools.names_given(parameters, "with_protected"))
+    nodes.refuse_stuck_pods(inventory, names - listed, local_data=parameters.get("with_local_data") is True)
+    yield from _fences(scene, going)
+    sizes = Counter(one.owned.pool for one in nodes.karpenters(inventory))
+    ordered = nodes.emptiest_first(inventory, going)
+    for batch in nodes.batches(ordered, _limits(scene, parameters), sizes=sizes):
+        for one in batch:
+            yield _roll(one, batch=batch)
+
+
+def _going(inventory: Inventory, parameters: Parameters) -> Sequence[Going]:
+    """The chosen nodes; without a choice those behind Machines."""
+    every = nodes.karpenters(inventory)
+    by_name, by_pool = (set(pools.names_given(parameters, name)) for name in ("nodes", "pools"))
+    _refuse_unknown(by_name, {one.name for one in every}, where="nodes")
+    _refuse_unknown(by_pool, {one.owned.pool for one in every}, where="pools")
+    if by_name or by_pool:
+        found = [one for one in every if one.name in by_name or one.owned.pool in by_pool]
+    else:
+        found = [one for one in every if one.owned.owner == nodes.ALPHA]
+    left = set(pools.names_given(parameters, "without"))
+    going = [one for one in found if one.name not in left]
+    if not going:
+        raise Unavailable("there is no node to be replaced", code="nothing_to_do")
+    return going
+
+
+def _refuse_unknown(given: set[str], there: set[str], *, where: str) -> None:
+    missing = sorted(given - there)
+    if missing:
+        raise BadInput(f"not among Karpenter's nodes: {nodes.said(missing)}", where=where, code="unknown_name")
+
+
+def _limits(scene: Scene, parameters: Parameters) -> Limits:
+    most, wanted = scene.limits.batch, parameters.get("batch")
+    if wanted is None:
+        return scene.limits
+    if not isinstance(wanted, int) or isinstance(wanted, bool) or not 1 <= wanted <= most:
+        raise BadInput(f"a whole number from 1 to {most} is wanted", where="batch", code="bad_parameter")
+    return msgspec.structs.replace(scene.limits, batch=wanted)
+
+
+def _fences(scene: Scene, going: Sequence[Going]) -> Iterator[Step]:
+    """Old Provisioners are fenced first, or what replaces their nodes is a Machine again."""
+    owners = {one.owned.pool for one in going if one.owned.owner == nodes.ALPHA}
+    old = [one for one in scene.inventory.provisioners.items if one.name in owners and not one.metadata.deleting]
+    if owners:
+        pools.refuse_other_release(scene)
+        pools.refuse_without_successor(scene.inventory, old)
+    for one in old:
+        if not pools.fenced(one):
+            yield _fence(one)
+
+
+def _fence(one: Provisioner) -> Step:
+    note = "nodes that can drift begin to, beside those that are deleted here"
+    return pools.fence(one, title=f"Taint Provisioner {one.name}: it launches no more nodes for these pods", note=note)
+
+
+def _roll(one: Going, *, batch: Sequence[Going]) -> Step:
+    last = one is batch[-1]
+    gone = tuple(row.target for row in batch)
+    return deleting(
+        one.target,
+        rests_on=RESTS_ON,
+        title=f"Drain and replace node {one.name} of {one.owned.pool or 'no pool'}",
+        risk="high",
+        after=Gate(gone=gone, replaced=True, pending_above=0, seconds=GATE_SECONDS) if last else None,
+        note="a deleted node does not come back; its pods are evicted within their budgets",
+    )
+
+
+@action.foresee
+def foresee(scene: Scene, parameters: Parameters) -> Forecast:
+    going = _going(scene.inventory, parameters)
+    listed = [name for name in pools.names_given(parameters, "with_protected") if name in {one.name for one in going}]
+    also = (f"protected pods run on {nodes.said(listed)}: they may hold the drain up",) if listed else ()
+    lost = [f"{len(going)} nodes do not come back"]
+    if parameters.get("with_local_data") is True:
+        lost.append("data on the nodes' own disks")
+    return nodes.forecast(scene.inventory, {one.name for one in going}, lost=tuple(lost), also=also)

@@ -1,0 +1,134 @@
+"""Fences Provisioners, so that their nodes drift, or expire, and NodePools launch what replaces them."""
+
+from collections.abc import Iterator
+
+from migrations_app.actions import nodes, pools
+from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Unavailable
+from migrations_app.actions.changes import Need
+from migrations_app.actions.gate import Gate
+from migrations_app.actions.nodes import Going
+from migrations_app.actions.plan import Forecast, Step
+from migrations_app.errors import BadInput
+from migrations_app.inventory.installation import FEATURE_GATES, installation
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects import Provisioner
+from migrations_app.karpenter import kinds, labels
+from migrations_app.karpenter.controller import drift_is_on
+from migrations_app.karpenter.hop_spans import ALPHA_LEFT
+from migrations_app.karpenter.rolling import FENCE, SHORT_LIFE
+
+LEAST_SECONDS, SECONDS_A_NODE = 3600, 900
+"""How long the watch lasts: the old controllers replace one node after the other."""
+EXPIRY = "ttlSecondsUntilExpired"
+DRIFT, BY_EXPIRY = "drift", "expiry"
+
+action = Action(
+    __name__,
+    title="Taint Provisioners, so that their nodes are replaced",
+    button="Taint Provisioners ({nodes} nodes are replaced)",
+    why="Nodes of NodePools take over while the old ones drain one by one, within every disruption budget.",
+    risk="medium",
+    parts=("controller", "provisioners", "machines", "nodes", "nodepools"),
+    may=(Need(verb="patch", group=kinds.PROVISIONER.group, plural=kinds.PROVISIONER.plural),),
+    parameters=(
+        Parameter("provisioners", "Which Provisioners? All, if none is chosen", False, of="provisioners", many=True),
+        Parameter("by", "What replaces the nodes: drift, or expiry?", False, DRIFT),
+        Parameter("seconds", "After how many seconds do nodes expire?", False, SHORT_LIFE.seconds),
+    ),
+    hops=(ALPHA_LEFT,),
+    sources=(FENCE.source, SHORT_LIFE.source, "aws/karpenter-provider-aws#5363"),
+)
+
+
+@action.prepare
+def prepare(scene: Scene, parameters: Parameters) -> Iterator[Step]:
+    pools.refuse_other_release(scene)
+    by = _way(parameters)
+    old = _old(scene.inventory, parameters)
+    pools.refuse_without_successor(scene.inventory, old)
+    going, rest = _parted(scene.inventory, old, by=by)
+    if by == DRIFT:
+        _refuse_without_drift(scene, old, going=going, rest=rest)
+    nodes.refuse_controllers(scene.inventory, [one.name for one in going])
+    for one in old:
+        yield from _fence(one, going=going, rest=rest, seconds=_seconds(parameters) if by == BY_EXPIRY else None)
+    if going:
+        yield _watch(scene.inventory, going, rest=rest)
+
+
+def _way(parameters: Parameters) -> str:
+    by = parameters.get("by") or DRIFT
+    if by not in (DRIFT, BY_EXPIRY):
+        raise BadInput(f"{DRIFT} or {BY_EXPIRY} is wanted", where="by", code="bad_parameter")
+    return str(by)
+
+
+def _seconds(parameters: Parameters) -> int:
+    found = parameters.get("seconds", SHORT_LIFE.seconds)
+    if not isinstance(found, int) or isinstance(found, bool) or not SHORT_LIFE.least <= found <= SHORT_LIFE.most:
+        words = f"a whole number from {SHORT_LIFE.least} to {SHORT_LIFE.most} is wanted"
+        raise BadInput(words, where="seconds", code="bad_parameter")
+    return found
+
+
+def _old(inventory: Inventory, parameters: Parameters) -> tuple[Provisioner, ...]:
+    living = [one for one in inventory.provisioners.items if not one.metadata.deleting]
+    if not living:
+        raise Unavailable("no Provisioner is left", code="nothing_to_do")
+    return pools.chosen(living, parameters, name="provisioners")
+
+
+def _parted(inventory: Inventory, old: tuple[Provisioner, ...], *, by: str) -> tuple[list[Going], list[Going]]:
+    """The nodes that will be replaced, and those that drift does not reach. Where no hash is, nothing drifts."""
+    hashed = {one.name for one in old if one.metadata.annotation(labels.PROVISIONER_HASH) is not None}
+    every = nodes.alpha(inventory, {one.name for one in old})
+    reached = [one for one in every if by == BY_EXPIRY or (one.owned.can_drift and one.owned.pool in hashed)]
+    return reached, [one for one in every if one not in reached]
+
+
+def _refuse_without_drift(scene: Scene, old: tuple[Provisioner, ...], *, going: list[Going], rest: list[Going]) -> None:
+    running, found = scene.running.release, installation(scene.inventory)
+    gates = found.env.get(FEATURE_GATES) if found else None
+    settings = next((config.data for config in scene.inventory.settings.items if config.data), None)
+    if running is None or not drift_is_on(running, feature_gates=gates, global_settings=settings):
+        raise Unavailable("drift is switched off: switch it on, or choose expiry", code="drift_off")
+    if rest and not going:
+        words = f"none of {len(rest)} nodes of {nodes.said(one.name for one in old)} can drift: no hash is on them"
+        raise Unavailable(f"{words}; choose expiry, or roll the nodes", code="cannot_drift")
+
+
+def _fence(one: Provisioner, *, going: list[Going], rest: list[Going], seconds: int | None) -> Iterator[Step]:
+    spec = {} if seconds is None or one.get(f"spec.{EXPIRY}") == seconds else {EXPIRY: seconds}
+    if pools.fenced(one) and not spec:
+        return
+    mine = sum(row.owned.pool == one.name for row in going)
+    every = mine + sum(row.owned.pool == one.name for row in rest)
+    what = "Taint" if not spec else f"Set {EXPIRY} to {seconds} and taint" if not pools.fenced(one) else "Shorten"
+    how = "expire" if seconds is not None else "can drift"
+    note = "nodes that are replaced meanwhile do not come back when the taint is taken off"
+    yield pools.fence(one, title=f"{what} Provisioner {one.name}: {mine} of {every} nodes {how}", spec=spec, note=note)
+
+
+def _watch(inventory: Inventory, going: list[Going], *, rest: list[Going]) -> Step:
+    whole = not rest and len(going) == len(nodes.alpha(inventory))
+    gate = Gate(
+        gone=() if whole else tuple(one.target for one in going),
+        replaced=True,
+        no_legacy_nodes=whole,
+        seconds=max(LEAST_SECONDS, SECONDS_A_NODE * len(going)),
+    )
+    return Step(id="", title=f"Watch until {len(going)} nodes are replaced", after=gate, note=_rest(rest))
+
+
+def _rest(rest: list[Going]) -> str:
+    names = nodes.said(one.name for one in rest)
+    return f"{len(rest)} nodes do not drift and stay; roll them afterwards: {names}" if rest else ""
+
+
+@action.foresee
+def foresee(scene: Scene, parameters: Parameters) -> Forecast:
+    old = _old(scene.inventory, parameters)
+    going, rest = _parted(scene.inventory, old, by=_way(parameters))
+    lost = (f"{len(going)} nodes that were replaced do not come back",) if going else ()
+    also = (_rest(rest),) if rest else ()
+    return nodes.forecast(scene.inventory, {one.name for one in going}, lost=lost, also=also)

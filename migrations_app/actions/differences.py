@@ -1,0 +1,116 @@
+"""From an object as it is to one as it should be: the merge patch, what it rests on, what it brings, and the way back.
+
+Lists are replaced whole by a merge patch, so a changed list stands whole among the fields that a step rests on.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from migrations_app.actions.changes import Body, Change, Target, application, creation, deletion, merge
+from migrations_app.actions.conditions import Condition, Exists, Field, Held, Leaving, Tree
+from migrations_app.actions.plan import Step
+
+SHARED_MAPS = ("annotations", "labels")
+"""Maps in which others write too: of these only our own keys are taken back, never the whole map."""
+HEAD = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
+"""What names an object and is no part of what a request decides."""
+
+
+def between(before: Tree, after: Tree) -> Body:
+    """The merge patch that makes the one of the other; empty when they are alike."""
+    patch: Body = {key: None for key in before if after.get(key) is None and before[key] is not None}
+    for key, wanted in after.items():
+        here = before.get(key)
+        if wanted is None or wanted == here:
+            continue
+        inner = between(here, wanted) if isinstance(here, dict) and isinstance(wanted, dict) else wanted
+        if inner != {} or here is None:
+            patch[key] = inner
+    return patch
+
+
+def leaves(patch: Body, *, at: Field = ()) -> Iterator[tuple[Field, Any]]:
+    """Every field that the patch sets, with its value; None where it takes the field out."""
+    for key, value in patch.items():
+        if isinstance(value, dict) and value:
+            yield from leaves(value, at=(*at, key))
+        else:
+            yield (*at, key), value
+
+
+def way_back(patch: Body, before: Tree) -> Body:
+    """The merge patch that takes it back: each field as it was, out again where it was absent."""
+    found: Body = {}
+    for key, value in patch.items():
+        here = before.get(key)
+        inside = isinstance(value, dict) and value and (isinstance(here, dict) or key in SHARED_MAPS)
+        found[key] = way_back(value, here or {}) if inside else here
+    return found
+
+
+def held(patch: Body) -> tuple[Condition, ...]:
+    """What a read shows once the patch took effect."""
+    return tuple(Held(field=field, value=value) for field, value in leaves(patch))
+
+
+def changing(target: Target, before: Tree, *, patch: Body, **more: Any) -> Step:  # noqa: ANN401 - the other fields of a Step
+    """One step that sends the patch, rests on exactly the fields that it sets, and can be taken back."""
+    back = way_back(patch, before)
+    return Step(
+        id="",
+        change=merge(target, patch),
+        rests_on=tuple(field for field, _ in leaves(patch)),
+        brings=held(patch),
+        undo=merge(target, back),
+        undo_brings=held(back),
+        **more,
+    )
+
+
+def creating(target: Target, body: Body, **more: Any) -> Step:  # noqa: ANN401 - the other fields of a Step
+    """One step that makes the object. Taken back, it is deleted; the uid of what was made is in the journal."""
+    told = held(without_head(body)) or (Exists(),)
+    return Step(
+        id="",
+        change=creation(target, body),
+        brings=told,
+        undo=deletion(target),
+        undo_brings=(Leaving(),),
+        **more,
+    )
+
+
+def applying(target: Target, before: Tree, *, body: Body, **more: Any) -> Step:  # noqa: ANN401 - the other fields of a Step
+    """One step of server-side apply over an object that is there; taken back, the fields are as they were (A34)."""
+    said = without_head(body)
+    back = way_back(said, before)
+    return Step(
+        id="",
+        change=application(target, body),
+        rests_on=tuple(field for field, _ in leaves(said)),
+        brings=held(said),
+        undo=merge(target, back),
+        undo_brings=held(back),
+        **more,
+    )
+
+
+def deleting(target: Target, *, foreground: bool = False, rests_on: tuple[Field, ...] = (), **more: Any) -> Step:  # noqa: ANN401 - the other fields of a Step
+    """One step that deletes the object; nothing takes that back."""
+    change: Change = deletion(target, foreground=foreground)
+    return Step(id="", change=change, rests_on=rests_on, brings=(Leaving(),), **more)
+
+
+def without_head(body: Body) -> Body:
+    """The body without what only names the object."""
+    kept = {key: value for key, value in body.items() if (key,) not in HEAD}
+    metadata = {key: value for key, value in (body.get("metadata") or {}).items() if ("metadata", key) not in HEAD}
+    return kept | {"metadata": metadata} if metadata else {key: kept[key] for key in kept if key != "metadata"}
+
+
+def set_at(tree: Tree, field: Field, *, value: Any) -> Tree:  # noqa: ANN401 - plain JSON
+    """A copy of the tree with that value at the field; maps on the way are copied, or made."""
+    key, *rest = field
+    inner = tree.get(key)
+    below = set_at(inner if isinstance(inner, dict) else {}, tuple(rest), value=value) if rest else value
+    return tree | {key: below}
