@@ -1,26 +1,42 @@
 """Reads what lets the controller act and be reached, and CRDs with what only their raw text tells."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, TypeVar
 
-from migrations_app.clients.port import Page
+from migrations_app.clients.port import Page, Resource
 from migrations_app.errors import NotServed
 from migrations_app.inventory import belonging
 from migrations_app.inventory import cluster_rules as rules
 from migrations_app.inventory.crd_reading import read_crd
-from migrations_app.inventory.objects import CRD
+from migrations_app.inventory.objects import CRD, Named, Workload
 from migrations_app.inventory.seen import Part, Quarantined, Seen
 from migrations_app.karpenter import kinds
-
-if TYPE_CHECKING:
-    from migrations_app.flow.readers import Reading
+from migrations_app.karpenter.kinds import Kind
 
 Parts = dict[str, Part[Any]]
+N = TypeVar("N", bound=Named)
+
+
+class Reading(Protocol):
+    """As much of a scan under way as is needed here."""
+
+    @property
+    def controllers(self) -> tuple[Workload, ...]: ...
+
+    def refuse_doubtful(self, kind: Kind) -> None: ...
+
+    def resource(self, kind: Kind, **narrow: Any) -> Resource: ...  # noqa: ANN401 - the fields of Resource
+
+    def each_page(self, resource: Resource, begin: Callable[[], Callable[[Page], None]]) -> None: ...
+
+    def whole(self, kind: Kind, projection: type[N], **narrow: Any) -> Seen[N]: ...  # noqa: ANN401 - as `resource`
+
+
 EVERY_ACCOUNT = "system:serviceaccounts"
 """The group of all service accounts; that of one namespace has its name behind a colon."""
 
 
-def crds(reading: "Reading") -> Parts:
+def crds(reading: Reading) -> Parts:
     """Karpenter's CRDs; those of others are dropped as their page arrives, since their schemas are long."""
     good: list[CRD] = []
     bad: list[Quarantined] = []
@@ -49,7 +65,7 @@ def crds(reading: "Reading") -> Parts:
     return {"crds": Seen(tuple(good), resource.group_version, mine)}
 
 
-def controller_rbac(reading: "Reading") -> Parts:
+def controller_rbac(reading: Reading) -> Parts:
     """The ClusterRoles that a binding gives to the service accounts of the controllers."""
     accounts = {(w.namespace, w.template.spec.service_account_name or "default") for w in reading.controllers}
     bindings = reading.whole(kinds.CLUSTER_ROLE_BINDING, rules.ClusterRoleBinding)
@@ -73,7 +89,7 @@ def _subjects(binding: rules.ClusterRoleBinding) -> Iterator[tuple[str, str, str
         yield subject.kind, (subject.namespace or "") if subject.kind == "ServiceAccount" else "", subject.name
 
 
-def network_policies(reading: "Reading") -> Parts:
+def network_policies(reading: Reading) -> Parts:
     """Every NetworkPolicy in the namespaces of the controllers."""
     homes = sorted({workload.namespace for workload in reading.controllers})
     found = [reading.whole(kinds.NETWORK_POLICY, rules.NetworkPolicy, namespace=home) for home in homes]
