@@ -77,6 +77,8 @@ class Action:
     typed: bool = False
     """The cluster's name has to be typed before it is asked for."""
     sources: tuple[str, ...] = ()
+    needs_chart: bool = False
+    """It plans from a chart: its parameters `source` and `release` say which, `Scene.files` hold it."""
     _prepare: Prepare | None = None
     _foresee: Foresee | None = None
     _reads: Reads | None = None

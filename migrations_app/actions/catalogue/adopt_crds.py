@@ -1,0 +1,116 @@
+"""Marks CRDs that are there already, so that the chart karpenter-crd takes them over. Deletes nothing."""
+
+from collections.abc import Iterator, Mapping
+
+from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Unavailable
+from migrations_app.actions.crds import crd_need, target_of
+from migrations_app.actions.differences import changing
+from migrations_app.actions.keepers import keeper
+from migrations_app.actions.plan import Step
+from migrations_app.inventory.installation import CRD_CHART, installation
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects import CRD
+from migrations_app.karpenter import kinds, labels
+
+KEEP = "helm.sh/resource-policy"
+ALPHA = frozenset(kind.crd_name for kind in kinds.ALPHA_KINDS)
+"""The charts from 0.33 on have no alpha CRDs, so Helm would delete them, with all objects, once it owns them."""
+
+action = Action(
+    __name__,
+    title="Let the chart karpenter-crd take the CRDs over",
+    button="Mark {count} CRDs for the release karpenter-crd",
+    why="Helm refuses to install karpenter-crd over CRDs without its marks, and a CRD that nobody owns stays behind.",
+    risk="low",
+    parts=("crds",),
+    may=(crd_need("patch"),),
+    parameters=(
+        Parameter("release", "Which Helm release takes them over?", False, CRD_CHART),
+        Parameter("namespace", "In which namespace is that release? Empty: that of the controller.", False, ""),
+        Parameter(
+            "take_over", "Which CRDs are taken from the release that owns them now?", False, of="crds", many=True
+        ),
+    ),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/troubleshooting.md",
+        "helm/helm@main:pkg/action/validate.go",
+    ),
+)
+
+
+@action.prepare
+def prepare(scene: Scene, parameters: Parameters) -> Iterator[Step]:
+    release, namespace = _new_owner(scene.inventory, parameters)
+    open_to_it = [crd for crd in scene.inventory.crds.items if not _marked(crd, release, namespace=namespace)]
+    _refuse_terminating(open_to_it)
+    _refuse_owned(open_to_it, (release, namespace), chosen=parameters.get("take_over") or ())
+    for crd in open_to_it:
+        yield _mark(crd, release, namespace=namespace)
+
+
+def _new_owner(inventory: Inventory, parameters: Parameters) -> tuple[str, str]:
+    found = installation(inventory)
+    namespace = parameters.get("namespace") or (found.namespace if found else "")
+    if not namespace:
+        raise Unavailable("the controller's namespace is not known: name the namespace of the release", code="where")
+    return str(parameters.get("release") or CRD_CHART), str(namespace)
+
+
+def _owner(crd: CRD) -> tuple[str, str]:
+    """Name and namespace of the Helm release that the CRD names; empty texts where it names none."""
+    metadata = crd.metadata
+    name = metadata.annotation(labels.HELM_RELEASE_NAME) or ""
+    return name, (metadata.annotation(labels.HELM_RELEASE_NAMESPACE) or "") if name else ""
+
+
+def _marked(crd: CRD, release: str, *, namespace: str) -> bool:
+    return _owner(crd) == (release, namespace) and crd.metadata.label(labels.APP_MANAGED_BY) == "Helm"
+
+
+def _refuse_terminating(found: list[CRD]) -> None:
+    going = [crd.name for crd in found if crd.metadata.deleting]
+    if going:
+        raise Unavailable(f"being deleted, so not to be adopted: {', '.join(going)}", code="terminating")
+
+
+def _refuse_owned(found: list[CRD], new: tuple[str, str], *, chosen: object) -> None:
+    """karpenter-crd takes all or none, so one that belongs to another release stops the whole of it."""
+    names = chosen if isinstance(chosen, list | tuple) else ()
+    owned = [f"{crd.name} ({'/'.join(reversed(_owner(crd)))})" for crd in found if _kept(crd, new, names)]
+    if owned:
+        words = f"another Helm release owns {', '.join(owned)}: choose them to take them over"
+        raise Unavailable(words, code="owned_by_other")
+
+
+def _kept(crd: CRD, new: tuple[str, str], names: object) -> bool:
+    chosen = isinstance(names, list | tuple) and crd.name in names
+    return bool(_owner(crd)[0]) and _owner(crd) != new and not chosen
+
+
+def _mark(crd: CRD, release: str, *, namespace: str) -> Step:
+    metadata = crd.metadata
+    before = {"metadata": {"labels": metadata.labels or {}, "annotations": metadata.annotations or {}}}
+    patch = {"labels": {labels.APP_MANAGED_BY: "Helm"}, "annotations": _annotations(crd, release, namespace=namespace)}
+    return changing(
+        target_of(crd),
+        before,
+        patch={"metadata": patch},
+        title=f"Mark {crd.name} for the Helm release {namespace}/{release}",
+        manager=keeper(metadata),
+        note=_note(crd),
+    )
+
+
+def _annotations(crd: CRD, release: str, *, namespace: str) -> Mapping[str, str]:
+    owner = {labels.HELM_RELEASE_NAME: release, labels.HELM_RELEASE_NAMESPACE: namespace}
+    return owner | ({KEEP: "keep"} if crd.name in ALPHA else {})
+
+
+def _note(crd: CRD) -> str:
+    said = ["Marks only: neither the CRD nor its objects change."]
+    owner = "/".join(reversed(_owner(crd)))
+    if owner:
+        said.append(f"Taken from the Helm release {owner}, which must not be uninstalled with this CRD still in it.")
+    if crd.name in ALPHA:
+        said.append(f"{KEEP}: keep stops later charts, which leave it out, from deleting it with its objects.")
+    return " ".join(said)

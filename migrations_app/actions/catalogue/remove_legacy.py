@@ -1,0 +1,129 @@
+"""Deletes alpha objects that nothing depends on, and the CRDs of alpha kinds of which no object is left."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from migrations_app.actions.alpha_uses import machines_of, nodes_of, templates_used
+from migrations_app.actions.base import Action, Parameters, Scene, Unavailable
+from migrations_app.actions.changes import Risk, Target, creation, deletion
+from migrations_app.actions.conditions import Exists, Field, Gone
+from migrations_app.actions.crds import PARTS, crd_need, crd_target, find_crd, kind_need, object_target
+from migrations_app.actions.keepers import keeper
+from migrations_app.actions.plan import Forecast, Step
+from migrations_app.actions.restoring import restorable
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects import Named, Provisioner
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.kinds import Kind
+from migrations_app.karpenter.releases import serves
+
+DELETED = (kinds.PROVISIONER, kinds.AWS_NODE_TEMPLATE)
+"""Never Machines: their deletion ends instances. They go with their nodes."""
+
+action = Action(
+    __name__,
+    title="Delete what is left of alpha",
+    button="Delete {count} alpha left-overs",
+    why="What is left of alpha does nothing any more, and makes the cluster look as if it were half-way.",
+    risk="destructive",
+    parts=("crds", "provisioners", "awsnodetemplates", "machines", "nodes", "nodepools", "controller"),
+    may=(
+        *(kind_need(verb, kind) for kind in DELETED for verb in ("create", "delete")),
+        *(crd_need(verb) for verb in ("create", "delete")),
+    ),
+    typed=True,
+    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",),
+)
+
+
+@action.reads
+def reads(inventory: Inventory, _parameters: Parameters) -> Iterator[Target]:
+    for kind in DELETED:
+        yield from (_target(kind, one) for one in _items(inventory, kind))
+    yield from (crd_target(kind.crd_name) for kind in kinds.ALPHA_KINDS if find_crd(inventory, kind.crd_name))
+
+
+@action.prepare
+def prepare(scene: Scene, _parameters: Parameters) -> Iterator[Step]:
+    acting = _refuse_acting(scene)
+    going = [one for one in scene.inventory.provisioners.items if not _holding(scene.inventory, one)]
+    used = templates_used(scene.inventory, without={one.name for one in going})
+    templates = [one for one in scene.inventory.awsnodetemplates.items if one.name not in used]
+    yield from (_delete_object(scene, kinds.PROVISIONER, one) for one in going)
+    yield from (_delete_object(scene, kinds.AWS_NODE_TEMPLATE, one) for one in templates)
+    empty = [kind for kind in kinds.ALPHA_KINDS if not acting and not _items(scene.inventory, kind)]
+    yield from (_delete_crd(scene, kind) for kind in empty if find_crd(scene.inventory, kind.crd_name))
+    if not going and not templates:
+        _refuse_held(scene.inventory)
+
+
+@action.foresee
+def foresee(scene: Scene, _parameters: Parameters) -> Forecast:
+    """No node hangs on anything of it, else it would not be deleted."""
+    crds = [kind.crd_name for kind in kinds.ALPHA_KINDS if find_crd(scene.inventory, kind.crd_name)]
+    return Forecast(cannot_be_undone=tuple(f"a re-made {name} gets another uid" for name in crds))
+
+
+def _refuse_acting(scene: Scene) -> bool:
+    """Whether the running release still acts on alpha beside beta. Raises Unavailable where it knows nothing else."""
+    release = scene.running.release
+    alpha, beta = (serves(release, name) if release else None for name in ("alpha", "beta"))
+    if alpha is None:
+        raise Unavailable("whether the running release acts on alpha objects is not known", code="unknown_release")
+    if alpha and not (beta and scene.inventory.nodepools.count):
+        raise Unavailable(f"{release} launches nodes by Provisioners, and no NodePool is there", code="in_use")
+    return alpha
+
+
+def _holding(inventory: Inventory, one: Provisioner) -> str:
+    """What still hangs on the Provisioner, in words; empty where nothing does."""
+    nodes, machines = nodes_of(inventory, one.name), machines_of(inventory, one.name)
+    return f"Provisioner {one.name} has {nodes} nodes and {machines} Machines" if nodes or machines else ""
+
+
+def _refuse_held(inventory: Inventory) -> None:
+    """Said only where nothing at all can be deleted: every object left, and what holds it."""
+    held = [why for one in inventory.provisioners.items if (why := _holding(inventory, one))]
+    if held and not any(_is_empty(inventory, kind) for kind in kinds.ALPHA_KINDS):
+        raise Unavailable("; ".join(held[:5]), code="in_use")
+
+
+def _is_empty(inventory: Inventory, kind: Kind) -> bool:
+    return find_crd(inventory, kind.crd_name) is not None and not _items(inventory, kind)
+
+
+def _items(inventory: Inventory, kind: Kind) -> tuple[Named, ...]:
+    return tuple(one for one in inventory.part(PARTS[kind]).items if isinstance(one, Named))
+
+
+def _target(kind: Kind, one: Named) -> Target:
+    return object_target(kind, kind.versions[0], name=one.name)
+
+
+def _delete_object(scene: Scene, kind: Kind, one: Named) -> Step:
+    rests_on: tuple[Field, ...] = (("spec",), ("status", "resources"))
+    step = _delete(scene, _target(kind, one), uid=one.metadata.uid or "", rests_on=rests_on, risk="high")
+    return msgspec.structs.replace(step, manager=keeper(one.metadata), note="Nothing depends on it.")
+
+
+def _delete_crd(scene: Scene, kind: Kind) -> Step:
+    crd = find_crd(scene.inventory, kind.crd_name)
+    uid, rests_on = (crd.metadata.uid or "") if crd else "", (("spec", "versions"), ("status", "storedVersions"))
+    step = _delete(scene, crd_target(kind.crd_name), uid=uid, rests_on=rests_on, risk="destructive")
+    note = f"No {kind.kind} is left. A {kind.kind} made until then would be deleted with it."
+    return msgspec.structs.replace(step, manager=keeper(crd.metadata) if crd else "", note=note)
+
+
+def _delete(scene: Scene, target: Target, *, uid: str, rests_on: tuple[Field, ...], risk: Risk) -> Step:
+    whole = scene.objects.get(target)
+    return Step(
+        id="",
+        title=f"Delete {target.said}",
+        change=deletion(msgspec.structs.replace(target, uid=uid)),
+        rests_on=rests_on,
+        brings=(Gone(),),
+        undo=creation(target, restorable(whole)) if whole else None,
+        undo_brings=(Exists(),) if whole else (),
+        risk=risk,
+    )

@@ -1,0 +1,88 @@
+"""Deletes admission webhooks of Karpenter that the running release no longer ships. Each can be put back as it was."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from migrations_app.actions.base import Action, Parameters, Scene, Unavailable
+from migrations_app.actions.changes import Need, Target, creation, deletion
+from migrations_app.actions.conditions import Exists, Gone, Tree
+from migrations_app.actions.keepers import keeper
+from migrations_app.actions.plan import Step
+from migrations_app.actions.restoring import restorable
+from migrations_app.inventory.installation import installation
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects import WebhookConfiguration
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.admission_webhooks import admission_row, admits
+from migrations_app.karpenter.versions import Release
+
+ROWS = (kinds.MUTATING_WEBHOOKS, kinds.VALIDATING_WEBHOOKS)
+
+action = Action(
+    __name__,
+    title="Delete admission webhooks that nobody answers",
+    button="Delete {count} admission webhooks",
+    why="They fail closed: every write to pools, claims and node classes is refused while nobody answers them.",
+    risk="high",
+    parts=("webhooks", "controller"),
+    may=tuple(Need(verb=verb, group=row.group, plural=row.plural) for row in ROWS for verb in ("create", "delete")),
+    sources=(
+        "aws/karpenter-provider-aws@v0.37.8:charts/karpenter/templates/webhooks.yaml",
+        "aws/karpenter-provider-aws#6982",
+    ),
+)
+
+
+@action.reads
+def reads(inventory: Inventory, _parameters: Parameters) -> Iterator[Target]:
+    return (_target(one) for one in _ours(inventory))
+
+
+@action.prepare
+def prepare(scene: Scene, _parameters: Parameters) -> Iterator[Step]:
+    running = scene.running.release
+    if running is None:
+        raise Unavailable("the running release is not known, so neither is what it ships", code="unknown_release")
+    off = _webhooks_off(scene.inventory)
+    for one in _ours(scene.inventory):
+        whole = scene.objects.get(_target(one))
+        if whole is not None and _is_stale(one, running, webhooks_off=off):
+            yield _delete(one, whole, running=running)
+
+
+def _ours(inventory: Inventory) -> Iterator[WebhookConfiguration]:
+    """The configurations that some chart of Karpenter shipped; what people made themselves is theirs."""
+    return (one for one in inventory.webhooks.items if admission_row(one.name) is not None)
+
+
+def _webhooks_off(inventory: Inventory) -> bool:
+    found = installation(inventory)
+    return found is not None and found.env.get("DISABLE_WEBHOOK", "").lower() == "true"
+
+
+def _is_stale(one: WebhookConfiguration, running: Release, *, webhooks_off: bool) -> bool:
+    """Whether that release does not answer it, as told by the table; one that the table does not know is kept."""
+    row, answers = admission_row(one.name), admits(running, webhooks_off=webhooks_off)
+    return row is not None and answers is not None and not (answers and row.shipped_by(running))
+
+
+def _target(one: WebhookConfiguration, uid: str = "") -> Target:
+    row = next(row for row in ROWS if row.kind == one.kind)
+    return Target(row.group, row.versions[0], row.plural, row.kind, one.name, uid=uid)
+
+
+def _delete(one: WebhookConfiguration, whole: Tree, *, running: Release) -> Step:
+    target = _target(one, one.metadata.uid or "")
+    return Step(
+        id="",
+        title=f"Delete {target.said}",
+        change=deletion(target),
+        rests_on=(("webhooks",),),
+        brings=(Gone(),),
+        undo=creation(msgspec.structs.replace(target, uid=""), restorable(whole)),
+        undo_brings=(Exists(),),
+        risk="high",
+        manager=keeper(one.metadata),
+        note=f"{running} does not answer it. Taken back, it is made again as it was, and refuses writes again.",
+    )

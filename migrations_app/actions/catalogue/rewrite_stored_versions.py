@@ -1,0 +1,119 @@
+"""Has every object written anew in v1, and then takes v1beta1 off the CRDs' lists of stored versions."""
+
+from collections.abc import Collection, Iterable, Iterator
+
+import msgspec
+
+from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Unavailable, refuse_unread
+from migrations_app.actions.changes import merge
+from migrations_app.actions.conditions import Held
+from migrations_app.actions.crds import PARTS, crd_need, find_crd, kind_need, object_target, target_of
+from migrations_app.actions.differences import changing
+from migrations_app.actions.keepers import keeper
+from migrations_app.actions.plan import Forecast, Step
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects import CRD, Named
+from migrations_app.karpenter import kinds, labels
+from migrations_app.karpenter.hop_spans import BETA_LEFT, hops_from
+from migrations_app.karpenter.kinds import Kind
+
+STORED = ("status", "storedVersions")
+NEW = "v1"
+TOUCHED = "true"
+
+action = Action(
+    __name__,
+    title="Rewrite stored objects as v1",
+    button="Rewrite stored objects of {count} CRDs as v1",
+    why="CRDs without v1beta1 are refused while it is listed as stored, and what is stored in it could not be read.",
+    risk="medium",
+    parts=("crds", *(PARTS[kind] for kind in kinds.CURRENT_KINDS)),
+    may=(*(kind_need("patch", kind) for kind in kinds.CURRENT_KINDS), crd_need("patch", "status")),
+    parameters=(
+        Parameter(
+            "leave_out", "Which objects are left alone, as Kind/name? Their CRD keeps its list.", False, many=True
+        ),
+    ),
+    hops=hops_from(BETA_LEFT),
+    sources=(
+        "kubernetes-sigs/karpenter@v1.0.9:pkg/controllers/migration/resource/controller.go",
+        "kubernetes-sigs/karpenter@v1.0.9:pkg/controllers/migration/crd/controller.go",
+        "Kubernetes documentation, Versions in CustomResourceDefinitions",
+    ),
+)
+
+
+@action.prepare
+def prepare(scene: Scene, parameters: Parameters) -> Iterator[Step]:
+    left_out = frozenset(parameters.get("leave_out") or ())
+    for kind in kinds.CURRENT_KINDS:
+        crd = find_crd(scene.inventory, kind.crd_name)
+        if crd is None or crd.stored == (NEW,):
+            continue
+        open_ones = _untouched(scene.inventory, kind)
+        _refuse_unready(crd, kind, rewriting=bool(open_ones))
+        chosen = [one for one in open_ones if f"{kind.kind}/{one.name}" not in left_out]
+        yield from (_touch(kind, one) for one in chosen)
+        if len(chosen) == len(open_ones):
+            yield _trim(crd, kind, many=scene.inventory.part(PARTS[kind]).count or 0)
+
+
+@action.foresee
+def foresee(scene: Scene, _parameters: Parameters) -> Forecast:
+    many = sum(len(_untouched(scene.inventory, kind)) for kind in _behind(scene.inventory))
+    return Forecast(cannot_be_undone=(f"{many} objects stay stored as v1",) if many else ())
+
+
+def _behind(inventory: Inventory) -> Iterable[Kind]:
+    found = ((kind, find_crd(inventory, kind.crd_name)) for kind in kinds.CURRENT_KINDS)
+    return [kind for kind, crd in found if crd is not None and crd.stored != (NEW,)]
+
+
+def _untouched(inventory: Inventory, kind: Kind) -> Collection[Named]:
+    """The objects that nobody rewrote yet: the controller of 1.0 leaves the same mark."""
+    part = inventory.part(PARTS[kind])
+    refuse_unread(part, PARTS[kind])
+    named = [one for one in part.items if isinstance(one, Named)]
+    return [one for one in named if one.metadata.annotation(labels.STORED_VERSION_DONE) != TOUCHED]
+
+
+def _refuse_unready(crd: CRD, kind: Kind, *, rewriting: bool) -> None:
+    """Raises Unavailable where writing would store something else than a converted v1 object."""
+    if crd.storage != NEW or NEW not in crd.served:
+        raise Unavailable(f"{crd.name} does not store {NEW} yet: its CRD comes first", code="not_stored_as_v1")
+    if not crd.stored:
+        raise Unavailable(f"{crd.name}: status.storedVersions is empty", code="not_seen")
+    strategy = crd.spec.conversion.strategy if crd.spec.conversion else None
+    if rewriting and len(crd.stored) > 1 and strategy != "Webhook":
+        words = f"the conversion of {crd.name} is off: a {kind.kind} stored as v1beta1 would lose what v1 spells anew"
+        raise Unavailable(words, code="conversion_off")
+
+
+def _touch(kind: Kind, one: Named) -> Step:
+    target = object_target(kind, NEW, name=one.name, uid=one.metadata.uid or "")
+    return changing(
+        target,
+        {"metadata": {"annotations": one.metadata.annotations or {}}},
+        patch={"metadata": {"annotations": {labels.STORED_VERSION_DONE: TOUCHED}}},
+        title=f"Write {target.said} anew as {NEW}",
+        skippable=True,
+        manager=keeper(one.metadata),
+        note="Only a mark changes; writing it makes the server store the object as v1, which nothing takes back.",
+    )
+
+
+def _trim(crd: CRD, kind: Kind, *, many: int) -> Step:
+    """Comes last of its kind, so that it is only reached once every object before it was verified."""
+    back = list(crd.stored)
+    step = Step(
+        id="",
+        title=f"Take {', '.join(version for version in back if version != NEW)} off the stored versions of {crd.name}",
+        change=merge(target_of(crd), {"status": {"storedVersions": [NEW]}}, subresource="status"),
+        rests_on=(STORED, ("spec", "versions"), ("spec", "conversion", "strategy")),
+        brings=(Held(field=STORED, value=[NEW]),),
+        undo=merge(target_of(crd), {"status": {"storedVersions": back}}, subresource="status"),
+        undo_brings=(Held(field=STORED, value=back),),
+        risk="medium",
+        manager=keeper(crd.metadata),
+    )
+    return msgspec.structs.replace(step, note=f"{many} objects of {kind.kind} carry {labels.STORED_VERSION_DONE} then.")

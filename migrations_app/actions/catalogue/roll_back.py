@@ -1,0 +1,45 @@
+"""Takes a rollout back: the inverse of each step that took effect, newest first (A35)."""
+
+from collections.abc import Iterator
+
+from migrations_app.actions.base import Action, Parameters, Scene, Unavailable
+from migrations_app.actions.inverse import Inverse, inverses
+from migrations_app.actions.plan import Forecast, Step
+from migrations_app.inventory.ownership import ownership
+from migrations_app.karpenter import kinds
+
+action = Action(
+    __name__,
+    title="Take a rollout back",
+    button="Take {count} steps back",
+    why="Every step that took effect is undone, newest first, where nobody else wrote in between.",
+    risk="medium",
+    parts=(),
+    # It asks for what the undoing of the other actions asks for, and each of them declares that itself.
+    may=(),
+)
+
+
+@action.prepare
+def prepare(scene: Scene, _parameters: Parameters) -> Iterator[Step]:
+    if not scene.applied:
+        raise Unavailable("nothing of that rollout took effect", code="nothing_to_do")
+    found = tuple(inverses(scene.applied, objects=scene.objects, made=scene.made))
+    if not any(one.sends for one in found):
+        raise Unavailable(f"nothing can be taken back: {found[0].step.note}", code="nothing_to_do")
+    yield from (one.step for one in found)
+
+
+@action.foresee
+def foresee(scene: Scene, _parameters: Parameters) -> Forecast:
+    """The nodes of pools that would be deleted again, and what is left as it is."""
+    found = tuple(inverses(scene.applied, objects=scene.objects, made=scene.made))
+    pools = {target.name for one in found if (target := one.deletes) and target.plural == kinds.NODE_POOL.plural}
+    nodes = sum(one.pool in pools for one in ownership(scene.inventory).nodes) if pools else 0
+    return Forecast(
+        nodes=nodes, pods=None if nodes else 0, cannot_be_undone=tuple(_kept(one) for one in found if not one.sends)
+    )
+
+
+def _kept(one: Inverse) -> str:
+    return f"{one.step.title}: {one.step.note}"

@@ -1,0 +1,108 @@
+"""Brings the CRDs to a release, from its chart: what Helm never does by itself. Deletes none, and no stored version."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Unavailable
+from migrations_app.actions.changes import Body, Target
+from migrations_app.actions.conditions import Tree, value_at
+from migrations_app.actions.crd_conversion import with_conversion
+from migrations_app.actions.crd_documents import crds_of, origin
+from migrations_app.actions.crd_upgrade import creating_crd, upgrading_crd, with_note
+from migrations_app.actions.crds import PARTS, crd_need, crd_target, find_crd
+from migrations_app.actions.keepers import keeper
+from migrations_app.actions.landing import landing
+from migrations_app.actions.plan import Forecast, Step
+from migrations_app.inventory.installation import CRD_CHART
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.managers import managed
+from migrations_app.karpenter import kinds, labels
+from migrations_app.karpenter.versions import Release
+
+OCI = "oci"
+SHARED = frozenset({kinds.CAPACITY_BUFFER.crd_name})
+"""CRDs that others install as well: one that is there already is theirs."""
+
+action = Action(
+    __name__,
+    title="Bring the CRDs to the next release",
+    button="Bring {count} CRDs to the next release",
+    why="Helm never upgrades CRDs, and the new controller cannot list kinds or versions that are not served.",
+    risk="medium",
+    parts=("crds", "controller", "version"),
+    may=(crd_need("create"), crd_need("patch")),
+    parameters=(
+        Parameter(
+            "source",
+            "Where is the chart? oci, or the name of a .tgz or folder in the data folder's charts/",
+            False,
+            OCI,
+        ),
+        Parameter("release", "Of which release? Empty: the one that the next hop lands on.", False, ""),
+    ),
+    needs_chart=True,
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/upgrade-guide.md",
+        "aws/karpenter-provider-aws@v1.0.9:charts/karpenter/crds",
+    ),
+)
+
+
+@action.reads
+def reads(_inventory: Inventory, _parameters: Parameters) -> Iterator[Target]:
+    return (crd_target(kind.crd_name) for kind in kinds.KARPENTER_KINDS)
+
+
+@action.prepare
+def prepare(scene: Scene, parameters: Parameters) -> Iterator[Step]:
+    release = _release(scene, parameters)
+    for name, shipped in crds_of(scene.files, release).items():
+        before = scene.objects.get(crd_target(name))
+        if before is not None and name in SHARED:
+            continue
+        step = _step(scene, shipped, before=before, release=release)
+        if step is not None:
+            yield with_note(step, f"From {origin(scene.files)}.", _alpha(scene.inventory))
+
+
+@action.foresee
+def foresee(scene: Scene, parameters: Parameters) -> Forecast:
+    """No node and no pod moves; what is new may stay."""
+    shipped = crds_of(scene.files, _release(scene, parameters))
+    new = [name for name in shipped if crd_target(name) not in scene.objects]
+    return Forecast(cannot_be_undone=tuple(f"{name} stays once it was made" for name in new))
+
+
+def _release(scene: Scene, parameters: Parameters) -> Release:
+    return landing(scene.inventory, scene.running, wanted=str(parameters.get("release") or ""))
+
+
+def _step(scene: Scene, shipped: Body, *, before: Tree | None, release: Release) -> Step | None:
+    name = str(value_at(shipped, ("metadata", "name")))
+    wanted = with_conversion(shipped, before, inventory=scene.inventory, release=release)
+    if before is None:
+        return creating_crd(crd_target(name), wanted, marks=_marks(scene.inventory), release=release)
+    if value_at(before, ("metadata", "deletionTimestamp")):
+        raise Unavailable(f"{name} is being deleted", code="terminating")
+    uid = str(value_at(before, ("metadata", "uid")) or "")
+    step = upgrading_crd(crd_target(name, uid), before, wanted=wanted, release=release)
+    crd = find_crd(scene.inventory, name)
+    return msgspec.structs.replace(step, manager=keeper(crd.metadata)) if step and crd else step
+
+
+def _marks(inventory: Inventory) -> Tree:
+    """The marks of the release that owns the other CRDs: it would refuse to upgrade over one without them."""
+    for crd in inventory.crds.items:
+        by = managed(crd.metadata)
+        if by.by == "helm" and by.name == CRD_CHART and by.namespace:
+            owner = {labels.HELM_RELEASE_NAME: by.name, labels.HELM_RELEASE_NAMESPACE: by.namespace}
+            return {"labels": {labels.APP_MANAGED_BY: "Helm"}, "annotations": owner}
+    return {}
+
+
+def _alpha(inventory: Inventory) -> str:
+    """What is said of alpha CRDs: they are left alone, with or without objects."""
+    here = [kind for kind in kinds.ALPHA_KINDS if find_crd(inventory, kind.crd_name)]
+    left = sum(inventory.part(PARTS[kind]).count or 0 for kind in here)
+    return f"Alpha CRDs stay, with {left} objects." if left else ""
