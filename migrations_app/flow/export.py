@@ -8,27 +8,15 @@ from django.utils import timezone
 
 from migrations_app.actions.changes import Target
 from migrations_app.actions.conditions import Tree, value_at
+from migrations_app.actions.restoring import restorable
 from migrations_app.errors import BadSetting, Conflict
 from migrations_app.flow.connect import keys
 from migrations_app.models.rollout import Exported, Rollout
 
 FIELD = "exported"
-LEFT_OUT = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
-"""Of the metadata: what only the server writes, and refuses or ignores when an object is put back."""
-SECRET = ("data", "stringData")
 
 
-def restorable(read: Tree) -> Tree:
-    """The object as a manifest that can be applied again; the values of a Secret are not in it."""
-    metadata = {key: value for key, value in (read.get("metadata") or {}).items() if key not in LEFT_OUT}
-    metadata.pop("deletionTimestamp", None)
-    kept: Tree = {key: value for key, value in read.items() if key != "status"} | {"metadata": metadata}
-    if read.get("kind") == "Secret":
-        kept = {key: value for key, value in kept.items() if key not in SECRET}
-    return kept
-
-
-def export(row: Rollout, target: Target, read: Tree) -> Exported:
+def export(row: Rollout, target: Target, *, read: Tree) -> Exported:
     """The stored row, proven: what was sealed opens again and is what was read. Raises Conflict when it is not."""
     plain = msgspec.json.encode(restorable(read), order="deterministic")
     digest = hashlib.sha256(plain).hexdigest()
