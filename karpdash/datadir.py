@@ -22,6 +22,7 @@ def prepare(path: Path) -> Path:
         (folder / "broker").mkdir(mode=0o700, exist_ok=True)
         _keep(folder / "secret.key", secrets.token_urlsafe(48))
         _keep(folder / "encryption.keys", f"k1:{base64.b64encode(os.urandom(32)).decode()}")
+        _keep(folder / "audit.key", base64.b64encode(os.urandom(32)).decode())
         probe = folder / f".write-{os.getpid()}"
         probe.touch(mode=0o600)
         probe.unlink()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from migrations_app.clients.audit_sink import Sinks
 from migrations_app.clients.aws_access import Keys, OwnIdentity
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import BadSetting
@@ -42,11 +43,15 @@ class Raw:
     scan_lease: str = _setting("60", "Seconds without a sign of life after which another worker takes a scan over.")
     sweep_interval: str = _setting("15", "Seconds between two looks for due, lost and stranded scans.")
     worker_slots: str = _setting("2", "Scans that one worker runs at once.")
-    stop_all_actions: str = _setting(
-        "0", "1: nothing that changes a cluster is sent, whatever the pages say."
-    )
+    stop_all_actions: str = _setting("0", "1: nothing that changes a cluster is sent, whatever the pages say.")
     settle_seconds: str = _setting("40", "Seconds after its deadline until a request without an answer counts as lost.")
     gate_poll: str = _setting("2", "Seconds between two looks at a cluster while a rollout waits.")
+    audit_signing_key: str = _setting(
+        "", "base64 of 32 bytes that sign the audit log's checkpoints; empty: a key file in DATA_DIR.", shown=False
+    )
+    audit_file: str = _setting("", "File outside of the database that every checkpoint of the audit log is added to.")
+    audit_url: str = _setting("", "https address that every checkpoint of the audit log is posted to, as JSON lines.")
+    audit_token: str = _setting("", "Bearer token for AUDIT_URL.", shown=False)
     log_level: str = _setting("INFO", "DEBUG, INFO, WARNING or ERROR.")
     aws_access_key_id: str = _setting(
         "", "karpdash's own AWS identity; it takes the role of each cluster.", shown=False
@@ -85,6 +90,8 @@ class Env:
     gate_poll: int
     log_level: str
     aws: OwnIdentity = field(default_factory=OwnIdentity)
+    audit_signing_key: bytes = field(default=b"", repr=False)
+    audit_sinks: Sinks = field(default_factory=Sinks)
 
 
 def settings_rows() -> tuple[tuple[str, str, str], ...]:
@@ -130,6 +137,8 @@ def read(environ: Mapping[str, str]) -> Env:
             ambient=_switch("AWS_AMBIENT", raw.aws_ambient),
             endpoint=_aws_endpoint(raw.aws_endpoint),
         ),
+        audit_signing_key=_signing_key(raw.audit_signing_key or _kept_secret(data_dir / "audit.key")),
+        audit_sinks=_audit_sinks(raw),
     )
 
 
@@ -220,6 +229,44 @@ def _key(text: str) -> tuple[str, bytes]:
     if len(key) != 32 or not name:
         raise _bad("ENCRYPTION_KEYS", f"key {name!r} must be id:base64 of 32 bytes")
     return name, key
+
+
+def _signing_key(text: str) -> bytes:
+    """The value stands in no message."""
+    try:
+        key = base64.b64decode(text, validate=True)
+    except ValueError:
+        key = b"?"
+    if len(key) not in (0, 32):
+        raise _bad("AUDIT_SIGNING_KEY", "must be base64 of 32 bytes")
+    return key
+
+
+def _audit_sinks(raw: Raw) -> Sinks:
+    if raw.audit_file and not Path(raw.audit_file).is_absolute():
+        raise _bad("AUDIT_FILE", "must be an absolute path: every process writes to the same file")
+    if not raw.audit_token.isascii() or not (raw.audit_token or "x").isprintable() or " " in raw.audit_token:
+        raise _bad("AUDIT_TOKEN", "holds characters that no header may carry")
+    return Sinks(file=raw.audit_file, url=_audit_url(raw), token=Secret(raw.audit_token))
+
+
+def _audit_url(raw: Raw) -> str:
+    """In clear only inside this machine, and only where loopback addresses are allowed at all."""
+    url = raw.audit_url
+    if not url:
+        return ""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        raise _bad("AUDIT_URL", "is no URL") from None
+    if not url.isascii() or not url.isprintable() or " " in url or len(url) > 500:
+        raise _bad("AUDIT_URL", "is no URL of at most 500 plain characters")
+    if not host or parts.username is not None or parts.fragment or parts.scheme not in ("http", "https"):
+        raise _bad("AUDIT_URL", "must be https://host/path")
+    if parts.scheme == "http" and not (raw.allow_loopback == "1" and _is_this_machine(host)):
+        raise _bad("AUDIT_URL", "plain http is only taken for a loopback address, with KARPDASH_ALLOW_LOOPBACK=1")
+    return url
 
 
 def _aws_keys(raw: Raw) -> Keys | None:

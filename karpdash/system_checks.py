@@ -23,4 +23,8 @@ def configuration(**_kwargs: Any) -> list[Error]:  # noqa: ANN401 - Django's own
         found.append(Error("DEBUG is on", id="karpdash.E004"))
     if env.secret_key and env.secret_key in {key.hex() for _, key in env.encryption_keys}:
         found.append(Error("the signing key must not be the encryption key", id="karpdash.E005"))
+    if env.audit_sinks.targets and not env.audit_signing_key:
+        found.append(
+            Error("KARPDASH_AUDIT_SIGNING_KEY is not set: the sinks would never get a checkpoint", id="karpdash.E006")
+        )
     return found

@@ -9,9 +9,10 @@ from celery import Task, shared_task
 from kombu.exceptions import OperationalError
 
 from migrations_app.errors import Conflict
-from migrations_app.flow import execute, preview, schedule
+from migrations_app.flow import checkpoint_push, execute, preview, schedule
 from migrations_app.flow.scan_cluster import scan_claimed
 from migrations_app.flow.stranded import stranded_rollouts
+from migrations_app.flow.void_plans import expire_old_plans
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +54,8 @@ def advance_rollout(rollout_id: str) -> None:
 
 @shared_task(name="sweep_rollouts", ignore_result=True)
 def sweep_rollouts() -> None:
-    """Wakes drafts and running rollouts that lost their message or their worker."""
+    """Ends plans that are too old; wakes drafts and running rollouts that lost their message or their worker."""
+    expire_old_plans()
     for rollout_id, state in stranded_rollouts():
         wake_rollout(rollout_id, prepare_rollout if state == "draft" else advance_rollout)
 
@@ -73,6 +75,12 @@ def scan_fleet() -> None:
     """Requests what is due and wakes it."""
     for scan_id in schedule.due_scans():
         wake(scan_id)
+
+
+@shared_task(name="checkpoint", ignore_result=True)
+def checkpoint() -> None:
+    """Signs what is due of the audit log and carries it outside (A53)."""
+    checkpoint_push.keep_up()
 
 
 @shared_task(name="sweep", ignore_result=True)

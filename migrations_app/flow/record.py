@@ -5,23 +5,23 @@ from dataclasses import dataclass, field
 from datetime import UTC
 from typing import Any, Literal
 
-import msgspec
 from django.db import connection, transaction
 from django.utils import timezone
 
+from migrations_app.audit_verify import FIELDS, hash_of
+from migrations_app.errors import Conflict
+from migrations_app.flow import audit_lag, checkpoint
+from migrations_app.flow.audit_detail import detail_text, encoded, guarded
 from migrations_app.models.audit import AuditEvent, AuditHead
 
+__all__ = ["FIELDS", "WORKER", "Actor", "Event", "assert_writable", "encoded", "hash_of", "record", "record_alone"]
+
 Method = Literal["session", "token", "worker", "cli", "system"]
-FIELDS = (
-    "seq", "at", "actor", "method", "token_id", "address", "verb", "object", "cluster_id", "cluster_identity",
-    "plan_digest", "step", "attempt", "request_digest", "outcome", "correlation", "detail", "prev",
-)  # fmt: skip
-"""What the hash covers, in this order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
-    """Who acts. `method` is how they proved who they are; `token_id` names a token without telling it."""
+    """Who acts. `method` is how they proved who they are; `token_id` names a token, and is only kept as a hash."""
 
     name: str
     method: Method = "session"
@@ -54,15 +54,15 @@ class Event:
 def record(event: Event) -> int:
     """Adds the event and gives its number, one more than the last (A50, A51).
 
-    Raises RuntimeError outside of a transaction: the event has to stand and fall with what it tells.
+    Raises RuntimeError outside of a transaction: the event has to stand and fall with what it tells. Whatever the
+    database raises is raised on, so that what could not be recorded does not happen (A55).
     """
-    if not connection.in_atomic_block:
-        raise RuntimeError("an event is recorded in the transaction of what it tells")
-    AuditHead.objects.bulk_create([AuditHead(pk=1)], ignore_conflicts=True)
-    head = AuditHead.objects.select_for_update().get(pk=1)
+    head = _held_head()
     row = _row(event, seq=head.seq + 1, prev=head.hash)
     row.save(force_insert=True)
     AuditHead.objects.filter(pk=1).update(seq=row.seq, hash=row.hash)
+    if why := checkpoint.due(row.seq, row.verb):
+        checkpoint.sign(row.seq, row.hash, why=why)
     return row.seq
 
 
@@ -72,36 +72,60 @@ def record_alone(event: Event) -> int:
         return record(event)
 
 
+def assert_writable() -> None:
+    """Raises Conflict (code `audit_blocked`) while a sink lags too far behind: nothing may change a cluster then."""
+    if why := audit_lag.why_blocked():
+        raise Conflict(why, code="audit_blocked")
+
+
+def sign_head(why: str) -> int:
+    """Signs a checkpoint of the newest event, unless it has one; its number, 0 for an empty log or without a key."""
+    with transaction.atomic():
+        head = _held_head()
+        return head.seq if head.seq and checkpoint.sign(head.seq, head.hash, why=why) else 0
+
+
+def token_mark(token_id: str) -> str:
+    """How the log names a token: a hash of its id (A50)."""
+    return hashlib.sha256(token_id.encode()).hexdigest()[:32] if token_id else ""
+
+
+def _held_head() -> AuditHead:
+    """The head row, held until the transaction ends: numbers have no gaps, however many write at once (A51)."""
+    if not connection.in_atomic_block:
+        raise RuntimeError("an event is recorded in the transaction of what it tells")
+    AuditHead.objects.bulk_create([AuditHead(pk=1)], ignore_conflicts=True)
+    return AuditHead.objects.select_for_update().get(pk=1)
+
+
 def _row(event: Event, *, seq: int, prev: str) -> AuditEvent:
+    texts = {
+        "actor": event.actor.name,
+        "method": event.actor.method,
+        "token_id": token_mark(event.actor.token_id),
+        "address": event.actor.address,
+        "verb": event.verb,
+        "object": guarded(event.object),
+        "cluster_id": event.cluster_id,
+        "cluster_identity": event.cluster_identity,
+        "plan_digest": event.plan_digest,
+        "step": event.step,
+        "request_digest": event.request_digest,
+        "outcome": guarded(event.outcome),
+        "correlation": event.correlation,
+    }
     row = AuditEvent(
         seq=seq,
         at=timezone.now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-        actor=encoded(event.actor.name)[:150],
-        method=event.actor.method,
-        token_id=event.actor.token_id,
-        address=event.actor.address[:64],
-        verb=event.verb,
-        object=encoded(event.object)[:1000],
-        cluster_id=event.cluster_id,
-        cluster_identity=event.cluster_identity,
-        plan_digest=event.plan_digest,
-        step=event.step,
         attempt=event.attempt,
-        request_digest=event.request_digest,
-        outcome=encoded(event.outcome)[:60],
-        correlation=event.correlation,
-        detail=encoded(msgspec.json.encode(event.detail, order="deterministic").decode()),
+        detail=detail_text(event.detail),
         prev=prev,
+        **{name: encoded(text)[: _ROOM[name]] for name, text in texts.items()},
     )
     row.hash = hash_of({name: getattr(row, name) for name in FIELDS})
     return row
 
 
-def hash_of(columns: dict[str, Any]) -> str:
-    """The hash of one event: SHA-256 over the JSON of its columns in the order of FIELDS."""
-    return hashlib.sha256(msgspec.json.encode([columns[name] for name in FIELDS])).hexdigest()
-
-
-def encoded(text: str) -> str:
-    """The text with control and bidi characters as escapes: what is printed from it stays on its line."""
-    return "".join(sign if sign.isprintable() else f"\\u{ord(sign):04x}" for sign in text)
+_COLUMNS = AuditEvent._meta.concrete_fields  # noqa: SLF001 - Django's documented way to a model's columns
+_ROOM = {column.name: int(getattr(column, "max_length", None) or 0) for column in _COLUMNS}
+"""How long each text may be: what is longer is cut, since a refused row would stop what it tells."""

@@ -1,5 +1,29 @@
 """Rows. Nouns only; no decisions and no outside calls. Re-exports nothing, so that imports name their module."""
 
-from migrations_app.models import audit, cluster, idempotency, kept, person, policy, rollout, scan, snapshot, token
+from migrations_app.models import (
+    audit,
+    checkpoint,
+    cluster,
+    idempotency,
+    kept,
+    person,
+    policy,
+    rollout,
+    scan,
+    snapshot,
+    token,
+)
 
-__all__ = ["audit", "cluster", "idempotency", "kept", "person", "policy", "rollout", "scan", "snapshot", "token"]
+__all__ = [
+    "audit",
+    "checkpoint",
+    "cluster",
+    "idempotency",
+    "kept",
+    "person",
+    "policy",
+    "rollout",
+    "scan",
+    "snapshot",
+    "token",
+]

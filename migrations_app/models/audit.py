@@ -37,3 +37,4 @@ class AuditEvent(models.Model):
 
     class Meta:
         ordering = ["-seq"]
+        indexes = [models.Index(fields=["at"], name="audit_at")]
