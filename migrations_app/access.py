@@ -7,7 +7,7 @@ from typing import Literal
 
 from migrations_app.actions.changes import Risk
 
-Right = Literal["view", "operate", "approve", "administer"]
+Right = Literal["view", "operate", "approve", "administer", "break_glass"]
 Method = Literal["session", "token"]
 
 
@@ -35,25 +35,25 @@ DESTRUCTIVE: tuple[Risk, ...] = ("destructive",)
 
 def may_prepare(person: Person) -> Refusal | None:
     """Preparing a plan changes nothing, but shows what an operator would do."""
-    return _lacks(person, "operate", "prepare plans")
+    return _lacks(person, "operate", what="prepare plans")
 
 
 def may_start(person: Person) -> Refusal | None:
-    return _lacks(person, "operate", "start rollouts")
+    return _lacks(person, "operate", what="start rollouts")
 
 
 def may_stop(person: Person) -> Refusal | None:
     """Whoever may start or approve may stop (A10)."""
     if "approve" in person.rights:
         return None
-    return _lacks(person, "operate", "stop rollouts")
+    return _lacks(person, "operate", what="stop rollouts")
 
 
 def may_approve(person: Person, *, author: int, editors: Collection[int], risk: Risk, now: datetime) -> Refusal | None:
     """A person, not a token, not the author nor who edited last, freshly signed in where it destroys (A42, A44)."""
     if person.method != "session":
         return Refusal(code="person_needed", why="a plan is approved by a person in the browser, never by a token")
-    if refusal := _lacks(person, "approve", "approve plans"):
+    if refusal := _lacks(person, "approve", what="approve plans"):
         return refusal
     if person.id == author or person.id in editors:
         return Refusal(code="second_person", why="the author of a plan can not approve it")
@@ -62,7 +62,41 @@ def may_approve(person: Person, *, author: int, editors: Collection[int], risk: 
     return None
 
 
-def _lacks(person: Person, right: Right, what: str) -> Refusal | None:
+def may_administer(person: Person) -> Refusal | None:
+    """Policies, and lifting the kill switch."""
+    if "administer" in person.rights:
+        return None
+    return Refusal(code="forbidden", why="the account may not change policies")
+
+
+def may_settle(person: Person) -> Refusal | None:
+    """What a rollout that needs attention came to is told by a person (A09)."""
+    return _no_person(person) or _lacks(person, "operate", what="settle rollouts")
+
+
+def may_break_glass(person: Person, *, now: datetime) -> Refusal | None:
+    """One person alone, in an emergency: a right of its own, and freshly signed in whatever the risk (A45)."""
+    if refusal := _no_person(person):
+        return refusal
+    if "break_glass" not in person.rights:
+        return Refusal(code="forbidden", why="the account may not approve alone in an emergency")
+    if person.fresh_until is None or person.fresh_until <= now:
+        return Refusal(code="sign_in_again", why="sign in again to approve alone")
+    return None
+
+
+def holds_yes(rights: Collection[Right], *, alone: bool) -> bool:
+    """Whether somebody with these rights may still stand by the yes they gave (A41)."""
+    return bool({"break_glass"} & set(rights) if alone else {"approve", "administer"} & set(rights))
+
+
+def _no_person(person: Person) -> Refusal | None:
+    if person.method == "session":
+        return None
+    return Refusal(code="person_needed", why="only a person in the browser does this, never a token")
+
+
+def _lacks(person: Person, right: Right, *, what: str) -> Refusal | None:
     if right in person.rights or "administer" in person.rights:
         return None
     return Refusal(code="forbidden", why=f"the account may not {what}")

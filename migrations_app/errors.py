@@ -11,6 +11,7 @@ KarpdashError
 │   └── AddressRefused  TlsRefused
 ├── NotFound            no such row, or not yours (HTTP 404)
 ├── Conflict            somebody else was first, or the state moved (HTTP 409)
+├── Denied              this person may not do that; the code says why (HTTP 403)
 └── BadSetting          our own configuration cannot be used (exit code 2)
 """
 
@@ -117,6 +118,10 @@ class NotFound(KarpdashError):
 
 class Conflict(KarpdashError):
     code = "conflict"
+
+
+class Denied(KarpdashError):
+    code = "forbidden"
 
 
 class BadSetting(KarpdashError):

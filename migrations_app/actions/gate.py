@@ -72,15 +72,15 @@ def judge(gate: Gate, *, before: Picture, now: Picture, waited: float) -> Said:
 def _reasons(gate: Gate, *, before: Picture, now: Picture) -> list[str]:
     found = [f"{said} is still there" for said in now.standing]
     if gate.replaced:
-        found += _at_most("claims without a Ready node", now.unready_claims, before.unready_claims, above=0)
+        found += _at_most("claims without a Ready node", now.unready_claims, before=before.unready_claims, above=0)
     if gate.no_legacy_nodes:
         found += _none("nodes of Provisioners", now.legacy_nodes)
     if gate.pending_above is not None:
-        found += _at_most("Pending pods", now.pending_pods, before.pending_pods, above=gate.pending_above)
+        found += _at_most("Pending pods", now.pending_pods, before=before.pending_pods, above=gate.pending_above)
     return found
 
 
-def _at_most(what: str, now: int | None, before: int | None, *, above: int) -> list[str]:
+def _at_most(what: str, now: int | None, *, before: int | None, above: int) -> list[str]:
     if now is None or before is None:
         return [f"{what} could not be counted"]
     return [f"{now} {what}, at most {before + above} are allowed"] if now > before + above else []

@@ -10,7 +10,7 @@ from migrations_app.actions.nodes import said
 from migrations_app.actions.plan import Step
 from migrations_app.errors import BadInput
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.managers import managed
+from migrations_app.inventory.managers import Manager, managed
 from migrations_app.inventory.objects import Metadata, Named, NodePool, Provisioner, WholeObject
 from migrations_app.inventory.pool_fit import misfit
 from migrations_app.inventory.pools import own_pools
@@ -18,7 +18,13 @@ from migrations_app.karpenter import kinds
 from migrations_app.karpenter.rolling import FENCE, ROLLS_ON
 
 T = TypeVar("T", bound=Named)
-TAINTS = ("spec", "taints")
+REVERTING: dict[Manager, str] = {
+    "flux": "Flux",
+    "argocd": "Argo CD",
+    "terraform": "Terraform (at its next run)",
+    "eksctl": "eksctl (at its next run)",
+}
+"""Helm overwrites at the next upgrade of its release only, so it stands in no way."""
 
 
 def target_of(row: kinds.Kind, one: Named, *, version: str = "") -> Target:
@@ -58,16 +64,18 @@ def chosen(items: Sequence[T], parameters: Parameters, *, name: str) -> tuple[T,
 
 
 def keeper(metadata: Metadata) -> str:
-    """Who would undo a direct write, in words; empty where nobody does by himself."""
+    """Who reverts a direct write, such as `Flux flux-system/karpenter`; empty where nobody does."""
     by = managed(metadata)
-    name = "/".join(part for part in (by.namespace, by.name) if part)
-    return " ".join(part for part in (by.by, name) if part) if by.reverts else ""
+    owner = "/".join(part for part in (by.namespace, by.name) if part)
+    return " ".join(part for part in (REVERTING[by.by], owner) if part) if by.by in REVERTING else ""
 
 
 def source_note(metadata: Metadata) -> str:
-    """What to change beside the object, where a tool would overwrite it at its next run; empty for others."""
-    by = managed(metadata)
-    return "" if by.by == "hand" else f"{by.by} keeps this object: change it there too, or the next run takes this back"
+    """Where else to change the object, where its next delivery would overwrite a direct write."""
+    by = managed(metadata).by
+    if keeper(metadata):
+        return "change its source too, or this is reverted"
+    return "" if by == "hand" else f"{by} overwrites this at its next upgrade, unless its values are changed too"
 
 
 def joined(*words: str) -> str:

@@ -38,6 +38,8 @@ FOLLOWS: dict[State, frozenset[State]] = {
 }
 """A07 and A09. A person settles `needs_attention`; `failed` and `aborted` end a rollout but for taking it back."""
 
+PLANNED: frozenset[State] = frozenset({"draft", "previewed", "awaiting_approval", "approved"})
+"""A plan that nothing was done for yet: it may still run out or be voided."""
 FINAL: frozenset[State] = frozenset(state for state, following in FOLLOWS.items() if not following)
 WORKING: frozenset[State] = frozenset({"running"})
 """States in which a worker makes progress. What takes a rollout back is a rollout of its own, and runs itself."""

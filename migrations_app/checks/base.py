@@ -55,12 +55,6 @@ class Check:
     """How it is detected, in one sentence for the catalogue: which fields are read and compared with what."""
     hops: tuple[str, ...] = EVERY
     severity_at: Mapping[str, Severity] = field(default_factory=dict)
-    unasked: Severity | None = None
-    """Severity of an answer that stays open because AWS was never looked at; None: the usual one.
-
-    For questions about how things stand already, which the controller that runs answers in practice, or which another
-    check answers from the cluster: they warn, and do not hold up a hop for everybody without access to AWS.
-    """
     resolved_by: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     formerly: tuple[str, ...] = ()
@@ -85,8 +79,10 @@ class Check:
         return self.severity_at.get(hop, self.severity)
 
     def severity_unasked(self, hop: str) -> Severity:
-        """Where AWS was never looked at."""
-        return self.unasked or self.severity_for(hop)
+        """Where nobody gave access to AWS: the open question warns, so that the hop is never plainly ready; it does not
+        hold up everybody who only showed the cluster. Where AWS was asked and refused, the usual severity counts."""
+        usual = self.severity_for(hop)
+        return "warning" if usual == "blocker" else usual
 
     def judge(self, function: Judge) -> Judge:
         """Decorator: the function yields Evidence for each cause, or CannotTell, NotApplicable, ByHand."""

@@ -65,11 +65,11 @@ def _sketches(walked: Doc, doc: Doc) -> Doc:
     versions, schemas = spec.get("versions"), _schemas(doc)
     if not isinstance(versions, list):
         return {}
-    drawn = [_drawn(one, name, schemas) if isinstance(one, dict) else one for one in versions]
+    drawn = [_drawn(one, name, schemas=schemas) if isinstance(one, dict) else one for one in versions]
     return {"spec": spec | {"versions": drawn}}
 
 
-def _drawn(version: Doc, crd: str, schemas: dict[str, Doc]) -> Doc:
+def _drawn(version: Doc, crd: str, *, schemas: dict[str, Doc]) -> Doc:
     named = str(version.get("name"))
     found = schemas.get(named)
     return version | {"schema": {"openAPIV3Schema": pruned(found, paths_of(crd, named))}} if found else version

@@ -95,14 +95,14 @@ class LiveWriter:
             query.append(("force", "false"))
         if change.verb == "delete":
             _refuse_wide(change.target)
-        body, query = dried(change.method, body, query) if dry else (body, query)
+        body, query = dried(change.method, body, query=query) if dry else (body, query)
         told = self._transport.change(
-            change.method, change.path, query, body=body, content_type=change.content_type, purpose=purpose
+            change.method, change.path, query=query, body=body, content_type=change.content_type, purpose=purpose
         )
         return _sent(told)
 
 
-def dried(method: str, body: dict[str, Any], query: list[tuple[str, str]]) -> tuple[dict[str, Any], list[Any]]:
+def dried(method: str, body: dict[str, Any], *, query: list[tuple[str, str]]) -> tuple[dict[str, Any], list[Any]]:
     """The same request as a dry run (K14): of a DELETE inside the body, since the server then ignores the query; of
     everything else in the query, since an object has no such field."""
     if method == "DELETE":

@@ -65,7 +65,7 @@ class _Run:
             if isinstance(part, Unseen):
                 # Not the reason of the other part: that one is refused, and asking for this one's right would not help.
                 why = f"{name} could not be read ({part.why}), which tells where to look"
-                return {given: Unseen("not_asked", why) for given in job.gives}
+                return {given: Unseen("not_asked" if part.why == "forbidden" else part.why, why) for given in job.gives}
         return {}
 
 

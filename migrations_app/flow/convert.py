@@ -9,6 +9,7 @@ from migrations_app.inventory.convertible import CONVERTIBLE_PARTS
 from migrations_app.inventory.ownership import OwnedNode
 from migrations_app.karpenter.conversion.convert import Conversion, convert
 from migrations_app.karpenter.conversion.options import Known, Options, Target
+from migrations_app.readiness.iam_sheet_values import IamProfile
 from migrations_app.readiness.report import PartLine, Report
 
 ALPHA_STAGES = ("alpha", "mixed")
@@ -21,11 +22,16 @@ def convert_cluster(cluster_id: uuid.UUID, options: Options, *, known: Known) ->
     return None if bodies is None else convert(bodies, options, known=known)
 
 
-def known_of(report: Report, nodes: Iterable[OwnedNode]) -> Known:
-    """What a scan tells a conversion: how many nodes each pool has, and whether every pool was seen."""
+def known_of(report: Report, nodes: Iterable[OwnedNode], *, profiles: Iterable[IamProfile] = ()) -> Known:
+    """What a scan tells a conversion: how many nodes each pool has, whether every pool was seen, and the roles of the
+    instance profiles that AWS showed."""
     seen = {part.name for part in report.parts if part.seen and not part.quarantined}
+    held = tuple(profiles)
     return Known(
-        nodes_of_pool=Counter(node.pool for node in nodes if node.pool), all_pools_given=seen.issuperset(POOLS)
+        nodes_of_pool=Counter(node.pool for node in nodes if node.pool),
+        all_pools_given=seen.issuperset(POOLS),
+        role_of_profile={one.name: one.role for one in held},
+        default_profile=next((one.name for one in held if one.default), None),
     )
 
 

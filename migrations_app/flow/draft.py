@@ -9,14 +9,21 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from migrations_app.access import Person, may_prepare
 from migrations_app.actions import registry
 from migrations_app.actions.base import Action
 from migrations_app.actions.plan import LIFETIME_SECONDS
-from migrations_app.errors import BadInput, NotFound
+from migrations_app.actions.states import PLANNED
+from migrations_app.errors import BadInput, Conflict, NotFound
+from migrations_app.flow.guard_start import refuse_moved, refuse_person
 from migrations_app.flow.record import Actor, Event, record
+from migrations_app.flow.transition import found
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Rollout
 
+ROLL_BACK = "roll_back"
+TAKEN_BACK: tuple[str, ...] = ("paused", "failed", "aborted")
+"""States of a rollout that may be taken back (A07)."""
 LONGEST_TEXT = 253
 MOST_CHOSEN = 500
 
@@ -32,8 +39,15 @@ class Wanted:
     rolls_back: uuid.UUID | None = None
 
 
-def draft(cluster_id: uuid.UUID, wanted: Wanted, *, by: Actor) -> uuid.UUID:
-    """The id of a new draft. Raises NotFound, and BadInput naming the choice that cannot be made."""
+def draft(cluster_id: uuid.UUID, wanted: Wanted, *, by: Actor, person: Person | None = None) -> uuid.UUID:
+    """The id of a new draft. `person` is None only where karpdash itself asks.
+
+    Raises NotFound, Denied, and BadInput naming the choice that cannot be made.
+    """
+    if person is not None:
+        refuse_person(may_prepare(person))
+    if (wanted.action == ROLL_BACK) is (wanted.rolls_back is None):
+        raise BadInput("a rollback is asked for at the rollout that it takes back", where="action")
     cluster = Cluster.objects.filter(pk=cluster_id).first()
     if cluster is None:
         raise NotFound("no such cluster")
@@ -70,6 +84,23 @@ def draft(cluster_id: uuid.UUID, wanted: Wanted, *, by: Actor) -> uuid.UUID:
             )
         )
     return row.pk
+
+
+def roll_back(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> uuid.UUID:
+    """The id of the draft that takes a rollout back; one that is already on its way is given instead of a second.
+
+    Raises NotFound, Denied, Conflict.
+    """
+    refuse_person(may_prepare(person))
+    row = found(rollout_id)
+    refuse_moved(row, version)
+    if row.state not in TAKEN_BACK:
+        raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} is not taken back", code="moved")
+    open_one = Rollout.objects.filter(rolls_back=row, state__in=sorted(PLANNED)).first()
+    if open_one is not None:
+        return open_one.pk
+    note = f"takes back {row.title}"
+    return draft(row.cluster_id, Wanted(action=ROLL_BACK, rolls_back=row.pk, note=note), by=by, person=person)
 
 
 def checked(action: Action, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from migrations_app.actions.changes import Change
 from migrations_app.actions.plan import Plan, Step
 from migrations_app.actions.sending import Tie
 from migrations_app.errors import Conflict
-from migrations_app.flow import lease
+from migrations_app.flow import audit_lag, lease
 from migrations_app.flow.lease import Fence
 from migrations_app.flow.record import Actor, Event, record
 from migrations_app.models.policy import KillSwitch
@@ -87,7 +87,7 @@ class Outcome:
     settled_by: str = ""
 
 
-def conclude(work: Work, attempt_id: int, told: Outcome) -> None:
+def conclude(work: Work, attempt_id: int, *, told: Outcome) -> None:
     """Commits the outcome (A21). Raises Lost: then the next holder settles it by reading."""
     with transaction.atomic():
         lease.check(work.fence)
@@ -131,7 +131,7 @@ def pass_over(work: Work, step: Step, *, verb: str, reason: str) -> None:
 
 
 def refuse_if_stopped(work: Work) -> None:
-    """Raises Stopped when the rollout moved, someone wishes it to stop, or everything is stopped (A10, A36)."""
+    """Raises Stopped when the rollout moved, someone wishes it to stop, or nothing may be changed (A10, A36, A55)."""
     now = Rollout.objects.select_for_update().get(pk=work.row.pk)
     if (now.state, now.version) != (work.row.state, work.row.version):
         raise Stopped("the rollout was changed meanwhile", code="moved")
@@ -139,6 +139,8 @@ def refuse_if_stopped(work: Work) -> None:
         raise Stopped(f"asked to {now.wish}", code=now.wish)
     if settings.ENV.stop_all_actions or KillSwitch.objects.filter(on=True).exists():
         raise Stopped("everything that changes clusters is stopped", code="kill_switch")
+    if why := audit_lag.why_blocked():
+        raise Stopped(why, code="audit")
 
 
 def _event(work: Work, attempt: Attempt, *, verb: str, what: str) -> Event:

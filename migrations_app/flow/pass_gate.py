@@ -28,16 +28,16 @@ def pass_gate(work: Work, writer: Writer, *, step: Step) -> bool:
             raise Halt("not_verified", f"{step.title}: after {gate.seconds} s the cluster does not show it")
         return False
     if step.after is None:
-        return _passed(work, step, "verified")
+        return _passed(work, step, reason="verified")
     now = picture(writer, standing=gate.gone)
     Rollout.objects.filter(pk=work.row.pk).update(picture=msgspec.to_builtins(now))
     said = judge(gate, before=baseline(work), now=now, waited=waited)
     if said.judgement == "pause":
         raise Halt("gate", f"{step.title}: {'; '.join(said.reasons)}")
-    return said.judgement == "go" and _passed(work, step, "gate passed")
+    return said.judgement == "go" and _passed(work, step, reason="gate passed")
 
 
-def _passed(work: Work, step: Step, reason: str) -> bool:
+def _passed(work: Work, step: Step, *, reason: str) -> bool:
     journal.pass_over(work, step, verb=GATE, reason=reason)
     Rollout.objects.filter(pk=work.row.pk).update(gate_since=None)
     work.row.gate_since = None

@@ -27,6 +27,7 @@ PERMISSIONS: dict[Right, str] = {
     "operate": "migrations_app.operate_rollout",
     "approve": "migrations_app.approve_rollout",
     "administer": "migrations_app.administer_policy",
+    "break_glass": "migrations_app.break_glass",
 }
 
 

@@ -1,26 +1,11 @@
 """What is allowed where and when: the policy of a cluster, and why nothing may be begun on it now (A33, A36)."""
 
-import uuid
 from datetime import datetime, time
 
-from migrations_app.actions.changes import Risk
-from migrations_app.models.policy import ASKED, Policy
+from migrations_app.models.policy import Policy
+from migrations_app.queries.policies import NEVER_ALONE, approvals_asked, policy_of
 
-NEVER_ALONE: dict[Risk, int] = {"destructive": 1}
-"""Approvals that no policy can do without (A43)."""
-
-
-def policy_of(cluster_id: uuid.UUID) -> Policy:
-    """The cluster's own policy, else that of all; an unsaved one with the defaults where nobody made any."""
-    own = Policy.objects.filter(cluster_id=cluster_id).first()
-    return own or Policy.objects.filter(cluster=None).first() or Policy()
-
-
-def approvals_asked(policy: Policy, risk: Risk) -> int:
-    """How many different people have to agree; unreadable numbers count as the default."""
-    told = policy.approvals.get(risk)
-    asked = told if isinstance(told, int) and not isinstance(told, bool) and told >= 0 else ASKED[risk]
-    return max(asked, NEVER_ALONE.get(risk, 0))
+__all__ = ["NEVER_ALONE", "approvals_asked", "closed", "policy_of"]
 
 
 def closed(policy: Policy, action: str, *, now: datetime) -> str:

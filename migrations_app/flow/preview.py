@@ -19,6 +19,7 @@ from migrations_app.flow.export import export
 from migrations_app.flow.policy import policy_of
 from migrations_app.flow.prove import Proven
 from migrations_app.flow.record import WORKER
+from migrations_app.flow.step_diffs import keep_diffs
 from migrations_app.flow.transition import Cause, found, transition
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.models.rollout import Rollout
@@ -33,11 +34,12 @@ def prepare(rollout_id: uuid.UUID) -> None:
     try:
         plan, proven = _worked_out(row)
         _export(row, proven)
+        keep_diffs(row, proven.diffs)
     except (CouldNotLook, BadInput, BadSetting) as reason:
-        _give_up(row, reason.code, str(reason))
+        _give_up(row, reason.code, words=str(reason))
         return
     except Conflict as reason:
-        _give_up(row, reason.code, reason.message)
+        _give_up(row, reason.code, words=reason.message)
         return
     transition(
         row,
@@ -53,7 +55,7 @@ def prepare(rollout_id: uuid.UUID) -> None:
     )
 
 
-def _give_up(row: Rollout, code: str, words: str) -> None:
+def _give_up(row: Rollout, code: str, *, words: str) -> None:
     transition(row, "expired", by=WORKER, cause=Cause(code=code, words=words), finished_at=timezone.now())
 
 
@@ -123,4 +125,4 @@ def _plan(row: Rollout, writer: Writer, *, scene: Scene, action: Action, policy:
 
 def _export(row: Rollout, proven: Proven) -> None:
     for target, read in proven.read.items():
-        export(row, target, read)
+        export(row, target, read=read)

@@ -11,6 +11,7 @@ from migrations_app.clients.kubernetes_live import LiveApi
 from migrations_app.errors import BadInput, Conflict, CouldNotLook, NotFound
 from migrations_app.flow.connect import FIELD, connect, keys
 from migrations_app.flow.look import ConnectionTest, failed, look, try_server
+from migrations_app.flow.void_plans import refuse_held
 from migrations_app.karpenter.hops import resolve_target
 from migrations_app.karpenter.releases import RELEASES
 from migrations_app.models.cluster import Cluster
@@ -86,11 +87,16 @@ def change(cluster_id: uuid.UUID, details: Details, *, version: int | None = Non
 
 
 def remove(cluster_id: uuid.UUID, *, typed_name: str) -> None:
-    """Forgets a cluster, its credentials and snapshots. Raises BadInput unless its name was typed, and NotFound."""
+    """Forgets a cluster, its credentials and snapshots.
+
+    Raises NotFound, BadInput unless its name was typed, Conflict while a rollout holds it.
+    """
     cluster = found_cluster(cluster_id)
     if typed_name != cluster.name:
         raise BadInput("type the cluster's name to remove it", where="name", code="name_not_typed")
-    cluster.delete()
+    with transaction.atomic():
+        refuse_held(cluster_id)
+        cluster.delete()
 
 
 def found_cluster(cluster_id: uuid.UUID) -> Cluster:

@@ -10,6 +10,7 @@ from migrations_app.flow.connect import entry_of
 from migrations_app.flow.draft_access import read_draft
 from migrations_app.flow.prove_access import AccessTest, entry_of_draft, proven, try_access
 from migrations_app.flow.register import Details, draft_used, found_cluster, new_row, stored
+from migrations_app.flow.void_plans import void_plans
 from migrations_app.inventory.aws_place import read_place
 from migrations_app.models.cluster import Cluster
 
@@ -97,6 +98,8 @@ def _changed(cluster: Cluster, **access: str) -> int:
             changed = Cluster.objects.filter(pk=cluster.pk, version=cluster.version).update(
                 **access, version=cluster.version + 1, credential_version=cluster.credential_version + 1
             )
+            if changed:
+                void_plans(cluster.pk)
     except IntegrityError:
         raise draft_used() from None
     if not changed:

@@ -42,7 +42,7 @@ def make_request(work: Work, writer: Writer, *, here: Place) -> bool:
     crash_points.reached("after_intent")
     sent = _sent(work, writer, here=here, tie=tie, intent=intent)
     crash_points.reached("after_send")
-    return _concluded(work, step, sent, intent=intent)
+    return _concluded(work, step, sent=sent, intent=intent)
 
 
 def _sent(work: Work, writer: Writer, *, here: Place, tie: Tie, intent: Intent) -> Sent | CouldNotLook:
@@ -79,10 +79,10 @@ def _outlived(work: Work) -> None:
         raise Lost("the lease is over")
 
 
-def _concluded(work: Work, step: Step, sent: Sent | CouldNotLook, *, intent: Intent) -> bool:
+def _concluded(work: Work, step: Step, *, sent: Sent | CouldNotLook, intent: Intent) -> bool:
     crash_points.reached("before_outcome")
     if isinstance(sent, CouldNotLook):
-        journal.conclude(work, intent.attempt_id, Outcome(outcome="unknown", reason=sent.message))
+        journal.conclude(work, intent.attempt_id, told=Outcome(outcome="unknown", reason=sent.message))
         return True
     word = "applied" if sent.done else "unknown" if sent.in_doubt else "refused"
     told = Outcome(
@@ -93,7 +93,7 @@ def _concluded(work: Work, step: Step, sent: Sent | CouldNotLook, *, intent: Int
         uid=sent.uid,
         resource_version=sent.resource_version,
     )
-    journal.conclude(work, intent.attempt_id, told)
+    journal.conclude(work, intent.attempt_id, told=told)
     crash_points.reached("after_outcome")
     if word == "refused":
         _refused(step, sent)

@@ -26,14 +26,18 @@ def settle(work: Work, writer: Writer, *, here: Place) -> bool:
     read = writer.read(here.step.change.target)
     if all_hold(here.step.brings, read, uid=here.step.change.target.uid):
         uid = str(value_at(read, ("metadata", "uid")) or "")
-        journal.conclude(work, line.pk, Outcome(outcome="applied", reason="seen afterwards", uid=uid, settled_by=BY))
+        journal.conclude(
+            work, line.pk, told=Outcome(outcome="applied", reason="seen afterwards", uid=uid, settled_by=BY)
+        )
         return True
     if not _late(line):
         return False
     if _untouched(here, line, read=read):
-        journal.conclude(work, line.pk, Outcome(outcome="not_applied", reason="untouched afterwards", settled_by=BY))
+        journal.conclude(
+            work, line.pk, told=Outcome(outcome="not_applied", reason="untouched afterwards", settled_by=BY)
+        )
         return True
-    journal.conclude(work, line.pk, Outcome(outcome="changed_by_other", reason="changed meanwhile", settled_by=BY))
+    journal.conclude(work, line.pk, told=Outcome(outcome="changed_by_other", reason="changed meanwhile", settled_by=BY))
     raise Halt("changed_by_other", f"{here.step.title}: the outcome is not known, and the object was changed meanwhile")
 
 

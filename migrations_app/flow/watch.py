@@ -74,8 +74,8 @@ class _Budget(Named, frozen=True):
 
 def picture(writer: Writer, *, standing: Iterable[Target]) -> Picture:
     """What can be counted now; None for what could not be read. `standing` are targets that have to be gone."""
-    nodes = _counted(writer, Resource("", "v1", "nodes"), _Node)
-    pending = _counted(writer, Resource("", "v1", "pods", field_selector=PENDING), _Pod)
+    nodes = _counted(writer, Resource("", "v1", "nodes"), kind=_Node)
+    pending = _counted(writer, Resource("", "v1", "pods", field_selector=PENDING), kind=_Pod)
     claims = _claims(writer)
     return Picture(
         taken_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -95,7 +95,7 @@ def _takes_pods(node: _Node) -> bool:
     return node.ready and not node.spec.unschedulable and not node.metadata.deleting
 
 
-def _counted(writer: Writer, resource: Resource, kind: type[T]) -> list[T] | None:
+def _counted(writer: Writer, resource: Resource, *, kind: type[T]) -> list[T] | None:
     """The objects; empty for a kind that nobody serves, None where they could not be read."""
     decoder = msgspec.json.Decoder(kind)
     try:
@@ -109,7 +109,7 @@ def _counted(writer: Writer, resource: Resource, kind: type[T]) -> list[T] | Non
 def _claims(writer: Writer) -> list[_Claim] | None:
     found: list[_Claim] = []
     for resource in _KARPENTERS:
-        part = _counted(writer, resource, _Claim)
+        part = _counted(writer, resource, kind=_Claim)
         if part is None:
             return None
         found += part
@@ -132,7 +132,9 @@ def _unready(claims: list[_Claim], nodes: list[_Node]) -> int:
 
 
 def _legacy_objects(writer: Writer) -> int | None:
-    parts = [_counted(writer, Resource(CORE_GROUP, "v1alpha5", name), Named) for name in ("provisioners", "machines")]
+    parts = [
+        _counted(writer, Resource(CORE_GROUP, "v1alpha5", name), kind=Named) for name in ("provisioners", "machines")
+    ]
     counts = [len(part) for part in parts if part is not None]
     return sum(counts) if len(counts) == len(parts) else None
 
@@ -160,7 +162,7 @@ def _blocked(writer: Writer, nodes: list[_Node]) -> Iterator[Blocked]:
     going = [node.name for node in nodes if node.metadata.deleting]
     tight = _tight_budgets(writer) if going else []
     for name in going if tight else ():
-        pods = _counted(writer, Resource("", "v1", "pods", field_selector=f"spec.nodeName={name}"), _Pod) or []
+        pods = _counted(writer, Resource("", "v1", "pods", field_selector=f"spec.nodeName={name}"), kind=_Pod) or []
         for pod in pods:
             for budget in tight:
                 if budget.namespace == pod.namespace and _selected(budget, pod.metadata.labels or {}):
@@ -169,7 +171,7 @@ def _blocked(writer: Writer, nodes: list[_Node]) -> Iterator[Blocked]:
 
 def _tight_budgets(writer: Writer) -> list[_Budget]:
     for version in ("v1", "v1beta1"):
-        found = _counted(writer, Resource("policy", version, "poddisruptionbudgets"), _Budget)
+        found = _counted(writer, Resource("policy", version, "poddisruptionbudgets"), kind=_Budget)
         if found:
             return [one for one in found if one.status is not None and one.status.disruptions_allowed <= 0]
     return []

@@ -35,18 +35,18 @@ def aim(inventory: Inventory, release: Release) -> Aim | None:
     home = record.namespace if record else values.namespace
     name, namespace, port = MAIN_CHART_WEBHOOK_SERVICE[0], defaults.service_namespace or home, _port(values)
     return Aim(
-        converts=_given(values, "webhook.enabled", defaults.enabled) is True,
-        name=str(_given(values, "webhook.serviceName", name)),
-        namespace=str(_given(values, "webhook.serviceNamespace", namespace)) or home,
+        converts=_given(values, "webhook.enabled", default=defaults.enabled) is True,
+        name=str(_given(values, "webhook.serviceName", default=name)),
+        namespace=str(_given(values, "webhook.serviceNamespace", default=namespace)) or home,
         port=port,
     )
 
 
 def _port(values: Values) -> int:
-    given = _given(values, "webhook.port", MAIN_CHART_WEBHOOK_SERVICE[2])
+    given = _given(values, "webhook.port", default=MAIN_CHART_WEBHOOK_SERVICE[2])
     return given if isinstance(given, int) else 0
 
 
-def _given(values: Values, key: str, default: object) -> Any:  # noqa: ANN401 - Helm values are free JSON
+def _given(values: Values, key: str, *, default: object) -> Any:  # noqa: ANN401 - Helm values are free JSON
     found = value_at(values.tree, key)
     return default if found is ABSENT else found

@@ -52,13 +52,13 @@ def with_marks(crd: CRD, body: bytes) -> CRD:
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return crd
     schemas = {version.name: version.schema for version in whole.spec.versions}
-    versions = [_marked(crd, version, schemas.get(version.name)) for version in crd.spec.versions or ()]
+    versions = [_marked(crd, version, schema=schemas.get(version.name)) for version in crd.spec.versions or ()]
     owners = [field.manager for field in whole.metadata.managed_fields if _owns_conversion(field.fields_v1)]
     spec = msgspec.structs.replace(crd.spec, versions=versions)
     return msgspec.structs.replace(crd, spec=spec, conversion_owners=owners)
 
 
-def _marked(crd: CRD, version: CRDVersion, schema: object) -> CRDVersion:
+def _marked(crd: CRD, version: CRDVersion, *, schema: object) -> CRDVersion:
     root = schema.get("openAPIV3Schema") if isinstance(schema, dict) else None
     if not isinstance(root, dict) or not root.get("properties"):
         return version

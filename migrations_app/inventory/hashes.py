@@ -42,9 +42,11 @@ def hashed(inventory: Inventory) -> Iterator[Hashed]:
         by_pool.setdefault(claim.metadata.label(labels.NODEPOOL) or "", []).append(claim)
         by_class.setdefault(_class_of(claim), []).append(claim)
     for pool in inventory.nodepools.items:
-        yield _hashed(pool, "NodePool", labels.NODEPOOL_HASH_VERSION, claims=by_pool.get(pool.name, []))
+        yield _hashed(pool, "NodePool", annotation=labels.NODEPOOL_HASH_VERSION, claims=by_pool.get(pool.name, []))
     for one in inventory.ec2nodeclasses.items:
-        yield _hashed(one, "EC2NodeClass", labels.EC2_NODE_CLASS_HASH_VERSION, claims=by_class.get(one.name, []))
+        yield _hashed(
+            one, "EC2NodeClass", annotation=labels.EC2_NODE_CLASS_HASH_VERSION, claims=by_class.get(one.name, [])
+        )
 
 
 def _class_of(claim: NodeClaim) -> str:
@@ -52,5 +54,5 @@ def _class_of(claim: NodeClaim) -> str:
     return (reference.name if reference and reference.kind in (None, "", "EC2NodeClass") else None) or ""
 
 
-def _hashed(one: NodePool | EC2NodeClass, kind: str, annotation: str, *, claims: list[NodeClaim]) -> Hashed:
+def _hashed(one: NodePool | EC2NodeClass, kind: str, *, annotation: str, claims: list[NodeClaim]) -> Hashed:
     return Hashed(kind, one.name, annotation, one.metadata.annotation(annotation), tuple(claims))

@@ -31,11 +31,11 @@ class Coverage:
     reason: str = ""
 
 
-def covered(id: str, subject: str, checks: str, *, release: str = "", table: str = "", search: str = "") -> Coverage:  # noqa: A002 - the word of the facts
+def covered(id: str, subject: str, *, checks: str, release: str = "", table: str = "", search: str = "") -> Coverage:  # noqa: A002 - the word of the facts
     """An entry that checks answer, their ids parted by spaces."""
     return Coverage(id=id, subject=subject, release=release, checks=tuple(checks.split()), table=table, search=search)
 
 
-def uncovered(id: str, subject: str, cause: Cause, *, reason: str, release: str = "") -> Coverage:  # noqa: A002 - as above
+def uncovered(id: str, subject: str, *, cause: Cause, reason: str, release: str = "") -> Coverage:  # noqa: A002 - as above
     """An entry without a check, and why."""
     return Coverage(id=id, subject=subject, release=release, cause=cause, reason=reason)

@@ -63,7 +63,7 @@ FIELD_MARKS: tuple[FieldMark, ...] = (
 )
 
 
-def marks_of(crd: str, version: str, running: Release) -> tuple[FieldMark, ...]:
+def marks_of(crd: str, version: str, *, running: Release) -> tuple[FieldMark, ...]:
     """The marks which that version of the CRD carries as the release ships it."""
     return tuple(
         mark

@@ -5,7 +5,7 @@ from migrations_app.karpenter.versions import Release, minor_order
 
 
 def outside_between(
-    place: Place, start: Release, landing: Release, *, table: tuple[OutsideRow, ...] = OUTSIDE_ROWS
+    place: Place, start: Release, *, landing: Release, table: tuple[OutsideRow, ...] = OUTSIDE_ROWS
 ) -> tuple[OutsideRow, ...]:
     """The rows that begin to matter on the way from `start` to `landing`."""
     low, high = minor_order(start.minor), minor_order(landing.minor)

@@ -42,3 +42,6 @@ class KillSwitch(models.Model):
     by_name = models.CharField(max_length=150, blank=True, default="")
     since = models.DateTimeField(null=True)
     lifting_by = models.CharField(max_length=150, blank=True, default="")
+    lifting_id = models.PositiveBigIntegerField(null=True)
+    """Who asked to lift it: another person has to agree (A36)."""
+    version = models.PositiveIntegerField(default=1)

@@ -10,8 +10,8 @@ from migrations_app.actions.states import HOLDING, STATES
 
 
 class Rollout(models.Model):
-    """One plan and its one execution. A draft holds what was asked for; from `previewed` on `plan` is the canonical JSON
-    that `digest` addresses, and is never written again.
+    """One plan and its one execution. A draft holds what was asked for; from `previewed` on `plan` is the canonical
+    JSON that `digest` addresses, and is never written again.
 
     `version` grows with each change of state; `wish` is what a person asked for between two requests.
     """
@@ -63,7 +63,11 @@ class Rollout(models.Model):
 
     class Meta:
         ordering = ["-made_at"]
-        permissions = [("operate_rollout", "Can prepare and start rollouts"), ("approve_rollout", "Can approve")]
+        permissions = [
+            ("operate_rollout", "Can prepare and start rollouts"),
+            ("approve_rollout", "Can approve"),
+            ("break_glass", "Can approve alone in an emergency"),
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["cluster"], condition=Q(state__in=sorted(HOLDING)), name="one_rollout_holds_a_cluster"
@@ -149,6 +153,18 @@ class Exported(models.Model):
     class Meta:
         ordering = ["pk"]
         constraints = [models.UniqueConstraint(fields=["rollout", "path"], name="one_export_an_object")]
+
+
+class StepDiff(models.Model):
+    """The object of a step before it and as the server would store it, sealed under the rollout's id."""
+
+    rollout = models.ForeignKey(Rollout, on_delete=models.CASCADE, related_name="diffs")
+    step = models.CharField(max_length=8)
+    sealed = models.BinaryField()
+
+    class Meta:
+        ordering = ["step"]
+        constraints = [models.UniqueConstraint(fields=["rollout", "step"], name="one_diff_a_step")]
 
 
 class Outbox(models.Model):

@@ -13,7 +13,7 @@ from migrations_app.karpenter.iam.policy import Policy
 from migrations_app.karpenter.iam.site import Site
 from migrations_app.karpenter.iam.written import remedy, stand_ins
 from migrations_app.readiness.iam_sheet_patch import patch, sized
-from migrations_app.readiness.iam_sheet_roles import roles_of, simulation_of
+from migrations_app.readiness.iam_sheet_roles import profiles_of, roles_of, simulation_of
 from migrations_app.readiness.iam_sheet_rows import Judged, RoleReport, Tally, rows_of, tally
 from migrations_app.readiness.iam_sheet_values import Answered, IamColumn, IamNames, IamPatch, IamSetting, IamSheet
 
@@ -57,6 +57,7 @@ def iam_sheet(inventory: Inventory, *, steps: Sequence[tuple[str, str]], running
         ),
         rows=rows,
         roles=roles_of(inventory.aws.controller_roles),
+        profiles=profiles_of(inventory.aws.instance_profiles),
         simulation=simulation_of(inventory.aws.simulation),
     )
 

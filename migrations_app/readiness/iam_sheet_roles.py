@@ -3,12 +3,14 @@
 import json
 from collections.abc import Iterable, Iterator
 
-from migrations_app.inventory.aws import LIMITS, ControllerRole, CrossCheck, PolicyDocument
+from migrations_app.inventory.aws import LIMITS, ControllerRole, CrossCheck, InstanceProfile, PolicyDocument
 from migrations_app.inventory.permissions import working
 from migrations_app.inventory.seen import Part, Unseen
+from migrations_app.karpenter.iam.site import role_name
 from migrations_app.readiness.iam_sheet_values import (
     IamDisagreement,
     IamDocument,
+    IamProfile,
     IamRole,
     IamSimulation,
     IamUnread,
@@ -92,4 +94,17 @@ def _disagreement(one: CrossCheck) -> IamDisagreement:
         ours=one.ours,
         theirs=one.theirs,
         because=one.because,
+    )
+
+
+def profiles_of(part: Part[InstanceProfile]) -> tuple[IamProfile, ...]:
+    """The profiles that exist and hold one role: with more, or none, nobody can say which role nodes would get."""
+    one_role = (one for one in part.items if one.exists and len(one.role_arns) == 1)
+    return tuple(
+        IamProfile(
+            name=one.name,
+            role=role_name(one.role_arns[0]).rpartition("/")[2],
+            default=any(by.kind == "ConfigMap" for by in one.named_by),
+        )
+        for one in one_role
     )

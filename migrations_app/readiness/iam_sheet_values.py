@@ -170,6 +170,14 @@ class IamSetting(msgspec.Struct, frozen=True, kw_only=True):
     on: bool
 
 
+class IamProfile(msgspec.Struct, frozen=True, kw_only=True):
+    """An instance profile with the name of its role, as AWS has them. `default`: that of the global settings."""
+
+    name: str
+    role: str
+    default: bool = False
+
+
 class IamSheet(msgspec.Struct, frozen=True, kw_only=True):
     """`seen` is False where no role could be judged, for the reason in `why`: cells then say what is needed only."""
 
@@ -182,4 +190,5 @@ class IamSheet(msgspec.Struct, frozen=True, kw_only=True):
     columns: tuple[IamColumn, ...] = ()
     rows: tuple[IamRow, ...] = ()
     roles: tuple[IamRole, ...] = ()
+    profiles: tuple[IamProfile, ...] = ()
     simulation: IamSimulation = IamSimulation()

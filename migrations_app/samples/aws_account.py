@@ -157,6 +157,10 @@ class SampleAws:
         )
         return tuple(_reply(one, evaluate(one, policies).verdict) for one in requests)
 
+    def documents(self) -> dict[str, bytes]:
+        """The controller's policies as files of a bundle."""
+        return {f"iam/{one.name}.json": one.text.encode() for one in self._policies}
+
     def close(self) -> None:
         return
 

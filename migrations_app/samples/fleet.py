@@ -38,7 +38,8 @@ def _load(name: str) -> Story:
 def files(story: Story) -> Mapping[str, bytes]:
     """The files of a story's bundle, by name; what may not be read is left out of the objects."""
     held = [doc for doc in story.docs if _plural(doc) not in story.refused]
-    return {
+    account = aws(story)
+    return (account.documents() if account else {}) | {
         "manifest.json": _json(_manifest(story)),
         "version.json": _json(story.version),
         "objects.json": _json({"apiVersion": "v1", "kind": "List", "items": held}),
@@ -70,6 +71,7 @@ def write(story: Story, folder: Path) -> None:
     """Writes the bundle of a story into a folder, which is made where it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, body in files(story).items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(body)
 
 

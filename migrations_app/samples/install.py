@@ -182,7 +182,12 @@ def crds(shape: Crds) -> list[Doc]:
 
 def _crd(row: Crd, shape: Crds) -> Doc:
     versions = [
-        {"name": v.name, "served": v.served, "storage": v.storage, "schema": _schema(row, v.name, shape.version)}
+        {
+            "name": v.name,
+            "served": v.served,
+            "storage": v.storage,
+            "schema": _schema(row, v.name, shipped=shape.version),
+        }
         for v in row.versions
     ]
     spec: Doc = {
@@ -202,8 +207,8 @@ def _crd(row: Crd, shape: Crds) -> Doc:
     return doc("apiextensions.k8s.io/v1", "CustomResourceDefinition", metadata=metadata, spec=spec, status=status)
 
 
-def _schema(row: Crd, version: str, shipped: str) -> Doc:
-    marks = marks_of(row.name, version, release(shipped))
+def _schema(row: Crd, version: str, *, shipped: str) -> Doc:
+    marks = marks_of(row.name, version, running=release(shipped))
     return {"openAPIV3Schema": sketched(mark.path for mark in marks)}
 
 

@@ -17,6 +17,7 @@ from migrations_app.karpenter.conversion.convert import Item
 from migrations_app.karpenter.conversion.report import Report, convert_texts
 from migrations_app.karpenter.conversion.roles import placeholder_paths
 from migrations_app.queries.cluster import nodes_of
+from migrations_app.queries.iam import sheet_of
 from migrations_app.web.access import page
 from migrations_app.web.cluster import about
 from migrations_app.web.conversion_forms import ConversionForm, PasteForm
@@ -41,7 +42,9 @@ def convert(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     start = {"to": next_target(head.snapshot.stage), "defaults": "keep"}
     form = ConversionForm(start | request.GET.dict(), initial=start)
     options = form.options(live=True)
-    found = convert_cluster(cluster_id, options, known=known_of(report, nodes_of(head.snapshot.id)))
+    sheet = sheet_of(head.snapshot.id)
+    known = known_of(report, nodes_of(head.snapshot.id), profiles=sheet.profiles if sheet else ())
+    found = convert_cluster(cluster_id, options, known=known)
     if found and request.GET.get("download"):
         return _download(found.items, request.GET["download"], name=head.name)
     if found:

@@ -18,7 +18,7 @@ def test_the_path_of_an_alpha_cluster_hop_by_hop(karpdash: Karpdash, bundle: Bun
 
 def test_the_table_and_the_markdown_name_each_landing(karpdash: Karpdash, bundle: Bundle) -> None:
     table = karpdash("plan", "--bundle", bundle("beta_037"), "--to", "1.0").out
-    assert "1. Hop 1.0 -> 1.0.14  READY" in table
+    assert "1. Hop 1.0 -> 1.0.14  READY WITH WARNINGS" in table
     markdown = karpdash("plan", "--bundle", bundle("beta_037"), "--to", "1.0", "-o", "markdown").out
     assert "## 1. Hop 1.0: land on 1.0.14\n" in markdown
 

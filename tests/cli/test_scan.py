@@ -13,13 +13,18 @@ from tests.cli.conftest import Karpdash
 Bundle = Callable[[str], Path]
 
 
+def without_aws(verdicts):
+    """What a bundle alone tells: with AWS not looked at, no hop ahead is plainly ready."""
+    return {hop: "ready_with_warnings" if told == "ready" else told for hop, told in verdicts.items()}
+
+
 @pytest.mark.parametrize("story", [story.name for story in fleet.stories()])
 def test_every_story_gives_json_of_the_published_schema(karpdash: Karpdash, bundle: Bundle, story: str) -> None:
     said = karpdash("scan", "--bundle", bundle(story), "-o", "json")
     jsonschema.validate(said.json, scan_schema())
     found = fleet.find(story)
     assert found is not None
-    assert {hop["hop"]: hop["verdict"] for hop in said.json["hops"]} == dict(found.expected.verdicts)
+    assert {hop["hop"]: hop["verdict"] for hop in said.json["hops"]} == without_aws(found.expected.verdicts)
     assert said.err == ""
 
 
@@ -36,7 +41,7 @@ def test_every_story_gives_json_of_the_published_schema(karpdash: Karpdash, bund
         ("forbidden", ("--to", "1.0"), 3),
         ("forbidden", ("--to", "1.0", "--fail-on", "never"), 3),
         ("beta_037", ("--to", "1.0"), 0),
-        ("beta_037", ("--to", "1.0", "--strict"), 0),
+        ("beta_037", ("--to", "1.0", "--strict"), 3),
     ],
 )
 def test_the_exit_code(karpdash: Karpdash, bundle: Bundle, story: str, words: tuple[str, ...], code: int) -> None:

@@ -12,6 +12,7 @@ from migrations_app.flow.scan_cluster import scan_claimed
 from migrations_app.inventory.ownership import OwnedNode
 from migrations_app.karpenter.conversion.options import Known, Options
 from migrations_app.models.cluster import Cluster
+from migrations_app.readiness.iam_sheet_values import IamProfile
 from migrations_app.readiness.report import PartLine
 from migrations_app.samples import fleet
 from tests.builders_rows import a_report
@@ -103,3 +104,9 @@ def test_the_next_target(stage, target):
 def report_with(**seen):
     parts = tuple(PartLine(name=name, seen=yes, why="" if yes else "forbidden") for name, yes in seen.items())
     return msgspec.structs.replace(a_report(), parts=parts)
+
+
+def test_a_scan_that_saw_the_profile_in_aws_names_its_role():
+    profiles = (IamProfile(name="old", role="KarpenterNodeRole-shop", default=True),)
+    found = known_of(a_report(), (), profiles=profiles)
+    assert (found.role_of_profile, found.default_profile) == ({"old": "KarpenterNodeRole-shop"}, "old")

@@ -5,14 +5,14 @@ from migrations_app.karpenter.versions import release
 
 
 def test_rows_begin_to_matter_between_two_releases() -> None:
-    found = outside_between("sources", release("0.37.8"), release("1.0.14"))
+    found = outside_between("sources", release("0.37.8"), landing=release("1.0.14"))
     assert [row.change for row in found] == ["managed-by-tag-dropped"]
-    assert outside_between("sources", release("1.0.6"), release("1.0.14")) == ()
+    assert outside_between("sources", release("1.0.6"), landing=release("1.0.14")) == ()
 
 
 def test_a_row_of_tomorrow() -> None:
     row = OutsideRow("sources", "1.15", "old", "scripts", "new", "of-tomorrow")
-    found = outside_between("sources", release("1.14.1"), release("1.15.0"), table=(*OUTSIDE_ROWS, row))
+    found = outside_between("sources", release("1.14.1"), landing=release("1.15.0"), table=(*OUTSIDE_ROWS, row))
     assert [spoken_row(one) for one in found] == ["old in scripts (now new)"]
 
 

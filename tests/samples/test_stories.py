@@ -110,7 +110,9 @@ def test_objects_have_names_of_their_own(story):
 
 def test_write_puts_the_files_into_a_folder(tmp_path, story):
     write(story, tmp_path / "a" / story.name)
-    assert {path.name: path.read_bytes() for path in (tmp_path / "a" / story.name).iterdir()} == dict(files(story))
+    folder = tmp_path / "a" / story.name
+    written = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert written == dict(files(story))
     assert json.loads((tmp_path / "a" / story.name / "manifest.json").read_text())["whole"] is True
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from migrations_app.checks.aws_access import NOT_LOOKED_AT
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.iam_trust_remedies import trust_remedies
 from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
@@ -14,7 +15,6 @@ check = Check(
     title="The role of the controller trusts its service account",
     phase="iam",
     severity="blocker",
-    unasked="warning",
     why=(
         "Without trust the controller has no credentials at all. Trust names the namespace: where Karpenter moves to "
         "kube-system, as advised from 0.33 on, it has to follow first."
@@ -36,7 +36,7 @@ check = Check(
 def judge(case: Case) -> Iterator[Word]:
     fits = role_fits(case.inventory)
     if not fits:
-        yield CannotTell("no role of the controller was seen, so its trust policy was not either")
+        yield CannotTell(f"no role of the controller was seen. {NOT_LOOKED_AT}")
     spare = any(fit.state == "fits" for fit in fits if fit.role.found_by in EITHER)
     for fit in fits:
         if fit.state == "unknown":

@@ -47,10 +47,10 @@ def judge(case: Case) -> Iterator[Word]:
         yield at_value(values, unread.key, seen=unread.fate, wanted="absent")
     planned = aim(case.inventory, case.step.release)
     if planned is not None:
-        yield from _aimed(case, values, planned)
+        yield from _aimed(case, values, planned=planned)
 
 
-def _aimed(case: Case, values: Values, planned: Aim) -> Iterator[Word]:
+def _aimed(case: Case, values: Values, *, planned: Aim) -> Iterator[Word]:
     real = webhook_service(case.inventory)
     if not planned.converts:
         wanted = f"true: the CRDs of {case.step.release} convert"

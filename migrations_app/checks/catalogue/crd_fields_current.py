@@ -43,7 +43,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 def _judge(crd: CRD, running: Release) -> Iterator[Word]:
     for version in crd.spec.versions or ():
-        marks = marks_of(crd.name, version.name, running) if version.served else ()
+        marks = marks_of(crd.name, version.name, running=running) if version.served else ()
         if marks and version.fields is None:
             yield CannotTell(f"{crd.name}: the schema of {version.name} was not seen")
         missing = [mark for mark in marks if version.fields is not None and mark.path not in version.fields]

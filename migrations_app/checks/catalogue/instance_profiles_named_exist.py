@@ -15,7 +15,6 @@ check = Check(
     title="The instance profiles and roles that node classes name exist",
     phase="iam",
     severity="blocker",
-    unasked="warning",
     why=(
         "Without them nothing is launched. An update of the official stack to 0.32 deletes the profile that "
         "older templates and the default still point at."

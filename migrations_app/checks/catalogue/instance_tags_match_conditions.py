@@ -18,7 +18,6 @@ check = Check(
     title="The controller's policies fit the tags of the instances",
     phase="iam",
     severity="blocker",
-    unasked="warning",
     why=(
         "Instances keep the tags of the release that launched them: where a condition asks for others, "
         "the controller can neither end nor tag them, though no action is missing."

@@ -19,7 +19,6 @@ check = Check(
     title="Every instance is found by the release after the hop",
     phase="iam",
     severity="warning",
-    unasked="warning",
     why=(
         "The controller lists instances by tags. One that lacks them runs on unseen: nothing ends it, "
         "no interruption is handled, and its claim may be removed."

@@ -20,7 +20,6 @@ check = Check(
     title="The interruption queue exists and AWS may send to it",
     phase="iam",
     severity="blocker",
-    unasked="warning",
     why=(
         "From 0.33 to 1.3 the controller panics at start when its queue does not answer; before and after "
         "it logs that, and nobody drains nodes ahead of a spot interruption."

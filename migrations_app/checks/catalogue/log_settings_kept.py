@@ -35,17 +35,17 @@ def judge(case: Case) -> Iterator[Word]:
     elif values is None or running is None:
         yield CannotTell("the Helm values of the chart karpenter, or the running release, are not known")
     else:
-        if _enters(case, running, (0, 32)) and _absent(values, "logEncoding", "logConfig.logEncoding"):
+        if _enters(case, running, minor=(0, 32)) and _absent(values, "logEncoding", "logConfig.logEncoding"):
             yield at_value(
                 values, "logConfig.logEncoding", seen="absent: console becomes json", wanted="console, or json parsed"
             )
-        if _enters(case, running, (0, 33)) and _absent(values, "logLevel"):
+        if _enters(case, running, minor=(0, 33)) and _absent(values, "logLevel"):
             yield at_value(values, "logLevel", seen="absent: debug becomes info", wanted="debug, where it is needed")
         if case.hop == ALPHA_LEFT and _configured(values) and value_at(values.tree, "logConfig.enabled") is not True:
             yield at_value(values, "logConfig.enabled", seen="absent or false: logConfig is not mounted", wanted="true")
 
 
-def _enters(case: Case, running: Release, minor: tuple[int, int]) -> bool:
+def _enters(case: Case, running: Release, *, minor: tuple[int, int]) -> bool:
     return minor_order(running.minor) < minor <= minor_order(case.step.release.minor)
 
 

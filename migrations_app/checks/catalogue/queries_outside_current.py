@@ -45,7 +45,7 @@ def _renamed(case: Case) -> tuple[str, ...]:
 
 
 def _others(case: Case) -> tuple[OutsideRow, ...]:
-    return outside_between("queries", case.step.start, case.step.release)
+    return outside_between("queries", case.step.start, landing=case.step.release)
 
 
 @check.advise

@@ -35,7 +35,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 def _rows(case: Case) -> tuple[OutsideRow, ...]:
-    return outside_between("sources", case.step.start, case.step.release)
+    return outside_between("sources", case.step.start, landing=case.step.release)
 
 
 @check.advise

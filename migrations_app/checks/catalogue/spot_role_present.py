@@ -17,7 +17,6 @@ check = Check(
     title="The Spot service-linked role exists where spot is possible",
     phase="iam",
     severity="blocker",
-    unasked="warning",
     why=(
         "The first spot launch of an account needs it, and the controller may not create it. "
         "A NodePool that names no capacity type takes spot where its Provisioner never did."
