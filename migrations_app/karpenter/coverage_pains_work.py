@@ -80,7 +80,7 @@ WORK_PAINS: tuple[Coverage, ...] = (
         checks="provisioners_hold_no_nodes pdbs_allow_disruption workloads_keep_a_pod",
     ),
     covered(
-        "ROLL-04", "Terraform deletes and makes the pool anew", checks="terraform_keeps_no_pool terraform_adds_beside"
+        "ROLL-04", "Terraform deletes and makes the pool anew", checks="terraform_adds_beside"
     ),
     covered("ROLL-05", "GitOps undoes what is done by hand", checks="gitops_paused delivery_tools_agree"),
     covered("ROLL-06", "Server-side apply fights over converted fields", checks="gitops_applies_current_versions"),
