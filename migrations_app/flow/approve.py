@@ -19,6 +19,7 @@ from migrations_app.flow.run import abort, pause, resume, settle_by_person, star
 from migrations_app.flow.transition import Cause, found, transition
 from migrations_app.models.rollout import Approval, Outbox, Rollout
 from migrations_app.queries.policies import needed, risk_of
+from migrations_app.queries.rollout_detail import doubts_of
 
 __all__ = [
     "Denied",
@@ -119,19 +120,15 @@ def reject(rollout_id: uuid.UUID, person: Person, *, reason: str, by: Actor, ver
         row = _locked(rollout_id)
         refuse_moved(row, version)
         if row.state in ("draft", "previewed"):
-            transition(
-                row, "expired", by=by, cause=Cause(code="withdrawn", words=reason), finished_at=timezone.now()
-            )
+            transition(row, "expired", by=by, cause=Cause(code="withdrawn", words=reason), finished_at=timezone.now())
         else:
             transition(row, "rejected", by=by, cause=Cause(code="rejected", words=reason), finished_at=timezone.now())
     return row
 
 
 def to_accept(row: Rollout) -> dict[str, str]:
-    """What an approver takes on themselves, by step: no dry run proves it, or a tool would revert it."""
-    plan = msgspec.json.decode(bytes(row.plan), type=Plan)
-    kept = {step.id: f"{step.manager} keeps this object and may revert it" for step in plan.steps if step.manager}
-    return kept | {str(step): str(why) for step, why in row.provable.items()}
+    """What an approver takes on themselves, by step."""
+    return doubts_of(row, msgspec.json.decode(bytes(row.plan), type=Plan))
 
 
 def _awaiting(rollout_id: uuid.UUID) -> Rollout:

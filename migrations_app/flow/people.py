@@ -8,6 +8,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 
 from migrations_app.access import Right
+from migrations_app.flow.acting import tell
 from migrations_app.models.person import TemporaryPassword
 
 
@@ -20,6 +21,7 @@ def first_admin() -> str:
         password = secrets.token_urlsafe(12)
         admin = people.objects.create_superuser(username="admin", password=password)
         TemporaryPassword.objects.create(user=admin)
+        tell("account.made", admin.get_username(), rights="all")
     return password
 
 
@@ -45,4 +47,6 @@ def must_change_password(user_id: int) -> bool:
 
 def password_changed(user_id: int) -> None:
     """Notes that the password is now the person's own."""
-    TemporaryPassword.objects.filter(user_id=user_id).delete()
+    with transaction.atomic():
+        TemporaryPassword.objects.filter(user_id=user_id).delete()
+        tell("account.password_changed", get_user_model().objects.get(pk=user_id).get_username())

@@ -9,10 +9,12 @@ from django.utils import timezone
 
 from migrations_app.actions import progress, registry
 from migrations_app.actions.base import Action, Scene, Unavailable
+from migrations_app.actions.inverse import bare
 from migrations_app.actions.plan import LIFETIME_SECONDS, Forecast, Limits, Plan, canonical, numbered
 from migrations_app.clients.writer import Writer
 from migrations_app.errors import BadInput, BadSetting, Conflict, CouldNotLook
 from migrations_app.flow import journal, prove
+from migrations_app.flow.charts import chart_files
 from migrations_app.flow.collect import collect
 from migrations_app.flow.connect import connect, connect_writer
 from migrations_app.flow.export import export
@@ -83,7 +85,9 @@ def _look(row: Rollout) -> Inventory:
 
 
 def _scene(action: Action, row: Rollout, *, inventory: Inventory, writer: Writer, limits: Limits) -> Scene:
-    wanted = action.wanted(inventory, row.parameters)
+    back = _taken_back(row)
+    touched = (bare(step.change.target) for step in back.get("applied", ()) if step.change)
+    wanted = dict.fromkeys((*action.wanted(inventory, row.parameters), *touched))
     objects = {target: read for target in wanted if (read := writer.read(target)) is not None}
     return Scene(
         inventory=inventory,
@@ -91,7 +95,8 @@ def _scene(action: Action, row: Rollout, *, inventory: Inventory, writer: Writer
         objects=objects,
         now=inventory.taken_at,
         limits=limits,
-        **_taken_back(row),
+        files=chart_files(inventory, row.parameters) if action.needs_chart else {},
+        **back,
     )
 
 
