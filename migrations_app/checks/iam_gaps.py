@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from migrations_app.checks.aws_access import NOT_LOOKED_AT
 from migrations_app.checks.base import Case
 from migrations_app.checks.values import CannotTell, Evidence, Word
 from migrations_app.errors import BadInput
 from migrations_app.inventory.permissions import NODE_ROLE, Permissions, RolePolicies, permissions
-from migrations_app.inventory.seen import Unseen
+from migrations_app.inventory.seen import NOT_ASKED, Unseen
 from migrations_app.karpenter.hop_spans import hops_from
 from migrations_app.karpenter.iam.evaluate import Verdict
 from migrations_app.karpenter.iam.gaps import Gap, Report
@@ -127,13 +128,14 @@ def _concerns(name: str, action: str) -> bool:
     return name != "queue" or action.startswith("sqs:")
 
 
-def unknown_node_roles(found: tuple[Lack, ...] | CannotTell) -> Iterator[Word]:
+def unknown_node_roles(case: Case, found: tuple[Lack, ...] | CannotTell) -> Iterator[Word]:
     """A doubt where nobody knows which roles nodes run as: that iam:PassRole covers them then proves nothing."""
+    hint = f". {NOT_LOOKED_AT}" if case.inventory.aws.node_roles == NOT_ASKED else ""
     told = found if isinstance(found, tuple) else ()
     for lack in told:
         lacking = any(gap.action == _PASSING for gap in lack.gaps)
         if NODE_ROLE in lack.seen.untold and not lacking:
-            yield CannotTell(f"{_PASSING}: nothing tells the {NODE_ROLE}")
+            yield CannotTell(f"{_PASSING}: nothing tells the {NODE_ROLE}{hint}")
             return
 
 

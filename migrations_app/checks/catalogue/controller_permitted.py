@@ -46,7 +46,7 @@ def judge(case: Case) -> Iterator[Word]:
     found = _found(case)
     yield from words(found)
     if case.hop not in PROFILE_HOPS:
-        yield from unknown_node_roles(found)
+        yield from unknown_node_roles(case, found)
     yield from contradicted(case)
 
 

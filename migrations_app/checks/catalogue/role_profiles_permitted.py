@@ -38,7 +38,7 @@ check = Check(
 def judge(case: Case) -> Iterator[Word]:
     found = lacks(case, mine=of_profiles)
     yield from words(found)
-    yield from unknown_node_roles(found)
+    yield from unknown_node_roles(case, found)
 
 
 @check.advise
