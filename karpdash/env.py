@@ -12,8 +12,9 @@ from urllib.parse import unquote, urlsplit
 
 from migrations_app.clients.audit_sink import Sinks
 from migrations_app.clients.aws_access import Keys, OwnIdentity
+from migrations_app.clients.registry_url import read_registry
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import BadSetting
+from migrations_app.errors import BadInput, BadSetting
 
 
 def _setting(default: str, doc: str, *, shown: bool = True) -> Any:  # noqa: ANN401 - dataclasses.field hides its type in the same way
@@ -52,6 +53,10 @@ class Raw:
     audit_file: str = _setting("", "File outside of the database that every checkpoint of the audit log is added to.")
     audit_url: str = _setting("", "https address that every checkpoint of the audit log is posted to, as JSON lines.")
     audit_token: str = _setting("", "Bearer token for AUDIT_URL.", shown=False)
+    chart_registry: str = _setting(
+        "official",
+        "Where charts are pulled from: official, a mirror such as oci://registry.example/karpenter, or empty.",
+    )
     log_level: str = _setting("INFO", "DEBUG, INFO, WARNING or ERROR.")
     aws_access_key_id: str = _setting(
         "", "karpdash's own AWS identity; it takes the role of each cluster.", shown=False
@@ -89,6 +94,7 @@ class Env:
     settle_seconds: int
     gate_poll: int
     log_level: str
+    chart_registry: str = "official"
     aws: OwnIdentity = field(default_factory=OwnIdentity)
     audit_signing_key: bytes = field(default=b"", repr=False)
     audit_sinks: Sinks = field(default_factory=Sinks)
@@ -132,6 +138,7 @@ def read(environ: Mapping[str, str]) -> Env:
         settle_seconds=_number("SETTLE_SECONDS", raw.settle_seconds, low=0, high=600),
         gate_poll=_number("GATE_POLL", raw.gate_poll, low=0, high=60),
         log_level=_chosen("LOG_LEVEL", raw.log_level.upper(), choices=("DEBUG", "INFO", "WARNING", "ERROR")),
+        chart_registry=_chart_registry(raw.chart_registry),
         aws=OwnIdentity(
             keys=_aws_keys(raw),
             ambient=_switch("AWS_AMBIENT", raw.aws_ambient),
@@ -298,6 +305,17 @@ def _aws_endpoint(url: str) -> str:
     if parts.scheme == "http" and not _is_this_machine(host):
         raise _bad("AWS_ENDPOINT", "plain http is only taken for a loopback address")
     return url
+
+
+def _chart_registry(text: str) -> str:
+    """Empty: charts come from the data folder only."""
+    if text in ("", "official"):
+        return text
+    try:
+        read_registry(text)
+    except BadInput as wrong:
+        raise _bad("CHART_REGISTRY", wrong.message) from None
+    return text
 
 
 def _is_this_machine(host: str) -> bool:
