@@ -68,6 +68,11 @@ def said(names: Iterable[str]) -> str:
     return ", ".join(every[:NAMES_SAID]) + more
 
 
+def counted(count: int, noun: str) -> str:
+    """Such as `1 node` or `12 nodes`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def of_group(group: PodGroup) -> str:
     """Such as `Deployment shop/web` or `Pod shop/one`."""
     name = group.owner_name or next(iter(group.samples), "")
@@ -123,7 +128,7 @@ def refuse_stuck_pods(inventory: Inventory, names: Collection[str], *, local_dat
     found = {name: why for name in sorted(names) if (why := list(_stuck(inventory, name, local_data=local_data)))}
     if found:
         words = "; ".join(f"{name}: {said(why)}" for name, why in list(found.items())[:NAMES_SAID])
-        more = f"; and {len(found) - NAMES_SAID} more nodes" if len(found) > NAMES_SAID else ""
+        more = f"; and {counted(len(found) - NAMES_SAID, 'more node')}" if len(found) > NAMES_SAID else ""
         raise Unavailable(f"these pods or marks keep nodes, unless they are listed: {words}{more}", code="protected")
 
 

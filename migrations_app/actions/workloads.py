@@ -7,6 +7,7 @@ import msgspec
 from migrations_app.actions import pools
 from migrations_app.actions.changes import Target
 from migrations_app.actions.conditions import Field, Tree, value_at
+from migrations_app.actions.nodes import counted
 from migrations_app.inventory.inventory import WORKLOAD_PARTS, Inventory
 from migrations_app.inventory.mentions import KIND_OF_PART
 from migrations_app.inventory.objects import Metadata
@@ -64,13 +65,14 @@ def restart(target: Target, read: Tree) -> Restart:
     if target.kind == kinds.JOB.kind:
         return _of_job(read)
     many = _replicas(target, read)
+    pods = counted(many, "pod")
     if value_at(read, ("spec", "updateStrategy", "type")) == "OnDelete":
-        return Restart(0, f"its {many} pods stay as they are until each is deleted")
+        return Restart(0, f"{pods} stay as they are until deleted")
     if value_at(read, ("spec", "paused")) is True:
-        return Restart(many, f"restarts its {many} pods once it is resumed")
+        return Restart(many, f"restarts {pods} once it is resumed")
     if value_at(read, ("spec", "strategy", "type")) == "Recreate":
-        return Restart(many, f"stops all of its {many} pods at once and starts them again")
-    return Restart(many, f"restarts its {many} pods one after the other")
+        return Restart(many, f"stops {pods} at once and starts them again")
+    return Restart(many, f"restarts {pods} one after the other")
 
 
 def _of_job(read: Tree) -> Restart:

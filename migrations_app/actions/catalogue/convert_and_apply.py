@@ -8,6 +8,7 @@ from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Un
 from migrations_app.actions.changes import Need, Target
 from migrations_app.actions.conditions import Tree, all_hold
 from migrations_app.actions.differences import applying, between, changing, creating
+from migrations_app.actions.nodes import counted
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.successors import Successor, object_of, successors
 from migrations_app.actions.workloads import with_uid
@@ -123,7 +124,7 @@ def _only_removed(patch: Tree) -> Tree:
 
 def _nodes(inventory: Inventory, one: Successor) -> str:
     many = _pool_sizes(inventory)[one.target.name] if one.target.kind == kinds.NODE_POOL.kind else 0
-    return f"{many} nodes of it are replaced where the change makes them drift" if many else ""
+    return f"{counted(many, 'node')} may drift by it" if many else ""
 
 
 def _pool_sizes(inventory: Inventory) -> Counter[str]:

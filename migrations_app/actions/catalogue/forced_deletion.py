@@ -86,7 +86,7 @@ def _delete(scene: Scene, old: Old, *, many: int) -> Step:
     return deleting(
         target,
         foreground=True,
-        title=f"Delete {target.said} and its {many} nodes at once",
+        title=f"Delete {target.said} with {nodes.counted(many, 'node')} at once",
         risk="destructive",
         manager=pools.keeper(old.metadata),
         after=Gate(gone=(target,), replaced=True, pending_above=0, seconds=GATE_SECONDS),
@@ -99,4 +99,4 @@ def foresee(scene: Scene, parameters: Parameters) -> Forecast:
     chosen = _chosen(scene.inventory, parameters)
     going = {one.name for old in chosen for one in _nodes_of(scene.inventory, old)}
     lost = tuple(f"{'Provisioner' if isinstance(old, Provisioner) else 'NodePool'} {old.name}" for old in chosen)
-    return nodes.forecast(scene.inventory, going, lost=(*lost, f"{len(going)} nodes, all at once"))
+    return nodes.forecast(scene.inventory, going, lost=(*lost, f"{nodes.counted(len(going), 'node')}, all at once"))

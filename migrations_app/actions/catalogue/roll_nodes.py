@@ -136,7 +136,7 @@ def foresee(scene: Scene, parameters: Parameters) -> Forecast:
     going = _going(scene.inventory, parameters)
     listed = [name for name in pools.names_given(parameters, "with_protected") if name in {one.name for one in going}]
     also = (f"protected pods run on {nodes.said(listed)}: they may hold the drain up",) if listed else ()
-    lost = [f"{len(going)} nodes do not come back"]
+    lost = [nodes.counted(len(going), "node")]
     if parameters.get("with_local_data") is True:
         lost.append("data on the nodes' own disks")
     return nodes.forecast(scene.inventory, {one.name for one in going}, lost=tuple(lost), also=also)

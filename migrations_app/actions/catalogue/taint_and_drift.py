@@ -93,7 +93,8 @@ def _refuse_without_drift(scene: Scene, old: tuple[Provisioner, ...], *, going: 
     if running is None or not drift_is_on(running, feature_gates=gates, global_settings=settings):
         raise Unavailable("drift is switched off: switch it on, or choose expiry", code="drift_off")
     if rest and not going:
-        words = f"none of {len(rest)} nodes of {nodes.said(one.name for one in old)} can drift: no hash is on them"
+        owners = nodes.said(one.name for one in old)
+        words = f"none of {nodes.counted(len(rest), 'node')} of {owners} can drift: no hash is on them"
         raise Unavailable(f"{words}; choose expiry, or roll the nodes", code="cannot_drift")
 
 
@@ -106,7 +107,12 @@ def _fence(one: Provisioner, *, going: list[Going], rest: list[Going], seconds: 
     what = "Taint" if not spec else f"Set {EXPIRY} to {seconds} and taint" if not pools.fenced(one) else "Shorten"
     how = "expire" if seconds is not None else "can drift"
     note = "nodes that are replaced meanwhile do not come back when the taint is taken off"
-    yield pools.fence(one, title=f"{what} Provisioner {one.name}: {mine} of {every} nodes {how}", spec=spec, note=note)
+    yield pools.fence(
+        one,
+        title=f"{what} Provisioner {one.name}: {mine} of {nodes.counted(every, 'node')} {how}",
+        spec=spec,
+        note=note,
+    )
 
 
 def _watch(inventory: Inventory, going: list[Going], *, rest: list[Going]) -> Step:
@@ -117,18 +123,23 @@ def _watch(inventory: Inventory, going: list[Going], *, rest: list[Going]) -> St
         no_legacy_nodes=whole,
         seconds=max(LEAST_SECONDS, SECONDS_A_NODE * len(going)),
     )
-    return Step(id="", title=f"Watch until {len(going)} nodes are replaced", after=gate, note=_rest(rest))
+    return Step(
+        id="",
+        title=f"Watch until {nodes.counted(len(going), 'node')} went and what replaces them is Ready",
+        after=gate,
+        note=_rest(rest),
+    )
 
 
 def _rest(rest: list[Going]) -> str:
     names = nodes.said(one.name for one in rest)
-    return f"{len(rest)} nodes do not drift and stay; roll them afterwards: {names}" if rest else ""
+    return f"{nodes.counted(len(rest), 'node')} without a hash cannot drift; roll afterwards: {names}" if rest else ""
 
 
 @action.foresee
 def foresee(scene: Scene, parameters: Parameters) -> Forecast:
     old = _old(scene.inventory, parameters)
     going, rest = _parted(scene.inventory, old, by=_way(parameters))
-    lost = (f"{len(going)} nodes that were replaced do not come back",) if going else ()
+    lost = (f"{nodes.counted(len(going), 'node')}, once replaced",) if going else ()
     also = (_rest(rest),) if rest else ()
     return nodes.forecast(scene.inventory, {one.name for one in going}, lost=lost, also=also)

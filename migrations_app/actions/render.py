@@ -1,0 +1,202 @@
+"""A plan as a person reads it, as kubectl would do it, and as a repository would hold it. Nothing here is executed.
+
+The text of a cluster is hostile: names and values never leave their quotes, comments never leave their line.
+"""
+
+import difflib
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+from migrations_app.actions.changes import FIELD_MANAGER, MARK_PLAN, MARK_ROLLOUT, Body, Change, Target, checked_name
+from migrations_app.actions.conditions import Tree
+from migrations_app.actions.differences import without_head
+from migrations_app.actions.gate import Gate
+from migrations_app.actions.plan import Plan, Step
+from migrations_app.karpenter.yaml_out import stream, text_of
+
+NOISE = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
+"""Of the metadata: what the server counts by itself."""
+NOISY_ANNOTATIONS = (MARK_ROLLOUT, MARK_PLAN, "kubectl.kubernetes.io/last-applied-configuration")
+NOT_IN_GIT = ("Node", "Pod", "Machine", "NodeClaim")
+"""Kinds that no repository holds."""
+MERGED_LISTS = ("topologySpreadConstraints",)
+REPLACE = {"$patch": "replace"}
+CONTEXT = 3
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+DiffLine = tuple[str, str]
+"""A sign (`-`, `+`, a blank, `@` between two places) and a line of YAML."""
+
+
+def plan_lines(plan: Plan) -> tuple[str, ...]:
+    """The plan in sentences: each step, what it waits for, what takes it back, and what has to be known of it."""
+    return tuple(line for step in plan.steps for line in step_lines(step))
+
+
+def step_lines(step: Step) -> tuple[str, ...]:
+    """The step in sentences; the first is its title, the others stand below it."""
+    return tuple(_one_line(line) for line in _said(step))
+
+
+def _said(step: Step) -> Iterator[str]:
+    yield f"{step.id}: {step.title}" if step.id else step.title
+    if step.change is not None:
+        yield f"  risk {step.risk}; {f'taken back by: {_way(step.undo)}' if step.undo else 'nothing takes it back'}"
+    if step.manager:
+        yield f"  kept by {step.manager}, who would revert it"
+    if step.note:
+        yield f"  {step.note}"
+    if step.after is not None:
+        yield f"  then: {gate_words(step.after)}"
+
+
+def _way(change: Change) -> str:
+    verb = {"create": "creating", "apply": "applying", "patch": "patching", "delete": "deleting"}[change.verb]
+    return f"{verb} {change.target.said}"
+
+
+def gate_words(gate: Gate) -> str:
+    """What has to be so before the next step, in words."""
+    parts = [f"{len(gate.gone)} objects are gone"] if len(gate.gone) > 1 else []
+    parts += [f"{one.said} is gone" for one in gate.gone] if len(gate.gone) == 1 else []
+    parts += ["all that was launched is Ready"] if gate.replaced else []
+    parts += ["no node of a Provisioner is left"] if gate.no_legacy_nodes else []
+    if gate.pending_above is not None:
+        parts.append(
+            "no more pods are Pending than before" + (f", but {gate.pending_above}" * bool(gate.pending_above))
+        )
+    return f"wait until {', '.join(parts) or 'the cluster shows it'}, at most {gate.seconds} s"
+
+
+def as_kubectl(step: Step) -> str:
+    """A command that does the same by hand, behind the title as a comment; a step without a request is a comment."""
+    head = f"# {_one_line(step.title)}"
+    if step.change is None:
+        wait = f"# {_one_line(gate_words(step.after))}" if step.after else ""
+        return "\n".join(line for line in (head, wait) if line)
+    return f"{head}\n{command(step.change)}"
+
+
+def command(change: Change) -> str:
+    """The request as one command of kubectl, with its input where it has one. Raises BadInput for what is no name."""
+    checked_name(change.target.name)
+    home = ("-n", change.target.namespace) if change.target.namespace else ()
+    if change.verb in ("create", "apply"):
+        verb = ("create",) if change.verb == "create" else ("apply", "--server-side")
+        line = _quoted("kubectl", *home, *verb, f"--field-manager={FIELD_MANAGER}", "-f", "-")
+        return f"{line} {_heredoc(text_of(_whole(change)))}"
+    return _quoted("kubectl", *home, change.verb, _resource(change.target), change.target.name, *_options(change))
+
+
+def _options(change: Change) -> Iterator[str]:
+    if change.verb == "delete":
+        policy = str(change.body.get("propagationPolicy", "Background")).lower()
+        yield from (f"--cascade={policy}", "--wait=false")
+        return
+    yield from (f"--field-manager={FIELD_MANAGER}", "--type=merge")
+    if change.subresource:
+        yield f"--subresource={change.subresource}"
+    yield from ("-p", json.dumps(change.body, separators=(",", ":")))
+
+
+def _resource(target: Target) -> str:
+    """The resource in exactly one version and group, as kubectl takes it: a bare word may mean another group's."""
+    return f"{target.plural}.{target.version}.{target.group}" if target.group else target.plural
+
+
+def _quoted(*words: str) -> str:
+    return " ".join(shlex.quote(word) for word in words)
+
+
+def _heredoc(text: str) -> str:
+    """The text behind a quoted delimiter that no line of it is."""
+    lines = set(text.splitlines())
+    word = next(name for name in ("EOF", *(f"EOF_{count}" for count in range(len(lines) + 1))) if name not in lines)
+    return f"<<'{word}'\n{text}{'' if text.endswith(chr(10)) else chr(10)}{word}"
+
+
+def as_manifest(step: Step) -> str:
+    """What a repository would hold: the whole object, or a patch of it as Kustomize takes it; empty for a watch.
+
+    Of a deletion it is the patch that takes the object out.
+    """
+    if step.change is None:
+        return ""
+    return text_of(_patch_body(step.change), head=f"# {_one_line(step.title)}")
+
+
+def gitops_patch(plan: Plan) -> str:
+    """Every step that a repository can hold, as one stream of YAML; what it cannot hold is told in comments."""
+    documents = [as_manifest(step) for step in plan.steps if step.change and not _why_not(step.change)]
+    others = [(step, why) for step in plan.steps if step.change and (why := _why_not(step.change))]
+    told = [f"# not for a repository: {_one_line(step.title)} ({why})" for step, why in others]
+    return "\n".join([*told, stream(documents)] if told else [stream(documents)]).rstrip("\n") + "\n"
+
+
+def _why_not(change: Change) -> str:
+    if change.target.kind in NOT_IN_GIT:
+        return f"no repository holds a {change.target.kind}"
+    return "only the cluster holds a status" if change.subresource else ""
+
+
+def _whole(change: Change) -> Body:
+    """The object as it is sent, with what names it."""
+    target = change.target
+    place = {"namespace": target.namespace} if target.namespace else {}
+    metadata = {"name": target.name} | place | (without_head(change.body).get("metadata") or {})
+    rest = {key: value for key, value in without_head(change.body).items() if key != "metadata"}
+    return {"apiVersion": target.api_version, "kind": target.kind, "metadata": metadata} | rest
+
+
+def _patch_body(change: Change) -> Body:
+    if change.verb != "delete":
+        return _replacing(_whole(change)) if change.verb == "patch" else _whole(change)
+    return {"$patch": "delete"} | _whole(Change(verb="patch", target=change.target))
+
+
+def _replacing(value: Any) -> Any:  # noqa: ANN401 - plain JSON
+    """Kustomize joins such lists of built-in kinds by their key; ours stands for the whole list."""
+    if not isinstance(value, dict):
+        return value
+    found = {key: _replacing(item) for key, item in value.items()}
+    return {
+        key: [*item, REPLACE] if key in MERGED_LISTS and isinstance(item, list) else item for key, item in found.items()
+    }
+
+
+def diff_lines(before: Tree | None, after: Tree | None) -> tuple[DiffLine, ...]:
+    """The difference of two readings of one object, line by line of YAML, with a little around each change."""
+    old, new = (_lines(one) for one in (before, after))
+    return tuple(_shown(line) for line in list(difflib.unified_diff(old, new, lineterm="", n=CONTEXT))[2:])
+
+
+def _shown(line: str) -> DiffLine:
+    return ("@", "") if line.startswith("@@") else (line[:1], line[1:])
+
+
+def _lines(tree: Tree | None) -> list[str]:
+    return text_of(_quiet(tree)).splitlines() if tree else []
+
+
+def _quiet(tree: Tree) -> Tree:
+    """The object without what moves by itself, its fields in a fixed order."""
+    kept: dict[str, Any] = {key: value for key, value in tree.items() if key != "status"}
+    metadata = {key: value for key, value in (tree.get("metadata") or {}).items() if key not in NOISE}
+    marks = {
+        key: text for key, text in (metadata.pop("annotations", None) or {}).items() if key not in NOISY_ANNOTATIONS
+    }
+    ordered: Tree = _ordered(kept | {"metadata": metadata | ({"annotations": marks} if marks else {})})
+    return ordered
+
+
+def _ordered(value: Any) -> Any:  # noqa: ANN401 - plain JSON
+    if isinstance(value, dict):
+        return {key: _ordered(value[key]) for key in sorted(value)}
+    return [_ordered(item) for item in value] if isinstance(value, list) else value
+
+
+def _one_line(text: str) -> str:
+    return _UNSEEN.sub(" ", text)

@@ -1,0 +1,16 @@
+"""What runs of actions on the real API server share."""
+
+from dataclasses import replace
+
+import pytest
+
+from migrations_app.flow import execute
+from tests.actions import on_server
+
+
+@pytest.fixture
+def server(clean_apiserver, settings, monkeypatch):
+    """A clean API server, and a worker that waits for nothing longer than a test can."""
+    settings.ENV = replace(settings.ENV, **on_server.QUICK)
+    monkeypatch.setattr(execute, "SLICE_SECONDS", 1.0)
+    return clean_apiserver

@@ -1,0 +1,146 @@
+"""The last way: a pool goes with all its nodes, typed, counted, and never under the controller."""
+
+import pytest
+
+from migrations_app.actions.base import Unavailable
+from migrations_app.actions.changes import Target
+from migrations_app.actions.conditions import Leaving
+from migrations_app.actions.gate import Gate
+from migrations_app.errors import BadInput
+from migrations_app.samples.karpenter_kinds import machine
+from tests.actions.on_server import (
+    applied,
+    carried_out,
+    gone,
+    installed,
+    plan_of,
+    previewed,
+    put,
+    registered,
+    taken_back,
+)
+from tests.actions.scenes import a_scene, action_of, asks_too_much, bodies, forecast_of, steps_of
+from tests.builders import a_cluster
+from tests.builders_pods import OLD, OTHER, pods
+from tests.builders_pools import a_claim, a_pool, a_provisioner
+from tests.builders_pools import put as changed
+
+ACTION = "forced_deletion"
+POOL = a_pool(version="v1beta1")
+
+
+def alpha(*docs):
+    both = [*machine(OLD, template="default"), *machine(OTHER, template="default")]
+    return a_cluster("0.32.10", kubernetes="1.28").with_docs(a_provisioner(), *both, *docs)
+
+
+def current(*docs):
+    return a_cluster("1.3.0", kubernetes="1.31").with_docs(a_pool(), *a_claim(), *docs)
+
+
+def refused(cluster, **parameters):
+    with pytest.raises(Unavailable) as told:
+        steps_of(ACTION, a_scene(cluster), **parameters)
+    return told.value.code, told.value.message
+
+
+def test_one_object_a_step_and_nothing_takes_it_back():  # A31
+    (step,) = steps_of(ACTION, a_scene(alpha(POOL)), provisioners=["web"])
+    old = Target(
+        "karpenter.sh", "v1alpha5", "provisioners", "Provisioner", "web", uid=a_provisioner()["metadata"]["uid"]
+    )
+    assert (step.title, step.risk, step.undo) == ("Delete Provisioner web with 2 nodes at once", "destructive", None)
+    assert (step.change.verb, step.change.target, step.change.body) == (
+        "delete",
+        old,
+        {"propagationPolicy": "Foreground"},
+    )
+    assert step.brings == (Leaving(),)
+    assert step.after == Gate(gone=(old,), replaced=True, pending_above=0, seconds=3600)
+    assert step.note == "nothing undoes this: the object, its claims and its nodes are gone"
+
+
+def test_the_name_has_to_be_typed():
+    assert (action_of(ACTION).typed, action_of(ACTION).risk) == (True, "destructive")
+
+
+def test_nothing_is_deleted_that_nobody_named():
+    assert refused(alpha(POOL)) == ("nothing_chosen", "name the Provisioner or NodePool to delete")
+
+
+def test_a_nodepool_goes_where_another_is_ready():
+    (step,) = steps_of(ACTION, a_scene(current(a_pool(name="api"))), nodepools=["web"])
+    assert bodies([step]) == [("delete", "NodePool web", {"propagationPolicy": "Foreground"})]
+    assert step.change.target.api_version == "karpenter.sh/v1"
+    assert refused(current(), nodepools=["web"]) == (
+        "no_successor",
+        "no other NodePool is ready to take the pods of web",
+    )
+    both = {"nodepools": ["web", "api"]}
+    assert refused(current(a_pool(name="api")), **both)[0] == "no_successor"
+
+
+def test_without_a_successor_only_an_empty_provisioner_goes():
+    assert refused(alpha(), provisioners=["web"])[0] == "no_successor"
+    empty = a_cluster("0.32.10", kubernetes="1.28").with_docs(a_provisioner())
+    (step,) = steps_of(ACTION, a_scene(empty), provisioners=["web"])
+    assert step.title == "Delete Provisioner web with 0 nodes at once"
+
+
+def test_never_under_the_controller():
+    own = pods(name="karpenter", labels={"app.kubernetes.io/name": "karpenter"})
+    assert refused(alpha(POOL, *own), provisioners=["web"])[0] == "controller_on_node"
+
+
+def test_what_is_going_already_is_not_deleted_again():
+    leaving = a_provisioner({"metadata.deletionTimestamp": "2026-10-01T11:00:00Z"})
+    cluster = a_cluster("0.32.10", kubernetes="1.28").with_docs(leaving, POOL)
+    assert refused(cluster, provisioners=["web"])[0] == "nothing_chosen"
+
+
+def test_git_would_bring_it_back():
+    kept = changed(a_provisioner(), {"metadata.labels": {"argocd.argoproj.io/instance": "infra"}})
+    cluster = a_cluster("0.32.10", kubernetes="1.28").with_docs(kept, POOL)
+    (step,) = steps_of(ACTION, a_scene(cluster), provisioners=["web"])
+    assert step.manager == "Argo CD infra"
+
+
+def test_nothing_is_planned_on_what_was_not_read():
+    for part in action_of(ACTION).parts:
+        assert refused(alpha(POOL).unseen(part), provisioners=["web"])[0] == "not_seen"
+
+
+@pytest.mark.parametrize(
+    ("names", "code"), [(["gone"], "unknown_name"), ([""], "bad_name"), ([".."], "bad_name"), ("web", "bad_parameter")]
+)
+def test_odd_names(names, code):
+    with pytest.raises(BadInput) as told:
+        steps_of(ACTION, a_scene(alpha(POOL)), provisioners=names)
+    assert told.value.code == code
+
+
+def test_the_forecast_counts_all_that_goes_at_once():
+    told = forecast_of(ACTION, a_scene(alpha(POOL, *pods(count=5))), provisioners=["web"])
+    assert (told.nodes, told.pods, told.pods_without_budget) == (2, 5, 5)
+    assert told.cannot_be_undone == ("Provisioner web", "2 nodes, all at once")
+
+
+def test_it_asks_for_no_more_than_it_says():
+    steps = [*steps_of(ACTION, a_scene(alpha(POOL)), provisioners=["web"])]
+    steps += steps_of(ACTION, a_scene(current(a_pool(name="api"))), nodepools=["web"])
+    assert (len(steps), asks_too_much(ACTION, steps)) == (2, set())
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+def test_on_the_real_server(server):  # A17, A27, A31
+    server.load_crds("alpha_and_beta")
+    installed(server, "0.32.10")
+    put(server, a_provisioner(), POOL, *machine(OLD, template="default"))
+    row = previewed(registered(server), ACTION, provisioners=["web"])
+    assert (row.state, row.cause, plan_of(row).risk, plan_of(row).forecast.nodes) == ("previewed", "", "destructive", 1)
+    old = "/apis/karpenter.sh/v1alpha5/provisioners/web"
+    assert "deletionTimestamp" not in server.admin.get(old)["metadata"]
+    done = carried_out(row, between=lambda: gone(server, old))  # what the garbage collector does
+    assert (done.state, done.cause, applied(done)) == ("succeeded", "", ["s001"])
+    assert (server.admin.request("GET", old).status, taken_back(done)) == (404, [])
