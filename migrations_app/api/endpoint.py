@@ -21,6 +21,9 @@ from migrations_app.api.refusals import Problem
 from migrations_app.api.rights import Declared, Need
 from migrations_app.api.sign_in import BearerToken, Session
 from migrations_app.api.throttle import Bucket
+from migrations_app.flow.acting import SYSTEM, acting_as, becomes
+from migrations_app.flow.record import Actor
+from migrations_app.flow.tokens import TokenUse
 from migrations_app.queries.pages import Page
 
 API_VERSION = "1"
@@ -59,6 +62,11 @@ class Endpoint(APIView):
     throttle_classes = [Bucket]
     content_negotiation_class: type[BaseContentNegotiation] = JsonOnly
 
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:  # noqa: ANN401 - DRF's signature
+        # Who it is turns out inside, in `initial`; what was set there ends with the request.
+        with acting_as(SYSTEM):
+            return super().dispatch(request, *args, **kwargs)
+
     def initialize_request(self, request: Any, *args: Any, **kwargs: Any) -> Request:  # noqa: ANN401 - DRF's signature
         given = request.headers.get("X-Request-ID", "")
         request.request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
@@ -66,6 +74,7 @@ class Endpoint(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - DRF's signature
         super().initial(request, *args, **kwargs)
+        becomes(actor_of(request), request_id=str(getattr(request, "request_id", "")))
         length = request.META.get("CONTENT_LENGTH") or "0"
         most = self.upload_limit if (request.content_type or "").startswith("multipart/") else MIB
         if not length.isdecimal() or int(length) > most:
@@ -85,6 +94,14 @@ class Endpoint(APIView):
             for name, value in throttle.headers().items():
                 answer[name] = value
         return answer  # type: ignore[return-value]  # DRF's stubs know only its own Response
+
+
+def actor_of(request: Request) -> Actor:
+    """Who asks, as the audit log names them."""
+    name, address = request.user.get_username() or "nobody", str(request.META.get("REMOTE_ADDR", ""))
+    if isinstance(request.auth, TokenUse):
+        return Actor(name=name, method="token", id=request.user.pk, address=address, token_id=str(request.auth.id))
+    return Actor(name=name, id=request.user.pk, address=address)
 
 
 def person(request: Request) -> User:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from migrations_app.cli import cluster_eks
-from migrations_app.cli.django_door import open_door
+from migrations_app.cli.django_door import at_terminal, open_door
 from migrations_app.cli.screen import Exit, note, show
 from migrations_app.errors import BadInput
 from migrations_app.readiness.outputs.plain import plain
@@ -22,7 +22,8 @@ def run(argv: list[str]) -> int:
     """0 done, 2 wrong usage or input, 3 the cluster did not answer and was not added."""
     options = _parser().parse_args(argv)
     open_door()
-    return int(options.do(options))
+    with at_terminal():
+        return int(options.do(options))
 
 
 def _parser() -> argparse.ArgumentParser:

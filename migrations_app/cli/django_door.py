@@ -1,6 +1,9 @@
 """Loads Django for the commands that need the database; all others must not pay for it."""
 
+import getpass
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from migrations_app.errors import BadSetting
@@ -25,6 +28,20 @@ def open_door() -> None:
         raise BadSetting(f"the database does not answer ({type(wrong).__name__}): {_HINT}") from None
     if "migrations_app_cluster" not in tables:
         raise BadSetting(f"the database is empty: {_HINT}")
+
+
+@contextmanager
+def at_terminal() -> Iterator[None]:
+    """What is recorded inside the block was done by the user of this terminal."""
+    from migrations_app.flow.acting import acting_as
+    from migrations_app.flow.record import Actor
+
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):  # a container may run as a number without a name
+        name = str(os.getuid())
+    with acting_as(Actor(name=name, method="cli")):
+        yield
 
 
 def _is_there(name: str) -> bool:

@@ -2,7 +2,7 @@
 
 import argparse
 
-from migrations_app.cli.django_door import open_door
+from migrations_app.cli.django_door import at_terminal, open_door
 from migrations_app.cli.screen import Exit, note, show
 from migrations_app.errors import BadInput
 
@@ -11,7 +11,8 @@ def run(argv: list[str]) -> int:
     """0 done, 2 wrong usage or input."""
     options = _parser().parse_args(argv)
     open_door()
-    return int(options.do(options))
+    with at_terminal():
+        return int(options.do(options))
 
 
 def _parser() -> argparse.ArgumentParser:

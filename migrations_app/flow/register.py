@@ -9,6 +9,7 @@ from migrations_app.clients.bundle import open_bundle
 from migrations_app.clients.kubeconfig import read_kubeconfig
 from migrations_app.clients.kubernetes_live import LiveApi
 from migrations_app.errors import BadInput, Conflict, CouldNotLook, NotFound
+from migrations_app.flow.acting import tell
 from migrations_app.flow.connect import FIELD, connect, keys
 from migrations_app.flow.look import ConnectionTest, failed, look, try_server
 from migrations_app.flow.void_plans import refuse_held
@@ -79,6 +80,8 @@ def change(cluster_id: uuid.UUID, details: Details, *, version: int | None = Non
             changed = Cluster.objects.filter(pk=cluster_id, version=current.version).update(
                 name=fresh.name, environment=fresh.environment, target=fresh.target, version=current.version + 1
             )
+            if changed:
+                tell("cluster.changed", fresh.name, cluster_id=cluster_id, changes=_differences(current, fresh))
     except IntegrityError:
         raise Conflict(f"there is a cluster named {fresh.name}", code="name_taken") from None
     if not changed:
@@ -96,6 +99,7 @@ def remove(cluster_id: uuid.UUID, *, typed_name: str) -> None:
         raise BadInput("type the cluster's name to remove it", where="name", code="name_not_typed")
     with transaction.atomic():
         refuse_held(cluster_id)
+        tell("cluster.removed", cluster.name, cluster_id=cluster_id, **_told(cluster))
         cluster.delete()
 
 
@@ -135,9 +139,21 @@ def stored(row: Cluster, secret: bytes | None) -> uuid.UUID:
     try:
         with transaction.atomic():
             row.save(force_insert=True)
+            tell("cluster.registered", row.name, cluster_id=row.pk, **_told(row))
     except IntegrityError:
         raise _taken(row) from None
     return row.pk
+
+
+def _told(row: Cluster) -> dict[str, str]:
+    """What the audit log keeps of a cluster: where it is, never how it is entered."""
+    names = ("source", "server", "context", "environment", "target", "eks_arn", "role_arn", "external_id")
+    return {name: str(getattr(row, name)) for name in names if getattr(row, name)}
+
+
+def _differences(before: Cluster, after: Cluster) -> dict[str, list[str]]:
+    pairs = {name: [getattr(before, name), getattr(after, name)] for name in ("name", "environment", "target")}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
 def _taken(row: Cluster) -> Conflict:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from django.db import IntegrityError, transaction
 
 from migrations_app.errors import BadInput, Conflict
+from migrations_app.flow.acting import tell
 from migrations_app.flow.connect import entry_of
 from migrations_app.flow.draft_access import read_draft
 from migrations_app.flow.prove_access import AccessTest, entry_of_draft, proven, try_access
@@ -98,6 +99,9 @@ def _changed(cluster: Cluster, **access: str) -> int:
             changed = Cluster.objects.filter(pk=cluster.pk, version=cluster.version).update(
                 **access, version=cluster.version + 1, credential_version=cluster.credential_version + 1
             )
+            if changed:
+                verb = "access.given" if access["role_arn"] else "access.removed"
+                tell(verb, cluster.name, cluster_id=cluster.pk, before=cluster.role_arn, **access)
             if changed:
                 void_plans(cluster.pk)
     except IntegrityError:

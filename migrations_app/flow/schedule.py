@@ -12,10 +12,13 @@ from django.utils import timezone
 
 from migrations_app.errors import NotFound
 from migrations_app.flow import save
+from migrations_app.flow.acting import tell
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 
 ATTEMPTS = 3
+SCHEDULE = "schedule"
+"""Who asks for a scan that is due."""
 NUDGES = 100
 """Scans that one sweep wakes: a long queue keeps its messages, and is not to get all of them again each time."""
 # Leases are counted by the database's clock, so that workers whose own clocks differ agree on them.
@@ -44,6 +47,8 @@ def request_scan(cluster_id: uuid.UUID, *, by: str = "") -> Requested:
     try:
         with transaction.atomic():
             scan = Scan.objects.create(cluster_id=cluster_id, requested_by=by)
+            if by not in ("", SCHEDULE):
+                tell("scan.requested", by, cluster_id=cluster_id, scan=str(scan.pk))
             _first_is_under_way(cluster_id)
             return Requested(scan.pk, created=True)
     except IntegrityError:
@@ -108,7 +113,7 @@ def due_scans() -> tuple[uuid.UUID, ...]:
 def _claim_due(cluster: Cluster, now: datetime) -> uuid.UUID | None:
     interval = timedelta(seconds=cluster.interval_seconds or settings.ENV.scan_interval)
     mine = Cluster.objects.filter(pk=cluster.pk, next_due_at=cluster.next_due_at).update(next_due_at=now + interval)
-    return request_scan(cluster.pk, by="schedule").scan_id if mine else None
+    return request_scan(cluster.pk, by=SCHEDULE).scan_id if mine else None
 
 
 def stranded() -> tuple[uuid.UUID, ...]:

@@ -6,18 +6,21 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth import get_user_model
+from django.db import transaction
 from django.utils import timezone
 
 from migrations_app.errors import BadInput, NotFound
+from migrations_app.flow.acting import tell
+from migrations_app.flow.record import token_mark
 from migrations_app.models.token import ApiToken
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, User
 
-SCOPES: tuple[str, ...] = ("read", "scan", "admin")
+SCOPES: tuple[str, ...] = ("read", "scan", "admin", "audit")
 LONGEST_DAYS = 90
 SEEN_EVERY = timedelta(minutes=1)
 
@@ -48,14 +51,16 @@ def issue(owner: "AbstractBaseUser", *, name: str, scopes: Sequence[str], days: 
     if not name.strip():
         raise BadInput("a token needs a name", where="name")
     secret = f"kd_{secrets.token_urlsafe(32)}"
-    row = ApiToken.objects.create(
-        owner_id=owner.pk,
-        name=name.strip(),
-        prefix=secret[:9],
-        digest=_digest(secret),
-        scopes=sorted(set(scopes)),
-        expires_at=timezone.now() + timedelta(days=days),
-    )
+    with transaction.atomic():
+        row = ApiToken.objects.create(
+            owner_id=owner.pk,
+            name=name.strip(),
+            prefix=secret[:9],
+            digest=_digest(secret),
+            scopes=sorted(set(scopes)),
+            expires_at=timezone.now() + timedelta(days=days),
+        )
+        tell("token.made", row.name, **_told(row, owner.get_username()))
     return Issued(row.id, secret, row.expires_at)
 
 
@@ -85,9 +90,17 @@ def authenticate(secret: str) -> TokenUse | None:
 
 def revoke(token_id: uuid.UUID, *, owner_id: int) -> None:
     """Ends a token at once. Raises NotFound for one that is absent or another's."""
-    changed = ApiToken.objects.filter(pk=token_id, owner_id=owner_id, revoked_at=None).update(revoked_at=timezone.now())
-    if not changed:
-        raise NotFound("no such token")
+    with transaction.atomic():
+        live = ApiToken.objects.filter(pk=token_id, owner_id=owner_id, revoked_at=None)
+        if not live.update(revoked_at=timezone.now()):
+            raise NotFound("no such token")
+        row = ApiToken.objects.select_related("owner").get(pk=token_id)
+        tell("token.revoked", row.name, **_told(row, row.owner.get_username()))
+
+
+def _told(row: ApiToken, owner: str) -> dict[str, Any]:
+    mark = token_mark(str(row.pk))
+    return {"mark": mark, "owner": owner, "scopes": row.scopes, "expires_at": row.expires_at.isoformat()}
 
 
 def _digest(secret: str) -> str:

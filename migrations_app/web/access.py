@@ -10,7 +10,9 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import redirect
 
 from migrations_app.errors import NotFound
+from migrations_app.flow.acting import acting_as
 from migrations_app.flow.people import must_change_password
+from migrations_app.flow.record import Actor
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
@@ -23,6 +25,7 @@ RIGHTS = {
     "change_cluster": "change clusters",
     "delete_cluster": "remove clusters",
     "add_scan": "start scans",
+    "view_auditevent": "read the audit log",
 }
 
 
@@ -39,7 +42,8 @@ def page(right: str = LOOK, *, with_any_password: bool = False) -> Callable[[Vie
                 return redirect("password")
             _require(request, right)
             try:
-                return view(request, *args, **kwargs)
+                with acting_as(actor_of(request)):
+                    return view(request, *args, **kwargs)
             except NotFound as missing:
                 raise Http404(missing.message) from None
 
@@ -47,6 +51,17 @@ def page(right: str = LOOK, *, with_any_password: bool = False) -> Callable[[Vie
         return guarded
 
     return wrap
+
+
+def actor_of(request: HttpRequest) -> Actor:
+    """The person at the browser, as the audit log names them."""
+    name = request.user.get_username() or "nobody"
+    return Actor(name=name, id=request.user.pk, address=address_of(request))
+
+
+def address_of(request: HttpRequest) -> str:
+    """Where the request came from, as far as our own socket knows."""
+    return str(request.META.get("REMOTE_ADDR", ""))
 
 
 def open_page(view: View[P]) -> View[P]:
