@@ -129,7 +129,7 @@ class _Pull:
             found = self._get(url, most=most, token=self.token if at_home else "")
             if found.status not in (301, 302, 303, 307, 308):
                 return self._good(found, self.name)
-            url = urljoin(url, found.headers.get("Location", ""))
+            url = _joined(url, found.headers.get("Location", ""))
         raise Garbled("the registry redirects without end", code="redirected")
 
     @property
@@ -218,6 +218,13 @@ def _taken_apart(url: str) -> tuple[Server, str]:
         raise Garbled("the registry names an address that cannot be used", code="bad_address") from None
     path = parts.path or "/"
     return Server(found, port), f"{path}?{parts.query}" if parts.query else path
+
+
+def _joined(url: str, location: str) -> str:
+    try:
+        return urljoin(url, location)
+    except ValueError:
+        raise Garbled("the registry names an address that cannot be used", code="bad_address") from None
 
 
 def _origin(url: str) -> Server:
