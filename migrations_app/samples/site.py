@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.releases import find
+from migrations_app.karpenter.versions import release
 from migrations_app.samples.aws_account import Account
 from migrations_app.samples.karpenter_kinds import Launched
 from migrations_app.samples.kube import (
@@ -18,6 +21,11 @@ from migrations_app.samples.kube import (
     template,
     token,
     workload,
+)
+
+_HASHES = (
+    (labels.NODEPOOL_HASH, labels.NODEPOOL_HASH_VERSION),
+    (labels.EC2_NODE_CLASS_HASH, labels.EC2_NODE_CLASS_HASH_VERSION),
 )
 
 
@@ -83,6 +91,17 @@ class Site:
             for place in range(count)
         ]
 
+    def hash_as(self, version: str) -> None:
+        """Marks pools, node classes and claims with the drift hashes that this release of the controller writes."""
+        running = release(version)
+        row = find(running)
+        versions = row.hash_versions(running) if row else (None, None)
+        for one in self.docs:
+            for (key, version_key), of, written in zip(_HASHES, _hashed(one), versions, strict=True):
+                if of:
+                    marks = one["metadata"].setdefault("annotations", {})
+                    marks |= {key: token("hash", of, length=20)} | ({version_key: written} if written else {})
+
     def deploy(
         self,
         name: str,
@@ -103,3 +122,15 @@ class Site:
         self.add(found, *pods_of(found, nodes, count=replicas))
         if spare is not None:
             self.add(budget(name, namespace, healthy=replicas, allowed=spare, maxUnavailable=spare))
+
+
+def _hashed(one: Doc) -> tuple[str, str]:
+    """The pool and the node class whose hashes an object carries; empty where it carries none."""
+    match one["kind"]:
+        case "NodePool":
+            return one["metadata"]["name"], ""
+        case "EC2NodeClass":
+            return "", one["metadata"]["name"]
+        case "NodeClaim":
+            return one["metadata"]["labels"][labels.NODEPOOL], one["spec"]["nodeClassRef"]["name"]
+    return "", ""

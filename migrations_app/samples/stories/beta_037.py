@@ -79,6 +79,7 @@ site.deploy(
     nodes=spot_nodes,
     placement={"nodeSelector": {"karpenter.sh/capacity-type": "spot"}},
 )
+site.hash_as(install.version)
 
 story = Story(
     name="beta_037",

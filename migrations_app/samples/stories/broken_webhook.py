@@ -37,6 +37,7 @@ site.add(
 )
 site.deploy("matchmaker", "games", replicas=6, nodes=nodes, spare=2)
 site.deploy("lobby", "games", replicas=4, nodes=nodes, spare=0)
+site.hash_as(install.version)
 
 UNCONVERTED = (
     "conversion webhook for karpenter.sh/v1beta1, Kind=NodeClaim failed: "

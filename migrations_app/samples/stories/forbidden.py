@@ -37,6 +37,7 @@ site.add(
     *controller(install, system),
 )
 site.deploy("portal", "partner", replicas=6, nodes=nodes, spare=2)
+site.hash_as(install.version)
 
 REFUSED = {
     plural: ("forbidden", f"the scanner may not list {plural}")
@@ -54,6 +55,7 @@ story = Story(
         blockers=(
             "admission_webhooks_current",
             "conversion_webhook_resolves",
+            "crd_fields_current",
             "crds_match_controller",
             "crds_not_terminating",
             "crds_served",

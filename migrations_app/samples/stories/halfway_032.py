@@ -110,6 +110,7 @@ site.deploy(
     placement={"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": TERMS}}},
     spare=1,
 )
+site.hash_as(install.version)
 
 story = Story(
     name="halfway_032",
@@ -122,6 +123,9 @@ story = Story(
         stage="mixed",
         verdicts={"0.32": "in_progress", "0.33+": "blocked", "1.0": "blocked", "1.1+": "blocked", "1.14": "blocked"},
         blockers=(
+            "alpha_crds_outlive_chart",
+            "controller_permitted",
+            "instances_listed_after_hop",
             "legacy_machines_gone",
             "legacy_node_templates_gone",
             "legacy_provisioners_gone",

@@ -70,6 +70,7 @@ site.deploy(
     spare=0,
 )
 site.deploy("mail-relay", "office", replicas=2, nodes=nodes, spare=1)
+site.hash_as(install.version)
 
 story = Story(
     name="old_settings",

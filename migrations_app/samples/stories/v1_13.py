@@ -60,6 +60,7 @@ site.deploy(
     "spark-driver", "spark", replicas=3, nodes=driver_nodes, annotations={"karpenter.sh/do-not-disrupt": "true"}
 )
 site.deploy("catalog", "spark", replicas=2, nodes=driver_nodes, spare=1)
+site.hash_as(install.version)
 
 story = Story(
     name="v1_13",

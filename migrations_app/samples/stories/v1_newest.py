@@ -48,6 +48,7 @@ site.add(
 )
 site.deploy("notebooks", "ml", replicas=5, nodes=nodes, annotations={"karpenter.sh/do-not-disrupt": "true"})
 site.deploy("inference", "ml", replicas=10, nodes=nodes, spare=3)
+site.hash_as(install.version)
 
 story = Story(
     name="v1_newest",
