@@ -58,6 +58,7 @@ def test_a_plan_in_sentences():
     gone = Step(
         id="", title="Drain node n1", change=deletion(NODE), risk="high", after=Gate(gone=(NODE,), replaced=True)
     )
+    calm = "all that was launched is Ready, no more pods are Pending than before, at most 900 s"
     assert plan_lines(a_plan(patch, gone, Step(id="", title="Watch", after=Gate(no_legacy_nodes=True)))) == (
         "s001: Taint Provisioner web",
         "  risk medium; taken back by: patching NodePool web",
@@ -65,7 +66,7 @@ def test_a_plan_in_sentences():
         "  mind this",
         "s002: Drain node n1",
         "  risk high; nothing takes it back",
-        "  then: wait until Node n1 is gone, all that was launched is Ready, no more pods are Pending than before, at most 900 s",
+        f"  then: wait until Node n1 is gone, {calm}",
         "s003: Watch",
         "  then: wait until no node of a Provisioner is left, no more pods are Pending than before, at most 900 s",
     )

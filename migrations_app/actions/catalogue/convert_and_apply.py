@@ -16,7 +16,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.managers import managed
 from migrations_app.inventory.ownership import ownership
 from migrations_app.karpenter import kinds
-from migrations_app.karpenter.hop_spans import ALPHA_LEFT
+from migrations_app.karpenter.hop_spans import ALPHA_LEFT, BETA_LEFT
 
 ROWS = (kinds.EC2_NODE_CLASS, kinds.NODE_POOL)
 WARNINGS_SAID = 3
@@ -37,7 +37,7 @@ action = Action(
         Parameter("node_role", "Name of the role of the nodes, where nothing tells it", False),
         Parameter("keep_instance_profile", "Keep instance profiles instead of roles?", False, False),
     ),
-    hops=("0.32", ALPHA_LEFT, "1.1"),
+    hops=("0.32", ALPHA_LEFT, BETA_LEFT),
     sources=(
         "aws/karpenter-provider-aws@v0.37.8:website/content/en/v0.32/upgrading/v1beta1-migration.md",
         "aws/karpenter-provider-aws@v1.3.0:website/content/en/v1.0/upgrading/v1-migration.md",
@@ -63,7 +63,7 @@ def prepare(scene: Scene, parameters: Parameters) -> Iterator[Step]:
         if read is None:
             yield _create(scene.inventory, one)
         else:
-            yield from _over(scene.inventory, one, read)
+            yield from _over(scene.inventory, one, read=read)
 
 
 def _refuse_unserved(inventory: Inventory, target: Target) -> None:
@@ -90,7 +90,7 @@ def _create(inventory: Inventory, one: Successor) -> Step:
     )
 
 
-def _over(inventory: Inventory, one: Successor, read: Tree) -> Iterator[Step]:
+def _over(inventory: Inventory, one: Successor, *, read: Tree) -> Iterator[Step]:
     """Server-side apply over what is there; what is to go is no field of ours, so a patch of its own takes it out."""
     target = with_uid(one.target, read)
     here = object_of(inventory, target.kind, name=target.name)

@@ -108,9 +108,16 @@ def _fences(scene: Scene, going: Sequence[Going]) -> Iterator[Step]:
     if owners:
         pools.refuse_other_release(scene)
         pools.refuse_without_successor(scene.inventory, old)
+        _refuse_nowhere_to_go(scene.inventory)
     for one in old:
         if not pools.fenced(one):
             yield _fence(one)
+
+
+def _refuse_nowhere_to_go(inventory: Inventory) -> None:
+    """A Provisioner that is gone says nothing of its pods; without any NodePool they would stay pending."""
+    if not any(pools.is_ready(pool) for pool in pools.living_pools(inventory)):
+        raise Unavailable("no NodePool is ready to launch what replaces the nodes", code="no_successor")
 
 
 def _fence(one: Provisioner) -> Step:

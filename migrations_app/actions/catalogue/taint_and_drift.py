@@ -50,10 +50,11 @@ def prepare(scene: Scene, parameters: Parameters) -> Iterator[Step]:
     if by == DRIFT:
         _refuse_without_drift(scene, old, going=going, rest=rest)
     nodes.refuse_controllers(scene.inventory, [one.name for one in going])
-    for one in old:
-        yield from _fence(one, going=going, rest=rest, seconds=_seconds(parameters) if by == BY_EXPIRY else None)
+    seconds = _seconds(parameters) if by == BY_EXPIRY else None
+    fences = [step for one in old for step in _fence(one, going=going, rest=rest, seconds=seconds)]
+    yield from fences
     if going:
-        yield _watch(scene.inventory, going, rest=rest)
+        yield _watch(scene.inventory, going, rest=rest, compared=bool(fences))
 
 
 def _way(parameters: Parameters) -> str:
@@ -115,12 +116,14 @@ def _fence(one: Provisioner, *, going: list[Going], rest: list[Going], seconds: 
     )
 
 
-def _watch(inventory: Inventory, going: list[Going], *, rest: list[Going]) -> Step:
+def _watch(inventory: Inventory, going: list[Going], *, rest: list[Going], compared: bool) -> Step:
+    """What is `compared` is the cluster before the first request; where nothing is sent, there is no such picture."""
     whole = not rest and len(going) == len(nodes.alpha(inventory))
     gate = Gate(
         gone=() if whole else tuple(one.target for one in going),
-        replaced=True,
+        replaced=compared,
         no_legacy_nodes=whole,
+        pending_above=0 if compared else None,
         seconds=max(LEAST_SECONDS, SECONDS_A_NODE * len(going)),
     )
     return Step(

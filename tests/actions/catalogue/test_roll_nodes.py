@@ -170,6 +170,12 @@ def test_without_a_pool_to_take_over_nothing_of_old_is_rolled():
     assert refused(cluster)[0] == "no_successor"
 
 
+def test_nodes_of_a_provisioner_that_is_gone_need_a_pool_too():
+    orphan = a_cluster("0.32.10", kubernetes="1.28").with_docs(*machine(OLD, template="default"))
+    assert refused(orphan) == ("no_successor", "no NodePool is ready to launch what replaces the nodes")
+    assert len(steps_of(ACTION, a_scene(orphan.with_docs(POOL)))) == 1
+
+
 def test_nothing_is_planned_on_what_was_not_read():
     for part in action_of(ACTION).parts:
         assert refused(alpha().unseen(part))[0] == "not_seen"
