@@ -341,14 +341,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def verify_files(options: argparse.Namespace) -> Verdict:
     """The verdict on the files that were named. Raises Unusable for one that can not be read."""
-    lines, sealed = _lines(options.files or ["-"]), _lines(options.checkpoints)
+    lines, sealed = lines_of(options.files or ["-"]), lines_of(options.checkpoints)
     try:
         return verify(lines, checkpoints=sealed, keys=options.key, first=options.first, to=options.to)
     except ImportError:
         raise Unusable("--key needs the package cryptography") from None
 
 
-def _lines(names: Iterable[str]) -> Iterator[bytes]:
+def lines_of(names: Iterable[str]) -> Iterator[bytes]:
+    """The lines of the files, one after the other. Raises Unusable."""
     for name in names:
         if name == "-":
             yield from sys.stdin.buffer

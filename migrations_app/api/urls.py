@@ -3,6 +3,7 @@
 from django.urls import URLPattern, path, re_path
 
 from migrations_app.api import schemes
+from migrations_app.api.audit import Audit, AuditExport
 from migrations_app.api.checks import Check, Checks
 from migrations_app.api.clusters import Cluster, Clusters
 from migrations_app.api.conversions import Conversions
@@ -42,6 +43,8 @@ urlpatterns: list[URLPattern] = [
     *_both("conversions", Conversions, name="api-conversions"),
     *_both("iam/evaluations", Evaluations, name="api-iam-evaluations"),
     *_both("fleet/summary", Summary, name="api-fleet-summary"),
+    *_both("audit", Audit, name="api-audit"),
+    *_both("audit/export", AuditExport, name="api-audit-export"),
     *_both("tokens", Tokens, name="api-tokens"),
     *_both("tokens/<uuid:id>", Token, name="api-token"),
     *_both("problems/<slug:code>", ProblemMeaning, name="api-problem"),

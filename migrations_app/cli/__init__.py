@@ -19,6 +19,7 @@ COMMANDS: dict[str, str] = {
     "bundle": "write what a scan reads into a redacted file",
     "cluster": "add, list or remove registered clusters",
     "token": "create, list or revoke API tokens",
+    "audit": "prove, export or seal the audit log",
 }
 _ELSEWHERE = ("up",)
 """Commands of the wiring around this package; the `karpdash` program runs them before it comes here."""

@@ -1,6 +1,7 @@
 """The only reader of the audit log: pages for people and tools, and the whole of it as lines for whoever proves it."""
 
-from collections.abc import Iterator
+import uuid
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 
@@ -9,6 +10,7 @@ from django.db.models.functions import Substr
 
 from migrations_app.audit_verify import FIELDS, Link, line_of
 from migrations_app.models.audit import AuditEvent, AuditHead
+from migrations_app.models.cluster import Cluster
 from migrations_app.queries import cursor
 from migrations_app.queries.pages import Page, keys_of, page_of
 
@@ -104,6 +106,20 @@ def density(ask: AuditAsk, *, now: datetime, days: int = 30) -> tuple[tuple[str,
     found = {str(row["day"]): int(row["number"]) for row in counted}
     every = (f"{start + timedelta(days=day):%Y-%m-%d}" for day in range(days))
     return tuple((day, found.get(day, 0)) for day in every)
+
+
+def cluster_names(lines: Iterable[AuditLine]) -> dict[str, str]:
+    """The names that the clusters of these events have now, by id; a removed one is missing."""
+    ids = {line.cluster_id for line in lines if line.cluster_id}
+    return {str(row.pk): row.name for row in Cluster.objects.filter(pk__in=[one for one in ids if _is_id(one)])}
+
+
+def _is_id(text: str) -> bool:
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        return False
+    return True
 
 
 def head() -> Link:

@@ -3,7 +3,24 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from migrations_app.web import catalogue, change, cluster, connection, convert, fleet, history, iam, register
+from migrations_app.web import (
+    audit,
+    catalogue,
+    change,
+    cluster,
+    connection,
+    convert,
+    fleet,
+    history,
+    iam,
+    policy,
+    register,
+    rollout,
+    rollout_acts,
+    rollout_lists,
+    rollout_new,
+    step_up,
+)
 from migrations_app.web.access import open_page, page
 from migrations_app.web.sign_in import ChangePassword, SignIn
 
@@ -12,6 +29,9 @@ urlpatterns = [
     path("login", open_page(SignIn.as_view()), name="login"),
     path("logout", open_page(LogoutView.as_view(http_method_names=["post", "options"])), name="logout"),
     path("password", page(with_any_password=True)(ChangePassword.as_view()), name="password"),
+    path("audit", audit.audit, name="audit"),
+    path("audit/export.jsonl", audit.export, {"form": "jsonl"}, name="audit-jsonl"),
+    path("audit/export.csv", audit.export, {"form": "csv"}, name="audit-csv"),
     path("catalogue/", catalogue.catalogue, name="catalogue"),
     path("convert", convert.paste, name="convert"),
     path("clusters/new", register.new, name="cluster-new"),
@@ -27,4 +47,25 @@ urlpatterns = [
     path("clusters/<uuid:cluster_id>/connection", connection.connection, name="cluster-connection"),
     path("clusters/<uuid:cluster_id>/change", change.change, name="cluster-change"),
     path("clusters/<uuid:cluster_id>/remove", change.remove, name="cluster-remove"),
+    path("clusters/<uuid:cluster_id>/rollouts", rollout_lists.of_cluster, name="cluster-rollouts"),
+    path("clusters/<uuid:cluster_id>/rollouts/new", rollout_new.new, name="cluster-rollout-new"),
+    path("clusters/<uuid:cluster_id>/policy", policy.of_cluster, name="cluster-policy"),
+    path("policy", policy.of_all, name="policy"),
+    path("kill-switch", policy.switch, name="kill-switch"),
+    path("sign-in-again", step_up.sign_in_again, name="sign-in-again"),
+    path("rollouts/", rollout_lists.rollouts, name="rollouts"),
+    path("rollouts/waiting", rollout_lists.waiting, name="rollouts-waiting"),
+    path("rollouts/<uuid:rollout_id>/", rollout.rollout, name="rollout"),
+    path("rollouts/<uuid:rollout_id>/live", rollout.live, name="rollout-live"),
+    path("rollouts/<uuid:rollout_id>/exports", rollout.exports, name="rollout-exports"),
+    path("rollouts/<uuid:rollout_id>/ask", rollout_acts.ask, name="rollout-ask"),
+    path("rollouts/<uuid:rollout_id>/approve", rollout_acts.approve, name="rollout-approve"),
+    path("rollouts/<uuid:rollout_id>/approve-alone", rollout_acts.alone, name="rollout-approve-alone"),
+    path("rollouts/<uuid:rollout_id>/reject", rollout_acts.reject, name="rollout-reject"),
+    path("rollouts/<uuid:rollout_id>/start", rollout_acts.start, name="rollout-start"),
+    path("rollouts/<uuid:rollout_id>/pause", rollout_acts.pause, name="rollout-pause"),
+    path("rollouts/<uuid:rollout_id>/resume", rollout_acts.resume, name="rollout-resume"),
+    path("rollouts/<uuid:rollout_id>/abort", rollout_acts.abort, name="rollout-abort"),
+    path("rollouts/<uuid:rollout_id>/settle", rollout_acts.settle, name="rollout-settle"),
+    path("rollouts/<uuid:rollout_id>/roll-back", rollout_acts.roll_back, name="rollout-roll-back"),
 ]

@@ -26,6 +26,7 @@ RIGHTS = {
     "cluster-change": "change_cluster",
     "cluster-remove": "delete_cluster",
 }
+RIGHTS_TO_LOOK = dict.fromkeys(("audit", "audit-jsonl", "audit-csv"), "view_auditevent")
 POST_ONLY = {"logout", "cluster-scan"}
 MUTATING = set(RIGHTS) | {"logout", "password", "convert"}
 
@@ -38,7 +39,7 @@ def address(name, cluster=None):
 
 def test_every_address_declares_its_right():
     declared = {route.name: getattr(route.callback, "right", None) for route in urlpatterns}
-    expected = dict.fromkeys(LOOK, access.LOOK) | dict.fromkeys(OPEN, access.OPEN) | RIGHTS
+    expected = dict.fromkeys(LOOK, access.LOOK) | dict.fromkeys(OPEN, access.OPEN) | RIGHTS | RIGHTS_TO_LOOK
     assert declared == expected
 
 

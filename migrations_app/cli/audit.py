@@ -1,0 +1,116 @@
+"""`karpdash audit`: proves, exports and seals the audit log. Proving a file needs neither database nor network."""
+
+import argparse
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from migrations_app import audit_verify
+from migrations_app.cli.django_door import at_terminal, open_door
+from migrations_app.cli.screen import Exit, note, show
+from migrations_app.errors import BadInput
+
+
+def run(argv: list[str]) -> int:
+    """0 done or whole, 1 the log is broken, 2 wrong usage or input."""
+    options = _parser().parse_args(argv)
+    try:
+        return int(options.do(options))
+    except audit_verify.Unusable as wrong:
+        raise BadInput(str(wrong)) from None
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="karpdash audit", description="The audit log and what proves it.")
+    verbs = parser.add_subparsers(required=True, metavar="verify|export|checkpoints|key|seal|grants")
+    verify = verbs.add_parser("verify", help="prove an export, offline; without a FILE, the log of the database")
+    audit_verify.add_options(verify)
+    verify.set_defaults(do=_verify)
+    export = verbs.add_parser("export", help="print the events as JSON lines, oldest first")
+    export.add_argument("--from", dest="first", metavar="SEQ", type=int, default=1)
+    export.add_argument("--to", dest="last", metavar="SEQ", type=int, default=None)
+    export.set_defaults(do=_export)
+    checkpoints = verbs.add_parser("checkpoints", help="print the signed checkpoints that the database holds")
+    checkpoints.set_defaults(do=_checkpoints)
+    for verb in (export, checkpoints):
+        verb.add_argument("-o", "--output", metavar="FILE", type=Path, help="a new file instead of stdout")
+    verbs.add_parser("key", help="print the public key of the checkpoints").set_defaults(do=_key)
+    seal = verbs.add_parser("seal", help="keep what came since the last seal as a file with its checkpoints")
+    seal.add_argument("folder", type=Path, help="where sealed segments are kept")
+    seal.set_defaults(do=_seal)
+    grants = verbs.add_parser("grants", help="print the SQL that gives a database role the least it needs")
+    grants.add_argument("--role", default="karpdash_app")
+    grants.set_defaults(do=_grants)
+    return parser
+
+
+def _verify(options: argparse.Namespace) -> int:
+    verdict = audit_verify.verify_files(options) if options.files else _verify_live(options)
+    show(audit_verify.said(verdict, output=options.output))
+    return Exit.READY if verdict.ok else Exit.FINDINGS
+
+
+def _verify_live(options: argparse.Namespace) -> audit_verify.Verdict:
+    if options.first != 1 or options.to is not None:
+        raise BadInput("the log of the database is proven as a whole; --from and --to go with a FILE", where="--from")
+    open_door()
+    from migrations_app.flow.audit_proof import prove
+
+    outside = audit_verify.lines_of(options.checkpoints) if options.checkpoints else None
+    return prove(keys=options.key, outside=outside)
+
+
+def _export(options: argparse.Namespace) -> int:
+    open_door()
+    from migrations_app.queries.audit_log import AuditAsk, export_lines
+
+    if options.first < 1 or (options.last is not None and options.last < options.first):
+        raise BadInput("events are counted from 1, and --to does not come before --from", where="--from")
+    return _written(export_lines(AuditAsk(first=options.first, last=options.last)), options.output)
+
+
+def _checkpoints(options: argparse.Namespace) -> int:
+    open_door()
+    from migrations_app.flow.audit_proof import checkpoint_lines
+
+    return _written(checkpoint_lines(), options.output)
+
+
+def _written(lines: Iterable[bytes], path: Path | None) -> int:
+    if path is None:
+        for line in lines:
+            show(line.decode("ascii"))
+        return Exit.READY
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.writelines(lines)
+    except OSError as wrong:
+        raise BadInput(f"can not be written: {wrong.strerror}", where=str(path)) from None
+    return Exit.READY
+
+
+def _key(_options: argparse.Namespace) -> int:
+    open_door()
+    from migrations_app.flow.checkpoint import public_key
+
+    show(f"{public_key()}\n")
+    return Exit.READY
+
+
+def _seal(options: argparse.Namespace) -> int:
+    open_door()
+    from migrations_app.flow.audit_seal import seal
+
+    with at_terminal():
+        made = seal(options.folder)
+    note(f"events {made.first} to {made.last}, sealed by {made.checkpoints.name}; nothing was deleted")
+    show(f"{made.file}\n")
+    return Exit.READY
+
+
+def _grants(options: argparse.Namespace) -> int:
+    from migrations_app.flow.audit_grants import grants
+
+    show(grants(options.role))
+    return Exit.READY

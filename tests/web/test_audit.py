@@ -1,0 +1,169 @@
+"""The audit page: filters, pages, what it says of the chain, exports."""
+
+import csv
+import io
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+
+from migrations_app.audit_verify import verify
+from migrations_app.flow import checkpoint_push
+from migrations_app.flow.record import Actor
+from migrations_app.models.audit import AuditEvent
+from tests import guards
+from tests.builders_rows import NOW, a_cluster
+from tests.flow.audit import with_sinks, write
+from tests.web.pages import links, rows, text
+
+pytestmark = pytest.mark.django_db
+HOSTILE = '<script>alert(1)</script>"onclick=\u202e'
+
+
+def numbers(answer) -> list[int]:
+    return [int(row.split()[0]) for row in rows(answer)]
+
+
+def test_an_empty_log_says_so(ada):
+    assert "Nothing has happened yet" in text(ada.get("/audit"))
+
+
+def test_events_newest_first_with_who_what_and_where(ada):
+    cluster = a_cluster("shop")
+    write(verb="scan.requested", object="cleo", cluster_id=str(cluster.pk), outcome="done", detail={"scan": "5"})
+    write(verb="policy.changed", actor=Actor(name="ada", method="token", token_id="t"), detail={"low": [0, 1]})
+    answer = ada.get("/audit")
+    assert numbers(answer) == [2, 1]
+    assert "cleo on shop All of it" in rows(answer)[1]
+    assert "low [0, 1]" in rows(answer)[0]
+    assert "2 events" in text(answer)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({"verb": "rollout"}, [3, 2]),
+        ({"verb": "rollout.approved"}, [3]),
+        ({"verb": "roll"}, []),
+        ({"actor": "bob"}, [2]),
+        ({"q": "shop blue"}, [3]),
+        ({"q": "why-so"}, [1]),
+        ({"plan": "sha256:ddd"}, [3]),
+        ({"correlation": "r-9"}, [2]),
+        ({"outcome": "refused"}, [1]),
+        ({"cluster": "c-1"}, [2]),
+        ({"since": "2099-01-01"}, []),
+        ({"until": "2020-01-01"}, []),
+        ({"since": "nonsense"}, [3, 2, 1]),
+        ({"q": "\x00"}, [3, 2, 1]),
+    ],
+)
+def test_filters(ada, query, expected):
+    write(verb="token.made", outcome="refused", detail={"why": "why-so"})
+    write(verb="rollout.running", actor=Actor(name="bob"), correlation="r-9", cluster_id="c-1")
+    write(verb="rollout.approved", object="Taint blue of shop", plan_digest="d" * 64)
+    assert numbers(ada.get("/audit", query)) == expected
+
+
+def test_a_day_that_is_none_is_told(ada):
+    assert "“until” is no day" in text(ada.get("/audit", {"until": "31.1.2026"}))
+
+
+def test_days_hold_whole_days(ada):
+    write()
+    day = f"{NOW:%Y-%m-%d}"
+    assert numbers(ada.get("/audit", {"since": day, "until": day})) == [1]
+    assert numbers(ada.get("/audit", {"until": f"{NOW - timedelta(days=1):%Y-%m-%d}"})) == []
+
+
+def test_pages_lose_and_repeat_nothing(ada):
+    write(120)
+    walked, address = [], "/audit"
+    while address:
+        answer = ada.get(address)
+        walked += numbers(answer)
+        address = next((f"/audit{link}" for link in links(answer) if link.startswith("?cursor=")), "")
+    assert walked == list(range(120, 0, -1))
+
+
+@pytest.mark.parametrize("cursor", ["nonsense", "WzEsMl0", "WzEwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMF0"])
+def test_a_strange_cursor_is_the_first_page(ada, cursor):
+    write(3)
+    assert numbers(ada.get("/audit", {"cursor": cursor})) == [3, 2, 1]
+
+
+def test_hostile_text_is_text(ada):  # T08, T10
+    names = dict.fromkeys(("object", "outcome", "step", "correlation", "plan_digest", "cluster_id"), HOSTILE)
+    write(actor=Actor(name=HOSTILE), detail={HOSTILE: [HOSTILE]}, **names)
+    searched = ada.get("/audit", {"q": HOSTILE, "verb": HOSTILE, "cluster": HOSTILE}).content.decode()
+    whole = ada.get("/audit").content.decode()
+    assert "<script>alert" not in searched + whole
+    assert "\u202e" not in whole
+    assert "&lt;script&gt;alert(1)" in whole
+
+
+def test_the_limit_is_said_openly_where_no_sink_is_set(ada):  # A57
+    write()
+    said = text(ada.get("/audit"))
+    assert "No checkpoint leaves this database." in said
+    assert "Checkpoints are not signed." in said
+
+
+def test_the_state_of_the_chain_and_of_a_sink(ada, settings, tmp_path):  # A53, A57
+    with_sinks(settings, file=str(tmp_path / "outside.jsonl"))
+    write(130)
+    checkpoint_push.keep_up()
+    said = text(ada.get("/audit"))
+    assert "Events 100 to 130 are whole , from the signed checkpoint of event 100 on" in said
+    assert "vouches for events up to 100, last received just now" in said.replace("now ;", "now;")
+    assert "whoever holds the database and the signing key" in said
+
+
+def test_a_sink_that_stops_everything_is_an_alarm(ada, settings, tmp_path):  # A55, R30
+    with_sinks(settings, file=str(tmp_path / "none" / "outside.jsonl"))
+    write(1001)
+    checkpoint_push.keep_up()
+    said = text(ada.get("/audit"))
+    assert "Nothing may change a cluster: the sink lags." in said
+    assert "The file can not be written: No such file or directory" in said
+
+
+def test_a_broken_log_is_an_alarm(ada):  # T26
+    write(9)
+    with guards.resting():
+        AuditEvent.objects.filter(pk=4).update(actor="mallory")
+    assert "The log is broken at event 4." in text(ada.get("/audit"))
+
+
+def test_the_export_can_be_proven(ada):  # A54
+    write(30)
+    answer = ada.get(reverse("audit-jsonl"))
+    assert answer["Content-Type"] == "application/x-ndjson"
+    assert 'filename="karpdash-audit.jsonl"' in answer["Content-Disposition"]
+    assert verify(b"".join(answer.streaming_content).splitlines(keepends=True)).events == 30
+
+
+def test_the_csv_holds_no_formula_and_keeps_the_filters(ada):
+    write(object="=HYPERLINK(1)", verb="token.made")
+    write(verb="scan.requested")
+    answer = ada.get(reverse("audit-csv"), {"verb": "token"})
+    found = list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))
+    assert [(row["seq"], row["object"]) for row in found] == [("1", "'=HYPERLINK(1)")]
+
+
+@pytest.mark.parametrize("name", ["audit", "audit-jsonl", "audit-csv"])
+def test_only_who_may_read_the_log_reads_it(ben, dan, name):
+    write()
+    assert ben.get(reverse(name)).status_code == 403
+    assert dan.get(reverse(name)).status_code == 302
+    assert "/audit" not in links(ben.get("/"))
+
+
+def test_the_menu_leads_there(ada):
+    assert "/audit" in links(ada.get("/"))
+
+
+def test_the_page_asks_the_database_no_more_with_more_events(ada, django_assert_max_num_queries):
+    write(60)
+    with django_assert_max_num_queries(14):
+        assert len(rows(ada.get("/audit"))) == 50
