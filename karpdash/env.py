@@ -47,6 +47,7 @@ class Raw:
     stop_all_actions: str = _setting("0", "1: nothing that changes a cluster is sent, whatever the pages say.")
     settle_seconds: str = _setting("40", "Seconds after its deadline until a request without an answer counts as lost.")
     gate_poll: str = _setting("2", "Seconds between two looks at a cluster while a rollout waits.")
+    cancel_seconds: str = _setting("10", "Seconds after its start in which a rollout sends nothing yet.")
     audit_signing_key: str = _setting(
         "", "base64 of 32 bytes that sign the audit log's checkpoints; empty: a key file in DATA_DIR.", shown=False
     )
@@ -94,6 +95,7 @@ class Env:
     settle_seconds: int
     gate_poll: int
     log_level: str
+    cancel_seconds: int = 10
     chart_registry: str = "official"
     aws: OwnIdentity = field(default_factory=OwnIdentity)
     audit_signing_key: bytes = field(default=b"", repr=False)
@@ -137,6 +139,7 @@ def read(environ: Mapping[str, str]) -> Env:
         stop_all_actions=_switch("STOP_ALL_ACTIONS", raw.stop_all_actions),
         settle_seconds=_number("SETTLE_SECONDS", raw.settle_seconds, low=0, high=600),
         gate_poll=_number("GATE_POLL", raw.gate_poll, low=0, high=60),
+        cancel_seconds=_number("CANCEL_SECONDS", raw.cancel_seconds, low=0, high=300),
         log_level=_chosen("LOG_LEVEL", raw.log_level.upper(), choices=("DEBUG", "INFO", "WARNING", "ERROR")),
         chart_registry=_chart_registry(raw.chart_registry),
         aws=OwnIdentity(

@@ -9,6 +9,8 @@ from migrations_app.actions.plan import Plan, Step
 Phase = Literal["request", "settle", "gate"]
 GATE = "gate"
 """The verb of the line that says that a step was verified and its gate passed."""
+SKIP = "skip"
+"""The verb of the line that says that a step was left out, because its object is not the one that was planned for."""
 
 
 class Line(Protocol):
@@ -24,12 +26,17 @@ class Line(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The step to work on, what is to be done with it, the line left open, and how often it was refused in a row."""
+    """The step to work on, what is to be done with it, the line left open, and how often it was refused in a row.
+
+    `given_up`: an earlier request of it counts as never arrived, and may have come late. `skipped`: it was left out.
+    """
 
     step: Step
     phase: Phase
     open: Line | None = None
     refusals: int = 0
+    given_up: bool = False
+    skipped: bool = False
 
 
 def place(plan: Plan, lines: Iterable[Line]) -> Place | None:
@@ -46,6 +53,12 @@ def batch_of(plan: Plan, step: Step) -> str:
     return next((one.id for one in later if one.after is not None), later[-1].id)
 
 
+def begins_batch(plan: Plan, step: Step) -> bool:
+    """Whether the step is the first of its batch."""
+    place = plan.steps.index(step)
+    return place == 0 or plan.steps[place - 1].after is not None
+
+
 def applied(plan: Plan, lines: Iterable[Line]) -> tuple[Step, ...]:
     """The steps whose request took effect, newest first: what a rollback takes back (A35)."""
     done = {line.step for line in lines if line.verb != GATE and line.outcome == "applied"}
@@ -56,7 +69,7 @@ def _of(step: Step, lines: list[Line]) -> Place | None:
     if any(line.verb == GATE for line in lines):
         return None
     if step.change is None or any(line.outcome in ("applied", "noop") for line in lines):
-        return Place(step, "gate")
+        return Place(step, "gate", skipped=any(line.verb == SKIP for line in lines))
     last = lines[-1] if lines else None
     if last is not None and last.outcome in ("", "unknown"):
         return Place(step, "settle", last)
@@ -65,4 +78,5 @@ def _of(step: Step, lines: list[Line]) -> Place | None:
         if line.outcome != "refused":
             break
         refused += 1
-    return Place(step, "request", None, refused)
+    given_up = any(line.outcome == "not_applied" for line in lines)
+    return Place(step, "request", refusals=refused, given_up=given_up)

@@ -6,9 +6,8 @@ from migrations_app.actions.gate import Picture
 from migrations_app.actions.plan import Step
 from migrations_app.actions.progress import batch_of
 from migrations_app.clients.writer import Writer
-from migrations_app.flow.journal import Work
+from migrations_app.flow.journal import Work, note
 from migrations_app.flow.watch import picture
-from migrations_app.models.rollout import Rollout
 
 
 def note_baseline(work: Work, writer: Writer, *, step: Step) -> None:
@@ -18,8 +17,7 @@ def note_baseline(work: Work, writer: Writer, *, step: Step) -> None:
         return
     taken = picture(writer, standing=())
     kept = {"batch": batch, "picture": msgspec.to_builtins(taken)}
-    Rollout.objects.filter(pk=work.row.pk).update(baseline=kept, picture=kept["picture"], gate_since=None)
-    work.row.baseline, work.row.gate_since = kept, None
+    note(work, baseline=kept, picture=kept["picture"], gate_since=None)
 
 
 def baseline(work: Work) -> Picture:

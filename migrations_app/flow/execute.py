@@ -5,21 +5,22 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 from django.conf import settings
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
 from migrations_app.actions import progress
 from migrations_app.actions.plan import PLANNER, Plan
 from migrations_app.actions.states import WORKING
 from migrations_app.clients.writer import Writer
-from migrations_app.errors import BadInput, BadSetting, CouldNotLook
+from migrations_app.errors import BadInput, BadSetting, Conflict, CouldNotLook
 from migrations_app.flow import crash_points, journal, lease
+from migrations_app.flow.begin_batch import refuse_other_cluster
 from migrations_app.flow.connect import connect_writer
 from migrations_app.flow.halt import Halt
 from migrations_app.flow.journal import Stopped, Work
@@ -29,41 +30,55 @@ from migrations_app.flow.record import WORKER
 from migrations_app.flow.request import make_request
 from migrations_app.flow.settle import settle
 from migrations_app.flow.transition import Cause, found, transition
+from migrations_app.flow.tries import counted, refuse_deadly
+from migrations_app.flow.waiting import wait_for
 from migrations_app.models.rollout import Rollout
 
 log = logging.getLogger(__name__)
-SLICE_SECONDS = 50.0
-"""How long one task works before it hands on: shorter than any limit of a worker."""
+SLICE_SECONDS = 20.0
+"""How long one task works before it hands on: a worker that is told to stop does not have longer (R28)."""
 PATIENCE = timedelta(minutes=10)
 """How long an answer may be missing before a person is called (A09)."""
 
 
 def advance(rollout_id: uuid.UUID, *, holder: str) -> bool:
     """Makes what progress it can, if it gets the cluster's lease (A12). True: there is more to do, come again soon."""
-    row = found(rollout_id)
-    if row.state not in WORKING:
-        return False
-    fence = lease.take(row.cluster_id, holder)
-    if fence is None:
-        return False
     try:
-        with _kept(fence):
-            return _advance(row, fence)
+        row = found(rollout_id)
+        fence = lease.take(row.cluster_id, holder) if row.state in WORKING else None
+        return _held(row, fence) if fence is not None else False
     except Lost:
         log.warning("lease lost", extra={"rollout": str(rollout_id)})
         return False
+    except Conflict:
+        return True  # somebody else moved it meanwhile: look again at what it is now
+    except (OperationalError, InterfaceError):
+        # Nothing goes out without its intent; the sweeper comes back when the database does (R06).
+        log.exception("database failed", extra={"rollout": str(rollout_id)})
+        connection.close_if_unusable_or_obsolete()
+        return False
+
+
+def _held(row: Rollout, fence: Fence) -> bool:
+    try:
+        with _kept(fence):
+            # Read anew under the lease: whoever held it before may have moved the rollout.
+            row.refresh_from_db()
+            with counted(row, fence):
+                return row.state in WORKING and _advance(row, fence)
     finally:
-        lease.release(fence)
+        with suppress(OperationalError, InterfaceError):
+            lease.release(fence)
 
 
 def _advance(row: Rollout, fence: Fence) -> bool:
     plan = msgspec.json.decode(bytes(row.plan), type=Plan)
     work = Work(row=row, plan=plan, fence=fence, actor=WORKER)
     try:
+        refuse_deadly(row)
         _refuse_strange(row, plan)
         with connect_writer(row.cluster) as writer:
-            _refuse_other_cluster(writer, plan)
-            _answered(row)
+            refuse_other_cluster(work, writer)
             return _work(work, writer)
     except Stopped as told:
         return _stop(work, told)
@@ -81,22 +96,29 @@ def _refuse_strange(row: Rollout, plan: Plan) -> None:
         raise Halt("strange_plan", "the plan is not the one that was approved", state="needs_attention")
 
 
-def _refuse_other_cluster(writer: Writer, plan: Plan) -> None:
-    if writer.identity() != plan.identity:
-        raise Halt("other_cluster", "another cluster answers under this name", state="needs_attention")
-
-
 def _work(work: Work, writer: Writer) -> bool:
     ends = time.monotonic() + SLICE_SECONDS
     while time.monotonic() < ends:
-        with transaction.atomic():
-            journal.refuse_if_stopped(work)
         here = progress.place(work.plan, journal.lines(work.row.pk))
+        if here is None or here.phase != "settle":
+            # What was sent is settled first, whatever was asked for since (A10).
+            _hear(work)
         if here is None:
             return _finish(work)
-        if not _step(work, writer, here=here):
+        moved = _step(work, writer, here=here)
+        if work.row.unknown_since is not None:
+            journal.note(work, unknown_since=None)
+        if moved:
+            wait_for(work, "")
+        else:
             time.sleep(settings.ENV.gate_poll)
     return True
+
+
+def _hear(work: Work) -> None:
+    """Raises Stopped when a person, or the kill switch, wants no more requests."""
+    with transaction.atomic():
+        journal.refuse_if_stopped(work)
 
 
 def _step(work: Work, writer: Writer, *, here: progress.Place) -> bool:
@@ -104,13 +126,14 @@ def _step(work: Work, writer: Writer, *, here: progress.Place) -> bool:
     if here.phase == "settle":
         return settle(work, writer, here=here)
     if here.phase == "gate":
-        return pass_gate(work, writer, step=here.step)
+        return pass_gate(work, writer, here=here)
     return make_request(work, writer, here=here)
 
 
 def _finish(work: Work) -> bool:
     with transaction.atomic():
-        transition(work.row, "succeeded", by=work.actor, fence=work.fence, finished_at=timezone.now())
+        ended: dict[str, Any] = {"finished_at": timezone.now(), "waits_for": ""}
+        transition(work.row, "succeeded", by=work.actor, fence=work.fence, **ended)
         _tell_original(work.row, "rolled_back")
     crash_points.reached("after_transition")
     return False
@@ -128,39 +151,42 @@ def _stop(work: Work, told: Stopped) -> bool:
     if told.code == "moved":
         return False
     if told.code == Rollout.Wish.ABORT:
-        ended = {"finished_at": timezone.now(), "wish": ""}
+        ended: dict[str, Any] = {"finished_at": timezone.now(), "wish": "", "waits_for": ""}
         with transaction.atomic():
             transition(work.row, "aborted", by=work.actor, cause=Cause(code="asked"), fence=work.fence, **ended)
             _tell_original(work.row, "needs_attention")
     else:
         cause = Cause(code=told.code, words=told.message)
-        transition(work.row, "paused", by=work.actor, cause=cause, fence=work.fence, wish="", gate_since=None)
+        rest: dict[str, Any] = {"wish": "", "gate_since": None, "waits_for": ""}
+        transition(work.row, "paused", by=work.actor, cause=cause, fence=work.fence, **rest)
     return False
 
 
 def _end(work: Work, halt: Halt) -> bool:
     cause = Cause(code=halt.code, words=halt.message)
-    transition(work.row, halt.state, by=work.actor, cause=cause, fence=work.fence, gate_since=None)
+    rest: dict[str, Any] = {"gate_since": None, "waits_for": "", "wish": "", "worker_attempts": 0}
+    transition(work.row, halt.state, by=work.actor, cause=cause, fence=work.fence, **rest)
     return False
 
 
 def _unreachable(work: Work, reason: CouldNotLook) -> bool:
     """Tried again for a while; then a person is called, above all where an outcome is unknown (A09, R11)."""
-    since = work.row.unknown_since or timezone.now()
-    if timezone.now() - since < PATIENCE:
-        if work.row.unknown_since is None:
-            Rollout.objects.filter(pk=work.row.pk, version=work.row.version).update(unknown_since=since)
-        return True
     here = progress.place(work.plan, journal.lines(work.row.pk))
     open_outcome = here is not None and here.phase == "settle"
-    words = f"no answer for {PATIENCE.seconds // 60} minutes: {reason.message}"
-    return _end(work, Halt("unreachable", words, state="needs_attention" if open_outcome else "paused"))
-
-
-def _answered(row: Rollout) -> None:
-    if row.unknown_since is not None:
-        Rollout.objects.filter(pk=row.pk).update(unknown_since=None)
-        row.unknown_since = None
+    try:
+        if not open_outcome:
+            _hear(work)
+    except Stopped as told:
+        return _stop(work, told)
+    since = work.row.unknown_since or timezone.now()
+    if timezone.now() - since >= PATIENCE:
+        words = f"no answer for {int(PATIENCE.total_seconds() // 60)} minutes: {reason.message}"
+        return _end(work, Halt("unreachable", words, state="needs_attention" if open_outcome else "paused"))
+    if work.row.unknown_since is None:
+        journal.note(work, unknown_since=since)
+    wait_for(work, f"an answer: {reason.message}")
+    time.sleep(settings.ENV.gate_poll)
+    return True
 
 
 @contextmanager

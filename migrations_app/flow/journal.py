@@ -4,7 +4,8 @@ import uuid
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db import transaction
+from django.db import DatabaseError, InterfaceError, OperationalError, transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from migrations_app.actions.changes import Change
@@ -12,14 +13,11 @@ from migrations_app.actions.plan import Plan, Step
 from migrations_app.actions.sending import Tie
 from migrations_app.errors import Conflict
 from migrations_app.flow import audit_lag, lease
+from migrations_app.flow.halt import Halt
 from migrations_app.flow.lease import Fence
 from migrations_app.flow.record import Actor, Event, record
 from migrations_app.models.policy import KillSwitch
 from migrations_app.models.rollout import Attempt, Rollout
-
-GATE = "gate"
-"""Verb of the line that says a gate was passed."""
-DONE = (Attempt.Outcome.APPLIED, Attempt.Outcome.NOOP)
 
 
 class Stopped(Conflict):
@@ -52,7 +50,7 @@ def lines(rollout_id: uuid.UUID) -> list[Attempt]:
 
 
 def intend(work: Work, step: Step, *, change: Change, tie: Tie, body_digest: str) -> Intent:
-    """Commits the intent (A19). Raises Stopped, Lost, and what the database raises: then nothing is sent."""
+    """Commits the intent (A19). Raises Stopped, Lost, Halt, and what the database raises: then nothing is sent."""
     with transaction.atomic():
         lease.check(work.fence)
         refuse_if_stopped(work)
@@ -68,9 +66,10 @@ def intend(work: Work, step: Step, *, change: Change, tie: Tie, body_digest: str
             uid=tie.uid,
             resource_version=tie.resource_version,
             actor=work.actor.name,
-            intent_at=timezone.now(),
+            # The clock of the database: whoever settles it later may sit on a machine whose own clock is wrong (R18).
+            intent_at=Now(),
         )
-        record(_event(work, attempt, verb="step.intent", what=change.target.said))
+        _record(_event(work, attempt, verb="step.intent", what=change.target.said))
     return Intent(attempt.pk, number)
 
 
@@ -104,11 +103,14 @@ def conclude(work: Work, attempt_id: int, *, told: Outcome) -> None:
         if not changed:
             raise Conflict("the outcome was settled already", code="moved")
         attempt = Attempt.objects.get(pk=attempt_id)
-        record(_event(work, attempt, verb="step.outcome", what=attempt.path))
+        _record(_event(work, attempt, verb="step.outcome", what=attempt.path))
 
 
-def pass_over(work: Work, step: Step, *, verb: str, reason: str) -> None:
-    """A line without a request: a step that found its work done already, or a gate that was passed."""
+def pass_over(work: Work, step: Step, *, verb: str, reason: str, outcome: str = Attempt.Outcome.NOOP) -> None:
+    """A line without a request: a step that found its work done already or is left out, or a gate that was passed.
+
+    `outcome` is `applied` where an earlier request of the step, given up for lost, brought it about after all.
+    """
     with transaction.atomic():
         lease.check(work.fence)
         now = timezone.now()
@@ -123,11 +125,20 @@ def pass_over(work: Work, step: Step, *, verb: str, reason: str) -> None:
             body_digest="",
             actor=work.actor.name,
             intent_at=now,
-            outcome=Attempt.Outcome.NOOP,
+            outcome=outcome,
             reason=reason[:2000],
             outcome_at=now,
         )
-        record(_event(work, attempt, verb="step.passed", what=step.title))
+        _record(_event(work, attempt, verb="step.passed", what=step.title))
+
+
+def note(work: Work, **columns: object) -> None:
+    """Writes what is no state: waiting, pictures. Raises Lost: a worker that lost its lease leaves no trace (A14)."""
+    with transaction.atomic():
+        lease.check(work.fence)
+        Rollout.objects.filter(pk=work.row.pk).update(**columns)
+    for name, value in columns.items():
+        setattr(work.row, name, value)
 
 
 def refuse_if_stopped(work: Work) -> None:
@@ -141,6 +152,19 @@ def refuse_if_stopped(work: Work) -> None:
         raise Stopped("everything that changes clusters is stopped", code="kill_switch")
     if why := audit_lag.why_blocked():
         raise Stopped(why, code="audit")
+
+
+def _record(event: Event) -> None:
+    """Raises Halt (code `audit`) when the event cannot be written, so that its transaction is undone (A55).
+
+    A database that cannot be reached is another matter: the rollout goes on by itself once it is back (R06).
+    """
+    try:
+        record(event)
+    except (OperationalError, InterfaceError):
+        raise
+    except DatabaseError as wrong:
+        raise Halt("audit", "the audit log cannot be written") from wrong
 
 
 def _event(work: Work, attempt: Attempt, *, verb: str, what: str) -> Event:

@@ -2,17 +2,20 @@
 
 import time
 
-from migrations_app.actions.conditions import Tree, all_hold, projected, value_at
+from migrations_app.actions.conditions import Exists, Tree, all_hold, holds, projected, value_at
 from migrations_app.actions.plan import Step
-from migrations_app.actions.progress import Place
+from migrations_app.actions.progress import SKIP, Place
 from migrations_app.actions.sending import Tie, completed, digest_of, marks
 from migrations_app.clients.writer import Sent, Writer
-from migrations_app.errors import CouldNotLook
+from migrations_app.errors import BadInput, CouldNotLook
 from migrations_app.flow import crash_points, journal, lease
 from migrations_app.flow.baseline import note_baseline
+from migrations_app.flow.begin_batch import held_back
 from migrations_app.flow.halt import Halt
 from migrations_app.flow.journal import Intent, Outcome, Work
 from migrations_app.flow.lease import Lost
+from migrations_app.flow.waiting import wait_for
+from migrations_app.models.rollout import Attempt
 
 CONFLICTS = 5
 """How often a step is tried anew after somebody else wrote in between (A18)."""
@@ -26,51 +29,95 @@ def make_request(work: Work, writer: Writer, *, here: Place) -> bool:
     step, change = here.step, here.step.change
     if change is None:
         return False
+    if words := held_back(work, writer, step=step):
+        return wait_for(work, words)
     note_baseline(work, writer, step=step)
     read = writer.read(change.target)
     if all_hold(step.brings, read, uid=change.target.uid):
-        journal.pass_over(work, step, verb=change.verb, reason="it was so already")
+        _pass_over(work, here=here, read=read)
         return True
-    _refuse_changed(step, read)
-    _refuse_endless(here)
-    tie = Tie.to(read)
-    own = marks(str(work.row.pk), work.row.digest)
-    body = completed(change, tie, own=own)
+    if why := _changed(step, read):
+        return _left_out(work, step, why=why)
+    _refuse_endless(work, here)
+    return _requested(work, writer, here=here, tie=Tie.to(read))
+
+
+def _requested(work: Work, writer: Writer, *, here: Place, tie: Tie) -> bool:
+    step, change = here.step, here.step.change
+    if change is None:
+        raise AssertionError("a step without a change sends nothing")
+    body = completed(change, tie, own=_own(work))
     _outlived(work)
     crash_points.reached("before_intent")
     intent = journal.intend(work, step, change=change, tie=tie, body_digest=digest_of(body))
+    began = time.monotonic()
     crash_points.reached("after_intent")
+    if time.monotonic() - began > SPARE_SECONDS:
+        # Stopped for a while since the intent: somebody else may be about to settle it, and nothing was sent yet.
+        raise Lost("the worker stood still between the intent and its request")
     sent = _sent(work, writer, here=here, tie=tie, intent=intent)
     crash_points.reached("after_send")
     return _concluded(work, step, sent=sent, intent=intent)
 
 
-def _sent(work: Work, writer: Writer, *, here: Place, tie: Tie, intent: Intent) -> Sent | CouldNotLook:
+def _own(work: Work) -> dict[str, str]:
+    return marks(str(work.row.pk), work.row.digest)
+
+
+def _sent(work: Work, writer: Writer, *, here: Place, tie: Tie, intent: Intent) -> Sent | CouldNotLook | BadInput:
     if here.step.change is None:
         raise AssertionError("a step without a change sends nothing")
     purpose = f"action={work.row.action} step={here.step.id} attempt={intent.number}"
     try:
-        return writer.send(here.step.change, tie, own=marks(str(work.row.pk), work.row.digest), purpose=purpose)
-    except CouldNotLook as silence:
+        return writer.send(here.step.change, tie, own=_own(work), purpose=purpose)
+    except (CouldNotLook, BadInput) as silence:
         return silence
 
 
-def _refuse_changed(step: Step, read: Tree | None) -> None:
-    """The object is not the one that was planned for, or not as it was (A17, R21, R22)."""
+def _pass_over(work: Work, *, here: Place, read: Tree | None) -> None:
+    """It is so already. Where a request of ours was given up for lost, it is that one that came late (A22, A25)."""
+    step, change = here.step, here.step.change
+    if change is None:
+        return
+    made_anew = change.verb == "create" and not holds(Exists(marks=_own(work)), read)
+    if here.given_up and not made_anew:
+        reason, outcome = "an earlier request came late", Attempt.Outcome.APPLIED
+    else:
+        reason, outcome = "it was so already", Attempt.Outcome.NOOP
+    journal.pass_over(work, step, verb=change.verb, reason=reason, outcome=outcome)
+
+
+def _left_out(work: Work, step: Step, *, why: str) -> bool:
+    """A step that may be skipped is; any other stops the rollout (A17, R21, R22)."""
+    if not step.skippable:
+        raise Halt("changed", why)
+    journal.pass_over(work, step, verb=SKIP, reason=f"left out: {why}")
+    return True
+
+
+def _changed(step: Step, read: Tree | None) -> str:
+    """How the object is not the one that was planned for, or not as it was; empty when it is (A17, R21, R22)."""
     target = step.change.target if step.change else None
     if target is None:
-        return
+        return ""
     uid = str(value_at(read, ("metadata", "uid")) or "")
     if target.uid and uid != target.uid:
         what = "is gone" if read is None else "was made anew under its name"
-        raise Halt("changed", f"{target.said} {what} since the preview")
-    if projected(read, step.rests_on) != step.digest:
-        raise Halt("changed", f"{target.said} was changed since the preview")
+        return f"{target.said} {what} since the preview"
+    return "" if projected(read, step.rests_on) == step.digest else f"{target.said} was changed since the preview"
 
 
-def _refuse_endless(here: Place) -> None:
-    if here.refusals >= CONFLICTS:
-        raise Halt("contended", f"{here.step.title}: somebody else keeps writing to the object")
+def _refuse_endless(work: Work, here: Place) -> None:
+    """Raises Halt once the same refusal came too often; the last one tells what it is."""
+    if here.refusals < CONFLICTS:
+        return
+    last = Attempt.objects.filter(rollout=work.row, step=here.step.id).latest("pk")
+    words = {
+        429: ("overloaded", "the API server asks to wait again and again"),
+        404: ("refused_404", last.reason or "the API server knows no such place"),
+    }
+    code, why = words.get(last.status or 0, ("contended", "somebody else keeps writing to the object"))
+    raise Halt(code, f"{here.step.title}: {why}")
 
 
 def _outlived(work: Work) -> None:
@@ -79,8 +126,11 @@ def _outlived(work: Work) -> None:
         raise Lost("the lease is over")
 
 
-def _concluded(work: Work, step: Step, *, sent: Sent | CouldNotLook, intent: Intent) -> bool:
+def _concluded(work: Work, step: Step, *, sent: Sent | CouldNotLook | BadInput, intent: Intent) -> bool:
     crash_points.reached("before_outcome")
+    if isinstance(sent, BadInput):
+        journal.conclude(work, intent.attempt_id, told=Outcome(outcome="refused", reason=sent.message))
+        raise Halt(sent.code, f"{step.title}: {sent.message}")
     if isinstance(sent, CouldNotLook):
         journal.conclude(work, intent.attempt_id, told=Outcome(outcome="unknown", reason=sent.message))
         return True

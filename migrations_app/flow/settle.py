@@ -3,15 +3,16 @@
 from datetime import timedelta
 
 from django.conf import settings
-from django.utils import timezone
+from django.db.models.functions import Now
 
-from migrations_app.actions.conditions import Tree, all_hold, projected, value_at
+from migrations_app.actions.conditions import Exists, Tree, all_hold, holds, projected, value_at
 from migrations_app.actions.progress import Place
+from migrations_app.actions.sending import marks
 from migrations_app.clients.writer import Writer
-from migrations_app.flow import journal
+from migrations_app.flow import journal, request
 from migrations_app.flow.halt import Halt
 from migrations_app.flow.journal import Outcome, Work
-from migrations_app.flow.request import DEADLINE_SECONDS
+from migrations_app.flow.waiting import wait_for
 from migrations_app.models.rollout import Attempt
 
 BY = "read"
@@ -25,26 +26,34 @@ def settle(work: Work, writer: Writer, *, here: Place) -> bool:
         return False
     read = writer.read(here.step.change.target)
     if all_hold(here.step.brings, read, uid=here.step.change.target.uid):
-        uid = str(value_at(read, ("metadata", "uid")) or "")
-        journal.conclude(
-            work, line.pk, told=Outcome(outcome="applied", reason="seen afterwards", uid=uid, settled_by=BY)
-        )
-        return True
+        return _brought(work, line, read=read)
     if not _late(line):
-        return False
+        return wait_for(work, f"the outcome of the last request ({here.step.title})")
     if _untouched(here, line, read=read):
-        journal.conclude(
-            work, line.pk, told=Outcome(outcome="not_applied", reason="untouched afterwards", settled_by=BY)
-        )
-        return True
-    journal.conclude(work, line.pk, told=Outcome(outcome="changed_by_other", reason="changed meanwhile", settled_by=BY))
+        return _concluded(work, line, outcome="not_applied", reason="untouched afterwards")
+    _concluded(work, line, outcome="changed_by_other", reason="changed meanwhile")
     raise Halt("changed_by_other", f"{here.step.title}: the outcome is not known, and the object was changed meanwhile")
 
 
+def _brought(work: Work, line: Attempt, *, read: Tree | None) -> bool:
+    """What it was to bring is there. An object without our marks where one was to be made is somebody else's (A23)."""
+    made = line.uid or holds(Exists(marks=marks(str(work.row.pk), work.row.digest)), read)
+    if not made:
+        return _concluded(work, line, outcome="not_applied", reason="somebody else has made it")
+    uid = str(value_at(read, ("metadata", "uid")) or "")
+    return _concluded(work, line, outcome="applied", reason="seen afterwards", uid=uid)
+
+
+def _concluded(work: Work, line: Attempt, *, outcome: str, reason: str, uid: str = "") -> bool:
+    told = Outcome(outcome=outcome, reason=reason, uid=uid, settled_by=BY, status=line.status, audit_id=line.audit_id)
+    journal.conclude(work, line.pk, told=told)
+    return True
+
+
 def _late(line: Attempt) -> bool:
-    """Whether a request sent then can not arrive any more."""
-    over = line.intent_at + timedelta(seconds=DEADLINE_SECONDS + settings.ENV.settle_seconds)
-    return timezone.now() >= over
+    """Whether a request sent then can not arrive any more, by the clock of the database (R18)."""
+    patience = timedelta(seconds=request.DEADLINE_SECONDS + settings.ENV.settle_seconds)
+    return Attempt.objects.filter(pk=line.pk, intent_at__lte=Now() - patience).exists()
 
 
 def _untouched(here: Place, line: Attempt, *, read: Tree | None) -> bool:

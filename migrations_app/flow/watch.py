@@ -153,7 +153,10 @@ def _moment(text: str, now: datetime) -> datetime:
 
 
 def _stands(writer: Writer, target: Target) -> bool:
-    read = writer.read(target)
+    try:
+        read = writer.read(target)
+    except NotServed:
+        return False  # its kind went before it could be asked for: nothing of that kind is left
     return read is not None and (not target.uid or read.get("metadata", {}).get("uid") == target.uid)
 
 

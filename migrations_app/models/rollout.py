@@ -49,6 +49,8 @@ class Rollout(models.Model):
     """The picture of the cluster before the batch under way."""
     picture = models.JSONField(default=dict)
     """The newest picture, for the page of the run."""
+    waits_for = models.CharField(max_length=1000, blank=True, default="")
+    """What the worker waits for, in words; empty while it gets on."""
     gate_since = models.DateTimeField(null=True)
     unknown_since = models.DateTimeField(null=True)
     made_at = models.DateTimeField()

@@ -1,0 +1,52 @@
+"""Counts the tries of workers before the work, so that a rollout that kills its workers ends with a person (R36)."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import InterfaceError, OperationalError, transaction
+from django.db.models import F
+
+from migrations_app.errors import Conflict
+from migrations_app.flow import lease
+from migrations_app.flow.halt import Halt
+from migrations_app.flow.lease import Fence, Lost
+from migrations_app.models.rollout import Rollout
+
+MOST = 3
+_ORDERLY = (Conflict, OperationalError, InterfaceError, SystemExit)
+"""Ends that are nobody's crash: another holder, a database that restarts, a worker that was told to stop."""
+
+
+@contextmanager
+def counted(row: Rollout, fence: Fence) -> Iterator[None]:
+    """One try; it is forgotten when the block ends in any orderly way. Raises Lost."""
+    _write(row, fence, tries=row.worker_attempts + 1, expression=F("worker_attempts") + 1)
+    try:
+        yield
+    except Lost:
+        raise
+    except _ORDERLY:
+        _forget(row, fence)
+        raise
+    _forget(row, fence)
+
+
+def refuse_deadly(row: Rollout) -> None:
+    """Raises Halt once as many workers as may have died at it, one after the other."""
+    if row.worker_attempts > MOST:
+        words = f"{MOST} workers died at it, one after the other; what was sent is in the journal"
+        raise Halt("worker_lost", words)
+
+
+def _forget(row: Rollout, fence: Fence) -> None:
+    try:
+        _write(row, fence, tries=0, expression=0)
+    except (Lost, OperationalError, InterfaceError):
+        return  # whoever comes next counts on
+
+
+def _write(row: Rollout, fence: Fence, *, tries: int, expression: object) -> None:
+    with transaction.atomic():
+        lease.check(fence)
+        Rollout.objects.filter(pk=row.pk).update(worker_attempts=expression)
+    row.worker_attempts = tries
