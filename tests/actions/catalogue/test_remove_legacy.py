@@ -1,0 +1,110 @@
+"""Alpha objects go only when nothing hangs on them, their CRDs only when no object is left, Machines never."""
+
+import pytest
+
+from migrations_app.actions.base import Unavailable
+from migrations_app.karpenter import kinds
+from tests.actions.on_server import installed, put, registered
+from tests.actions.scenes import a_scene, action_of, asks_too_much, forecast_of, steps_of
+from tests.actions.way_back import CRDS, done, lasting, sent, taken_back
+from tests.builders import a_cluster, helm_crds
+from tests.builders_pools import a_machine, a_pool, a_provisioner, a_template
+
+ACTION = "remove_legacy"
+ALPHA_CRDS = [doc for doc in helm_crds("0.32.10") if doc["metadata"]["name"] in
+              {kind.crd_name for kind in kinds.ALPHA_KINDS}]  # fmt: skip
+OBJECTS = (a_provisioner(), a_template())
+DELETED_OBJECTS = ["Delete Provisioner web", "Delete AWSNodeTemplate default"]
+CRD_NAMES = ("provisioners.karpenter.sh", "awsnodetemplates.karpenter.k8s.aws", "machines.karpenter.sh")
+DELETED_CRDS = [f"Delete CustomResourceDefinition {name}" for name in CRD_NAMES]
+
+
+def scene(*docs, version: str = "0.33.10"):
+    found = (*ALPHA_CRDS, *docs)
+    return a_scene(a_cluster(version).without("crds").with_docs(*helm_crds("0.33.10"), *found), *found)
+
+
+def titles(*docs, **more) -> list[str]:
+    return [step.title for step in steps_of(ACTION, scene(*docs, **more))]
+
+
+def refused(*docs, **more) -> tuple[str, str]:
+    with pytest.raises(Unavailable) as caught:
+        titles(*docs, **more)
+    return caught.value.code, caught.value.message
+
+
+def test_objects_that_nothing_hangs_on_are_deleted_and_their_crds_wait():
+    assert titles(*OBJECTS) == [*DELETED_OBJECTS, DELETED_CRDS[2]]
+
+
+def test_crds_go_once_no_object_is_left():
+    found = steps_of(ACTION, scene())
+    assert [step.title for step in found] == DELETED_CRDS
+    assert {(step.risk, step.undo.verb) for step in found} == {("destructive", "create")}
+    assert action_of(ACTION).typed
+
+
+def test_a_provisioner_with_nodes_or_machines_stays_with_its_template():  # CRD-12
+    machine, *node = a_machine()
+    assert titles(*OBJECTS, a_template(name="spare"), machine) == ["Delete AWSNodeTemplate spare"]
+    assert titles(*OBJECTS, a_template(name="spare"), *node) == ["Delete AWSNodeTemplate spare", DELETED_CRDS[2]]
+
+
+def test_where_everything_is_held_it_says_by_what():
+    assert refused(*OBJECTS, *a_machine()) == ("in_use", "Provisioner web has 1 nodes and 1 Machines")
+
+
+def test_a_release_that_launches_by_provisioners_keeps_them():
+    assert refused(*OBJECTS, version="0.31.4")[0] == "in_use"
+    assert refused(*OBJECTS, version="0.32.10")[0] == "in_use"
+
+
+def test_beside_node_pools_0_32_gives_up_objects_but_no_crds():
+    assert titles(*OBJECTS, a_pool(version="v1beta1"), version="0.32.10") == DELETED_OBJECTS
+
+
+def test_an_unknown_release_deletes_nothing():
+    nobody = a_cluster("0.33.10").with_docs(*OBJECTS).without("controller", "helm_releases")
+    with pytest.raises(Unavailable) as caught:
+        steps_of(ACTION, a_scene(nobody))
+    assert caught.value.code == "unknown_release"
+
+
+@pytest.mark.parametrize("part", ["crds", "provisioners", "awsnodetemplates", "machines", "nodes", "nodepools"])
+def test_a_part_that_was_not_read_whole_stops_it(part):
+    for blind in (a_cluster("0.33.10").unseen(part), a_cluster("0.33.10").quarantined(part)):
+        with pytest.raises(Unavailable) as caught:
+            steps_of(ACTION, a_scene(blind.with_docs(*OBJECTS)))
+        assert caught.value.code == "not_seen"
+
+
+def test_the_forecast_moves_no_node():
+    found = forecast_of(ACTION, scene(*OBJECTS))
+    assert (found.nodes, found.pods, len(found.cannot_be_undone)) == (0, 0, 3)
+
+
+def test_it_asks_for_no_more_than_it_declares():  # A26
+    found = (*steps_of(ACTION, scene(*OBJECTS)), *steps_of(ACTION, scene()))
+    assert asks_too_much(ACTION, found) == set()
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+def test_on_a_real_server_objects_go_before_their_crds_and_all_come_back(server):  # A24, A27, A35
+    server.load_crds("alpha_and_beta")
+    installed(server, "0.33.10")
+    before = put(server, *OBJECTS)
+    cluster, paths = registered(server), [server.admin.path_of(one) for one in before]
+    first = done(cluster, ACTION)
+    assert sent(first) == [("delete", "web"), ("delete", "default"), ("delete", "machines.karpenter.sh")]
+    second = done(cluster, ACTION)
+    assert [verb for verb, _ in sent(second)] == ["delete"] * 2
+    assert [one["metadata"]["name"] for one in server.admin.items(CRDS)] == [
+        "ec2nodeclasses.karpenter.k8s.aws", "nodeclaims.karpenter.sh", "nodepools.karpenter.sh",
+    ]  # fmt: skip
+    taken_back(cluster, second)
+    taken_back(cluster, first)
+    assert len(server.admin.items(CRDS)) == 6
+    after = [lasting(server.admin.get(path)) for path in paths]
+    assert [one["spec"] for one in after] == [one["spec"] for one in before]

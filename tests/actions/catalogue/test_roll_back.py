@@ -1,0 +1,160 @@
+"""The way back: newest first, by the uid of what was made, and never over what somebody else wrote since (A35)."""
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from migrations_app.actions.base import Unavailable
+from migrations_app.actions.catalogue.roll_back import action
+from migrations_app.actions.changes import Target, creation, deletion, merge
+from migrations_app.actions.conditions import Exists, Gone, Held, Leaving
+from migrations_app.actions.differences import changing, creating
+from migrations_app.actions.plan import Step
+from tests.actions.on_server import installed, plan_of, previewed, registered
+from tests.actions.scenes import a_scene
+from tests.actions.way_back import CRDS, done, sent, taken_back, way_back
+from tests.builders import a_cluster
+from tests.builders_pools import a_claim, a_pool
+
+POOL = Target("karpenter.sh", "v1", "nodepools", "NodePool", "web", uid="u1")
+WEIGHT = ("spec", "weight")
+
+
+def read(uid="u1", **spec):
+    return {"kind": "NodePool", "metadata": {"name": "web", "uid": uid}, "spec": spec}
+
+
+def weighed(then, *, now=None, number="s001", **more) -> Step:
+    found = changing(POOL, {"spec": {"weight": now}}, patch={"spec": {"weight": then}}, title=f"Weigh {then}", **more)
+    return msgspec.structs.replace(found, id=number)
+
+
+def bare(target: Target) -> Target:
+    return msgspec.structs.replace(target, uid="")
+
+
+def back(*applied: Step, here=None, made=None, cluster=None) -> tuple[Step, ...]:
+    """The way back of these steps, newest first, where `here` is what the pool looks like now."""
+    found = a_scene(cluster or a_cluster("1.0.8"))
+    objects = {bare(POOL): here} if here is not None else {}
+    return action.steps(replace(found, applied=applied, objects=objects, made=made or {}), {})
+
+
+def refused(*applied: Step, **more) -> tuple[str, str]:
+    with pytest.raises(Unavailable) as caught:
+        back(*applied, **more)
+    return caught.value.code, caught.value.message
+
+
+def test_a_field_goes_back_to_what_it_was_and_could_be_set_again():
+    step = weighed(7, now=3)
+    (found,) = back(step, here=read(weight=7))
+    assert (found.title, found.change, found.brings) == ("Take back: Weigh 7", merge(POOL, {"spec": {"weight": 3}}),
+                                                         (Held(WEIGHT, 3),))  # fmt: skip
+    assert (found.rests_on, found.undo, found.undo_brings) == ((WEIGHT,), step.change, step.brings)
+
+
+def test_the_newest_step_is_taken_back_first_and_the_older_rests_on_nothing_that_it_moves():
+    old, new = weighed(7, now=3), weighed(9, now=7, number="s002")
+    found = back(new, old, here=read(weight=9))
+    assert [step.change.body["spec"] for step in found] == [{"weight": 7}, {"weight": 3}]
+    assert [step.rests_on for step in found] == [(WEIGHT,), ()]
+
+
+def test_what_others_wrote_over_is_never_taken_back():
+    code, words = refused(weighed(7), here=read(weight=8))
+    assert (code, words) == ("changed", "NodePool web was changed by others since: spec.weight")
+    assert refused(weighed(7), here=read(uid="u2", weight=7))[0] == "changed"
+    assert refused(weighed(7))[0] == "changed"
+
+
+def test_other_fields_may_have_moved():
+    assert back(weighed(7), here=read(weight=7, limits={"cpu": "9"}))[0].change.verb == "patch"
+
+
+def made_pool(**more) -> Step:
+    step = creating(bare(POOL), {"kind": "NodePool", "spec": {"weight": 1}}, title="Create NodePool web", **more)
+    return msgspec.structs.replace(step, id="s001")
+
+
+def test_what_was_made_is_deleted_by_its_uid():
+    (found,) = back(made_pool(), here=read(weight=1), made={"s001": "u1"})
+    assert (found.change, found.brings, found.risk, found.undo) == (deletion(POOL), (Leaving(),), "high", None)
+
+
+def test_what_has_taken_its_name_is_left_alone():
+    assert refused(made_pool(), here=read(uid="other", weight=1), made={"s001": "u1"})[0] == "nothing_to_do"
+    assert refused(made_pool(), here=read(weight=1)) == (
+        "no_way_back", "what this step made is not known by its uid: Create NodePool web",
+    )  # fmt: skip
+
+
+def gone() -> Step:
+    body = {"kind": "NodePool", "metadata": {"name": "web"}, "spec": {"weight": 1}}
+    return Step(
+        id="s001", title="Delete", change=deletion(POOL), brings=(Gone(),), undo=creation(bare(POOL), body),
+        undo_brings=(Exists(),),
+    )  # fmt: skip
+
+
+def test_what_was_deleted_is_made_again_unless_somebody_did():
+    assert [step.change.verb for step in back(gone())] == ["create"]
+    assert (
+        refused(gone(), here=read("u2", weight=1))[1] == "nothing can be taken back: somebody made it again as it was"
+    )
+    assert refused(gone(), here=read("u2", weight=2)) == ("changed", "NodePool web was made anew with other content")
+
+
+def test_a_step_without_a_way_back_stops_it_unless_it_may_be_left():
+    final = msgspec.structs.replace(gone(), undo=None, undo_brings=(), note="It stays.")
+    assert refused(final) == ("no_way_back", "nothing takes this step back: Delete")
+    left, undone = back(msgspec.structs.replace(final, skippable=True), weighed(7), here=read(weight=7))
+    assert (left.title, left.change, left.note) == ("Left as it is: Delete", None, "It stays.")
+    assert undone.title == "Take back: Weigh 7"
+
+
+def test_nothing_applied_leaves_nothing_to_take_back():
+    assert refused()[0] == "nothing_to_do"
+
+
+def test_the_forecast_counts_the_nodes_of_a_pool_that_goes_again():
+    cluster = a_cluster("1.0.8").with_docs(a_pool(), *a_claim())
+    scene = replace(a_scene(cluster), applied=(made_pool(),), objects={bare(POOL): read(weight=1)}, made={"s001": "u1"})
+    found = action.forecast(scene, {})
+    assert (found.nodes, found.pods, found.cannot_be_undone) == (1, None, ())
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+def test_on_a_real_server_marks_that_others_changed_are_not_taken_back(server):  # A35
+    server.load_crds("beta")
+    installed(server, "0.37.8")
+    cluster = registered(server)
+    row = done(cluster, "adopt_crds")
+    name = {"meta.helm.sh/release-name": "theirs"}
+    server.admin.patch(f"{CRDS}/nodepools.karpenter.sh", {"metadata": {"annotations": name}})
+    found = way_back(cluster, row)
+    assert (found.state, found.cause_code) == ("expired", "changed")
+    assert "nodepools.karpenter.sh was changed by others since" in found.cause
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+def test_on_a_real_server_the_way_back_can_itself_be_taken_back(server):  # A35
+    server.load_crds("beta")
+    installed(server, "0.37.8")
+    cluster = registered(server)
+    back_again = taken_back(cluster, taken_back(cluster, done(cluster, "adopt_crds")))
+    assert len(sent(back_again)) == 3
+    assert previewed(cluster, "adopt_crds").cause_code == "nothing_to_do"
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+def test_on_a_real_server_it_asks_for_what_the_first_way_asked_for(server):  # A26
+    server.load_crds("beta")
+    installed(server, "0.37.8")
+    cluster = registered(server)
+    row = done(cluster, "adopt_crds")
+    assert set(plan_of(way_back(cluster, row)).needs) <= set(plan_of(row).needs)

@@ -1,0 +1,55 @@
+"""A rollout from draft to its end on the real API server, and its way back through the action roll_back itself."""
+
+from typing import Any
+
+from migrations_app.actions.plan import Step
+from migrations_app.flow import preview
+from migrations_app.flow.draft import Wanted, draft
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.rollout import Attempt, Rollout
+from tests.actions.on_server import ADA, carried_out, plan_of, previewed
+
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+VOLATILE = ("resourceVersion", "generation", "managedFields", "uid", "creationTimestamp")
+
+
+def done(cluster: Cluster, action: str, **parameters: Any) -> Rollout:
+    """The action from draft to its end; every dry run has to pass, and it has to succeed."""
+    return _succeeded(previewed(cluster, action, **parameters))
+
+
+def way_back(cluster: Cluster, row: Rollout) -> Rollout:
+    """The preview of the rollout that takes this one back."""
+    found = Rollout.objects.get(pk=draft(cluster.pk, Wanted(action="roll_back", rolls_back=row.pk), by=ADA))
+    preview.prepare(found.pk)
+    found.refresh_from_db()
+    return found
+
+
+def taken_back(cluster: Cluster, row: Rollout) -> Rollout:
+    """The way back of it, to its end; it has to succeed."""
+    return _succeeded(way_back(cluster, row))
+
+
+def _succeeded(row: Rollout) -> Rollout:
+    assert (row.state, row.cause) == ("previewed", "")
+    carried_out(row)
+    assert (row.state, row.cause) == ("succeeded", "")
+    return row
+
+
+def steps_planned(row: Rollout) -> list[Step]:
+    assert (row.state, row.cause) == ("previewed", "")
+    return list(plan_of(row).steps)
+
+
+def sent(row: Rollout) -> list[tuple[str, str]]:
+    """What took effect, in order: verb and the end of the path, without what was passed over."""
+    lines = Attempt.objects.filter(rollout=row, outcome="applied").order_by("pk")
+    return [(one.verb, one.path.rpartition("/")[2]) for one in lines]
+
+
+def lasting(found: dict[str, Any]) -> dict[str, Any]:
+    """An object without its status and what every write changes, to compare before and after."""
+    metadata = {key: value for key, value in found["metadata"].items() if key not in VOLATILE and value}
+    return {key: value for key, value in found.items() if key != "status"} | {"metadata": metadata}

@@ -1,0 +1,26 @@
+"""A conversion webhook on loopback that only writes the other apiVersion: enough where fields are not looked at."""
+
+import base64
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tests.fakes.evilk8s import AUTHORITY, EvilServer, Request, Wire
+
+
+def answer(request: Request, wire: Wire) -> None:
+    review = json.loads(request.body)
+    asked = review["request"]
+    converted = [one | {"apiVersion": asked["desiredAPIVersion"]} for one in asked["objects"]]
+    told = {"uid": asked["uid"], "convertedObjects": converted, "result": {"status": "Success"}}
+    wire.answer(json.dumps({"apiVersion": review["apiVersion"], "kind": review["kind"], "response": told}).encode())
+
+
+@contextmanager
+def conversion_webhook() -> Iterator[dict[str, Any]]:
+    """The conversion of a CRD that calls the webhook while the block lasts."""
+    with EvilServer(answer) as server:
+        client = {"url": server.url, "caBundle": base64.b64encode(AUTHORITY.pem.encode()).decode()}
+        webhook = {"conversionReviewVersions": ["v1", "v1beta1"], "clientConfig": client}
+        yield {"strategy": "Webhook", "webhook": webhook}
