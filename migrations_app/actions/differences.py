@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from migrations_app.actions.changes import Body, Change, Target, application, creation, deletion, merge
-from migrations_app.actions.conditions import Condition, Exists, Field, Held, Leaving, Tree
+from migrations_app.actions.conditions import Condition, Exists, Field, Held, Leaving, Tree, projected
 from migrations_app.actions.plan import Step
 
 SHARED_MAPS = ("annotations", "labels")
@@ -56,10 +56,12 @@ def held(patch: Body) -> tuple[Condition, ...]:
 def changing(target: Target, before: Tree, *, patch: Body, **more: Any) -> Step:  # noqa: ANN401 - the other fields of a Step
     """One step that sends the patch, rests on exactly the fields that it sets, and can be taken back."""
     back = way_back(patch, before)
+    rests_on = tuple(field for field, _ in leaves(patch))
     return Step(
         id="",
         change=merge(target, patch),
-        rests_on=tuple(field for field, _ in leaves(patch)),
+        rests_on=rests_on,
+        digest=projected(before, rests_on),
         brings=held(patch),
         undo=merge(target, back),
         undo_brings=held(back),
@@ -73,6 +75,7 @@ def creating(target: Target, body: Body, **more: Any) -> Step:  # noqa: ANN401 -
     return Step(
         id="",
         change=creation(target, body),
+        digest=projected(None, ()),
         brings=told,
         undo=deletion(target),
         undo_brings=(Leaving(),),
@@ -84,10 +87,12 @@ def applying(target: Target, before: Tree, *, body: Body, **more: Any) -> Step: 
     """One step of server-side apply over an object that is there; taken back, the fields are as they were (A34)."""
     said = without_head(body)
     back = way_back(said, before)
+    rests_on = tuple(field for field, _ in leaves(said))
     return Step(
         id="",
         change=application(target, body),
-        rests_on=tuple(field for field, _ in leaves(said)),
+        rests_on=rests_on,
+        digest=projected(before, rests_on),
         brings=held(said),
         undo=merge(target, back),
         undo_brings=held(back),

@@ -50,7 +50,7 @@ def prove(writer: Writer, steps: tuple[Step, ...]) -> Proven:
         if found is not None:
             read[change.target] = found
         again = change.target.path in touched
-        tied.append(_tied(step, found))
+        tied.append(_tied(step, found, again=again))
         if again or _waits(change, touched):
             doubts[step.id] = LATER
         else:
@@ -59,15 +59,21 @@ def prove(writer: Writer, steps: tuple[Step, ...]) -> Proven:
     return Proven(steps=tuple(tied), read=read, doubts=doubts, diffs=diffs)
 
 
-def _tied(step: Step, found: Tree | None) -> Step:
-    """A step whose object an earlier one changes keeps the digest of now: its fields must not be among the changed."""
+def _tied(step: Step, found: Tree | None, *, again: bool) -> Step:
+    """The step with the digest of what it rests on. One that was worked out from an older reading is refused: what
+    somebody wrote in between would be lost. A step after another on the same object keeps what it was planned from."""
     change = step.change
     if change is None:
         return step
     uid = str(value_at(found, ("metadata", "uid")) or "")
     if change.target.uid and change.target.uid != uid:
         raise BadInput(f"{change.target.said} was made anew meanwhile", code="changed")
-    return msgspec.structs.replace(step, digest=projected(found, step.rests_on))
+    now = projected(found, step.rests_on)
+    if not step.digest:
+        return msgspec.structs.replace(step, digest=now)
+    if step.digest != now and not again:
+        raise BadInput(f"{change.target.said} was changed while the plan was made; try again", code="changed")
+    return step
 
 
 def _waits(change: Change, touched: set[str]) -> bool:
