@@ -4,13 +4,14 @@ import re
 from typing import Any
 
 from botocore import exceptions as b
+from botocore.parsers import ResponseParserError
 
 from migrations_app import errors
 from migrations_app.clients.aws_rights import Right
 from migrations_app.clients.cleaning import clean
 
-CAUGHT = (b.BotoCoreError, b.ClientError, OSError, ValueError, RecursionError)
-"""What a call may raise."""
+CAUGHT = (b.BotoCoreError, b.ClientError, ResponseParserError, OSError, ValueError, RecursionError)
+"""What a call may raise. An answer that is no XML, such as the page of a proxy, is none of botocore's own errors."""
 
 ABSENT = frozenset(
     {

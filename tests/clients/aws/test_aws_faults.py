@@ -2,6 +2,7 @@
 
 import pytest
 from botocore import exceptions as b
+from botocore.parsers import ResponseParserError
 
 from migrations_app import errors
 from migrations_app.clients.aws_faults import CAUGHT, from_exception, is_absent
@@ -55,6 +56,7 @@ def told(wrong, right=GET_ROLE):
         (ValueError("x"), errors.Garbled, "garbled"),
         (RecursionError(), errors.Garbled, "garbled"),
         (b.BotoCoreError(), errors.Garbled, "garbled"),
+        (ResponseParserError("<html>"), errors.Garbled, "garbled"),
     ],
 )
 def test_each_failure_has_its_error(wrong, kind, code):
