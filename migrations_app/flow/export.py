@@ -1,6 +1,7 @@
 """Objects as they are before a rollout -> sealed rows that are read back and found the same, without any secret."""
 
 import hashlib
+import uuid
 from typing import Any
 
 import msgspec
@@ -11,6 +12,8 @@ from migrations_app.actions.conditions import Tree, value_at
 from migrations_app.actions.restoring import restorable
 from migrations_app.errors import BadSetting, Conflict
 from migrations_app.flow.connect import keys
+from migrations_app.flow.transition import found
+from migrations_app.karpenter.yaml_out import stream, text_of
 from migrations_app.models.rollout import Exported, Rollout
 
 FIELD = "exported"
@@ -36,6 +39,11 @@ def exported(row: Rollout) -> tuple[dict[str, Any], ...]:
     """The objects as manifests, in the order of the export. Raises BadSetting when their key is gone."""
     pks = row.exported.order_by("pk").values_list("pk", flat=True)
     return tuple(msgspec.json.decode(_opened(row, pk), type=dict[str, Any]) for pk in pks)
+
+
+def exports_yaml(rollout_id: uuid.UUID) -> str:
+    """The same as one stream of YAML; empty where nothing was exported. Raises NotFound, Conflict."""
+    return stream(text_of(manifest) for manifest in exported(found(rollout_id)))
 
 
 def _opened(row: Rollout, pk: int) -> bytes:

@@ -1,13 +1,17 @@
 """What has to hold before a rollout begins, and before each time it begins again (A10, A36, A41, A55)."""
 
+import uuid
+
 from django.conf import settings
 from django.utils import timezone
 
-from migrations_app.access import Person, Refusal, holds_yes
+from migrations_app.access import Person, Refusal, holds_yes, may_start
+from migrations_app.actions.states import HOLDING
 from migrations_app.errors import Conflict, Denied
 from migrations_app.flow.people import rights_of
 from migrations_app.flow.policy import closed, policy_of
 from migrations_app.flow.record import assert_writable
+from migrations_app.flow.transition import found
 from migrations_app.models.policy import KillSwitch
 from migrations_app.models.rollout import Approval, Rollout
 from migrations_app.queries.policies import needed
@@ -63,3 +67,20 @@ def _counts(row: Rollout, one: Approval, *, starter: Person) -> bool:
     if starter.method == "token" and person.pk == starter.id:
         return False
     return holds_yes(rights_of(person), alone=one.break_glass)
+
+
+def why_not_start(rollout_id: uuid.UUID, person: Person) -> str:
+    """What keeps it from beginning now, in words for the button; empty when nothing does."""
+    row = found(rollout_id)
+    refusal = may_start(person)
+    if refusal is not None:
+        return refusal.why
+    try:
+        if row.state == "approved":
+            refuse_late(row)
+        refuse_start(row, person)
+    except Conflict as wrong:
+        return wrong.message
+    aside = [pk for pk in (row.pk, row.rolls_back_id) if pk]
+    other = Rollout.objects.filter(cluster_id=row.cluster_id, state__in=sorted(HOLDING)).exclude(pk__in=aside).first()
+    return f"another rollout holds this cluster: {other.title}" if other else ""

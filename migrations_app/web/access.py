@@ -26,11 +26,16 @@ RIGHTS = {
     "delete_cluster": "remove clusters",
     "add_scan": "start scans",
     "view_auditevent": "read the audit log",
+    "operate_rollout": "prepare and start rollouts",
+    "approve_rollout": "approve plans",
+    "administer_policy": "change policies",
+    "break_glass": "approve alone in an emergency",
 }
 
 
-def page(right: str = LOOK, *, with_any_password: bool = False) -> Callable[[View[P]], View[P]]:
-    """A page for people who are signed in and hold that right; `right` is a codename of this app, or LOOK."""
+def page(right: str = LOOK, *others: str, with_any_password: bool = False) -> Callable[[View[P]], View[P]]:
+    """A page for people who are signed in and hold that right, or one of `others`; a right is a codename of this app,
+    or LOOK."""
 
     def wrap(view: View[P]) -> View[P]:
         @wraps(view)
@@ -40,7 +45,7 @@ def page(right: str = LOOK, *, with_any_password: bool = False) -> Callable[[Vie
                 return redirect_to_login(request.get_full_path())
             if not with_any_password and must_change_password(request.user.pk):
                 return redirect("password")
-            _require(request, right)
+            _require(request, right, *others)
             try:
                 with acting_as(actor_of(request)):
                     return view(request, *args, **kwargs)
@@ -82,6 +87,7 @@ def _refuse_other_sites(request: HttpRequest) -> None:
         raise PermissionDenied("The request came from another site.")
 
 
-def _require(request: HttpRequest, right: str) -> None:
-    if right != LOOK and not request.user.has_perm(f"migrations_app.{right}"):
-        raise PermissionDenied(f"Your account may not {RIGHTS[right]}.")
+def _require(request: HttpRequest, right: str, *others: str) -> None:
+    if right == LOOK or any(request.user.has_perm(f"migrations_app.{one}") for one in (right, *others)):
+        return
+    raise PermissionDenied(f"Your account may not {RIGHTS[right]}.")

@@ -16,6 +16,7 @@ from migrations_app.readiness.rights import cluster_role, kinds_of
 from migrations_app.web import ownership
 from migrations_app.web.access import page
 from migrations_app.web.checklist import Hop, by_phase, by_urgency, hops_of
+from migrations_app.web.rollout_offers import of_findings
 
 TABS = (
     ("cluster", "Readiness"),
@@ -23,6 +24,7 @@ TABS = (
     ("cluster-parts", "Parts"),
     ("cluster-iam", "IAM"),
     ("cluster-convert", "Convert"),
+    ("cluster-rollouts", "Rollouts"),
     ("cluster-history", "History"),
 )
 LIVE = ("kubeconfig", "in_cluster", "eks")
@@ -38,6 +40,7 @@ def readiness(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         findings = [finding for finding in report.checks if finding.hop == hop.hop]
         context["by_phase"] = request.GET.get("by") == "phase"
         context["sections"] = by_phase(findings) if context["by_phase"] else by_urgency(findings)
+        context["offers"] = of_findings(request, context["head"], findings)
     return render(request, "cluster/readiness.html", context | {"icons": static("img/icons.svg")})
 
 

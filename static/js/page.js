@@ -78,7 +78,7 @@
   }
 
   let waitingForGo = 0;
-  const GO = { f: "[data-go=fleet]", c: "[data-go=catalogue]", n: "[data-go=register]" };
+  const GO = { f: "[data-go=fleet]", r: "[data-go=rollouts]", c: "[data-go=catalogue]", n: "[data-go=register]" };
   function typing(target) {
     return target.closest("input, textarea, select, [contenteditable]") && target.type !== "radio";
   }

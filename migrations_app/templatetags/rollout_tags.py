@@ -1,0 +1,60 @@
+"""Badges of rollouts, the kill switch on top of pages, and the buttons that begin something."""
+
+from typing import Any
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from migrations_app.queries.policies import Switch, switch_now
+from migrations_app.templatetags import rollout_words as words
+from migrations_app.templatetags.readiness_tags import NONE, icon
+from migrations_app.templatetags.words import Look
+
+register = template.Library()
+CHANGING = ("operate_rollout", "approve_rollout", "administer_policy")
+
+
+@register.filter
+def state_look(state: str) -> Look:
+    return words.STATES.get(state, NONE)
+
+
+@register.filter
+def risk_look(risk: str) -> Look:
+    return words.RISKS.get(risk, NONE)
+
+
+@register.filter
+def standing_look(standing: str) -> Look:
+    return words.STANDINGS.get(standing, NONE)
+
+
+@register.filter
+def cause_word(code: str) -> str:
+    """What the code of a cause means; empty for one without words."""
+    return words.CAUSES.get(code, "")
+
+
+@register.simple_tag
+def state_badge(state: str) -> SafeString:
+    """The state of a rollout: icon and word."""
+    return _badge(words.STATES.get(state, NONE))
+
+
+@register.simple_tag
+def risk_badge(risk: str) -> SafeString | str:
+    """The risk of a plan; nothing for a draft that has none yet."""
+    return _badge(words.RISKS[risk]) if risk in words.RISKS else ""
+
+
+@register.inclusion_tag("rollout/_stopped.html", takes_context=True)
+def stopped(context: dict[str, Any]) -> dict[str, Any]:
+    """The kill switch, for pages where something can be changed: a banner while it is on."""
+    user = context["request"].user
+    concerned = any(user.has_perm(f"migrations_app.{right}") for right in CHANGING)
+    return {"switch": switch_now() if concerned else Switch(), "person": user}
+
+
+def _badge(look: Look) -> SafeString:
+    return format_html('<span class="badge is-{}">{}{}</span>', look.tone, icon(look.icon), look.word)

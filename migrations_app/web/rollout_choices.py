@@ -1,0 +1,122 @@
+"""The choices of an action as fields of a form, with what the newest snapshot holds to choose from."""
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from django.http import QueryDict
+
+from migrations_app.actions.base import Action, Parameter
+from migrations_app.flow.keep import kept_objects
+from migrations_app.queries.cluster import nodes_of
+from migrations_app.readiness.rights import PART_KINDS
+
+Kind = Literal["check", "number", "text", "lines", "one", "several"]
+PARTS = ("provisioners", "nodepools", "awsnodetemplates", "ec2nodeclasses")
+"""Parts of the inventory whose objects are kept with the newest snapshot."""
+MOST_OPTIONS = 500
+LONGEST_NUMBER = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One object that may be chosen; `note` says what belongs to it."""
+
+    name: str
+    note: str = ""
+    chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One field. `text` is what stands in a text field; `problem` why what was given cannot be used."""
+
+    name: str
+    question: str
+    kind: Kind
+    required: bool
+    options: tuple[Option, ...] = ()
+    text: str = ""
+    checked: bool = False
+    problem: str = ""
+
+
+def choices(
+    action: Action, *, known: Mapping[str, Sequence[Option]], given: QueryDict | None, problems: Mapping[str, str]
+) -> tuple[Choice, ...]:
+    """The fields of the action; `given` is what was sent or stands in the address, None for a fresh form."""
+    return tuple(_choice(one, known, given, problem=problems.get(one.name, "")) for one in action.parameters)
+
+
+def known_objects(cluster_id: uuid.UUID, snapshot_id: uuid.UUID | None) -> dict[str, tuple[Option, ...]]:
+    """What may be chosen, by the part of the inventory; nothing for a cluster that was never scanned."""
+    if snapshot_id is None:
+        return {}
+    nodes = nodes_of(snapshot_id)
+    held = kept_objects(cluster_id) or ()
+    pools = [node.pool for node in nodes]
+    found = {part: _named(held, PART_KINDS[part][0].kind, pools) for part in PARTS}
+    karpenters = sorted((node for node in nodes if node.owner.startswith("karpenter")), key=lambda node: node.name)
+    found["nodes"] = tuple(Option(name=node.name, note=node.pool) for node in karpenters[:MOST_OPTIONS])
+    return found
+
+
+def read_choices(action: Action, given: QueryDict) -> dict[str, Any]:
+    """What was sent, in the shapes that the action asks for; whether it makes sense is for flow to say."""
+    found: dict[str, Any] = {}
+    for one in action.parameters:
+        value = _value(one, given)
+        if value not in (None, "", []):
+            found[one.name] = value
+    return found
+
+
+def _value(one: Parameter, given: QueryDict) -> Any:  # noqa: ANN401 - a text, number, switch or list of names
+    if isinstance(one.default, bool):
+        return given.get(one.name) in ("on", "true", "1")
+    if one.many:
+        texts = given.getlist(one.name)
+        return [line.strip() for text in texts for line in text.splitlines() if line.strip()]
+    text = given.get(one.name, "").strip()
+    numeric = not one.of and not isinstance(one.default, str)
+    return int(text) if numeric and text.isdecimal() and len(text) <= LONGEST_NUMBER else text
+
+
+def _choice(one: Parameter, known: Mapping[str, Sequence[Option]], given: QueryDict | None, *, problem: str) -> Choice:
+    values = given.getlist(one.name) if given is not None and one.name in given else None
+    options = tuple(
+        Option(name=option.name, note=option.note, chosen=bool(values) and option.name in (values or ()))
+        for option in known.get(one.of, ())
+    )
+    kind = _kind(one, bool(options))
+    default = "" if one.default is None or isinstance(one.default, bool) else str(one.default)
+    checked = bool(one.default) if given is None else bool(values)
+    return Choice(
+        name=one.name,
+        question=one.question,
+        kind=kind,
+        required=one.required,
+        options=options,
+        text="\n".join(values) if values is not None else default,
+        checked=checked,
+        problem=problem,
+    )
+
+
+def _kind(one: Parameter, has_options: bool) -> Kind:
+    if isinstance(one.default, bool):
+        return "check"
+    if one.many:
+        return "several" if has_options else "lines"
+    if has_options:
+        return "one"
+    return "number" if isinstance(one.default, int) else "text"
+
+
+def _named(objects: Iterable[dict[str, Any]], kind: str, pools: Sequence[str | None]) -> tuple[Option, ...]:
+    names = sorted({str(one.get("metadata", {}).get("name", "")) for one in objects if one.get("kind") == kind} - {""})
+    return tuple(
+        Option(name=name, note=f"{count} node{'s' * (count != 1)}" if (count := pools.count(name)) else "")
+        for name in names[:MOST_OPTIONS]
+    )

@@ -1,0 +1,41 @@
+// The live part of a rollout's page: asked for every two seconds, swapped when it changed, honest when nobody answers.
+"use strict";
+(() => {
+  const live = document.querySelector("[data-live]");
+  if (!live || !live.hasAttribute("data-polled")) return;
+  const EVERY = 2000;
+  let tag = "";
+  let lostSince = null;
+
+  function lost(yes) {
+    if (!yes) lostSince = null;
+    else if (!lostSince) lostSince = new Date();
+    for (const line of live.querySelectorAll("[data-lost]")) {
+      line.hidden = !yes;
+      if (yes) line.querySelector("[data-lost-since]").textContent = lostSince.toLocaleTimeString();
+    }
+  }
+
+  async function look() {
+    if (document.hidden) return;
+    try {
+      const headers = tag ? { "If-None-Match": tag } : {};
+      const answer = await fetch(live.dataset.live, { headers, cache: "no-store", credentials: "same-origin" });
+      if (answer.redirected || answer.status === 403 || answer.status === 404) { location.reload(); return; }
+      if (answer.status !== 200 && answer.status !== 304) { lost(true); return; }
+      // What may be done depends on the state: the whole page is asked for anew, once it moved.
+      const version = answer.headers.get("X-Rollout-Version");
+      if (version && version !== live.dataset.version) { location.reload(); return; }
+      tag = answer.headers.get("ETag") || "";
+      if (answer.status === 200) {
+        live.innerHTML = await answer.text();
+        live.dispatchEvent(new CustomEvent("htmx:afterSwap", { bubbles: true }));
+      }
+      lost(false);
+    } catch (refused) {
+      lost(true);
+    }
+  }
+
+  setInterval(look, EVERY);
+})();

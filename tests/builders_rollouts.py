@@ -1,0 +1,143 @@
+"""Plans and rollouts as rows, in any state, without a cluster behind them."""
+
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+from django.contrib.auth.models import Permission, User
+from django.utils import timezone
+
+from migrations_app.actions.changes import Target, deletion, merge
+from migrations_app.actions.conditions import Gone, Within
+from migrations_app.actions.gate import Blocked, Gate, Picture
+from migrations_app.actions.plan import Forecast, Identity, Limits, Plan, Step, canonical, numbered
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.rollout import Approval, Attempt, Rollout
+
+IDENTITY = Identity(kube_system_uid="5c1f", ca="ab12", endpoint="https://127.0.0.1:6443")
+TAINT = {"key": "karpenter.sh/legacy", "effect": "NoSchedule"}
+NONCE = "n" * 32
+POOL = Target("karpenter.sh", "v1alpha5", "provisioners", "Provisioner", "default", uid="u-1")
+NODE = Target("", "v1", "nodes", "Node", "ip-10-0-0-1", uid="u-2")
+
+
+def taint(**more: Any) -> Step:
+    """Taints the Provisioner; can be taken back."""
+    field = ("spec", "taints")
+    words: dict[str, Any] = {
+        "title": "Taint Provisioner default",
+        "change": merge(POOL, {"spec": {"taints": [TAINT]}}),
+        "rests_on": (field,),
+        "digest": "d" * 64,
+        "brings": (Within(field=field, element=TAINT),),
+        "undo": merge(POOL, {"spec": {"taints": None}}),
+        "risk": "medium",
+    }
+    return Step(id="", **(words | more))
+
+
+def remove(**more: Any) -> Step:
+    """Deletes a node; nothing takes that back."""
+    words: dict[str, Any] = {
+        "title": "Delete Node ip-10-0-0-1",
+        "change": deletion(NODE),
+        "digest": "d" * 64,
+        "brings": (Gone(),),
+        "risk": "high",
+        "after": Gate(gone=(NODE,), replaced=True),
+    }
+    return Step(id="", **(words | more))
+
+
+def a_plan(cluster: Cluster, *steps: Step, **more: Any) -> Plan:
+    """A plan of the given steps; without any it taints one Provisioner."""
+    words: dict[str, Any] = {
+        "action": "taint_and_drift",
+        "title": "Taint Provisioners, so that their nodes are replaced",
+        "parameters": {},
+        "cluster": str(cluster.pk),
+        "identity": IDENTITY,
+        "steps": numbered(steps or (taint(),)),
+        "limits": Limits(),
+        "forecast": Forecast(nodes=12, pods=96, pods_without_budget=4),
+        "author": "ada",
+        "snapshot": "",
+        "policy": 1,
+    }
+    return Plan(**(words | more))
+
+
+def a_rollout(
+    cluster: Cluster, *steps: Step, state: str = "previewed", author: User | None = None, **columns: Any
+) -> Rollout:
+    """A row in that state. One that has left the preview carries the nonce."""
+    plan = columns.pop("plan_value", None) or a_plan(cluster, *steps)
+    now = timezone.now()
+    told: dict[str, Any] = {
+        "cluster": cluster,
+        "cluster_name": cluster.name,
+        "action": plan.action,
+        "title": plan.title,
+        "risk": plan.risk,
+        "digest": plan.digest,
+        "plan": canonical(plan),
+        "state": state,
+        "author": author,
+        "author_name": author.username if author else "ada",
+        "nonce": "" if state in ("draft", "previewed") else NONCE,
+        "policy_version": plan.policy,
+        "made_at": now,
+        "expires_at": now + timedelta(hours=4),
+    }
+    if state == "draft":
+        told |= {"plan": b"", "digest": "", "risk": ""}
+    if state in ("running", "paused", "needs_attention", "succeeded", "failed", "aborted"):
+        told |= {"started_at": now, "started_by_name": told["author_name"]}
+    return Rollout.objects.create(**(told | columns))
+
+
+def a_yes(row: Rollout, person: User, **columns: Any) -> Approval:
+    """The person's yes to this very plan."""
+    told: dict[str, Any] = {"digest": row.digest, "nonce": row.nonce, "approver_name": person.username}
+    return Approval.objects.create(rollout=row, approver=person, **(told | columns))
+
+
+def a_line(row: Rollout, step: str = "s001", **columns: Any) -> Attempt:
+    """A line of the journal: an applied patch, unless told otherwise."""
+    told: dict[str, Any] = {
+        "step": step,
+        "number": Attempt.objects.filter(rollout=row, step=step).count() + 1,
+        "fence": 1,
+        "verb": "patch",
+        "path": POOL.path,
+        "body_digest": "b" * 64,
+        "actor": "karpdash",
+        "intent_at": timezone.now(),
+        "outcome": "applied",
+        "status": 200,
+        "outcome_at": timezone.now(),
+    }
+    return Attempt.objects.create(rollout=row, **(told | columns))
+
+
+def a_picture(**more: Any) -> dict[str, Any]:
+    """A picture as a row keeps it, with one pod that a budget holds."""
+    told: dict[str, Any] = {
+        "taken_at": timezone.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "ready_nodes": 14,
+        "new_nodes": 5,
+        "legacy_nodes": 7,
+        "legacy_objects": 9,
+        "pending_pods": 3,
+        "oldest_pending_seconds": 42,
+        "unready_claims": 1,
+        "blocked": (Blocked(namespace="shop", pod="cart-0", node="ip-10-0-0-1", by="budget cart"),),
+    }
+    found: dict[str, Any] = msgspec.to_builtins(Picture(**(told | more)))
+    return found
+
+
+def entitled(user: User, *rights: str) -> User:
+    """The user with these rights; a fresh object, since Django remembers rights."""
+    user.user_permissions.add(*Permission.objects.filter(codename__in=rights))
+    return User.objects.get(pk=user.pk)
