@@ -216,7 +216,8 @@ def told(check: str, hop: str, cluster: ACluster, *, start: str = "") -> tuple[s
 
 
 def remedies(check: str, hop: str, cluster: ACluster, *, start: str = "") -> tuple[Remedy, ...]:
-    return ask(check, hop, cluster, start=start).remedies
+    """Those that the check itself words; the actions that it names come behind them (test_runner)."""
+    return tuple(one for one in ask(check, hop, cluster, start=start).remedies if one.how != "action")
 
 
 def reads(check: str) -> tuple[str, ...]:

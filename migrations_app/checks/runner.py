@@ -132,6 +132,11 @@ def _finding(
         evidence_total=sum(row.count for row in evidence),
         evidence_exact=exact and status != "unknown",
         evidence=evidence[:EVIDENCE_KEPT],
-        remedies=remedies,
+        remedies=remedies + (_actions(check) if status == "fail" else ()),
         sources=check.sources,
     )
+
+
+def _actions(check: Check) -> tuple[Remedy, ...]:
+    """What karpdash itself can do about it, named; whether it is offered now is told where its button stands."""
+    return tuple(Remedy(how="action", text=f"Action {name} of karpdash", action=name) for name in check.resolved_by)

@@ -16,7 +16,8 @@ def tools(check: Check) -> tuple[How, ...]:
     """Every tool that a remedy of the check may be for; empty where it gives none."""
     advice = check.advice
     words = _words(advice) if isinstance(advice, FunctionType) else frozenset()
-    return tuple(how for how in HOWS if how in words)
+    named = words | {"action"} if check.resolved_by else words
+    return tuple(how for how in HOWS if how in named)
 
 
 @cache

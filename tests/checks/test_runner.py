@@ -57,6 +57,15 @@ def test_what_helps_to_look_stands_with_the_question():
     assert (found.status, found.remedies) == ("manual", (Remedy(how="kubectl", text="grep old ."),))
 
 
+def test_the_actions_that_a_check_names_come_behind_its_own_remedies_and_only_on_a_failure():
+    own = Remedy(how="kubectl", text="kubectl get nodes")
+    named = Remedy(how="action", text="Action roll_nodes of karpdash", action="roll_nodes")
+    check = a_check(ROW, advice=(own,), resolved_by=("roll_nodes",))
+    assert answer(check).remedies == (own, named)
+    assert answer(a_check(ByHand("look", (own,)), resolved_by=("roll_nodes",))).remedies == (own,)
+    assert answer(a_check(resolved_by=("roll_nodes",))).remedies == ()
+
+
 def test_a_crash_is_a_finding():
     check = a_check()
     check.judge(lambda case: [case.no_such_thing])

@@ -22,6 +22,7 @@ check = Check(
     ),
     reads=("webhooks", "controller", "services", "endpoints"),
     says=("{count} admission webhook is answered by nobody", "{count} admission webhooks are answered by nobody"),
+    resolved_by=("remove_stale_webhooks",),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "aws/karpenter-provider-aws#5504",

@@ -18,6 +18,7 @@ check = Check(
     reads=("crds", "provisioners", "awsnodetemplates", "machines"),
     says=("{count} alpha CRD is left behind", "{count} alpha CRDs are left behind"),
     hops=hops_from(CONVERTED),
+    resolved_by=("remove_legacy",),
     sources=("aws/karpenter-provider-aws@v0.33.0:charts/karpenter/crds",),
 )
 ALPHA = {kind.crd_name: kind for kind in kinds.ALPHA_KINDS} | {kinds.DRAFT_NODE_CLASS.crd_name: kinds.DRAFT_NODE_CLASS}

@@ -24,7 +24,7 @@ check = Check(
     says=("{count} claim names its pool in v1beta1", "{count} claims name their pool in v1beta1"),
     how="apiVersion of the NodePool among the ownerReferences of each NodeClaim.",
     hops=hops_from(BETA_LEFT),
-    resolved_by=("manual_rolling",),
+    resolved_by=("roll_nodes",),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "Kubernetes documentation, Garbage Collection",

@@ -27,6 +27,7 @@ check = Check(
     reads=("crds",),
     says=("{count} CRD would keep parts of its conversion", "{count} CRDs would keep parts of their conversion"),
     hops=(BETA_LEFT,),
+    resolved_by=("upgrade_crds",),
     sources=("aws/karpenter-provider-aws#7619", "kubernetes-sigs/karpenter#2157"),
 )
 STANZA = "spec.conversion"

@@ -20,6 +20,7 @@ check = Check(
     how="A few telling fields in the schema of each served version, against the release that brought them.",
     reads=("crds", "controller"),
     says=("{count} field is missing from a CRD", "{count} fields are missing from CRDs"),
+    resolved_by=("upgrade_crds",),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:pkg/apis/crds",
         "aws/karpenter-provider-aws#6288",

@@ -21,6 +21,7 @@ check = Check(
     how="Served and stored versions of each CRD are compared with those that the running release ships.",
     reads=("crds", "controller"),
     says=("{count} CRD does not fit the running controller", "{count} CRDs do not fit the running controller"),
+    resolved_by=("upgrade_crds",),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "aws/karpenter-provider-aws#7276",

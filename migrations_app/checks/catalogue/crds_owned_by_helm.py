@@ -23,6 +23,7 @@ check = Check(
     how="Helm's label and annotations on each CRD are read and compared with the release records.",
     reads=("crds",),
     says=("{count} CRD is owned by no release and no tool", "{count} CRDs are owned by no release and no tool"),
+    resolved_by=("adopt_crds",),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/troubleshooting.md",
         "aws/karpenter-provider-aws#3331",

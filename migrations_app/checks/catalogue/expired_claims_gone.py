@@ -22,7 +22,7 @@ check = Check(
     reads=("nodeclaims", "nodepools"),
     says=("{count} claim is past its expiry", "{count} claims are past their expiry"),
     hops=(CONVERTED,),
-    resolved_by=("manual_rolling",),
+    resolved_by=("roll_nodes",),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "kubernetes-sigs/karpenter@v1.0.9:pkg/controllers/nodeclaim/expiration/controller.go",

@@ -22,6 +22,7 @@ check = Check(
         "{count} CRD has to be brought to the hop's release before the controller",
         "{count} CRDs have to be brought to the hop's release before the controller",
     ),
+    resolved_by=("upgrade_crds",),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",),
 )
 

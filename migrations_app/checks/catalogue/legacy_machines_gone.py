@@ -20,7 +20,7 @@ check = Check(
     says=("{count} Machine is left", "{count} Machines are left"),
     hops=hops_from(ALPHA_LEFT),
     severity_at={ALPHA_LEFT: "blocker"},
-    resolved_by=("taint_and_drift", "manual_rolling", "forced_deletion"),
+    resolved_by=("taint_and_drift", "roll_nodes", "forced_deletion"),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "kubernetes-sigs/karpenter@v0.32.10:pkg/apis/v1alpha5",

@@ -20,7 +20,7 @@ check = Check(
     says=("{count} Provisioner is left", "{count} Provisioners are left"),
     hops=hops_from(ALPHA_LEFT),
     severity_at={ALPHA_LEFT: "blocker"},
-    resolved_by=("convert_and_apply", "forced_deletion"),
+    resolved_by=("convert_and_apply", "remove_legacy", "forced_deletion"),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",

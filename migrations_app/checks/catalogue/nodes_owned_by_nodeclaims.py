@@ -23,7 +23,7 @@ check = Check(
     says=("{count} Karpenter node is not owned by a NodeClaim", "{count} Karpenter nodes are not owned by a NodeClaim"),
     hops=hops_from(ALPHA_LEFT),
     severity_at={ALPHA_LEFT: "blocker"},
-    resolved_by=("taint_and_drift", "manual_rolling", "forced_deletion"),
+    resolved_by=("taint_and_drift", "roll_nodes", "forced_deletion"),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
         "aws/karpenter-provider-aws@v0.33.12:pkg/providers/instance/instance.go",

@@ -25,7 +25,7 @@ check = Check(
         "them; of workloads with more than 50 nodes that is not told."
     ),
     hops=(ALPHA_LEFT,),
-    resolved_by=("taint_and_drift", "manual_rolling", "forced_deletion"),
+    resolved_by=("taint_and_drift", "roll_nodes", "forced_deletion"),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",),
 )
 

@@ -21,6 +21,7 @@ check = Check(
     reads=("crds",),
     says=("{count} CRD still lists v1beta1 as stored", "{count} CRDs still list v1beta1 as stored"),
     hops=hops_from(BETA_LEFT),
+    resolved_by=("rewrite_stored_versions",),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "aws/karpenter-provider-aws#8320",

@@ -1,0 +1,106 @@
+"""Which actions a report calls for, with the words of their buttons; and why the others are not offered (ux 4.1).
+
+Only what the report says is asked: rights, policy and the state of the cluster right now are for the preview.
+"""
+
+import string
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from migrations_app.actions.base import Action
+from migrations_app.actions.registry import all_actions
+from migrations_app.checks.base import Check
+from migrations_app.checks.registry import all_checks
+from migrations_app.checks.values import Finding
+from migrations_app.readiness.report import Report
+
+ROLL_BACK = "roll_back"
+"""Offered at the rollout that it takes back, never at a check."""
+
+
+class Offer(msgspec.Struct, frozen=True, kw_only=True):
+    """One button. `why` says what is missing where it is not enabled; `checks` are those that call for it."""
+
+    action_id: str
+    label: str
+    enabled: bool
+    why: str = ""
+    checks: tuple[str, ...] = ()
+
+
+def offers(
+    report: Report, *, actions: Iterable[Action] | None = None, checks: Iterable[Check] | None = None
+) -> tuple[Offer, ...]:
+    """An offer for each action that some check names, in the order of the actions."""
+    resolving = _resolving(all_checks() if checks is None else checks)
+    given = [one for one in (all_actions() if actions is None else actions) if one.id != ROLL_BACK]
+    return tuple(_offer(one, report, named=resolving[one.id]) for one in given if one.id in resolving)
+
+
+def offer_of(report: Report, action_id: str) -> Offer | None:
+    """The offer of that action; None for one that no check names."""
+    return next((one for one in offers(report) if one.action_id == action_id), None)
+
+
+def _resolving(checks: Iterable[Check]) -> dict[str, tuple[str, ...]]:
+    """The ids of the checks that name an action, by its id."""
+    found: dict[str, tuple[str, ...]] = {}
+    for check in checks:
+        for name in check.resolved_by:
+            found[name] = (*found.get(name, ()), check.id)
+    return found
+
+
+def _offer(action: Action, report: Report, *, named: tuple[str, ...]) -> Offer:
+    asked = [one for one in report.checks if one.id in named]
+    failing = [one for one in asked if one.status == "fail"]
+    why = _unseen(action, report) or _why_not(failing, asked)
+    return Offer(
+        action_id=action.id,
+        label=_label(action, report, failing=failing),
+        enabled=not why,
+        why=why,
+        checks=tuple(dict.fromkeys(one.id for one in failing)),
+    )
+
+
+def _unseen(action: Action, report: Report) -> str:
+    """Why nothing can be planned on what was read; an action is never offered on a half-known cluster."""
+    lines = {line.name: line for line in report.parts}
+    return next((told for name in action.parts if (told := _missing(name, lines))), "")
+
+
+def _missing(name: str, lines: Mapping[str, object]) -> str:
+    line = lines.get(name)
+    seen, why = getattr(line, "seen", False), getattr(line, "why", "")
+    if not seen:
+        return f"{name} could not be read: {why or 'not asked'}"
+    odd = getattr(line, "quarantined", 0)
+    return f"{odd} of {name} could not be read" if odd else ""
+
+
+def _why_not(failing: list[Finding], asked: list[Finding]) -> str:
+    if failing:
+        return ""
+    unknown = next((one for one in asked if one.status in ("unknown", "manual")), None)
+    if unknown is not None:
+        return f"not known yet: {unknown.title}: {unknown.summary}"
+    return "nothing calls for it at the hops that were judged"
+
+
+def _label(action: Action, report: Report, *, failing: list[Finding]) -> str:
+    """The button with its counts; the title alone where one of them is not known."""
+    known = dict(_counts(report, failing))
+    wanted = {name for _, name, _, _ in string.Formatter().parse(action.button) if name}
+    return action.button.format(**known) if wanted <= set(known) else action.title
+
+
+def _counts(report: Report, failing: list[Finding]) -> Iterator[tuple[str, str]]:
+    """`count`: the largest count that a check gives, as several may speak of the same objects."""
+    most = max(failing, key=lambda one: one.evidence_total, default=None)
+    if most is not None:
+        yield "count", f"{'' if most.evidence_exact else 'at least '}{most.evidence_total}"
+    nodes = report.legacy.get("Node")
+    if nodes is not None:
+        yield "nodes", str(nodes)
