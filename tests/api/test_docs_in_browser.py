@@ -30,6 +30,6 @@ def test_the_pages_show_every_tag_and_load_nothing_from_outside(page: Page, live
     page.wait_for_selector(".opblock")
     tags = [tag.get_attribute("data-tag") for tag in page.query_selector_all(".opblock-tag")]
     assert sorted(filter(None, tags)) == [
-        "checks", "clusters", "conversions", "findings", "fleet", "problems", "scans", "snapshots", "tokens",
+        "audit", "checks", "clusters", "conversions", "findings", "fleet", "problems", "scans", "snapshots", "tokens",
     ]  # fmt: skip
     assert (refused, [url for url in asked if not url.startswith((live_server.url, "data:"))]) == ([], [])

@@ -13,6 +13,8 @@ import time_machine
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
+from karpdash.celery import app
+from migrations_app import tasks
 from migrations_app.audit_verify import verify
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import BadSetting, Conflict
@@ -148,6 +150,15 @@ def test_a_pipe_that_nobody_reads_does_not_hang(settings, tmp_path):  # R30
     started = timezone.now()
     assert checkpoint_push.keep_up() == 0
     assert timezone.now() - started < timedelta(seconds=2.5)
+
+
+def test_the_timetable_keeps_the_checkpoints_going(settings, tmp_path):  # A53
+    with_sinks(settings, file=str(tmp_path / "audit.jsonl"))
+    write()
+    tasks.checkpoint()
+    assert outside(tmp_path / "audit.jsonl") == checkpoints() != []
+    ticks = [entry["schedule"] for entry in app.conf.beat_schedule.values() if entry["task"] == "checkpoint"]
+    assert ticks == [5.0]
 
 
 def test_a_second_worker_leaves_a_busy_sink_alone(settings, tmp_path):

@@ -11,7 +11,7 @@ from migrations_app.errors import BadSetting
 
 def test_keys_are_made_once_and_only_for_their_owner(tmp_path):
     folder = datadir.prepare(tmp_path / "var")
-    first = {name: (folder / name).read_text() for name in ("secret.key", "encryption.keys")}
+    first = {name: (folder / name).read_text() for name in ("secret.key", "encryption.keys", "audit.key")}
     assert {(folder / name).stat().st_mode & 0o777 for name in first} == {0o600}
     datadir.prepare(tmp_path / "var")
     assert {name: (folder / name).read_text() for name in first} == first

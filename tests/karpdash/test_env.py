@@ -53,6 +53,8 @@ def test_a_postgres_address_is_taken_apart():
         ("WORKER_SLOTS", "0"),
         ("WORKER_SLOTS", "65"),
         ("LOG_LEVEL", "LOUD"),
+        ("CHART_REGISTRY", "https://registry.example/karpenter"),
+        ("CHART_REGISTRY", "oci://me:you@registry.example"),
         ("AWS_AMBIENT", "yes"),
         ("AWS_ENDPOINT", "http://10.0.0.9:4566"),
         ("AWS_ENDPOINT", "http://aws.example"),
@@ -61,12 +63,37 @@ def test_a_postgres_address_is_taken_apart():
         ("AWS_ENDPOINT", "http://127.0.0.1:port"),
         ("AWS_ENDPOINT", "ftp://127.0.0.1"),
         ("AWS_ENDPOINT", "127.0.0.1:4566"),
+        ("AUDIT_SIGNING_KEY", "short"),
+        ("AUDIT_SIGNING_KEY", "c2hvcnQ="),
+        ("AUDIT_FILE", "log/outside.jsonl"),
+        ("AUDIT_URL", "http://audit.example/in"),
+        ("AUDIT_URL", "http://127.0.0.1:9/in"),
+        ("AUDIT_URL", "https://me:you@audit.example/in"),
+        ("AUDIT_URL", "https://audit.example/in#there"),
+        ("AUDIT_URL", "https://audit.example/a b"),
+        ("AUDIT_URL", "https://audit.example:port/"),
+        ("AUDIT_URL", "file:///etc/passwd"),
+        ("AUDIT_TOKEN", "two words"),
+        ("AUDIT_TOKEN", "a\r\nHost: b"),
     ],
 )
 def test_a_bad_value_is_refused_with_its_name(name, value):
     with pytest.raises(BadSetting) as refused:
         read({f"KARPDASH_{name}": value})
     assert refused.value.where == f"KARPDASH_{name}"
+
+
+def test_the_audit_log_has_a_key_and_sinks(tmp_path):  # A53, T23
+    (tmp_path / "audit.key").write_text(KEY)
+    given = {
+        "KARPDASH_DATA_DIR": str(tmp_path), "KARPDASH_AUDIT_FILE": "/var/log/outside.jsonl",
+        "KARPDASH_AUDIT_URL": "http://localhost:9/in", "KARPDASH_ALLOW_LOOPBACK": "1", "KARPDASH_AUDIT_TOKEN": "canary",
+    }  # fmt: skip
+    env = read(given)
+    assert env.audit_sinks.targets == ("file:/var/log/outside.jsonl", "http://localhost:9/in")
+    assert (len(env.audit_signing_key), env.audit_sinks.token.reveal()) == (32, "canary")
+    assert ("canary" in repr(env), repr(env.audit_signing_key) in repr(env)) == (False, False)
+    assert (read({}).audit_signing_key, read({}).audit_sinks.targets) == (b"", ())
 
 
 AWS = {

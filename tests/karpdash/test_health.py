@@ -6,6 +6,7 @@ import pytest
 from redis.exceptions import ConnectionError as RedisDown
 
 from karpdash import health, system_checks
+from migrations_app.clients.audit_sink import Sinks
 
 
 def test_alive_needs_nothing(client):
@@ -44,6 +45,8 @@ def test_every_answer_carries_the_policy(client):
         ({"encryption_keys": ()}, ["karpdash.E002"]),
         ({"allowed_hosts": ("*",)}, ["karpdash.E003"]),
         ({"secret_key": bytes(32).hex()}, ["karpdash.E005"]),
+        ({"audit_sinks": Sinks(file="/outside.jsonl"), "audit_signing_key": b""}, ["karpdash.E006"]),
+        ({"audit_sinks": Sinks(file="/outside.jsonl"), "audit_signing_key": bytes(32)}, []),
     ],
 )
 def test_an_unsafe_configuration_does_not_start(settings, changes, wrong):  # T30

@@ -5,6 +5,7 @@ import io
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.urls import reverse
 
 from migrations_app.audit_verify import verify
@@ -14,6 +15,7 @@ from migrations_app.models.audit import AuditEvent
 from tests import guards
 from tests.builders_rows import NOW, a_cluster
 from tests.flow.audit import with_sinks, write
+from tests.web.conftest import PASSWORD
 from tests.web.pages import links, rows, text
 
 pytestmark = pytest.mark.django_db
@@ -157,6 +159,43 @@ def test_only_who_may_read_the_log_reads_it(ben, dan, name):
     assert ben.get(reverse(name)).status_code == 403
     assert dan.get(reverse(name)).status_code == 302
     assert "/audit" not in links(ben.get("/"))
+
+
+def signed(verb):
+    return [(row.actor, row.object[:5], row.outcome, row.address) for row in AuditEvent.objects.filter(verb=verb)]
+
+
+def test_who_signs_in_and_who_is_refused_is_recorded(dan, db, settings):
+    get_user_model().objects.create_user("eve", password=PASSWORD)
+    dan.post("/login", {"username": "eve", "password": "wrong"})
+    dan.post("/login", {"username": "eve's password", "password": "wrong"})
+    dan.post("/login", {"username": "eve", "password": PASSWORD})
+    assert signed("sign_in.refused") == [
+        ("unknown", "hmac:", "refused", "127.0.0.1"), ("eve", "eve", "refused", "127.0.0.1"),
+    ]  # fmt: skip
+    assert signed("sign_in.done") == [("eve", "eve", "done", "127.0.0.1")]
+    fresh = {
+        "old_password": PASSWORD,
+        "new_password1": "another quiet river 7",
+        "new_password2": "another quiet river 7",
+    }
+    dan.post("/password", fresh)
+    assert signed("account.password_changed") == [("eve", "eve", "done", "127.0.0.1")]
+
+
+def test_a_name_that_is_locked_is_recorded_as_that(dan, db, settings):  # T28
+    get_user_model().objects.create_user("eve", password=PASSWORD)
+    settings.AXES_FAILURE_LIMIT = 2
+    for _ in range(3):
+        dan.post("/login", {"username": "eve", "password": "wrong"})
+    assert [outcome for _, _, outcome, _ in signed("sign_in.refused")] == ["locked", "locked", "refused"]
+
+
+def test_what_a_page_changes_is_recorded_with_its_person(ada, woken):
+    cluster = a_cluster("shop")
+    ada.post(f"/clusters/{cluster.pk}/scan")
+    (event,) = AuditEvent.objects.filter(verb="scan.requested")
+    assert (event.actor, event.method, event.cluster_id) == ("ada", "session", str(cluster.pk))
 
 
 def test_the_menu_leads_there(ada):
