@@ -1,0 +1,42 @@
+"""The release that a plan is about is one hop away, or the running one."""
+
+import pytest
+
+from migrations_app.actions.landing import landing, spelled
+from migrations_app.errors import BadInput
+from migrations_app.karpenter.versions import release
+from migrations_app.readiness import facts
+from tests.builders import a_cluster
+
+
+def landed(running: str, wanted: str = "", *, kubernetes: str = "1.28") -> str:
+    inventory = a_cluster(running, kubernetes=kubernetes).build()
+    return str(landing(inventory, facts.running(inventory), wanted=wanted))
+
+
+def refused(*given: str) -> str:
+    with pytest.raises(BadInput) as caught:
+        landed(*given)
+    return caught.value.code
+
+
+def test_the_next_hop_says_where_to_land():
+    assert landed("0.31.4") == "0.32.10"
+
+
+def test_another_patch_of_that_hop_and_the_running_release_may_be_named():
+    assert (landed("0.31.4", "0.32.9"), landed("0.37.8", "0.37.8"), landed("0.37.8", "v0.37.8")) == (
+        "0.32.9", "0.37.8", "0.37.8",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("wanted", "code"),
+    [("1.4.0", "not_next"), ("0.31.4", "target_below_current"), ("9.9.9", "unknown_target"), ("x", "unknown_target")],
+)
+def test_what_is_not_one_hop_away_is_refused(wanted, code):
+    assert refused("0.37.8", wanted) == code
+
+
+def test_charts_before_0_35_spell_their_version_with_a_v():
+    assert (spelled(release("0.32.10")), spelled(release("1.0.14"))) == ("v0.32.10", "1.0.14")
