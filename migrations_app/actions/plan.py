@@ -39,8 +39,8 @@ class Step(Value, frozen=True):
     """One request, or with `change` None a watch over what earlier ones set going.
 
     `rests_on` are the fields the decision rests on and `digest` what they were when it was taken (empty: at preview);
-    `brings` is what a read can check afterwards; `undo` takes it back, None: nothing does; `after` has to be true before
-    the next step begins.
+    `brings` is what a read can check afterwards; `undo` takes it back, None: nothing does; `after` has to be true
+    before the next step begins.
     """
 
     id: str
