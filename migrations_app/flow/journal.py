@@ -109,7 +109,7 @@ def conclude(work: Work, attempt_id: int, *, told: Outcome) -> None:
 def pass_over(work: Work, step: Step, *, verb: str, reason: str, outcome: str = Attempt.Outcome.NOOP) -> None:
     """A line without a request: a step that found its work done already or is left out, or a gate that was passed.
 
-    `outcome` is `applied` where an earlier request of the step, given up for lost, brought it about after all.
+    `outcome` is `applied` where an earlier request of the step, given up or refused, brought it about after all.
     """
     with transaction.atomic():
         lease.check(work.fence)

@@ -4,7 +4,7 @@ import time
 
 from migrations_app.actions.conditions import Exists, Tree, all_hold, holds, projected, value_at
 from migrations_app.actions.plan import Step
-from migrations_app.actions.progress import SKIP, Place
+from migrations_app.actions.progress import RACES, SKIP, Place
 from migrations_app.actions.sending import Tie, completed, digest_of, marks
 from migrations_app.clients.writer import Sent, Writer
 from migrations_app.errors import BadInput, CouldNotLook
@@ -75,13 +75,13 @@ def _sent(work: Work, writer: Writer, *, here: Place, tie: Tie, intent: Intent) 
 
 
 def _pass_over(work: Work, *, here: Place, read: Tree | None) -> None:
-    """It is so already. Where a request of ours was given up for lost, it is that one that came late (A22, A25)."""
+    """It is so already. Where a request of ours may have come through unseen, it was that one (A22, A25)."""
     step, change = here.step, here.step.change
     if change is None:
         return
     made_anew = change.verb == "create" and not holds(Exists(marks=_own(work)), read)
-    if here.given_up and not made_anew:
-        reason, outcome = "an earlier request came late", Attempt.Outcome.APPLIED
+    if here.in_doubt and not made_anew:
+        reason, outcome = "an earlier request came through after all", Attempt.Outcome.APPLIED
     else:
         reason, outcome = "it was so already", Attempt.Outcome.NOOP
     journal.pass_over(work, step, verb=change.verb, reason=reason, outcome=outcome)
@@ -154,7 +154,7 @@ def _refused(step: Step, sent: Sent) -> None:
     """What may pass by itself is tried again; everything else calls a person, with the server's own words."""
     if sent.conflicts:
         raise Halt("field_conflict", f"{step.title}: fields are kept by {', '.join(sent.conflicts)}")
-    if sent.status in (404, 409):
+    if sent.status in RACES:
         return
     if sent.status == 429:
         time.sleep(min(sent.retry_after or 1.0, LONGEST_PAUSE))

@@ -1,0 +1,76 @@
+"""What tests of rollouts under faults share: a quick worker, a proxy that misbehaves, and the witness at the end."""
+
+from dataclasses import replace
+from datetime import datetime
+
+import pytest
+
+from migrations_app.flow import execute, request
+from migrations_app.flow.register import Details, register_kubeconfig
+from migrations_app.models.audit import AuditEvent
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.rollout import Attempt
+from tests.flow.rollouts import witness
+from tests.servers.fault_proxy import FaultProxy
+
+QUICK = {
+    "allow_loopback": True,
+    "gate_poll": 0,
+    "settle_seconds": 0,
+    "cancel_seconds": 0,
+    "encryption_keys": (("k", b"k" * 32),),
+}
+
+
+@pytest.fixture
+def quick(settings, monkeypatch):
+    """A worker that waits for nothing longer than a test can."""
+    settings.ENV = replace(settings.ENV, **QUICK)
+    monkeypatch.setattr(execute, "SLICE_SECONDS", 1.0)
+    monkeypatch.setattr(request, "DEADLINE_SECONDS", 0.3)
+    monkeypatch.setattr(request, "LONGEST_PAUSE", 0.0)
+
+
+@pytest.fixture
+def server(clean_apiserver):
+    return clean_apiserver
+
+
+@pytest.fixture
+def proxy(server):
+    made = FaultProxy(server)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def cluster(proxy, quick, db) -> Cluster:
+    """A cluster that is reached through the proxy."""
+    text = proxy.kubeconfig(proxy.server.admin_token).encode()
+    return Cluster.objects.get(pk=register_kubeconfig(text, Details(name="shop", by="ada")))
+
+
+@pytest.fixture
+def complaints(server):
+    """What the API server's audit log says against the journal of a rollout; the list is to be empty."""
+    mark = server.audit_mark()
+
+    def told(row) -> list[str]:
+        lines = [
+            witness.Line(
+                step=one.step, number=one.number, verb=one.verb, outcome=one.outcome, audit_id=one.audit_id,
+                recorded_at=_recorded_at(row, one),
+            )
+            for one in Attempt.objects.filter(rollout=row).order_by("pk")
+        ]  # fmt: skip
+        return witness.complaints(witness.requests(server.audit_events(mark)), lines)
+
+    return told
+
+
+def _recorded_at(row, line) -> datetime | None:
+    verbs = ("step.intent", "step.passed")
+    found = AuditEvent.objects.filter(
+        correlation=str(row.pk), step=line.step, attempt=line.number, verb__in=verbs
+    ).first()
+    return datetime.fromisoformat(found.at.replace("Z", "+00:00")) if found else None
