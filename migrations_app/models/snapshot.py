@@ -18,6 +18,8 @@ class Content(models.Model):
     nodes = models.BinaryField()
     iam = models.BinaryField(default=b"")
     created_at = models.DateTimeField(auto_now_add=True)
+    retired_at = models.DateTimeField(null=True)
+    """When no snapshot named it any more: from then on its findings are taken away, a few at a time."""
 
 
 class Snapshot(models.Model):
