@@ -46,7 +46,7 @@ def upgrading_crd(target: Target, before: Tree, *, wanted: Body, release: Releas
 
     Raises Unavailable where a version would go in which objects may still be stored.
     """
-    _refuse_dropping(target, before, wanted)
+    _refuse_dropping(target, before, wanted=wanted)
     if alike(before["spec"], wanted["spec"]):
         return None
     generation = value_at(before, ("metadata", "generation")) or 0
@@ -80,7 +80,7 @@ def without_rules(part: Any) -> Any:  # noqa: ANN401 - plain JSON
     return [without_rules(value) for value in part] if isinstance(part, list) else part
 
 
-def _refuse_dropping(target: Target, before: Tree, wanted: Body) -> None:
+def _refuse_dropping(target: Target, before: Tree, *, wanted: Body) -> None:
     stored = value_at(before, ("status", "storedVersions")) or []
     lost = sorted(set(stored) - {one["name"] for one in _versions(wanted)})
     if lost:

@@ -1,6 +1,6 @@
 """Marks CRDs that are there already, so that the chart karpenter-crd takes them over. Deletes nothing."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Unavailable
 from migrations_app.actions.crds import crd_need, target_of
@@ -76,15 +76,14 @@ def _refuse_terminating(found: list[CRD]) -> None:
 def _refuse_owned(found: list[CRD], new: tuple[str, str], *, chosen: object) -> None:
     """karpenter-crd takes all or none, so one that belongs to another release stops the whole of it."""
     names = chosen if isinstance(chosen, list | tuple) else ()
-    owned = [f"{crd.name} ({'/'.join(reversed(_owner(crd)))})" for crd in found if _kept(crd, new, names)]
+    owned = [f"{crd.name} ({'/'.join(reversed(_owner(crd)))})" for crd in found if _kept(crd, new, chosen=names)]
     if owned:
         words = f"another Helm release owns {', '.join(owned)}: choose them to take them over"
         raise Unavailable(words, code="owned_by_other")
 
 
-def _kept(crd: CRD, new: tuple[str, str], names: object) -> bool:
-    chosen = isinstance(names, list | tuple) and crd.name in names
-    return bool(_owner(crd)[0]) and _owner(crd) != new and not chosen
+def _kept(crd: CRD, new: tuple[str, str], *, chosen: Collection[str]) -> bool:
+    return bool(_owner(crd)[0]) and _owner(crd) != new and crd.name not in chosen
 
 
 def _mark(crd: CRD, release: str, *, namespace: str) -> Step:

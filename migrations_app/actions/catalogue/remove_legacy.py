@@ -50,8 +50,8 @@ def prepare(scene: Scene, _parameters: Parameters) -> Iterator[Step]:
     going = [one for one in scene.inventory.provisioners.items if not _holding(scene.inventory, one)]
     used = templates_used(scene.inventory, without={one.name for one in going})
     templates = [one for one in scene.inventory.awsnodetemplates.items if one.name not in used]
-    yield from (_delete_object(scene, kinds.PROVISIONER, one) for one in going)
-    yield from (_delete_object(scene, kinds.AWS_NODE_TEMPLATE, one) for one in templates)
+    yield from (_delete_object(scene, kinds.PROVISIONER, one=one) for one in going)
+    yield from (_delete_object(scene, kinds.AWS_NODE_TEMPLATE, one=one) for one in templates)
     empty = [kind for kind in kinds.ALPHA_KINDS if not acting and not _items(scene.inventory, kind)]
     yield from (_delete_crd(scene, kind) for kind in empty if find_crd(scene.inventory, kind.crd_name))
     if not going and not templates:
@@ -101,7 +101,7 @@ def _target(kind: Kind, one: Named) -> Target:
     return object_target(kind, kind.versions[0], name=one.name)
 
 
-def _delete_object(scene: Scene, kind: Kind, one: Named) -> Step:
+def _delete_object(scene: Scene, kind: Kind, *, one: Named) -> Step:
     rests_on: tuple[Field, ...] = (("spec",), ("status", "resources"))
     step = _delete(scene, _target(kind, one), uid=one.metadata.uid or "", rests_on=rests_on, risk="high")
     return msgspec.structs.replace(step, manager=keeper(one.metadata), note="Nothing depends on it.")
