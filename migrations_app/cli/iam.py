@@ -10,8 +10,9 @@ from migrations_app.errors import BadInput, BadPolicy
 from migrations_app.karpenter.iam.asked import CHOSEN, Asked, Judged, judged
 from migrations_app.karpenter.iam.features import ASSUMED, Feature
 from migrations_app.karpenter.iam.gaps import Gap, Report
-from migrations_app.karpenter.iam.policy import MAX_BYTES, Policy, parse_policy
+from migrations_app.karpenter.iam.policy import Policy, parse_policy
 from migrations_app.karpenter.iam.removal import removable
+from migrations_app.karpenter.iam.template import MOST_BYTES, policy_texts
 from migrations_app.karpenter.iam.written import NEWEST_MODULE, REMEDY_FORMS, remedy, removal_lines
 
 
@@ -95,8 +96,8 @@ def _judge(options: argparse.Namespace) -> int:
 def _asked(options: argparse.Namespace) -> Asked:
     return Asked(
         release=options.to,
-        policies=tuple(_read(path) for path in options.policy),
-        boundary=None if options.boundary is None else (_read(options.boundary),),
+        policies=tuple(policy for path in options.policy for policy in _read(path)),
+        boundary=None if options.boundary is None else _read(options.boundary),
         cluster_name=options.cluster_name,
         account=options.account,
         region=options.region,
@@ -110,14 +111,21 @@ def _asked(options: argparse.Namespace) -> Asked:
     )
 
 
-def _read(path: str) -> Policy:
+def _read(path: str) -> tuple[Policy, ...]:
+    """The policy of a file, or those of a template."""
+    texts = policy_texts(_content(path), name=path)
+    if path not in texts:
+        _say([f"policies read from the template: {', '.join(name.removeprefix(f'{path}: ') for name in texts)}"])
+    return tuple(parse_policy(text, name=name) for name, text in texts.items())
+
+
+def _content(path: str) -> bytes:
     try:
         with Path(path).open("rb") as file:
-            text = file.read(MAX_BYTES + 1)
+            return file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise BadPolicy(f"cannot be read: {reason}", where=path) from error
-    return parse_policy(text, name=path)
 
 
 def _remedy(options: argparse.Namespace, answer: Judged) -> str:

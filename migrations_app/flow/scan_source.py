@@ -14,7 +14,8 @@ from migrations_app.errors import BadInput, BadKubeconfig, BadPolicy
 from migrations_app.flow.add_aws import hand_in
 from migrations_app.flow.collect import Progress, collect
 from migrations_app.flow.evaluate import evaluate
-from migrations_app.karpenter.iam.policy import MAX_BYTES, parse_policy
+from migrations_app.karpenter.iam.policy import parse_policy
+from migrations_app.karpenter.iam.template import MOST_BYTES, policy_texts
 from migrations_app.readiness.report import Scanned
 
 LARGEST_KUBECONFIG = 1024 * 1024
@@ -49,16 +50,17 @@ def scan_bundle(
 
 def read_policies(paths: Iterable[Path]) -> dict[str, bytes]:
     """The documents by the name of their file. Raises BadPolicy for one that is no policy or cannot be read."""
-    found = {str(path): _policy(path) for path in paths}
+    texts = [policy_texts(_content(path), name=str(path)) for path in paths]
+    found = {name: text for one in texts for name, text in one.items()}
     for name, text in found.items():
         parse_policy(text, name=name)
-    return found
+    return {name: text.encode() for name, text in found.items()}
 
 
-def _policy(path: Path) -> bytes:
+def _content(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(MAX_BYTES + 1)
+            return file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as wrong:
         reason = wrong.strerror if isinstance(wrong, OSError) and wrong.strerror else str(wrong)
         raise BadPolicy(f"cannot be read: {reason}", where=str(path)) from None

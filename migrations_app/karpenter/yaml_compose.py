@@ -25,6 +25,7 @@ _DEEPEST: Final = 100
 _MOST_BY_ALIAS: Final = 100_000
 _RESOLVED_TAGS: Final = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null"))
 _MERGE: Final = "<<"
+Tagged = Callable[[str, Plain], Plain]
 
 
 class NotReadable(BadManifest):
@@ -154,21 +155,37 @@ class _Document:
         return "null" if value is None else str(value)
 
 
+class _Tagged(_Document):
+    """A document whose own tags (`!Name`) mean something."""
+
+    def __init__(self, next_event: Callable[[], Any], tagged: Tagged) -> None:
+        super().__init__(next_event)
+        self.tagged = tagged
+
+    def node(self, event: Plain, at: Path) -> Plain:
+        value = super().node(event, at)
+        tag = getattr(event, "tag", None) or ""
+        return self.tagged(tag[1:], value) if tag.startswith("!") and len(tag) > 1 else value
+
+
 def _scalar(event: Plain) -> Plain:
     if event.implicit[0]:
         return resolved(event.value)
     return resolved(event.value) if event.tag in _RESOLVED_TAGS else event.value
 
 
-def compose(text: str) -> Iterator[Composed]:
-    """The documents of the text. Raises NotReadable, or yaml.YAMLError where the text is no YAML."""
+def compose(text: str, *, tagged: Tagged | None = None) -> Iterator[Composed]:
+    """The documents of the text. Raises NotReadable, or yaml.YAMLError where the text is no YAML.
+
+    `tagged` makes a value of a tag such as `!Sub` and what it stands on; without it such tags are passed over.
+    """
     loader = _LOADER(text)
     try:
         event = loader.get_event()
         while not isinstance(event, StreamEndEvent):
             if isinstance(event, DocumentStartEvent):
                 start = loader.get_event()
-                document = _Document(loader.get_event)
+                document = _Tagged(loader.get_event, tagged) if tagged else _Document(loader.get_event)
                 value = document.node(start, ())
                 yield Composed(value, document.lines, document.repeats, start.start_mark.line)
             event = loader.get_event()

@@ -208,6 +208,18 @@ def test_an_unreadable_document_is_exit_code_2_with_the_reason(file, capsys, con
     assert reason in captured.err
 
 
+def test_the_policies_of_a_template_are_judged_and_named(file, capsys):
+    path = file(
+        "Resources:\n  Own:\n    Type: AWS::IAM::ManagedPolicy\n    Properties:\n      PolicyDocument: !Sub |\n"
+        f"        {json.dumps(EVERYTHING)}\n",
+        "template.yaml",
+    )
+    assert run(["--policy", path, "--to", "1.14"]) == 0
+    assert capsys.readouterr().err == "karpdash iam: policies read from the template: Own\n"
+    assert run(["--policy", path, file(document(DENY_PASS)), "--to", "1.14", "--boundary", path]) == 1
+    capsys.readouterr()
+
+
 def test_a_file_that_is_not_there(tmp_path, capsys):
     assert run(["--policy", str(tmp_path / "none.json"), "--to", "1.0"]) == 2
     assert "cannot be read: No such file or directory" in capsys.readouterr().err

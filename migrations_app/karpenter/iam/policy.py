@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from migrations_app.errors import BadPolicy
+from migrations_app.karpenter.iam.intrinsics import text_of
 from migrations_app.karpenter.iam.site import Site
 
 # AWS stores at most 6,144 characters in a managed policy and 10,240 inline on a role, white space not counted.
@@ -71,7 +72,7 @@ def _thin(values: tuple[str, ...]) -> str | list[str]:
 
 def parse_policy(text: str | bytes, *, name: str = "policy") -> Policy:
     """The document in `text`, also if wrapped as the AWS command line prints it; BadPolicy tells what is wrong."""
-    document = _unwrapped(_decoded(text, name), name)
+    document = policy_tree(text, name=name)
     if "Statement" not in document:
         raise BadPolicy("the document has no Statement", where=name)
     version = document.get("Version", "2008-10-17")
@@ -94,16 +95,9 @@ def policy_tree(text: str | bytes, *, name: str) -> Mapping[str, Any]:
 
 
 def _decoded(text: str | bytes, name: str) -> object:
-    if len(text) > MAX_BYTES:
-        raise BadPolicy(
-            f"more than {MAX_BYTES:,} bytes; no policy in IAM has more than 10,240 characters",
-            where=name,
-        )
+    plain = plain_text(text, name=name)
     try:
-        plain = text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff")
-        return json.loads(plain, object_pairs_hook=_without_doubles)
-    except UnicodeDecodeError as error:
-        raise BadPolicy(f"not UTF-8 text (byte {error.start})", where=name) from error
+        return json.loads(plain, object_pairs_hook=without_doubles)
     except json.JSONDecodeError as error:
         raise BadPolicy(f"not JSON: {error.msg}", where=f"{name}: line {error.lineno}") from error
     except RecursionError as error:
@@ -112,7 +106,18 @@ def _decoded(text: str | bytes, name: str) -> object:
         raise BadPolicy(f"not a policy: {error}", where=name) from error
 
 
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def plain_text(text: str | bytes, *, name: str, most: int = MAX_BYTES) -> str:
+    """The text, without its byte order mark and as it was before a URL encoding; BadPolicy for none or too much."""
+    if len(text) > most:
+        raise BadPolicy(f"more than {most:,} bytes; no policy in IAM has more than 10,240 characters", where=name)
+    try:
+        plain = text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise BadPolicy(f"not UTF-8 text (byte {error.start})", where=name) from error
+    return unquote(plain) if plain.lstrip().startswith("%") else plain
+
+
+def without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """IAM refuses a doubled element; a parser that kept the last one would judge another document than AWS does."""
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -122,17 +127,20 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _unwrapped(document: object, name: str) -> Mapping[str, Any]:
-    for path in (("PolicyVersion", "Document"), ("PolicyDocument",), ("Document",)):
+    for path in (("PolicyVersion", "Document"), ("PolicyDocument",), ("Document",), ()):
         inner = document
         for step in path:
             inner = inner.get(step) if isinstance(inner, dict) else None
-        if isinstance(inner, str):
-            inner = _decoded(unquote(inner), name)
+        inner = _written_out(inner, name)
         if isinstance(inner, dict):
             return inner
-    if not isinstance(document, dict):
-        raise BadPolicy("not a policy: the document is no JSON object", where=name)
-    return document
+    raise BadPolicy("not a policy: the document is no JSON object", where=name)
+
+
+def _written_out(document: object, name: str) -> object:
+    """The document behind a text: URL-encoded, quoted once more, or filled by a function of CloudFormation."""
+    text = None if isinstance(document, dict) and "Statement" in document else text_of(document)
+    return _decoded(text, name) if text is not None and text.lstrip().startswith(("{", "%")) else document
 
 
 def _statement(item: object, where: str) -> Statement:
@@ -189,21 +197,16 @@ def _texts(value: object, where: str) -> tuple[str, ...]:
 
 
 def _text(value: object, where: str) -> str:
-    """A value as text; the three CloudFormation functions that stand for a name become its placeholder."""
+    """A value as text; functions of CloudFormation become the placeholders that they stand for."""
     match value:
-        case str():
-            return value
         case bool():
             return "true" if value else "false"
         case int() | float():
             return str(value)
-        case {"Fn::Sub": str(text)}:
-            return text
-        case {"Ref": str(name)}:
-            return f"${{{name}}}"
-        case {"Fn::GetAtt": [str(name), str(attribute)]}:
-            return f"${{{name}.{attribute}}}"
-    raise BadPolicy(f"is {_short(value)}, not text", where=where)
+    text = text_of(value)
+    if text is None:
+        raise BadPolicy(f"is {_short(value)}, not text", where=where)
+    return text
 
 
 def _short(value: object) -> str:

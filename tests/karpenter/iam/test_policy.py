@@ -26,10 +26,23 @@ def parsed(document, name="p"):
         {"PolicyVersion": {"Document": quote(json.dumps(DOCUMENT))}},
         {"RoleName": "r", "PolicyDocument": DOCUMENT},
         {"Document": DOCUMENT},
+        {"PolicyDocument": "\n" + json.dumps(DOCUMENT)},
+        {"PolicyDocument": {"Fn::Sub": json.dumps(DOCUMENT)}},
+        json.dumps(DOCUMENT),
     ],
 )
 def test_a_document_in_each_form_is_read_the_same(document):
     assert parsed(document).statements == (READ,)
+
+
+@pytest.mark.parametrize("before", ["", "\n  "])
+def test_a_url_encoded_document_is_read(before):
+    assert parse_policy(quote(before + json.dumps(DOCUMENT)), name="p").statements == (READ,)
+
+
+def test_signs_of_an_encoding_inside_a_plain_document_stay():
+    wrapped = {"PolicyDocument": json.dumps(DOCUMENT | {"Statement": ONE | {"Resource": "arn:aws:s3:::a%2Ab"}})}
+    assert parsed(wrapped).statements[0].resources == ("arn:aws:s3:::a%2Ab",)
 
 
 def test_bytes_with_a_byte_order_mark_are_read():
