@@ -22,7 +22,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Rollout
 
 ROLL_BACK = "roll_back"
-TAKEN_BACK: tuple[str, ...] = ("paused", "failed", "aborted")
+TAKEN_BACK: tuple[str, ...] = ("paused", "failed", "aborted", "succeeded")
 """States of a rollout that may be taken back (A07)."""
 LONGEST_TEXT = 253
 MOST_CHOSEN = 500

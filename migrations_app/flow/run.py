@@ -33,12 +33,19 @@ def start(rollout_id: uuid.UUID, person: Person, *, digest: str, by: Actor, vers
             raise Conflict(f"a plan that is {row.state.replace('_', ' ')} is not started", code="moved")
         refuse_late(row)
         refuse_start(row, person)
-        if row.rolls_back_id:
-            # First, for the original may itself hold the cluster: it is paused.
-            transition(_locked(row.rolls_back_id), "rolling_back", by=by, cause=Cause(code="roll_back"))
+        _make_way(row, by=by)
         began = {"started_by_name": person.name, "started_at": timezone.now(), "wish": ""}
         _run(row, by=by, columns=began)
     return row
+
+
+def _make_way(row: Rollout, *, by: Actor) -> None:
+    """The rollout that is taken back gives the cluster free, where it holds it; one that succeeded stays what it is."""
+    if row.rolls_back_id is None:
+        return
+    original = _locked(row.rolls_back_id)
+    if original.state != "succeeded":
+        transition(original, "rolling_back", by=by, cause=Cause(code="roll_back"))
 
 
 def pause(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> None:
