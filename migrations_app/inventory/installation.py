@@ -8,10 +8,13 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.managers import Managed, delivered
 from migrations_app.inventory.objects import Delivery, HelmRelease, Tree, Workload
 from migrations_app.karpenter import labels
+from migrations_app.karpenter.releases import find
+from migrations_app.karpenter.versions import Release
 
 CHART = "karpenter"
 CRD_CHART = "karpenter-crd"
 FEATURE_GATES = "FEATURE_GATES"
+DISABLE_WEBHOOK = "DISABLE_WEBHOOK"
 ABSENT: Any = object()
 
 
@@ -59,6 +62,18 @@ def installation(inventory: Inventory) -> Installation | None:
     containers = workload.template.spec.containers or ()
     env = {one.name: one.value or "" for container in containers for one in container.env or ()}
     return Installation(workload, delivered(workload.metadata, inventory.deliveries.items), env)
+
+
+def webhooks_off(found: Installation | None, running: Release | None) -> bool:
+    """Whether that controller runs without webhooks: what it was told, else what its release does by itself.
+
+    Up to 0.33.7 and its siblings the charts write the variable only where webhooks are on, and off is the default.
+    """
+    told = found.env.get(DISABLE_WEBHOOK, "").lower() if found else ""
+    row = find(running) if running else None
+    if told or row is None or running is None:
+        return told == "true"
+    return row.webhook_enabled(running) is False
 
 
 def helm_release(inventory: Inventory, *, chart: str = CHART) -> HelmRelease | None:

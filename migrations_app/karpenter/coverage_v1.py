@@ -26,7 +26,7 @@ V1_CHANGES: tuple[Coverage, ...] = (
     covered(
         "webhook-values-removed",
         "The webhook values leave both charts",
-        checks="removed_helm_keys_unused",
+        checks="webhook_values_gone",
         release="1.1",
         table="helm_rows",
     ),

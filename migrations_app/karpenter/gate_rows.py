@@ -12,18 +12,22 @@ from migrations_app.karpenter.versions import minor_order
 
 
 class GateFate(NamedTuple):
-    """`value` is its name below settings.featureGates; `fate` says what became of one that is none any more."""
+    """`value` is its name below settings.featureGates; `fate` says what became of one that is none any more.
+
+    `felt_by`: its new default changes nothing but what another check asks about.
+    """
 
     name: str
     value: str
     fate: str = ""
+    felt_by: str = ""
 
 
 GATE_FATES: tuple[GateFate, ...] = (
     GateFate("Drift", "drift", "always on from 1.0 on"),
     GateFate("SpotToSpotConsolidation", "spotToSpotConsolidation"),
     GateFate("NodeRepair", "nodeRepair"),
-    GateFate("ReservedCapacity", "reservedCapacity"),
+    GateFate("ReservedCapacity", "reservedCapacity", felt_by="open_reservations_selected"),
     GateFate("NodeOverlay", "nodeOverlay"),
     GateFate("StaticCapacity", "staticCapacity"),
     GateFate("CapacityBuffer", "capacityBuffer"),

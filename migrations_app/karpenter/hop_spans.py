@@ -8,6 +8,8 @@ ALPHA_LEFT = "0.33+"
 """The hop that lands where alpha objects are no longer acted on."""
 CONVERTED = "1.0"
 BETA_LEFT = "1.1+"
+NAMED = ("0.32", ALPHA_LEFT, CONVERTED, BETA_LEFT)
+"""The hops that the guides describe step by step, with the patches that one can go back to."""
 
 
 def every_hop(*, table: Table = RELEASES) -> tuple[str, ...]:

@@ -59,6 +59,12 @@ def test_with_webhooks_off_nobody_answers():
     assert found == ("fail", ONE, (stale("0.37.8 does not answer it with webhooks off"),))
 
 
+def test_older_patches_answer_none_by_default():
+    found = told(CHECK, "0.33+", hooked("0.33.5"))
+    assert found == ("fail", ONE, (stale("0.33.5 does not answer it with webhooks off"),))
+    assert told(CHECK, "0.33+", hooked("0.33.5", env={"DISABLE_WEBHOOK": "false"}))[0] == "pass"
+
+
 def test_the_service_is_somewhere_else():
     found = told(CHECK, "1.0", hooked(namespace="karpenter"))
     assert found == ("fail", ONE, (stale("karpenter/karpenter: no such Service"),))

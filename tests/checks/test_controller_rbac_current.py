@@ -99,6 +99,15 @@ def test_without_webhooks_rights_on_crds_are_not_needed():
     assert told(CHECK, "1.0", off) == GOOD
 
 
+def test_webhooks_are_off_by_default_in_the_older_patches():
+    role = cluster_roles("0.33.7", namespace="kube-system", webhooks=False)[0]
+    role["metadata"]["labels"] = {"helm.sh/chart": "karpenter-v0.33.7"}
+    quiet = a_cluster("0.33.7", kubernetes="1.28").without("controller_rbac").with_docs(role)
+    assert told(CHECK, "0.33+", quiet) == GOOD
+    later = a_cluster("0.33.8", kubernetes="1.28").without("controller_rbac").with_docs(role)
+    assert told(CHECK, "0.33+", later)[0] == "fail"
+
+
 def test_no_role_at_all_is_not_believed():
     why = "no ClusterRole is bound to the controller's service account by a ClusterRoleBinding"
     assert told(CHECK, "1.0", a_cluster().without("controller_rbac")) == ("unknown", why, ())

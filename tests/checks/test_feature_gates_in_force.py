@@ -64,17 +64,9 @@ def test_a_gate_set_too_early():
     assert found == ("fail", ONE, rows)
 
 
-def test_a_default_that_changes_with_the_hop():
-    rows = a_row(
-        "absent: false on 1.3, true on 1.14",
-        "true or false, as it is meant",
-        "config.settings.featureGates.reservedCapacity",
-        kind="HelmRelease",
-    )
+def test_a_default_that_another_check_asks_about():
     cluster = a_cluster("1.3.3", kubernetes="1.32").with_values({}, version="1.3.3")
-    assert told(CHECK, "1.14", cluster) == ("fail", ONE, rows)
-    said = cluster.with_values({"settings": {"featureGates": {"reservedCapacity": False}}}, version="1.3.3")
-    assert told(CHECK, "1.14", said) == GOOD
+    assert told(CHECK, "1.14", cluster) == GOOD
 
 
 def test_drift_comes_with_0_33():
@@ -109,5 +101,5 @@ def test_the_remedies_keep_what_is():
     assert remedies(CHECK, "1.0", gated("SpotToSpotConsolidation=true"))[0].text.endswith(
         "--set settings.featureGates.drift=true"
     )
-    cluster = a_cluster("1.3.3", kubernetes="1.32").with_values({}, version="1.3.3")
-    assert remedies(CHECK, "1.14", cluster)[0].text.endswith("--set settings.featureGates.reservedCapacity=false")
+    cluster = a_cluster("0.32.10", kubernetes="1.28").with_values({}, version="0.32.10")
+    assert remedies(CHECK, "0.33+", cluster)[0].text.endswith("--set settings.featureGates.drift=false")

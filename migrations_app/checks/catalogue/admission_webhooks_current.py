@@ -6,7 +6,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import removal
 from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
 from migrations_app.inventory.conversion import ready_port
-from migrations_app.inventory.installation import installation
+from migrations_app.inventory.installation import installation, webhooks_off
 from migrations_app.inventory.objects import WebhookConfiguration
 from migrations_app.karpenter.admission_webhooks import admission_row, admits
 
@@ -34,7 +34,7 @@ check = Check(
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
     running, found = case.running.release, installation(case.inventory)
-    off = found is not None and found.env.get("DISABLE_WEBHOOK", "").lower() == "true"
+    off = webhooks_off(found, running)
     for configuration in case.inventory.webhooks.items:
         row = admission_row(configuration.name)
         if row is None:

@@ -7,7 +7,7 @@ from migrations_app.checks.rbac_remedies import granting
 from migrations_app.checks.remedies import chart_values
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.granted import kept_by_chart, lacking, per_target
-from migrations_app.inventory.installation import installation
+from migrations_app.inventory.installation import installation, webhooks_off
 from migrations_app.karpenter.hop_spans import BETA_LEFT, CONVERTED
 from migrations_app.karpenter.rbac_rows import Right, needed
 from migrations_app.karpenter.releases import find
@@ -50,7 +50,7 @@ def judge(case: Case) -> Iterator[Word]:
 def missing(case: Case, release: Release, *, but: tuple[Right, ...] = ()) -> tuple[Right, ...]:
     """What that release needs and no role grants."""
     found = installation(case.inventory)
-    webhooks = found is not None and found.env.get("DISABLE_WEBHOOK", "false").lower() != "true"
+    webhooks = found is not None and not webhooks_off(found, case.running.release)
     told = lacking(case.inventory.controller_rbac.items, needed(release, webhooks=webhooks))
     return tuple(right for right in told if right not in but)
 

@@ -67,7 +67,7 @@ def _flipped(case: Case, row: MinorRelease) -> Iterator[Word]:
     values, coming = given_values(case.inventory), find(case.step.release)
     for gate, before, after in flips(row, coming) if values and coming else ():
         keys = (f"{BRANCH}.{gate.value}", f"{BRANCH}.{gate.value}Enabled")
-        if values and all(value_at(values.tree, key) is ABSENT for key in keys):
+        if values and not gate.felt_by and all(value_at(values.tree, key) is ABSENT for key in keys):
             seen = f"absent: {before} on {row.minor}, {after} on {case.step.release.minor}"
             yield at_value(values, keys[0], seen=seen.lower(), wanted="true or false, as it is meant")
 

@@ -7,6 +7,7 @@ from migrations_app.checks.remedies import chart_values
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import given_values, value_at
 from migrations_app.inventory.seen import Unseen
+from migrations_app.karpenter.chart_switches import ends_with_webhooks
 from migrations_app.karpenter.controller import unread_helm_keys
 
 check = Check(
@@ -36,6 +37,8 @@ def judge(case: Case) -> Iterator[Word]:
         yield CannotTell(_why(case))
         return
     for unread in unread_helm_keys(values.tree, case.step.release):
+        if ends_with_webhooks(unread.key, case.step.release):
+            continue
         yield Evidence(
             kind=values.kind,
             namespace=values.namespace,

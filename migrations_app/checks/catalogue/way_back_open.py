@@ -6,16 +6,19 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import chart_values
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import installation
+from migrations_app.karpenter.hop_spans import NAMED
 from migrations_app.karpenter.releases import find, rollback_targets
 
 check = Check(
     __name__,
     title="The hop can be rolled back",
     phase="preflight",
-    severity="warning",
+    severity="info",
     why="Only named patches can read what the newer release has written; from any other there is no way back.",
     how="The running patch is looked up among those that can take over again from the hop's release.",
     reads=("controller",),
+    # Between other minors the guides name no way back from anywhere: nothing that this cluster could do about it.
+    severity_at=dict.fromkeys(NAMED, "warning"),
     says=("No way back from the hop to the running release is known",) * 2,
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",

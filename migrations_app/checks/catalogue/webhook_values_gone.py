@@ -1,0 +1,44 @@
+"""No Helm value speaks of webhooks where there are none any more."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check
+from migrations_app.checks.causes import at_value
+from migrations_app.checks.remedies import chart_values
+from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.crd_chart import crd_values
+from migrations_app.inventory.installation import given_values
+from migrations_app.karpenter.chart_switches import ends_with_webhooks
+from migrations_app.karpenter.controller import unread_crd_chart_keys, unread_helm_keys
+from migrations_app.karpenter.hop_spans import hops_from
+
+check = Check(
+    __name__,
+    title="No Helm value speaks of webhooks any more",
+    phase="cleanup",
+    severity="info",
+    why="1.1 has no webhooks and its charts read no value about them: nothing is lost, but they mislead who reads them.",
+    how="The values below webhook that the charts karpenter and karpenter-crd were given.",
+    reads=("controller",),
+    says=("{count} value still speaks of webhooks", "{count} values still speak of webhooks"),
+    hops=hops_from("1.1+"),
+    sources=("aws/karpenter-provider-aws@v1.1.10:charts/karpenter/values.yaml",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    main, crds, coming = given_values(case.inventory), crd_values(case.inventory), case.step.release
+    if main is None and crds is None:
+        yield NotApplicable("nothing tells the values of the charts")
+    for values, read in ((main, unread_helm_keys), (crds, unread_crd_chart_keys)):
+        for unread in read(values.tree, coming) if values else ():
+            if values and ends_with_webhooks(unread.key, coming):
+                yield at_value(values, unread.key, seen="given", wanted="absent")
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    keys = dict.fromkeys(row.path.partition("webhook.")[2] for row in evidence)
+    about = "With this hop, here and in the values of karpenter-crd"
+    yield from chart_values(case, {f"webhook.{key}": "" for key in keys}, to=case.step.release, about=about)

@@ -1,0 +1,63 @@
+import pytest
+
+from migrations_app.checks.values import Evidence
+from migrations_app.inventory.objects import HelmRelease
+from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+
+CHECK = "webhook_values_gone"
+GOOD = ("pass", "No Helm value speaks of webhooks any more", ())
+
+
+def charts(main: dict | None, crds: dict | None = None):
+    cluster = a_cluster("1.0.14")
+    for chart, values in (("karpenter", main), ("karpenter-crd", crds)):
+        if values is not None:
+            record = HelmRelease(
+                name=chart, namespace="kube-system", revision=1, status="deployed", chart=chart,
+                chart_version="1.0.14", app_version="1.0.14", config=values, defaults={}, crds=[],
+            )  # fmt: skip
+            cluster = cluster.with_items("helm_releases", record)
+    return cluster
+
+
+def a_row(key: str, chart: str = "karpenter") -> Evidence:
+    path = f"config.webhook.{key}"
+    return Evidence(
+        kind="HelmRelease", namespace="kube-system", name=chart, path=path, seen="given", wanted="absent"
+    )
+
+
+@pytest.mark.parametrize("values", [{}, {"settings": {"clusterName": "a"}}, {"webhook": {}}, {"webhook": {"port": ""}}])
+def test_values_without_webhooks(values):
+    assert told(CHECK, "1.1+", charts(values, values)) == GOOD
+
+
+def test_values_of_either_chart():
+    found = told(CHECK, "1.1+", charts({"webhook": {"enabled": True}}, {"webhook": {"port": 8443}}))
+    rows = (a_row("enabled"), a_row("port", "karpenter-crd"))
+    assert found == ("fail", "2 values still speak of webhooks", rows)
+
+
+def test_one_value():
+    found = told(CHECK, "1.1+", charts(None, {"webhook": {"serviceName": "karpenter"}}))
+    assert found == ("fail", "1 value still speaks of webhooks", (a_row("serviceName", "karpenter-crd"),))
+
+
+def test_where_nothing_tells_there_is_nothing_to_ask():
+    why = ("not_applicable", "nothing tells the values of the charts", ())
+    assert told(CHECK, "1.1+", charts(None)) == why
+    assert told(CHECK, "1.1+", an_empty_cluster(), start="1.0.14") == why
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.1+", charts({}), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_takes_them_out():
+    text = remedies(CHECK, "1.1+", charts({"webhook": {"enabled": True}}))[0].text
+    assert text == (
+        "# With this hop, here and in the values of karpenter-crd\n"
+        "helm upgrade karpenter oci://public.ecr.aws/karpenter/karpenter --namespace kube-system "
+        "--version 1.1.10 --reuse-values --set webhook.enabled=null"
+    )
