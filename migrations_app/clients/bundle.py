@@ -74,9 +74,12 @@ class Bundle:
             yield Page(items, "", size)
 
     def clock(self) -> Clock:
-        """The time is that of the bundle's making, where it says so."""
+        """The time of the bundle's making, where it says so; else the last sign of life of its nodes.
+
+        A dump is judged long after it was made: by today's clock every node in it would be past its expiry.
+        """
         made_at = self._manifest.made_at if self._manifest else ""
-        return Clock(made_at or None, 0, self._read)
+        return Clock(made_at or self._index.last_heartbeat() or None, 0, self._read)
 
     def close(self) -> None:
         self._index = Index()

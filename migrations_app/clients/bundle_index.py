@@ -1,5 +1,6 @@
 """The objects of a bundle, found by what an API server would be asked for."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +16,21 @@ from migrations_app.karpenter import kinds
 Place = tuple[str, str]
 """(group, plural)."""
 _CRD_PLACE = (kinds.CRD.group, kinds.CRD.plural)
+_NODE_PLACE = (kinds.NODE.group, kinds.NODE.plural)
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 _BUILT_IN = (".k8s.io",)
+
+
+class _Beat(msgspec.Struct, frozen=True, rename="camel"):
+    last_heartbeat_time: str | None = None
+
+
+class _NodeStatus(msgspec.Struct, frozen=True):
+    conditions: list[_Beat] | None = None
+
+
+class _Node(msgspec.Struct, frozen=True):
+    status: _NodeStatus | None = None
 
 
 @dataclass(slots=True)
@@ -52,6 +67,12 @@ class Index:
                 yield msgspec.json.decode(found.raw, type=CRD)
             except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
                 continue
+
+    def last_heartbeat(self) -> str:
+        """When a node of these was last heard of; empty where none of them says."""
+        return max(
+            (heard for found in self.places.get(_NODE_PLACE, {}).values() for heard in _heartbeats(found)), default=""
+        )
 
     @property
     def count(self) -> int:
@@ -97,6 +118,16 @@ class Index:
             self.repeated += 1
         else:
             place[key] = found
+
+
+def _heartbeats(found: Found) -> Iterator[str]:
+    try:
+        status = msgspec.json.decode(found.raw, type=_Node).status
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return
+    for condition in (status and status.conditions) or ():
+        if condition.last_heartbeat_time and _TIME.fullmatch(condition.last_heartbeat_time):
+            yield condition.last_heartbeat_time
 
 
 def is_built_in(group: str) -> bool:

@@ -156,3 +156,21 @@ def test_errors_of_a_bundle_are_those_of_a_cluster() -> None:
     with pytest.raises(TimedOut) as late:
         names(api, PDBS)
     assert late.value.message == "could not be read when the bundle was made"
+
+
+@pytest.mark.parametrize(
+    ("beats", "told"),
+    [
+        (("2026-09-28T10:00:00Z", "2026-09-28T10:04:00Z", None), "2026-09-28T10:04:00Z"),
+        ((None,), None),
+        (("soon", "9999"), None),
+    ],
+)
+def test_without_a_manifest_the_last_sign_of_life_of_the_nodes_tells_the_time(beats, told) -> None:
+    nodes = []
+    for place, beat in enumerate(beats):
+        made = node(f"node-{place}")
+        made["status"] = {"conditions": [{"type": "Ready", "lastHeartbeatTime": beat}]}
+        nodes.append(made)
+    odd = node("odd") | {"status": {"conditions": 3}}
+    assert open_bundle(files(*nodes, odd, pod())).clock().server_date == told
