@@ -82,7 +82,7 @@ def chart_values(
 
 
 def _as_code(by: Managed, *, release: str, tree: str) -> tuple[Remedy, ...]:
-    name = f" {by.namespace}/{by.name}" if by.name else ""
+    name = f" {f'{by.namespace}/{by.name}'.strip('/')}" if by.name else ""
     flux, argocd = (name if by.by == tool else "" for tool in ("flux", "argocd"))
     return (
         Remedy(how="terraform", text=f"# helm_release of {release}, argument values\n{tree}"),
@@ -95,13 +95,17 @@ def crd_chart(case: Case, version: str) -> tuple[Remedy, ...]:
     """How to bring the CRDs to a release with the chart karpenter-crd, in each tool."""
     found = installation(case.inventory)
     namespace = found.namespace if found else "kube-system"
-    by = found.managed if found else Managed("hand")
+    return crd_chart_by(found.managed if found else Managed("hand"), namespace=namespace, version=version)
+
+
+def crd_chart_by(by: Managed, *, namespace: str, version: str, flags: str = "") -> tuple[Remedy, ...]:
+    """The same for those who know who keeps the CRDs and where; `flags` are further words for helm."""
     chart = f"{CHARTS}/{CRD_CHART} --version {version} --namespace {namespace}"
     pinned = f"chart {CRD_CHART} at {version}; in the chart karpenter leave the CRDs out"
     return ordered(
         by,
         (
-            Remedy(how="helm", text=f"helm upgrade --install {CRD_CHART} {chart}"),
+            Remedy(how="helm", text=f"helm upgrade --install {CRD_CHART} {chart} {flags}".rstrip()),
             Remedy(how="terraform", text=f"# helm_release: {pinned} (skip_crds = true)"),
             Remedy(how="flux", text=f"# HelmRelease: {pinned} (install.crds and upgrade.crds: Skip)"),
             Remedy(how="argocd", text=f"# Application: {pinned} (helm.skipCrds: true)"),

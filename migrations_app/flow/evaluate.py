@@ -124,6 +124,7 @@ def _cluster(known: _Known) -> ClusterFacts:
         karpenter_certainty=running.certainty,
         karpenter_range=running.minors if running.release is None else (),
         disagreements=running.disagreements,
+        installed=facts.installed(known.inventory),
     )
 
 

@@ -1,10 +1,13 @@
 """What an inventory says about the running Karpenter, put as evidence for `detection`, and what is left of alpha."""
 
+from migrations_app.inventory.installation import installation
 from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.managers import delivered
 from migrations_app.inventory.objects import Container, HelmRelease, Workload
 from migrations_app.inventory.ownership import Ownership
 from migrations_app.inventory.seen import Part, Seen
 from migrations_app.karpenter.detection import CrdSeen, Detected, Evidence, detect
+from migrations_app.readiness.report import Installed
 
 LEGACY_PARTS = {"Provisioner": "provisioners", "AWSNodeTemplate": "awsnodetemplates", "Machine": "machines"}
 
@@ -31,6 +34,22 @@ def running(inventory: Inventory) -> Detected:
                 pool.get("spec.template.spec.nodeClassRef.group", "") for pool in inventory.nodepools.items
             ],
         )
+    )
+
+
+def installed(inventory: Inventory) -> Installed | None:
+    """Where the controller is and who looks after it and the CRDs; None where no controller was seen."""
+    found = installation(inventory)
+    if found is None:
+        return None
+    crd = next(iter(inventory.crds.items), None)
+    by = found.managed
+    return Installed(
+        namespace=found.namespace,
+        release=found.release_name,
+        kept_by=by.by,
+        keeper=f"{by.namespace}/{by.name}".strip("/") if by.by in ("flux", "argocd") else "",
+        crds_kept_by=delivered(crd.metadata, inventory.deliveries.items).by if crd else "hand",
     )
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "Counts",
     "HopLine",
     "IamSheet",
+    "Installed",
     "KubernetesWindow",
     "NodeCounts",
     "OwnedNode",
@@ -43,6 +44,18 @@ OWNERS: tuple[str, ...] = (
 )
 
 
+class Installed(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the controller is and who looks after it: what a command has to name. Managers as in inventory/managers."""
+
+    namespace: str
+    release: str
+    """The Helm release, as the labels of the Deployment tell it."""
+    kept_by: str = "hand"
+    keeper: str = ""
+    """Namespace and name of the Flux or Argo CD object, where one delivers it."""
+    crds_kept_by: str = "hand"
+
+
 class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     kubernetes_version: str | None
@@ -55,6 +68,8 @@ class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):
     karpenter_range: tuple[str, ...] = ()
     """The minors it may be, where only a range is known."""
     disagreements: tuple[str, ...] = ()
+    installed: Installed | None = None
+    """None where no controller was seen, and in reports from before this was told."""
 
 
 class PartLine(msgspec.Struct, frozen=True, kw_only=True):

@@ -49,9 +49,11 @@ def test_unseen_is_unknown(part):
     assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
-def test_the_remedy_goes_to_the_release_of_the_hop():
-    first = remedies(CHECK, "1.0", a_cluster("0.37.7"))[0]
-    assert "--version 1.0." in first.text
+def test_the_remedy_is_the_hop_itself():
+    """A command that only upgraded the controller would take the hop before its CRDs."""
+    assert [(one.how, one.text) for one in remedies(CHECK, "1.0", a_cluster("0.37.7"))] == [
+        ("kubectl", "# The hop itself brings the fix: it lands on 1.0.14, CRDs first, then the controller")
+    ]
 
 
 def test_a_row_of_tomorrow_and_the_rows_of_today():

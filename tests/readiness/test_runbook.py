@@ -1,8 +1,12 @@
+import re
+
+from hypothesis import given, settings
+
 from migrations_app.readiness.outputs import plan_markdown, plan_table
-from migrations_app.readiness.report import Target
+from migrations_app.readiness.report import ClusterFacts, Report, Target
 from migrations_app.readiness.runbook import runbook
 from migrations_app.readiness.verdict import hop_line
-from tests.readiness.outputs.reports import a_report, finding, step
+from tests.readiness.outputs.reports import a_report, any_reports, finding, step
 
 
 def test_steps_come_in_the_order_of_the_work() -> None:
@@ -28,28 +32,89 @@ def test_nothing_left_to_do_is_a_runbook_without_hops() -> None:
     assert "- By: nothing left to do\n" in plan_markdown.render(plan)
 
 
-def test_the_table_numbers_hops_and_steps() -> None:
+def test_the_table_numbers_hops_and_stages() -> None:
     lines = plan_table.render(runbook(a_report())).splitlines()
     assert lines[3] == "By       0.33+ (0.37.8)"
-    assert lines[6:10] == [
+    assert lines[6:12] == [
         "1. Hop 0.33+ -> 0.37.8  BLOCKED  28 % done",
+        "   Not safe: 1 blocker stands in the way. Next: Summary of gone",
         "   Why here: alpha is gone",
         "   Kubernetes 1.23 to 1.29: not known whether it fits",
         "   Way back: 0.32.10",
+        "   Not known: crds could not be read: forbidden [webhook]",
     ]
-    numbered = [line.strip().split("  ")[0] for line in lines if line.startswith("   1.")]
-    assert numbered == [
-        "1.1 preflight", "1.2 crds", "1.3 resources", "1.4 resources", "1.5 workloads", "1.6 controller",
-    ]  # fmt: skip
+    assert [line.strip() for line in lines if line.startswith("   1.")] == [
+        "1.1 Before, preflight: Make sure that the hop may begin",
+        "1.2 Before, CRDs: Bring the installed CRDs in order",
+        "1.3 Before, resources: Change pools and node classes before the new release reads them",
+        "1.4 Land, CRDs: Install the CRDs of 0.37.8",
+        "1.5 Land, controller: Upgrade the controller to 0.37.8",
+        "1.6 After, resources: Go over pools and node classes",
+        "1.7 After, workloads: Go over what pods ask for",
+        "1.8 After, clean-up: Take away what is left behind",
+        "1.9 Verify: Scan again: the hop is done when its verdict says so",
+    ]
+    assert [line.strip() for line in lines if "way back" in line] == [
+        "way back from here on: 0.32.10 runs on; nothing of the hop has been done",
+        "way back from here on: 0.32.10 still runs; apply its own CRDs again",
+        "way back from here on: Back to 0.32.10",
+    ]
+    assert [line[:58] for line in lines if "no return" in line] == [
+        "   -------------------- no return: Deleting an alpha CRD d"
+    ]
 
 
-def test_the_markdown_says_what_a_landing_needs() -> None:
+def test_the_markdown_is_a_list_to_tick_off() -> None:
     lands = step("1.0", "1.0.9", kubernetes_fits=False, needs=("IAM first",), caveats=("no way back to alpha",))
-    found = (finding("gone", "fail", hop="1.0"),)
+    found = (finding("gone", "fail", hop="1.0", evidence_total=3, evidence_exact=False),)
     report = a_report(found, target=Target("1.0.9", (lands,)), hops=(hop_line("1.0", found),))
     lines = plan_markdown.render(runbook(report)).splitlines()
     assert "## 1. Hop 1.0: land on 1.0.9" in lines
+    assert "**Not safe: 1 blocker stands in the way.** Next: Summary of gone" in lines
     assert "- Kubernetes 1.23 to 1.29: does not fit: move Kubernetes first" in lines
     assert "- Needs: IAM first" in lines
     assert "- Before going back: no way back to alpha" in lines
-    assert lines[-1] == "- [ ] Scanned again, and hop 1.0 is done"
+    assert [line for line in lines if line.startswith("- [ ]")] == [
+        "- [ ] fail, blocker: **Title of gone**. Summary of gone (`gone`)",
+        "- [ ] Install the CRDs of 1.0.9",
+        "- [ ] Upgrade the controller to 1.0.9",
+        "- [ ] Scan again: the hop is done when its verdict says so",
+    ]
+    assert "Evidence: at least 3 objects." in lines
+    assert sum(line.startswith("**Point of no return.**") for line in lines) == 4
+
+
+def test_what_is_not_known_is_said_before_the_work_with_one_remedy() -> None:
+    asked = tuple(finding(name, "unknown", summary="crds could not be read: forbidden") for name in ("one", "two"))
+    out = plan_markdown.render(runbook(a_report(asked, hops=(hop_line("0.33+", asked),))))
+    head, _, work = out.partition("### 1.1 ")
+    assert "- crds could not be read: forbidden: keeps 2 checks (`one`, `two`) open\n" in head
+    assert (head.count("kubectl apply"), work.count("kubectl apply")) == (1, 0)
+    assert "- [ ] not known, blocker: crds could not be read: forbidden: 2 checks (`one`, `two`)\n" in work
+
+
+def test_the_forecast_is_a_table() -> None:
+    asked = (finding("hashes_carry_over", "fail", severity="info", evidence_total=1200, evidence_exact=False),)
+    out = plan_markdown.render(runbook(a_report(asked, hops=(hop_line("0.33+", asked),))))
+    assert "| nodes that drift with the hop | at least 1,200 | `hashes_carry_over` |\n" in out
+
+
+def test_each_hop_starts_where_the_one_before_it_lands() -> None:
+    target = Target("1.0.14", (step("0.33+", "0.37.8"), step("1.0", "1.0.14")))
+    lines = tuple(hop_line(hop, ()) for hop in ("0.33+", "1.0"))
+    assert [hop.starts for hop in runbook(a_report((), target=target, hops=lines)).hops] == ["0.32.10", "0.37.8"]
+    facts = ClusterFacts(name="old", kubernetes_version=None, karpenter_version=None, stage="alpha")
+    nowhere = runbook(a_report((), cluster=facts, target=target, hops=lines))
+    assert [hop.starts for hop in nowhere.hops] == ["", "0.37.8"]
+    assert "The running release" not in plan_table.render(nowhere)
+
+
+@settings(max_examples=40)
+@given(any_reports())
+def test_no_text_of_a_cluster_steers_a_terminal_or_becomes_markup(report: Report) -> None:
+    plan = runbook(report)
+    assert all(line.isprintable() for line in plan_table.render(plan).split("\n"))
+    out = plan_markdown.render(plan)
+    outside = re.sub(r"^(`{3,})\n.*?\n\1$", "", out, flags=re.DOTALL | re.MULTILINE)
+    assert not re.search(r"(?<!\\)<", outside)
+    assert all(line.isprintable() for line in out.split("\n"))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
-from migrations_app.checks.remedies import chart_values
+from migrations_app.checks.remedies import kubectl
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import installation
 from migrations_app.karpenter.fix_rows import missing_fixes
@@ -45,4 +45,4 @@ def judge(case: Case) -> Iterator[Word]:
 
 @check.advise
 def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from chart_values(case, {}, to=case.step.release, about="The hop itself brings the fix")
+    yield kubectl(f"# The hop itself brings the fix: it lands on {case.step.release}, CRDs first, then the controller")

@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from migrations_app.checks.values import Finding, Remedy
+from migrations_app.checks.values import Remedy
+from migrations_app.readiness.groups import Group, grouped
+from migrations_app.readiness.next_step import next_step
 from migrations_app.readiness.outputs.plain import plain, plain_lines
 from migrations_app.readiness.outputs.words import (
     OPEN,
@@ -86,25 +88,36 @@ def _hops(report: Report) -> Iterator[str]:
 
 
 def _findings(report: Report) -> Iterator[str]:
+    lands = {step.hop: step.release for step in report.target.path}
     for hop in report.hops:
         found = [f for f in report.checks if f.hop == hop.hop and f.status in OPEN]
-        if found:
+        if hop.hop in lands:
             yield f"## Hop {hop.hop}"
             yield ""
-        for finding in found:
-            yield from finding_section(finding)
+            told = next_step(hop.verdict, found, release=lands[hop.hop], cluster=report.cluster.name)
+            yield f"**{text(told.safe)}.** Next: {text(told.do)}"
+            yield ""
+        for group in grouped(found, cluster=report.cluster.name):
+            yield from group_section(group)
 
 
-def finding_section(finding: Finding) -> Iterator[str]:
-    """Title, why, evidence and remedies of one finding, below a third-level heading."""
-    yield f"### {finding.status}, {finding.severity}: {text(finding.title)}"
+def group_section(group: Group) -> Iterator[str]:
+    """A finding with title, why, evidence and remedies; or what several of them wait for, below one heading."""
+    first = group.first
+    if group.alone:
+        yield f"### {first.status}, {first.severity}: {text(first.title)}"
+        yield ""
+        yield f"{text(first.summary)} (`{first.id}`, {first.phase}). {text(first.why)}"
+    else:
+        yield f"### {first.status}, {first.severity}: {len(group.findings)} checks wait for one thing"
+        yield ""
+        named = ", ".join(f"`{finding.id}`" for finding in group.findings)
+        yield f"{text(group.summary)} ({named})."
     yield ""
-    yield f"{text(finding.summary)} (`{finding.id}`, {finding.phase}). {text(finding.why)}"
-    yield ""
-    yield from (f"- {text(object_line(row))}" for row in finding.evidence[:EVIDENCE_SHOWN])
-    if more := left_out(finding, EVIDENCE_SHOWN):
+    yield from (f"- {text(object_line(row))}" for row in first.evidence[:EVIDENCE_SHOWN])
+    if more := left_out(first, EVIDENCE_SHOWN):
         yield f"- {more}"
-    yield from remedies(finding.remedies)
+    yield from remedies(group.remedies)
     yield ""
 
 

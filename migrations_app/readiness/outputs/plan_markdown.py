@@ -2,16 +2,17 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.values import PHASES
-from migrations_app.readiness.outputs.markdown import finding_section, text
-from migrations_app.readiness.outputs.words import STAGES, VERDICTS, path_line
-from migrations_app.readiness.report import PathStep
+from migrations_app.readiness.groups import Group, grouped
+from migrations_app.readiness.outputs.markdown import EVIDENCE_SHOWN, remedies, table, text
+from migrations_app.readiness.outputs.plan_words import forecast_number, landing, settled, stage_title
+from migrations_app.readiness.outputs.words import STAGES, VERDICTS, evidence_count, left_out, object_line, path_line
 from migrations_app.readiness.runbook import Runbook, RunbookHop
+from migrations_app.readiness.stages import Stage
 
 
 def render(plan: Runbook) -> str:
     """Markdown, ending in a line break."""
-    lines = [*_head(plan), *(line for at, hop in enumerate(plan.hops, 1) for line in _hop(at, hop))]
+    lines = [*_head(plan), *(line for at, hop in enumerate(plan.hops, 1) for line in _hop(at, hop, plan=plan))]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -27,40 +28,92 @@ def _head(plan: Runbook) -> Iterator[str]:
     yield ""
 
 
-def _hop(at: int, hop: RunbookHop) -> Iterator[str]:
+def _hop(at: int, hop: RunbookHop, *, plan: Runbook) -> Iterator[str]:
     lands = hop.lands
     yield f"## {at}. Hop {lands.hop}: land on {text(lands.release)}"
+    yield ""
+    yield f"**{text(hop.next.safe)}.** Next: {text(hop.next.do)}"
     yield ""
     yield f"Now: {VERDICTS[hop.verdict]}, {hop.done_percent} % done."
     yield ""
     yield from (f"- {text(line)}" for line in landing(lands))
     yield ""
-    for phase in PHASES:
-        steps = [step for step in hop.steps if step.phase == phase]
-        if steps:
-            yield f"Phase {phase}: {len(steps)} to do"
-            yield ""
-        for step in steps:
-            yield from finding_section(step)
-    yield from _close(lands)
+    yield from _untold(hop, cluster=plan.cluster.name)
+    yield from _forecast(hop)
+    for number, (stage, back) in enumerate(zip(hop.stages, hop.ways_back(), strict=True), 1):
+        groups = grouped(hop.open_in(stage), cluster=plan.cluster.name)
+        yield from _stage(f"{at}.{number}", stage, groups=groups)
+        yield from _way_back(stage, back)
 
 
-def landing(step: PathStep) -> Iterator[str]:
-    """What is to be known about a landing, a line each."""
-    if step.why:
-        yield f"Why here: {step.why}"
-    fits = {True: "fits", False: "does not fit: move Kubernetes first", None: "not known whether it fits"}
-    yield f"Kubernetes {step.kubernetes.min} to {step.kubernetes.max}: {fits[step.kubernetes_fits]}"
-    yield from (f"Needs: {need}" for need in step.needs)
-    yield from (f"Note: {note}" for note in step.notes)
-    yield f"Way back: {', '.join(step.rollback_to) or 'none'}"
-    yield from (f"Before going back: {caveat}" for caveat in step.caveats)
+def _untold(hop: RunbookHop, *, cluster: str) -> Iterator[str]:
+    groups = hop.untold(cluster)
+    if groups:
+        yield "### Not known"
+        yield ""
+    for group in groups:
+        yield f"- {text(group.summary)}: keeps {_checks(group)} open"
+    yield from remedies(tuple(dict.fromkeys(remedy for group in groups for remedy in group.remedies)))
+    if groups:
+        yield ""
 
 
-def _close(step: PathStep) -> Iterator[str]:
-    yield f"### Land on {text(step.release)}"
+def _checks(group: Group) -> str:
+    named = ", ".join(f"`{finding.id}`" for finding in group.findings)
+    return named if group.alone else f"{len(group.findings)} checks ({named})"
+
+
+def _forecast(hop: RunbookHop) -> Iterator[str]:
+    if hop.forecast:
+        yield "### Forecast"
+        yield ""
+        rows = ((text(line.what), forecast_number(line), f"`{line.check}`") for line in hop.forecast)
+        yield from table(("What a rollout meets", "How many", "Check"), rows)
+        yield ""
+
+
+def _stage(number: str, stage: Stage, *, groups: tuple[Group, ...]) -> Iterator[str]:
+    yield f"### {number} {text(stage_title(stage))}"
     yield ""
-    yield f"- [ ] CRDs of {text(step.release)} installed before the controller"
-    yield f"- [ ] Controller of {text(step.release)} running and leading"
-    yield f"- [ ] Scanned again, and hop {text(step.hop)} is done"
-    yield ""
+    for group in groups:
+        yield from _item(group)
+        if not stage.commands and group.status != "unknown":
+            yield from remedies(group.remedies)
+        yield ""
+    if stage.commands:
+        yield f"- [ ] {text(stage.does)}"
+        yield from remedies(stage.commands)
+        yield ""
+    if stage.part == "verify":
+        yield f"- [ ] {text(stage.does)}"
+        yield ""
+    if counted := settled(stage):
+        yield f"{counted}."
+        yield ""
+
+
+def _item(group: Group) -> Iterator[str]:
+    """One box to tick. What is not known has its remedy above, once."""
+    first = group.first
+    if group.status == "unknown":
+        yield f"- [ ] not known, {group.severity}: {text(group.summary)}: {_checks(group)}"
+        return
+    yield f"- [ ] {first.status}, {first.severity}: **{text(first.title)}**. {text(first.summary)} ({_checks(group)})"
+    if told := evidence_count(first):
+        yield ""
+        yield f"Evidence: {told}."
+        yield ""
+    yield from (f"- {text(object_line(row))}" for row in first.evidence[:EVIDENCE_SHOWN])
+    if more := left_out(first, EVIDENCE_SHOWN):
+        yield f"- {more}"
+
+
+def _way_back(stage: Stage, back: str) -> Iterator[str]:
+    if back:
+        yield f"Way back from here on: {text(back)}."
+        yield ""
+    for lost in stage.no_return:
+        yield "---"
+        yield ""
+        yield f"**Point of no return.** {text(lost.what)}. {text(lost.back)}."
+        yield ""

@@ -2,18 +2,21 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.values import Finding
+from migrations_app.checks.values import Remedy
+from migrations_app.readiness.groups import Group, grouped
 from migrations_app.readiness.outputs.plain import plain, plain_lines
-from migrations_app.readiness.outputs.plan_markdown import landing
+from migrations_app.readiness.outputs.plan_words import forecast_number, ids, landing, settled, stage_title
 from migrations_app.readiness.outputs.words import STAGES, VERDICTS, left_out, object_line, path_line
 from migrations_app.readiness.runbook import Runbook, RunbookHop
+from migrations_app.readiness.stages import Stage
 
 EVIDENCE_SHOWN = 5
+RULE = "-" * 20
 
 
 def render(plan: Runbook) -> str:
     """Lines of text, ending in a line break."""
-    lines = [*_head(plan), *(line for at, hop in enumerate(plan.hops, 1) for line in _hop(at, hop))]
+    lines = [*_head(plan), *(line for at, hop in enumerate(plan.hops, 1) for line in _hop(at, hop, plan=plan))]
     return "\n".join(lines) + "\n"
 
 
@@ -27,21 +30,53 @@ def _head(plan: Runbook) -> Iterator[str]:
     yield from (f"Note     {plain(note)}" for note in plan.notes)
 
 
-def _hop(at: int, hop: RunbookHop) -> Iterator[str]:
+def _hop(at: int, hop: RunbookHop, *, plan: Runbook) -> Iterator[str]:
     yield ""
     lands = hop.lands
     yield f"{at}. Hop {lands.hop} -> {plain(lands.release)}  {VERDICTS[hop.verdict].upper()}  {hop.done_percent} % done"
+    yield f"   {plain(hop.next.safe)}. Next: {plain(hop.next.do)}"
     yield from (f"   {plain(line)}" for line in landing(lands))
-    for number, step in enumerate(hop.steps, 1):
-        yield from _step(f"{at}.{number}", step)
-    yield f"   {at}.{len(hop.steps) + 1} controller  install the CRDs of {lands.release}, then its controller"
+    yield from _untold(hop.untold(plan.cluster.name))
+    for line in hop.forecast:
+        yield f"   Forecast: {line.what}: {forecast_number(line)} [{line.check}]"
+    for number, (stage, back) in enumerate(zip(hop.stages, hop.ways_back(), strict=True), 1):
+        groups = grouped(hop.open_in(stage), cluster=plan.cluster.name)
+        yield from _stage(f"{at}.{number}", stage, groups=groups)
+        if back:
+            yield f"       way back from here on: {plain(back)}"
+        yield from (f"   {RULE} no return: {plain(one.what)}. {plain(one.back)}" for one in stage.no_return)
 
 
-def _step(number: str, step: Finding) -> Iterator[str]:
-    yield f"   {number} {step.phase}  {step.status}, {step.severity}: {plain(step.summary)} [{step.id}]"
-    yield from (f"       - {object_line(row)}" for row in step.evidence[:EVIDENCE_SHOWN])
-    if more := left_out(step, EVIDENCE_SHOWN):
+def _untold(groups: tuple[Group, ...]) -> Iterator[str]:
+    for group in groups:
+        yield f"   Not known: {plain(group.summary)} [{ids(group)}]"
+    for remedy in dict.fromkeys(remedy for group in groups for remedy in group.remedies):
+        yield from _remedy(remedy)
+
+
+def _stage(number: str, stage: Stage, *, groups: tuple[Group, ...]) -> Iterator[str]:
+    yield f"   {number} {plain(stage_title(stage))}"
+    for group in groups:
+        yield from _item(group)
+        for remedy in group.remedies if not stage.commands and group.status != "unknown" else ():
+            yield from _remedy(remedy)
+    for command in stage.commands:
+        yield from _remedy(command)
+    if counted := settled(stage):
+        yield f"       {counted}"
+
+
+def _item(group: Group) -> Iterator[str]:
+    """What is not known has its remedy above, once."""
+    first = group.first
+    yield f"     - {first.status}, {first.severity}: {plain(group.summary)} [{ids(group)}]"
+    if group.status == "unknown":
+        return
+    yield from (f"       - {object_line(row)}" for row in first.evidence[:EVIDENCE_SHOWN])
+    if more := left_out(first, EVIDENCE_SHOWN):
         yield f"       - {more}"
-    for remedy in step.remedies:
-        yield f"       by {remedy.how}:"
-        yield from (f"           {line}" for line in plain_lines(remedy.text).splitlines())
+
+
+def _remedy(remedy: Remedy) -> Iterator[str]:
+    yield f"       by {remedy.how}:"
+    yield from (f"           {line}" for line in plain_lines(remedy.text).splitlines())

@@ -3,7 +3,10 @@
 from collections.abc import Callable, Iterator
 
 from migrations_app.checks.values import Finding
+from migrations_app.readiness.groups import Group, grouped
+from migrations_app.readiness.next_step import next_step
 from migrations_app.readiness.outputs.plain import plain, plain_lines
+from migrations_app.readiness.outputs.plan_words import ids
 from migrations_app.readiness.outputs.words import (
     OPEN,
     STAGES,
@@ -68,37 +71,69 @@ def _head(report: Report, paint: Paint) -> Iterator[str]:
 
 
 def _hops(report: Report, paint: Paint) -> Iterator[str]:
+    told: set[str] = set()
     for hop in report.hops:
         yield ""
         yield _hop_line(hop, report, paint=paint)
-        for finding in report.checks:
-            if finding.hop == hop.hop and finding.status in (*OPEN, "waived"):
-                yield from _finding(finding, paint)
+        found = [one for one in report.checks if one.hop == hop.hop]
+        yield from _next(hop, found, report=report)
+        groups = grouped((one for one in found if one.status in (*OPEN, "waived")), cluster=report.cluster.name)
+        for group in groups:
+            if group.severity != "info":
+                yield from _group(group, paint, told=told)
+        yield from _infos([group for group in groups if group.severity == "info"])
 
 
 def _hop_line(hop: HopLine, report: Report, *, paint: Paint) -> str:
-    release = next((step.release for step in report.target.path if step.hop == hop.hop), "")
+    release = _release(hop, report)
     lands = f" -> {release}" if release else ""
     verdict = paint(hop.verdict, VERDICTS[hop.verdict].upper())
     told = f"  ({counted(hop.counts)})" if lands else ""
     return f"Hop {hop.hop}{lands}  {verdict}  {hop.done_percent} % done{told}"
 
 
-def _finding(finding: Finding, paint: Paint) -> Iterator[str]:
-    mark = paint(finding.status, f"{_MARKS[finding.status]} {finding.status:<7}")
-    yield f"  {mark} {finding.severity:<7} {finding.phase:<10} {finding.id}: {plain(finding.summary)}"
-    if finding.status == "waived":
+def _release(hop: HopLine, report: Report) -> str:
+    return next((step.release for step in report.target.path if step.hop == hop.hop), "")
+
+
+def _next(hop: HopLine, found: list[Finding], *, report: Report) -> Iterator[str]:
+    """Nothing is said of a hop that has landed: nothing was asked about it."""
+    release = _release(hop, report)
+    if release:
+        told = next_step(hop.verdict, found, release=release, cluster=report.cluster.name)
+        yield f"  {told.safe}. Next: {plain(told.do)}"
+
+
+def _group(group: Group, paint: Paint, *, told: set[str]) -> Iterator[str]:
+    """One line a cause. How to see what is not known is told once, at the first hop that asks for it."""
+    first = group.first
+    mark = paint(first.status, f"{_MARKS[first.status]} {first.status:<7}")
+    if group.alone:
+        yield f"  {mark} {first.severity:<7} {first.phase:<10} {first.id}: {plain(first.summary)}"
+    else:
+        yield f"  {mark} {first.severity:<7} {len(group.findings):>3} checks {plain(group.summary)}"
+        yield f"      {ids(group)}"
+    if first.status == "waived":
         return
-    for row in finding.evidence[:EVIDENCE_SHOWN]:
-        yield f"      - {object_line(row)}"
-    if more := left_out(finding, EVIDENCE_SHOWN):
+    yield from (f"      - {object_line(row)}" for row in first.evidence[:EVIDENCE_SHOWN])
+    if more := left_out(first, EVIDENCE_SHOWN):
         yield f"      - {more}"
-    yield from _remedy(finding)
+    if first.status != "unknown" or group.cause.text not in told:
+        yield from _remedy(group)
+    told.add(group.cause.text)
 
 
-def _remedy(finding: Finding) -> Iterator[str]:
+def _infos(groups: list[Group]) -> Iterator[str]:
+    """What is only good to know, a line each."""
+    if groups:
+        yield f"  Good to know: {len(groups)}"
+    for group in groups:
+        yield f"    {_MARKS[group.status]} {ids(group)}: {plain(group.summary)}"
+
+
+def _remedy(group: Group) -> Iterator[str]:
     """The first remedy only: the others are in the JSON and in the runbook."""
-    for remedy in finding.remedies[:1]:
+    for remedy in group.remedies[:1]:
         lines = plain_lines(remedy.text).splitlines()
         yield f"      fix ({remedy.how}): {lines[0] if lines else ''}"
         yield from (f"          {line}" for line in lines[1:REMEDY_LINES])

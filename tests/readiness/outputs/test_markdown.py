@@ -26,7 +26,8 @@ def test_the_head_and_the_table_of_hops() -> None:
 
 
 def test_open_findings_have_sections_and_passed_ones_none() -> None:
-    headings = [line for line in render(a_report()).splitlines() if line.startswith("#")]
+    outside = re.sub(r"^```\n.*?\n```$", "", render(a_report()), flags=re.DOTALL | re.MULTILINE)
+    headings = [line for line in outside.splitlines() if line.startswith("#")]
     assert headings == [
         "# Karpenter readiness of prod-1",
         "## Hop 0.33+",
@@ -56,7 +57,21 @@ def test_a_finding_shows_evidence_and_remedy() -> None:
 
 def test_a_report_with_nothing_open_is_short() -> None:
     report = a_report((finding("fits", "pass"),), parts=(), complete=True)
-    assert render(report).endswith("| 0.33+ | 0.37.8 | ready | 100 % | 1 pass |\n")
+    assert render(report).splitlines()[10:] == [
+        "| 0.33+ | 0.37.8 | ready | 100 % | 1 pass |",
+        "",
+        "## Hop 0.33+",
+        "",
+        "**Safe: nothing stands in the way.** Next: Land on 0.37.8, CRDs first",
+    ]
+
+
+def test_what_waits_for_one_thing_is_one_section() -> None:
+    found = tuple(finding(name, "unknown", summary="pods could not be read: forbidden") for name in ("one", "two"))
+    lines = render(a_report(found)).splitlines()
+    at = lines.index("### unknown, blocker: 2 checks wait for one thing")
+    assert lines[at + 2 : at + 5] == ["pods could not be read: forbidden (`one`, `two`).", "", ""]
+    assert sum("kubectl apply" in line for line in lines) == 1
 
 
 @settings(max_examples=60)

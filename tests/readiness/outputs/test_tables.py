@@ -1,11 +1,15 @@
 import re
 
+import msgspec
 from hypothesis import given, settings
 
+from migrations_app.checks.values import Finding
 from migrations_app.readiness.outputs.tables import render
 from migrations_app.readiness.report import ClusterFacts, Report, Target
-from tests.readiness.outputs.reports import a_report, any_reports
+from migrations_app.readiness.verdict import hop_line
+from tests.readiness.outputs.reports import a_report, any_reports, finding, step
 
+UNREAD = "pods could not be read: timed_out (30 s)"
 WHOLE = """\
 Cluster     prod-1
 Karpenter   0.32.10 (told by image tag), objects: v1alpha5 and v1beta1 together
@@ -15,6 +19,7 @@ Scanned     2026-11-21T05:00:00Z, partial: 2 of 3 parts not read whole
 Target      0.37.8 by 0.33+ (0.37.8)
 
 Hop 0.33+ -> 0.37.8  BLOCKED  28 % done  (3 fail, 1 unknown, 1 manual, 1 waived, 1 pass, 1 not applicable)
+  Not safe: 1 blocker stands in the way. Next: Summary of gone
   x fail    blocker resources  gone: Summary of gone
       - Provisioner pool-0 spec: seen x, wanted y
       - Provisioner pool-1 spec: seen x, wanted y
@@ -25,12 +30,23 @@ Hop 0.33+ -> 0.37.8  BLOCKED  28 % done  (3 fail, 1 unknown, 1 manual, 1 waived,
       fix (kubectl): kubectl delete provisioner pool-0
           kubectl get nodes
   ? unknown blocker crds       webhook: crds could not be read: forbidden
+      fix (kubectl): # Allows reading only; bind it to the account that karpdash uses, then scan again
+          kubectl apply -f - <<'ROLE'
+          apiVersion: rbac.authorization.k8s.io/v1
+          kind: ClusterRole
+          metadata:
+            name: karpdash-scan-crds
+          rules:
+            - apiGroups: ["apiextensions.k8s.io"]
+              resources: [customresourcedefinitions]
+              verbs: ["get", "list"]
+          ROLE
   ! manual  blocker preflight  backup: Summary of backup
   x fail    warning workloads  marks: Summary of marks
       - Pod shop/cart-1: seen do-not-evict (500 objects)
-  x fail    info    resources  note: Summary of note
-      - and at least 9 more
   ~ waived  warning resources  accepted: accepted by Ada until May: known
+  Good to know: 1
+    x note: Summary of note
 
 Not read whole
   crds: forbidden (may not list)
@@ -43,6 +59,22 @@ Ownership that does not add up: 1
 
 def test_a_whole_report() -> None:
     assert render(a_report()) == WHOLE
+
+
+def test_what_waits_for_one_thing_is_one_line_and_its_remedy_stands_once() -> None:
+    def asked(hop: str) -> tuple[Finding, ...]:
+        open_now = [finding(name, "unknown", hop=hop, summary=UNREAD) for name in ("one", "two", "three")]
+        return (*open_now, finding("note", "unknown", hop=hop, severity="info", summary=UNREAD))
+
+    found = (*asked("1.0"), *asked("1.1+"))
+    target = Target("1.1.10", (step("1.0", "1.0.14"), step("1.1+", "1.1.10")))
+    lines = tuple(hop_line(hop, (one for one in found if one.hop == hop)) for hop in ("1.0", "1.1+"))
+    out = render(a_report(found, target=target, hops=lines)).splitlines()
+    at = [number for number, line in enumerate(out) if "checks pods could not be read: timed_out" in line]
+    assert [out[number] for number in at] == ["  ? unknown blocker   4 checks pods could not be read: timed_out"] * 2
+    assert [out[number + 1] for number in at] == ["      one, two, three, note"] * 2
+    refused = [msgspec.structs.replace(one, summary="pods could not be read: forbidden") for one in found]
+    assert render(a_report(tuple(refused), target=target, hops=lines)).count("kubectl apply") == 1
 
 
 def test_colour_adds_nothing_but_colour() -> None:

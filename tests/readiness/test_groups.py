@@ -1,0 +1,109 @@
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from migrations_app.checks.aws_access import HAND_IN, NOT_LOOKED_AT
+from migrations_app.checks.values import Finding, Remedy
+from migrations_app.readiness.causes import Cause, cause_of, how_to_see
+from migrations_app.readiness.groups import grouped
+from migrations_app.readiness.rights import PART_KINDS
+from tests.readiness.outputs.reports import finding, findings
+
+REFUSED = "crds could not be read: forbidden (may not list)"
+BEHIND = "services could not be read: not_asked (crds could not be read (forbidden), which tells where to look)"
+
+
+def unknown(name: str, summary: str, **more: str) -> Finding:
+    return finding(name, "unknown", summary=summary, **more)
+
+
+@pytest.mark.parametrize(
+    ("summary", "cause"),
+    [
+        (NOT_LOOKED_AT, Cause(NOT_LOOKED_AT, "aws", "not_asked")),
+        (f"{NOT_LOOKED_AT}, {HAND_IN}", Cause(NOT_LOOKED_AT, "aws", "not_asked")),
+        (REFUSED, Cause("crds could not be read: forbidden", "crds", "forbidden")),
+        (BEHIND, Cause("crds could not be read: forbidden", "crds", "forbidden")),
+        (
+            "aws.queue could not be read: throttled (slow down)",
+            Cause("aws.queue could not be read: throttled", "aws.queue", "throttled"),
+        ),
+        ("Helm's records could not be read (forbidden), so", Cause("Helm's records could not be read (forbidden), so")),
+        ("NodePool a: spec.limits is odd", Cause("NodePool a: spec.limits is odd")),
+        ("", Cause("Title of a")),
+    ],
+)
+def test_the_cause_is_told_from_what_a_finding_says(summary: str, cause: Cause) -> None:
+    assert cause_of(unknown("a", summary)) == cause
+
+
+def test_a_failure_that_speaks_of_what_was_not_read_is_its_own_cause() -> None:
+    assert cause_of(finding("a", "fail", summary=REFUSED)) == Cause(REFUSED)
+
+
+def test_one_refused_list_is_one_group_with_its_strictest_first() -> None:
+    asked = (
+        finding("fails", "fail"),
+        unknown("late", BEHIND, severity="info"),
+        unknown("first", REFUSED, severity="warning"),
+        unknown("strict", REFUSED),
+        unknown("odd", "NodePool a: spec.limits is odd"),
+    )
+    found = grouped(asked, cluster="prod")
+    assert [[one.id for one in group.findings] for group in found] == [["fails"], ["strict", "first", "late"], ["odd"]]
+    assert [(group.alone, group.status, group.severity) for group in found] == [
+        (True, "fail", "blocker"), (False, "unknown", "blocker"), (True, "unknown", "blocker"),
+    ]  # fmt: skip
+    assert [group.summary for group in found][1:] == [
+        "crds could not be read: forbidden", "NodePool a: spec.limits is odd",
+    ]  # fmt: skip
+
+
+def test_failures_alike_stay_apart_and_items_by_hand_alike_do_not() -> None:
+    asked = [finding(name, status, summary="the same") for status in ("fail", "manual") for name in ("a", "b")]
+    named = [(f"{one.id}-{one.status}", one) for one in asked]
+    apart = grouped((Finding(**(as_fields(one) | {"id": name})) for name, one in named), cluster="prod")
+    assert [[one.id for one in group.findings] for group in apart] == [["a-fail"], ["b-fail"], ["a-manual", "b-manual"]]
+
+
+def as_fields(one: Finding) -> dict[str, object]:
+    return {name: getattr(one, name) for name in one.__struct_fields__}
+
+
+def test_a_failure_keeps_its_own_remedies_and_the_unknown_gets_one_for_its_cause() -> None:
+    own = Remedy(how="helm", text="helm upgrade")
+    failing, refused, aws, slow = grouped(
+        (
+            finding("a", "fail", remedies=(own,)),
+            unknown("b", REFUSED),
+            unknown("c", NOT_LOOKED_AT),
+            unknown("d", "pods could not be read: timed_out"),
+        ),
+        cluster="prod",
+    )
+    assert failing.remedies == (own,)
+    assert [(one.how, "customresourcedefinitions" in one.text) for one in refused.remedies] == [("kubectl", True)]
+    assert [(one.how, "karpdash cluster aws prod --eks" in one.text) for one in aws.remedies] == [("iam", True)]
+    assert slow.remedies == ()
+
+
+@pytest.mark.parametrize("part", sorted(PART_KINDS))
+@pytest.mark.parametrize("why", ["forbidden", "not_asked"])
+def test_how_to_see_a_part_parses_and_names_its_kinds(part: str, why: str) -> None:
+    (remedy,) = how_to_see(Cause("", part, why), cluster="prod")
+    assert all(kind.plural in remedy.text for kind in PART_KINDS[part])
+    subprocess.run(["bash", "-n"], input=remedy.text.encode(), check=True)
+
+
+def test_no_name_of_a_cluster_becomes_a_command() -> None:
+    (remedy,) = how_to_see(Cause("", "aws", "not_asked"), cluster="x; rm -rf /")
+    assert "rm -rf" not in remedy.text
+    assert "karpdash cluster aws CLUSTER --eks" in remedy.text
+
+
+@given(st.lists(findings(), max_size=8))
+def test_every_finding_is_in_one_group(asked: list[Finding]) -> None:
+    held = [one for group in grouped(asked, cluster="prod") for one in group.findings]
+    assert sorted(map(repr, held)) == sorted(map(repr, asked))

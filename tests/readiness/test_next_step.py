@@ -1,0 +1,49 @@
+from migrations_app.checks.aws_access import NOT_LOOKED_AT
+from migrations_app.checks.values import Finding
+from migrations_app.readiness.next_step import NextStep, next_step
+from migrations_app.readiness.verdict import verdict
+from tests.readiness.outputs.reports import finding
+
+REFUSED = "crds could not be read: forbidden"
+
+
+def told(*asked: Finding) -> NextStep:
+    return next_step(verdict(asked), asked, release="1.0.14", cluster="prod")
+
+
+def test_the_first_blocker_in_the_order_of_the_work() -> None:
+    asked = (
+        finding("late", "fail", phase="cleanup"),
+        finding("early", "fail", phase="crds"),
+        finding("open", "unknown", phase="preflight"),
+    )
+    assert told(*asked) == NextStep("Not safe: 2 blockers stand in the way", "Summary of early", "early", 1)
+
+
+def test_questions_that_can_block_are_counted_by_the_check_and_named_by_their_cause() -> None:
+    asked = (
+        finding("one", "unknown", summary=REFUSED),
+        finding("two", "unknown", summary=REFUSED),
+        finding("three", "unknown", summary=REFUSED, severity="info"),
+        finding("hand", "manual", phase="cleanup"),
+    )
+    safe = "Not known to be safe: 3 questions that can block are open"
+    assert told(*asked) == NextStep(safe, f"{REFUSED} (3 checks)", "one", 1)
+
+
+def test_warnings_are_weighed_and_infos_are_not() -> None:
+    asked = (
+        finding("care", "fail", severity="warning"),
+        finding("aws", "unknown", severity="warning", summary=NOT_LOOKED_AT, phase="workloads"),
+        finding("note", "fail", severity="info"),
+    )
+    assert told(*asked) == NextStep("Safe with care: 2 warnings to weigh", "Summary of care", "care", 1)
+
+
+def test_nothing_in_the_way() -> None:
+    asked = (finding("note", "fail", severity="info"), finding("fits", "pass"))
+    assert told(*asked) == NextStep("Safe: nothing stands in the way", "Land on 1.0.14, CRDs first")
+
+
+def test_nothing_asked_is_not_safe() -> None:
+    assert told().safe == "Not known to be safe: nothing could be asked"

@@ -1,0 +1,150 @@
+import re
+import subprocess
+
+import pytest
+import yaml
+
+from migrations_app.checks.values import Finding, Remedy
+from migrations_app.karpenter.hop_spans import every_hop
+from migrations_app.karpenter.no_return import NO_RETURN
+from migrations_app.readiness.landing import controller_commands, crd_commands
+from migrations_app.readiness.report import Installed
+from migrations_app.readiness.stages import LANDS, Stage, stages
+from tests.readiness.outputs.reports import finding, step
+
+KUBE_SYSTEM = Installed(namespace="kube-system", release="karpenter", kept_by="helm", crds_kept_by="helm")
+
+
+def made(*asked: Finding, **more: object) -> tuple[Stage, ...]:
+    given = {"hop": "1.0", "release": "1.0.14", "rollback_to": ("0.37.8",)} | more
+    return stages(asked, step(**given), start="0.37.8", installed=KUBE_SYSTEM)  # type: ignore[arg-type]  # as a step takes them
+
+
+def shown(found: tuple[Stage, ...]) -> list[tuple[str, str, tuple[str, ...]]]:
+    return [(one.part, one.phase, one.checks) for one in found]
+
+
+def test_blockers_are_cleared_before_the_landing_wherever_they_stand() -> None:
+    asked = (
+        finding("gone", "fail", phase="cleanup"),
+        finding("care", "fail", phase="rollout", severity="warning"),
+        finding("pools", "unknown", phase="resources"),
+        finding("fits", "pass", phase="preflight"),
+    )
+    assert shown(made(*asked)) == [
+        ("before", "preflight", ()),
+        ("before", "resources", ("pools",)),
+        ("before", "cleanup", ("gone",)),
+        ("land", "crds", ()),
+        ("land", "controller", ()),
+        ("after", "resources", ()),
+        ("after", "rollout", ("care",)),
+        ("verify", "cleanup", ()),
+    ]
+
+
+def test_open_ones_come_first_by_severity_and_what_is_settled_is_counted() -> None:
+    asked = (
+        finding("d", "manual", phase="iam", severity="info"),
+        finding("c", "fail", phase="iam", severity="warning"),
+        finding("b", "unknown", phase="iam"),
+        finding("a", "fail", phase="iam"),
+        finding("z", "pass", phase="iam"),
+        finding("y", "waived", phase="iam"),
+        finding("x", "not_applicable", phase="iam"),
+    )
+    first = made(*asked)[0]
+    assert (first.checks, first.settled) == (("a", "b", "c", "d"), 2)
+
+
+def test_what_the_new_crds_bring_stands_where_they_are_installed() -> None:
+    ours = Remedy(how="action", text="Action upgrade_crds", action="upgrade_crds")
+    told = finding(LANDS, "fail", phase="crds", severity="info", remedies=(Remedy(how="helm", text="h"), ours))
+    (land,) = [one for one in made(told) if (one.part, one.phase) == ("land", "crds")]
+    assert land.checks == (LANDS,)
+    assert land.commands == (*crd_commands("1.0.14", KUBE_SYSTEM), ours)
+    assert [one.checks for one in made(told) if one.part == "before"] == []
+
+
+def test_the_line_of_no_return_stands_after_what_draws_it() -> None:
+    drawn = [(one.part, one.phase, lost.what[:30]) for one in made() for lost in one.no_return]
+    assert drawn == [
+        ("land", "crds", "Whatever is written from now o"),
+        ("after", "resources", "Fields that only v1 has are lo"),
+    ]
+
+
+def test_a_release_that_cannot_take_over_again_draws_the_line_at_the_controller() -> None:
+    found = made(rollback_to=("0.36.9",), hop="1.4", release="1.4.0")
+    (lost,) = [lost for one in found for lost in one.no_return]
+    assert (lost.what, lost.back) == (
+        "0.37.8 is not known to be able to take over again from 1.4.0",
+        "Back to 0.36.9",
+    )
+    closed = made(rollback_to=(), hop="1.4", release="1.4.0")
+    assert [lost.back for one in closed for lost in one.no_return] == ["No release is known that could take over"]
+
+
+def test_kubernetes_is_not_lowered_again() -> None:
+    first = made(kubernetes_fits=False)[0]
+    assert (first.phase, [lost.what for lost in first.no_return]) == (
+        "preflight",
+        ["A Kubernetes version that was raised for the hop cannot be lowered again"],
+    )
+
+
+def test_the_way_back_changes_with_the_landing() -> None:
+    assert [one.back for one in made(finding("fits", "pass", phase="iam"))] == [
+        "0.37.8 runs on; nothing of the hop has been done",
+        "0.37.8 still runs; apply its own CRDs again",
+        "Back to 0.37.8",
+        "Back to 0.37.8",
+        "",
+    ]
+
+
+def test_every_row_of_no_return_is_at_a_hop_and_after_a_stage_that_is_there() -> None:
+    for row in NO_RETURN:
+        assert row.hop in every_hop()
+        held = [one.phase for one in made(hop=row.hop) for lost in one.no_return if lost.what == row.what]
+        assert (row.what, held) == (row.what, [row.after])
+
+
+@pytest.mark.parametrize("commands", [crd_commands, controller_commands])
+@pytest.mark.parametrize("release", ["0.31.5", "0.32.10", "0.37.8", "1.0.14", "1.14.1"])
+@pytest.mark.parametrize("kept_by", ["helm", "terraform", "flux", "argocd", "eksctl", "hand"])
+def test_commands_parse_and_name_the_release(commands, release, kept_by):  # type: ignore[no-untyped-def]  # parametrized
+    installed = Installed(namespace="ops", release="kp", kept_by=kept_by, keeper="flux-system/kp", crds_kept_by=kept_by)
+    found = commands(release, installed)
+    assert [one for one in found if release not in one.text] == []
+    first = kept_by if kept_by in ("terraform", "flux", "argocd") else "helm"
+    assert found[0].how == first
+    for one in found:
+        parse(one)
+
+
+def parse(remedy: Remedy) -> None:
+    match remedy.how:
+        case "helm":
+            subprocess.run(["bash", "-n"], input=remedy.text.encode(), check=True)
+        case "terraform":
+            assert re.fullmatch(r'# .+(\nversion = "[v0-9.]+")?', remedy.text)
+        case _:
+            yaml.safe_load(remedy.text)
+
+
+def test_charts_of_old_are_spelled_with_a_v_and_crds_call_the_controller_where_it_is() -> None:
+    away = Installed(namespace="karpenter", release="karpenter")
+    assert "--version v0.32.10 " in crd_commands("0.32.10", away)[0].text
+    assert crd_commands("0.37.8", away)[0].text.endswith(" --namespace karpenter")
+    told = " --set webhook.enabled=true --set webhook.serviceNamespace=karpenter"
+    assert crd_commands("0.37.1", away)[0].text.endswith(told)
+    assert "helm upgrade karpenter oci://" in controller_commands("1.0.14", None)[0].text
+    assert "--namespace NAMESPACE" in controller_commands("1.0.14", None)[0].text
+
+
+def test_no_name_of_an_installation_leaves_its_word() -> None:
+    odd = Installed(namespace="a; reboot", release="$(reboot)")
+    text = controller_commands("1.0.14", odd)[0].text
+    assert "'a; reboot'" in text
+    assert "'$(reboot)'" in text
