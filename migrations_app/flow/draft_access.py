@@ -63,6 +63,11 @@ class Draft:
         return self.place.arn if self.place.account else self.place.cluster
 
 
+def example_rights() -> str:
+    """The permissions of a role to make, with names that stand in: to read before there is any draft."""
+    return json.dumps(minimal_policy(), indent=2)
+
+
 def draft_access(cluster: str, *, region: str = "", by: str) -> Draft:
     """A new draft for the cluster of that ARN, or of that name in that region.
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 from migrations_app.errors import BadInput, Conflict, KarpdashError
 from migrations_app.flow import register as clusters
 from migrations_app.flow import register_eks
-from migrations_app.flow.draft_access import Draft
+from migrations_app.flow.draft_access import Draft, example_rights
 from migrations_app.flow.register import Details
 from migrations_app.flow.schedule import request_scan
 from migrations_app.readiness.rights import cluster_role, everything
@@ -49,7 +49,7 @@ def _form_page(
 ) -> HttpResponse:
     way = request.POST.get("way") or request.GET.get("way") or "paste"
     context = {"section": "fleet", "form": form, "way": way, "test": test, "whole_rule": cluster_role(everything())}
-    context |= {"start": start or EksForm(), "draft": draft or drafts.brought(request)}
+    context |= {"start": start or EksForm(), "draft": draft or drafts.brought(request), "rights": example_rights()}
     bad = (bool(form.errors) and test is None) or bool(start and start.errors)
     return render(request, "register/page.html", context, status=422 if bad else 200)
 

@@ -1,11 +1,14 @@
 """An EKS cluster on the registration page: the external id first, then the role, then proof."""
 
+import dataclasses
+import json
 import re
 from html import unescape
 
 import pytest
 
 from migrations_app.clients.aws_access import OwnIdentity
+from migrations_app.clients.aws_rights import minimal_policy
 from migrations_app.flow.draft_access import read_draft
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
@@ -41,6 +44,12 @@ def test_the_page_offers_the_way(ada):
     words = text(ada.get(f"{NEW}?way=eks"))
     assert "EKS cluster by ARN" in words
     assert "Make the external id" in words
+
+
+def test_the_policy_can_be_read_before_there_is_an_id_or_an_identity(ada, settings):
+    settings.ENV = dataclasses.replace(settings.ENV, aws=OwnIdentity())
+    page = unescape(ada.get(f"{NEW}?way=eks").content.decode())
+    assert json.dumps(minimal_policy(), indent=2) in page
 
 
 def test_the_first_step_shows_id_and_policies(ada, aws):
