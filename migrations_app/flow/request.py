@@ -67,7 +67,7 @@ def _own(work: Work) -> dict[str, str]:
 def _sent(work: Work, writer: Writer, *, here: Place, tie: Tie, intent: Intent) -> Sent | CouldNotLook | BadInput:
     if here.step.change is None:
         raise AssertionError("a step without a change sends nothing")
-    purpose = f"action={work.row.action} step={here.step.id} attempt={intent.number}"
+    purpose = f"action={work.row.pk} step={here.step.id} attempt={intent.number}"
     try:
         return writer.send(here.step.change, tie, own=_own(work), purpose=purpose)
     except (CouldNotLook, BadInput) as silence:

@@ -64,8 +64,7 @@ class FaultProxy:
         self._faults: list[Fault] = []
         self._lock = threading.Lock()
         self._folder = folder("proxy")
-        self._listener = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._listener.daemon_threads = True
+        self._listener = _Listener(("127.0.0.1", 0), _handler(self))
         self._listener.socket = self._context().wrap_socket(
             self._listener.socket, server_side=True, do_handshake_on_connect=False
         )
@@ -128,6 +127,13 @@ class FaultProxy:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(pair)
         return context
+
+
+class _Listener(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        """A client that is gone, or whose connection was cut on purpose."""
 
 
 def _handler(proxy: FaultProxy) -> type[BaseHTTPRequestHandler]:

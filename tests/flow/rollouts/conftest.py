@@ -63,7 +63,7 @@ def complaints(server):
             )
             for one in Attempt.objects.filter(rollout=row).order_by("pk")
         ]  # fmt: skip
-        return witness.complaints(witness.requests(server.audit_events(mark)), lines)
+        return witness.complaints(witness.requests(server.audit_events(mark), of=str(row.pk)), lines)
 
     return told
 

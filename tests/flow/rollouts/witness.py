@@ -38,8 +38,8 @@ class Line:
     recorded_at: datetime | None
 
 
-def requests(events: list[dict[str, Any]]) -> list[Seen]:
-    """Ours among the server's events, in order: by their User-Agent (K16), without questions and dry runs."""
+def requests(events: list[dict[str, Any]], *, of: str) -> list[Seen]:
+    """Those of this rollout, in order, told by their User-Agent (K16). No change of ours goes out without a purpose."""
     found = []
     for event in events:
         agent = event.get("userAgent", "")
@@ -47,6 +47,8 @@ def requests(events: list[dict[str, Any]]) -> list[Seen]:
             continue
         purpose = _PURPOSE.match(agent)
         assert purpose, f"a change without a purpose: {agent}"
+        if purpose[1] != of:
+            continue
         found.append(
             Seen(
                 step=purpose[2],

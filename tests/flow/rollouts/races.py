@@ -1,0 +1,82 @@
+"""Two people who start at the same moment, each in a process of their own: a round is over when both have an answer."""
+
+import json
+import multiprocessing
+import os
+import uuid
+from datetime import timedelta
+from typing import Any
+
+STARTERS = 2
+
+
+def pairs(count: int, *, same: bool) -> list[list[str]]:
+    """For each round the rollout that each starter wants: the same one, or two on one cluster. All are approved."""
+    from migrations_app.models.cluster import Cluster
+
+    found = []
+    for _ in range(count):
+        cluster = Cluster.objects.create(name=f"race-{uuid.uuid4().hex}", source="in_cluster")
+        first = _approved(cluster)
+        found.append([first, first if same else _approved(cluster)])
+    return found
+
+
+def race(rounds: list[list[str]]) -> list[list[str]]:
+    """What each starter was told in each round: `won`, or the code and words of the refusal."""
+    from django.db import connections
+
+    connections.close_all()
+    barrier = multiprocessing.get_context("fork").Barrier(STARTERS)
+    ends = [_starter(number, rounds, barrier) for number in range(STARTERS)]
+    told = []
+    for pid, end in ends:
+        with os.fdopen(end) as answers:
+            told.append(json.load(answers))
+        os.waitpid(pid, 0)
+    return [list(one) for one in zip(*told, strict=True)]
+
+
+def _approved(cluster: Any) -> str:
+    from django.utils import timezone
+
+    from migrations_app.models.rollout import Rollout
+
+    now = timezone.now()
+    row = Rollout.objects.create(
+        cluster=cluster, cluster_name=cluster.name, action="test", title="Test", risk="low", digest="d" * 64,
+        state="approved", author_name="ada", made_at=now, expires_at=now + timedelta(hours=4),
+    )  # fmt: skip
+    return str(row.pk)
+
+
+def _starter(number: int, rounds: list[list[str]], barrier: Any) -> tuple[int, int]:
+    """(process id, where its answers can be read)"""
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(write)
+        return pid, read
+    try:
+        answers = [_started(rows[number], number, barrier) for rows in rounds]
+        with os.fdopen(write, "w") as out:
+            json.dump(answers, out)
+    finally:
+        os._exit(0)
+
+
+def _started(row: str, number: int, barrier: Any) -> str:
+    from migrations_app.access import Person
+    from migrations_app.errors import Conflict
+    from migrations_app.flow import run
+    from migrations_app.flow.record import Actor
+
+    name = f"starter-{number}"
+    barrier.wait(60)
+    try:
+        run.start(
+            uuid.UUID(row), Person(id=number, name=name, rights=("operate",)), digest="d" * 64, by=Actor(name=name)
+        )
+    except Conflict as lost:
+        return f"{lost.code}: {lost.message}"
+    return "won"
