@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from migrations_app.readiness.outputs.schema import definitions, sheet_definitions
+from migrations_app.readiness.outputs.schema import definitions, plan_definitions, sheet_definitions
 
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
@@ -17,6 +17,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 _REFERENCE = "#/components/schemas/{name}"
+_SCHEMAS = definitions(_REFERENCE) | sheet_definitions(_REFERENCE) | plan_definitions(_REFERENCE)
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "karpdash",
     "DESCRIPTION": (
@@ -32,7 +33,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "PREPROCESSING_HOOKS": ["migrations_app.api.description.listed_once"],
     # Enums stay where they are used: the scan schema has some of its own that the hook cannot name.
     "POSTPROCESSING_HOOKS": [],
-    "APPEND_COMPONENTS": {"schemas": definitions(_REFERENCE) | sheet_definitions(_REFERENCE)},
+    "APPEND_COMPONENTS": {"schemas": _SCHEMAS},
     "ENFORCE_NON_BLANK_FIELDS": True,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

@@ -14,6 +14,7 @@ from migrations_app.api.findings import Findings
 from migrations_app.api.fleet import Summary
 from migrations_app.api.iam import ClusterIam, Evaluations
 from migrations_app.api.rights import refuse_undeclared
+from migrations_app.api.runbooks import ClusterPlan
 from migrations_app.api.scans import ClusterScans, Scan
 from migrations_app.api.snapshots import Snapshot, SnapshotNodes, Snapshots
 from migrations_app.api.tokens import Token, Tokens
@@ -32,6 +33,7 @@ urlpatterns: list[URLPattern] = [
     *_both("clusters/<uuid:id>/aws", ClusterAws, name="api-cluster-aws"),
     *_both("clusters/<uuid:id>/aws/drafts", ClusterDrafts, name="api-cluster-aws-drafts"),
     *_both("clusters/<uuid:id>/scans", ClusterScans, name="api-cluster-scans"),
+    *_both("clusters/<uuid:id>/plan", ClusterPlan, name="api-cluster-plan"),
     *_both("clusters/<uuid:id>/iam", ClusterIam, name="api-cluster-iam"),
     *_both("scans/<uuid:id>", Scan, name="api-scan"),
     *_both("snapshots", Snapshots, name="api-snapshots"),

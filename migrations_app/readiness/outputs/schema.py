@@ -6,7 +6,9 @@ import msgspec
 
 from migrations_app.readiness.iam_sheet_values import SCHEMA, IamSheet
 from migrations_app.readiness.report import Report
+from migrations_app.readiness.runbook import Runbook
 
+PLAN = "karpdash/plan/v1"
 REFERENCES = "#/$defs/{name}"
 
 
@@ -25,6 +27,15 @@ def sheet_definitions(template: str = REFERENCES) -> dict[str, Any]:
     for schema in found.values():
         _tighten(schema)
     found["IamSheet"]["properties"]["schema"] = {"const": SCHEMA}
+    return found
+
+
+def plan_definitions(template: str = REFERENCES) -> dict[str, Any]:
+    """The same for the runbook."""
+    _, found = msgspec.json.schema_components([Runbook], ref_template=template)
+    for schema in found.values():
+        _tighten(schema)
+    found["Runbook"]["properties"]["schema"] = {"const": PLAN}
     return found
 
 
