@@ -1,6 +1,6 @@
 """How operations are described in the OpenAPI schema: the problems that each may answer with, beside its success."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from drf_spectacular.types import OpenApiTypes
@@ -50,7 +50,13 @@ _WORDS = {
     429: "Too many requests",
     503: "The database is not there",
 }
-_FOR_METHOD = {"POST": (409, 415, 422), "PATCH": (409, 412, 415, 428), "DELETE": (412, 428), "GET": ()}
+_FOR_METHOD = {
+    "POST": (409, 415, 422),
+    "PATCH": (409, 412, 415, 428),
+    "PUT": (409, 412, 415, 428),
+    "DELETE": (412, 428),
+    "GET": (),
+}
 IF_MATCH = OpenApiParameter(
     name="If-Match",
     type={"type": "string", "pattern": r'^(\*|"[!#-~]+"(, *"[!#-~]+")*)$'},
@@ -65,7 +71,20 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     location=HEADER,
     description="Sent twice within 24 hours, the request is done once; the second one gets the same answer.",
 )
-_HEADERS_FOR = {"POST": [IDEMPOTENCY_KEY], "PATCH": [IF_MATCH], "DELETE": [IF_MATCH], "GET": []}
+KEY_NEEDED = OpenApiParameter(
+    name="Idempotency-Key",
+    type={"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[!-~]+$"},
+    location=HEADER,
+    required=True,
+    description="Needed here. Sent twice within 24 hours, the request is done once.",
+)
+_HEADERS_FOR = {
+    "POST": [IDEMPOTENCY_KEY],
+    "PATCH": [IF_MATCH],
+    "PUT": [IF_MATCH],
+    "DELETE": [IF_MATCH],
+    "GET": [],
+}
 
 
 def described(
@@ -77,12 +96,16 @@ def described(
     named: bool = False,
     query: Any = None,  # noqa: ANN401 - a serializer class or None
     body: Any = None,  # noqa: ANN401 - what extend_schema takes as a request
-    more: Iterable[OpenApiParameter] = (),
+    more: Sequence[OpenApiParameter] = (),
+    guarded: bool = False,
 ) -> Callable[[Any], Any]:
-    """Decorates the method of an endpoint. `named`: the address names a thing, which may not be there."""
-    problems = (*_ALWAYS, *_FOR_METHOD[method], *((404,) if named else ()))
+    """Decorates the method of an endpoint. `named`: the address names a thing, which may not be there; `guarded`: a
+    POST that needs both an Idempotency-Key and an If-Match."""
+    problems = (*_ALWAYS, *_FOR_METHOD[method], *((404,) if named else ()), *((412, 428) if guarded else ()))
     said = {(status, MEDIA_TYPE): OpenApiResponse(ProblemBody, _WORDS[status]) for status in sorted(set(problems))}
-    parameters = [*([query] if query else []), *_HEADERS_FOR[method], *more]
+    headers = [KEY_NEEDED, IF_MATCH] if guarded else _HEADERS_FOR[method]
+    given = {one.name for one in more}
+    parameters = [*([query] if query else []), *(one for one in headers if one.name not in given), *more]
     return extend_schema(
         operation_id=id, tags=[tag], parameters=parameters, request=body, responses={**answers, **said}
     )

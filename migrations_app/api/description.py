@@ -87,14 +87,14 @@ class _SignInFirstError(Exception):
 class NoSuchPage(Endpoint):
     """Every address that is none of ours, for every method."""
 
-    needs = dict.fromkeys(("GET", "POST", "PATCH", "DELETE"), READ)
+    needs = dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), READ)
 
     @extend_schema(exclude=True)
     def get(self, request: Request, rest: str = "") -> Response:  # noqa: ARG002 - the address itself
         """Always a 404."""
         raise NotFound("no such address")
 
-    post = patch = delete = get
+    post = put = patch = delete = get
 
 
 def listed_once(endpoints: list[tuple[str, str, str, Any]]) -> list[tuple[str, str, str, Any]]:

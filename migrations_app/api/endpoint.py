@@ -54,7 +54,7 @@ class Endpoint(APIView):
 
     needs: ClassVar[Mapping[str, Need]] = {}
     upload_limit: ClassVar[int] = MIB
-    http_method_names = ["get", "head", "post", "patch", "delete"]
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     authentication_classes = [BearerToken, Session]
     permission_classes = [Declared]
     parser_classes = [StrictJson]

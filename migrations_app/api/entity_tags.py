@@ -1,10 +1,13 @@
 """Strong entity tags: what a client has read, and whether it still holds."""
 
 import hashlib
+import re
 
 from rest_framework.request import Request
 
 from migrations_app.api.refusals import Problem
+
+_TAG = re.compile(r'"[!#-~]*"')
 
 
 def of_bytes(body: bytes) -> str:
@@ -28,6 +31,8 @@ def require_match(request: Request, tag: str) -> None:
     given = _listed(request.headers.get("If-Match", ""))
     if not given:
         raise Problem("if_match_needed")
+    if not all(one == "*" or _TAG.fullmatch(one) for one in given):
+        raise Problem("bad_input", "If-Match holds entity tags in quotation marks")
     if "*" not in given and tag not in given:
         raise Problem("stale")
 

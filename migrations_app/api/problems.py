@@ -79,6 +79,7 @@ _OF_OURS = (
     (errors.BadInput, "bad_input"),
     (errors.NotFound, "not_found"),
     (errors.Conflict, "conflict"),
+    (errors.Denied, "forbidden"),
 )
 _OF_OTHERS: tuple[tuple[type[Exception], str], ...] = (
     (exceptions.ValidationError, "invalid"),

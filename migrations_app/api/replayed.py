@@ -41,6 +41,32 @@ def replayed(post: Post) -> Callable[..., HttpResponseBase]:
     return once
 
 
+def keyed(post: Post) -> Callable[..., HttpResponseBase]:
+    """As `replayed`, where a request without a key is refused (A11)."""
+    repeated = replayed(post)
+
+    @wraps(post)
+    def once(self: Any, request: Request, **names: Any) -> HttpResponseBase:  # noqa: ANN401 - any endpoint
+        if request.headers.get(HEADER) is None:
+            raise Problem("key_needed")
+        return repeated(self, request, **names)
+
+    return once
+
+
+def guarded(post: Post) -> Callable[..., HttpResponseBase]:
+    """As `keyed`, where what was read has to be named as well: also by whoever sends it a second time."""
+    repeated = keyed(post)
+
+    @wraps(post)
+    def once(self: Any, request: Request, **names: Any) -> HttpResponseBase:  # noqa: ANN401 - any endpoint
+        if not request.headers.get("If-Match"):
+            raise Problem("if_match_needed")
+        return repeated(self, request, **names)
+
+    return once
+
+
 def _kept(begun: Begun, work: Callable[[], Response]) -> Response:
     done = False
     try:

@@ -13,7 +13,20 @@ from migrations_app.api.endpoint import Endpoint
 from migrations_app.api.findings import Findings
 from migrations_app.api.fleet import Summary
 from migrations_app.api.iam import ClusterIam, Evaluations
+from migrations_app.api.plans import Plan, PlanApprove, PlanAsk, Plans
+from migrations_app.api.policies import ClusterPolicy, DefaultPolicy, KillSwitch
 from migrations_app.api.rights import refuse_undeclared
+from migrations_app.api.rollouts import (
+    Rollout,
+    RolloutAbort,
+    RolloutEvents,
+    RolloutExports,
+    RolloutPause,
+    RolloutResume,
+    RolloutRollBack,
+    Rollouts,
+    RolloutStart,
+)
 from migrations_app.api.runbooks import ClusterPlan
 from migrations_app.api.scans import ClusterScans, Scan
 from migrations_app.api.snapshots import Snapshot, SnapshotNodes, Snapshots
@@ -47,6 +60,22 @@ urlpatterns: list[URLPattern] = [
     *_both("fleet/summary", Summary, name="api-fleet-summary"),
     *_both("audit", Audit, name="api-audit"),
     *_both("audit/export", AuditExport, name="api-audit-export"),
+    *_both("plans", Plans, name="api-plans"),
+    *_both("plans/<uuid:id>", Plan, name="api-plan"),
+    *_both("plans/<uuid:id>/ask", PlanAsk, name="api-plan-ask"),
+    *_both("plans/<uuid:id>/approve", PlanApprove, name="api-plan-approve"),
+    *_both("rollouts", Rollouts, name="api-rollouts"),
+    *_both("rollouts/<uuid:id>", Rollout, name="api-rollout"),
+    *_both("rollouts/<uuid:id>/start", RolloutStart, name="api-rollout-start"),
+    *_both("rollouts/<uuid:id>/pause", RolloutPause, name="api-rollout-pause"),
+    *_both("rollouts/<uuid:id>/resume", RolloutResume, name="api-rollout-resume"),
+    *_both("rollouts/<uuid:id>/abort", RolloutAbort, name="api-rollout-abort"),
+    *_both("rollouts/<uuid:id>/roll_back", RolloutRollBack, name="api-rollout-roll-back"),
+    *_both("rollouts/<uuid:id>/events", RolloutEvents, name="api-rollout-events"),
+    *_both("rollouts/<uuid:id>/exports", RolloutExports, name="api-rollout-exports"),
+    *_both("policies/default", DefaultPolicy, name="api-policy-default"),
+    *_both("clusters/<uuid:id>/policy", ClusterPolicy, name="api-cluster-policy"),
+    *_both("kill-switch", KillSwitch, name="api-kill-switch"),
     *_both("tokens", Tokens, name="api-tokens"),
     *_both("tokens/<uuid:id>", Token, name="api-token"),
     *_both("problems/<slug:code>", ProblemMeaning, name="api-problem"),

@@ -40,7 +40,7 @@ def readiness(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         findings = [finding for finding in report.checks if finding.hop == hop.hop]
         context["by_phase"] = request.GET.get("by") == "phase"
         context["sections"] = by_phase(findings) if context["by_phase"] else by_urgency(findings)
-        context["offers"] = of_findings(request, context["head"], findings)
+        context["offers"] = of_findings(request, context["head"], report=report, findings=findings)
     return render(request, "cluster/readiness.html", context | {"icons": static("img/icons.svg")})
 
 

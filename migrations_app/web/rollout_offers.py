@@ -1,21 +1,20 @@
 """Which actions a page offers, with the words of their effect; or why one is not offered (ux 4.1)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 
 from django.http import HttpRequest
 
 from migrations_app.actions.base import Action
-from migrations_app.actions.registry import all_actions, find
+from migrations_app.actions.registry import all_actions
 from migrations_app.checks.registry import all_checks
 from migrations_app.checks.values import Finding
-from migrations_app.flow.draft import ROLL_BACK
 from migrations_app.queries.cluster import ClusterHead
+from migrations_app.readiness.offers import ROLL_BACK, Offer, offers
 from migrations_app.readiness.report import Report
 
 READ_ONLY = ("sample", "bundle")
-EVERY = "*"
+NEVER_SCANNED = "The cluster was never scanned."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,26 +28,37 @@ class Offered:
 
 
 def startable(request: HttpRequest, head: ClusterHead, report: Report | None) -> tuple[Offered, ...]:
-    """Every action that may be begun at a cluster, but for taking something back."""
-    why = _why_not(request, head)
-    hop = head.snapshot.next_hop if head.snapshot else ""
-    fitting = [one for one in all_actions() if one.id != ROLL_BACK]
-    ordered = sorted(fitting, key=lambda one: (not _fits(one, hop), one.risk == "destructive", one.title))
-    return tuple(_offered(one, why=why or ("" if report else "The cluster was never scanned.")) for one in ordered)
+    """Every action at a cluster, but for taking something back: those that something calls for come first."""
+    given = _given(report)
+    why = _why_not(request, head) or ("" if report else NEVER_SCANNED)
+    found = [_offered(one, given.get(one.id), why=why) for one in all_actions() if one.id != ROLL_BACK]
+    return tuple(sorted(found, key=lambda one: (not one.enabled, one.action.risk == "destructive", one.label)))
 
 
-def of_findings(request: HttpRequest, head: ClusterHead, findings: list[Finding]) -> Mapping[str, tuple[Offered, ...]]:
+def of_findings(
+    request: HttpRequest, head: ClusterHead, *, report: Report, findings: Iterable[Finding]
+) -> Mapping[str, tuple[Offered, ...]]:
     """The buttons of a checklist, by the id of the check; none where nothing is to be done."""
-    why = _why_not(request, head)
+    given, why = _given(report), _why_not(request, head)
+    known = {one.id: one for one in all_actions()}
+    resolving = {check.id: check.resolved_by for check in all_checks() if check.resolved_by}
     found = {}
     for one in findings:
-        if one.status not in ("pass", "not_applicable") and (actions := _resolving().get(one.id)):
-            found[one.id] = tuple(_offered(action, why=why) for action in actions)
+        named = [known[name] for name in resolving.get(one.id, ()) if name in known]
+        if named and one.status not in ("pass", "not_applicable"):
+            found[one.id] = tuple(_offered(action, given.get(action.id), why=why) for action in named)
     return found
 
 
-def _offered(action: Action, *, why: str) -> Offered:
-    return Offered(action=action, label=action.title, enabled=not why, why=why)
+def _given(report: Report | None) -> dict[str, Offer]:
+    return {one.action_id: one for one in offers(report)} if report else {}
+
+
+def _offered(action: Action, offer: Offer | None, *, why: str) -> Offered:
+    """What keeps everybody from it comes before what keeps this action."""
+    reason = why or (offer.why if offer else "")
+    label = offer.label if offer else action.title
+    return Offered(action=action, label=label, enabled=not reason, why=reason[:1].upper() + reason[1:])
 
 
 def _why_not(request: HttpRequest, head: ClusterHead) -> str:
@@ -61,14 +71,3 @@ def _why_not(request: HttpRequest, head: ClusterHead) -> str:
 
 def _may_prepare(request: HttpRequest) -> bool:
     return any(request.user.has_perm(f"migrations_app.{one}") for one in ("operate_rollout", "administer_policy"))
-
-
-def _fits(action: Action, hop: str) -> bool:
-    return EVERY in action.hops or hop in action.hops
-
-
-@cache
-def _resolving() -> dict[str, tuple[Action, ...]]:
-    """The actions that mend what a check finds, by its id."""
-    named = {check.id: [find(name) for name in check.resolved_by] for check in all_checks()}
-    return {name: tuple(one for one in found if one) for name, found in named.items() if any(found)}

@@ -20,14 +20,16 @@ from schemathesis.specs.openapi.checks import negative_data_rejection
 
 from migrations_app.flow import tokens
 from migrations_app.models.cluster import Cluster
+from tests.builders_rollouts import a_rollout
 
 EXAMPLES = int(os.environ.get("KARPDASH_API_EXAMPLES", "12"))
 """For each operation; a night run takes 500 (trust.md section 5)."""
 # Beside the usual answers to good requests: a target must be a known release, a cursor one of ours, an If-Match the
 # tag of now, and a key must not come twice. None of these can be said in a schema.
 GOOD = ["2xx", "304", "400", "401", "403", "404", "409", "412", "422"]
-# RFC 6585 has its own status for an If-Match that is missing; what is not there needs none.
-WITHOUT_HEADER = ["400", "404", "428"]
+# RFC 6585 has its own status for an If-Match that is missing; what is not there needs none, and a key that came with
+# another request before is refused before anything else.
+WITHOUT_HEADER = ["400", "404", "422", "428"]
 CONFIG = {
     "checks": {
         "positive_data_acceptance": {"expected-statuses": GOOD},
@@ -61,9 +63,11 @@ class Known:
 def known(ada: User, scanned: Callable[..., Cluster], settings: Settings) -> Known:
     settings.API_BURST = 1_000_000
     row = scanned("beta_037")
-    issued = tokens.issue(ada, name="fuzz", scopes=["read", "scan", "admin"], days=1)
+    issued = tokens.issue(ada, name="fuzz", scopes=["read", "scan", "plan", "act", "admin"], days=1)
     other = tokens.issue(ada, name="other", scopes=["read"], days=1)
+    planned = a_rollout(row, author=ada)
     found = {"clusters": row.pk, "scans": row.scans.get().pk, "snapshots": row.latest_id, "tokens": other.id}
+    found |= {"plans": planned.pk, "rollouts": planned.pk}
     return Known(issued.secret, {name: str(key) for name, key in found.items()} | {"checks": "stored_versions_clean"})
 
 

@@ -1,0 +1,169 @@
+"""policies and the kill switch: who has to agree, what is allowed, when; and stopping everything."""
+
+import uuid
+from typing import Any
+
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from migrations_app.actions.changes import RISKS
+from migrations_app.api import entity_tags
+from migrations_app.api.described import described
+from migrations_app.api.endpoint import Endpoint, asked, given
+from migrations_app.api.fields import Strict, Text, Told, Whole
+from migrations_app.api.replayed import replayed
+from migrations_app.api.rights import READ, Need
+from migrations_app.api.rollout_shapes import asking
+from migrations_app.flow import kill_switch
+from migrations_app.flow.acting import actor
+from migrations_app.flow.change_policy import MOST_APPROVALS, MOST_WINDOWS, Rules, change_policy
+from migrations_app.queries.cluster import cluster_head
+from migrations_app.queries.policies import policy_row, switch_now
+
+CHANGE = Need("admin", "administer_policy")
+NUMBERS = ("batch", "per_hour", "pool_percent")
+
+
+class Asked(Strict):
+    """How many other people have to agree, by the risk of the plan."""
+
+    low = Whole(min_value=0, max_value=MOST_APPROVALS)
+    medium = Whole(min_value=0, max_value=MOST_APPROVALS)
+    high = Whole(min_value=0, max_value=MOST_APPROVALS)
+    destructive = Whole(min_value=1, max_value=MOST_APPROVALS)
+
+
+class Window(serializers.Serializer[Any]):
+    """A span of UTC in which changes may begin; `days` are 0 for Monday to 6. It may go over midnight."""
+
+    days = serializers.ListField(child=Whole(min_value=0, max_value=6), min_length=1, max_length=7)
+    to = serializers.RegexField(r"^([01][0-9]|2[0-3]):[0-5][0-9]$")
+
+    def get_fields(self) -> dict[str, Any]:
+        """With `from`, which is no name that Python takes."""
+        return {**super().get_fields(), "from": serializers.RegexField(r"^([01][0-9]|2[0-3]):[0-5][0-9]$")}
+
+
+class PolicyShown(serializers.Serializer[Any]):
+    """The policy that holds; `own` is false where a cluster follows the policy of all."""
+
+    cluster = serializers.UUIDField(allow_null=True)
+    own = serializers.BooleanField()
+    version = serializers.IntegerField()
+    approvals = serializers.DictField(child=serializers.IntegerField())
+    actions = serializers.ListField(child=Told())
+    windows = serializers.ListField(child=serializers.DictField())
+    frozen = serializers.BooleanField()
+    frozen_why = Told()
+    batch = serializers.IntegerField()
+    per_hour = serializers.IntegerField()
+    pool_percent = serializers.IntegerField()
+
+
+class PolicyWanted(Strict):
+    """A whole policy; what is left out becomes the default."""
+
+    approvals = Asked()
+    actions = serializers.ListField(child=Text(max_length=60), required=False, default=["*"], max_length=50)
+    windows = serializers.ListField(child=Window(), required=False, default=list, max_length=MOST_WINDOWS)
+    frozen = serializers.BooleanField(required=False, default=False)
+    frozen_why = Text(required=False, allow_blank=True, max_length=500, default="")
+    batch = Whole(required=False, min_value=1, max_value=100, default=1)
+    per_hour = Whole(required=False, min_value=1, max_value=10_000, default=60)
+    pool_percent = Whole(required=False, min_value=1, max_value=100, default=10)
+
+
+class SwitchShown(serializers.Serializer[Any]):
+    """The kill switch. `by_environment`: a setting holds it on, and no page can lift it."""
+
+    on = serializers.BooleanField()
+    by_environment = serializers.BooleanField()
+    why = Told()
+    by = Told()
+    since = serializers.DateTimeField(allow_null=True)
+    lifting_by = Told()
+
+
+class Stopping(Strict):
+    why = Text(max_length=500)
+
+
+class DefaultPolicy(Endpoint):
+    """The policy of all clusters that have none of their own."""
+
+    needs = {"GET": READ, "PUT": CHANGE}
+
+    @described("GET", id="policies_default_read", tag="policies", answers={200: PolicyShown})
+    def get(self, request: Request) -> Response:
+        """The policy with its ETag."""
+        asked(request, Strict)
+        return _shown(None)
+
+    @described("PUT", id="policies_default_change", tag="policies", body=PolicyWanted, answers={200: PolicyShown})
+    def put(self, request: Request) -> Response:
+        """Replaces it. Plans made before it do not start any more."""
+        return _changed(request, None)
+
+
+class ClusterPolicy(Endpoint):
+    """The policy of one cluster."""
+
+    needs = {"GET": READ, "PUT": CHANGE}
+
+    @described("GET", id="policies_read", tag="policies", named=True, answers={200: PolicyShown})
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Its own, or that of all."""
+        asked(request, Strict)
+        cluster_head(id, now=timezone.now())
+        return _shown(id)
+
+    @described("PUT", id="policies_change", tag="policies", named=True, body=PolicyWanted, answers={200: PolicyShown})
+    def put(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Gives the cluster a policy of its own, or replaces that."""
+        cluster_head(id, now=timezone.now())
+        return _changed(request, id)
+
+
+class KillSwitch(Endpoint):
+    """The switch that stops every change."""
+
+    needs = {"GET": READ, "POST": Need("act")}
+
+    @described("GET", id="kill_switch_read", tag="policies", answers={200: SwitchShown})
+    def get(self, request: Request) -> Response:
+        """Whether it is on, by whom and why."""
+        asked(request, Strict)
+        return Response(SwitchShown(switch_now()).data)
+
+    @described("POST", id="kill_switch_on", tag="policies", body=Stopping, answers={200: SwitchShown})
+    @replayed
+    def post(self, request: Request) -> Response:
+        """Stops everything at once. It is lifted by two people, in the browser."""
+        said = given(request, Stopping)
+        kill_switch.stop_everything(asking(request), why=said["why"], by=actor())
+        return Response(SwitchShown(switch_now()).data)
+
+
+def _shown(cluster_id: uuid.UUID | None) -> Response:
+    row = policy_row(cluster_id)
+    answer = Response(PolicyShown(row).data)
+    answer["ETag"] = entity_tags.of_version(row.version)
+    return answer
+
+
+def _changed(request: Request, cluster_id: uuid.UUID | None) -> Response:
+    version = policy_row(cluster_id).version
+    entity_tags.require_match(request, entity_tags.of_version(version))
+    said = given(request, PolicyWanted)
+    rules = Rules(
+        approvals={risk: said["approvals"][risk] for risk in RISKS},
+        actions=tuple(said["actions"]),
+        windows=tuple(dict(one) for one in said["windows"]),
+        frozen=said["frozen"],
+        frozen_why=said["frozen_why"],
+        **{name: said[name] for name in NUMBERS},
+    )
+    change_policy(cluster_id, rules, asking(request), version=version, by=actor())
+    return _shown(cluster_id)

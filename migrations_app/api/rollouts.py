@@ -1,0 +1,259 @@
+"""rollouts: follow them, start and stop them, take them back; their journal, and what was kept of before."""
+
+import uuid
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import msgspec
+from django.db import transaction
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from migrations_app.actions.states import STATES
+from migrations_app.api import entity_tags
+from migrations_app.api.described import IF_NONE_MATCH, described, page_of
+from migrations_app.api.endpoint import Endpoint, asked, cursor_of, given, page_answer
+from migrations_app.api.fields import Paged, Strict, Text
+from migrations_app.api.replayed import guarded
+from migrations_app.api.rights import READ, Need
+from migrations_app.api.rollout_shapes import (
+    Events,
+    PlanWhole,
+    RolloutLine,
+    RolloutWhole,
+    asking,
+    plan_answer,
+    rollout_answer,
+)
+from migrations_app.errors import NotFound
+from migrations_app.flow import run
+from migrations_app.flow.acting import actor
+from migrations_app.flow.draft import roll_back
+from migrations_app.flow.export import exports_yaml
+from migrations_app.queries.rollout_detail import MOST_LINES, journal_of, picture_of, rollout_detail
+from migrations_app.queries.rollouts import GROUPS, RolloutAsk, rollout_page, rollout_row
+from migrations_app.tasks import advance_rollout, prepare_rollout, wake_rollout
+
+ACT = Need("act", "operate_rollout")
+STOP = Need("act")
+"""Whoever may start or approve may stop; flow asks for either right."""
+YAML = "application/yaml"
+
+
+def _acting(name: str, *, body: type[Strict], answer: Any = RolloutWhole) -> Callable[[Any], Any]:  # noqa: ANN401 - a shape
+    """How each of the acts is described."""
+    answers = {202: answer}
+    return described("POST", id=name, tag="rollouts", named=True, body=body, answers=answers, guarded=True)
+
+
+class RolloutQuery(Paged):
+    cluster = serializers.UUIDField(required=False)
+    state = serializers.ChoiceField(required=False, choices=(*STATES, *GROUPS), help_text="A state or a group.")
+    action = serializers.CharField(required=False, max_length=60)
+
+
+class EventsQuery(Strict):
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=MOST_LINES, default=MOST_LINES)
+
+
+class Starting(Strict):
+    """The digest of the plan that was looked at."""
+
+    digest = Text(max_length=64)
+
+
+class Nothing(Strict):
+    """Nothing has to be said."""
+
+
+class Rollouts(Endpoint):
+    """Every plan and its execution."""
+
+    needs = {"GET": READ}
+
+    @described(
+        "GET",
+        id="rollouts_list",
+        tag="rollouts",
+        named=True,
+        query=RolloutQuery,
+        answers={200: page_of("Rollout", RolloutLine)},
+    )
+    def get(self, request: Request) -> Response:
+        """Rollouts, newest first."""
+        query = asked(request, RolloutQuery)
+        ask = RolloutAsk(cluster=query.get("cluster"), state=query.get("state", ""), action=query.get("action", ""))
+        page = rollout_page(ask, after=cursor_of(request, query), limit=query["limit"])
+        return page_answer(request, page, shape=RolloutLine)
+
+
+class Rollout(Endpoint):
+    """One rollout."""
+
+    needs = {"GET": READ}
+
+    @described("GET", id="rollouts_read", tag="rollouts", named=True, answers={200: RolloutWhole})
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """How far it is, and what was last counted."""
+        asked(request, Strict)
+        return rollout_answer(rollout_detail(id))
+
+
+class RolloutStart(Endpoint):
+    """Starting."""
+
+    needs = {"POST": ACT}
+
+    @described(
+        "POST",
+        id="rollouts_start",
+        tag="rollouts",
+        named=True,
+        body=Starting,
+        answers={202: RolloutWhole},
+        guarded=True,
+    )
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Begins an approved plan, once. Approvals of the owner of the token that starts do not count."""
+        said = given(request, Starting)
+        version = _matched(request, id)
+        run.start(id, asking(request), digest=said["digest"], by=actor(), version=version)
+        return _woken(id)
+
+
+class RolloutPause(Endpoint):
+    """Pausing."""
+
+    needs = {"POST": STOP}
+
+    @_acting("rollouts_pause", body=Nothing)
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Asks the worker to pause after the request under way."""
+        return _stopped(request, id, stop=run.pause)
+
+
+class RolloutAbort(Endpoint):
+    """Aborting."""
+
+    needs = {"POST": STOP}
+
+    @_acting("rollouts_abort", body=Nothing)
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Ends it, after the request under way."""
+        return _stopped(request, id, stop=run.abort)
+
+
+class RolloutResume(Endpoint):
+    """Going on."""
+
+    needs = {"POST": ACT}
+
+    @described(
+        "POST",
+        id="rollouts_resume",
+        tag="rollouts",
+        named=True,
+        body=Nothing,
+        answers={202: RolloutWhole},
+        guarded=True,
+    )
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Goes on with a paused rollout, under every guard of a start."""
+        given(request, Nothing)
+        run.resume(id, asking(request), by=actor(), version=_matched(request, id))
+        return _woken(id)
+
+
+class RolloutRollBack(Endpoint):
+    """Taking back."""
+
+    needs = {"POST": Need("plan", "operate_rollout")}
+
+    @described(
+        "POST",
+        id="rollouts_roll_back",
+        tag="rollouts",
+        named=True,
+        body=Nothing,
+        answers={202: PlanWhole},
+        guarded=True,
+    )
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Makes the plan that takes it back, with a preview and an approval of its own."""
+        given(request, Nothing)
+        made = roll_back(id, asking(request), by=actor(), version=_matched(request, id))
+        transaction.on_commit(partial(wake_rollout, made, prepare_rollout))
+        answer = plan_answer(rollout_detail(made), status=202)
+        answer["Location"] = reverse("api-plan", kwargs={"id": made}, request=request)
+        return answer
+
+
+class RolloutEvents(Endpoint):
+    """The journal."""
+
+    needs = {"GET": READ}
+
+    @described(
+        "GET",
+        id="rollouts_events",
+        tag="rollouts",
+        named=True,
+        query=EventsQuery,
+        more=[IF_NONE_MATCH],
+        answers={200: Events, 304: OpenApiResponse(description="Nothing has moved")},
+    )
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """What was sent and what came of it; ask again with If-None-Match, and a 304 says that nothing moved."""
+        query = asked(request, EventsQuery)
+        row, picture = rollout_row(id), picture_of(id)
+        told = {"state": row.state, "version": row.version, "wish": row.wish}
+        told |= {"picture": msgspec.to_builtins(picture) if picture else None}
+        body = Events({**told, "results": journal_of(id, limit=query["limit"])}).data
+        tag = entity_tags.of_bytes(msgspec.json.encode(body))
+        answer = Response(status=304) if entity_tags.unchanged(request, tag) else Response(body)
+        answer["ETag"] = tag
+        return answer
+
+
+class RolloutExports(Endpoint):
+    """What was kept of before."""
+
+    needs = {"GET": Need("plan", "operate_rollout")}
+
+    @described("GET", id="rollouts_exports", tag="rollouts", named=True, answers={(200, YAML): OpenApiTypes.STR})
+    def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
+        """Every object as it was before, as one stream of YAML that can be applied again; secrets are left out."""
+        asked(request, Strict)
+        text = exports_yaml(id)
+        if not text:
+            raise NotFound("nothing was exported")
+        return HttpResponse(text, content_type=f"{YAML}; charset=utf-8")
+
+
+def _matched(request: Request, rollout_id: uuid.UUID) -> int:
+    """The version that the client has read. Raises Problem."""
+    version = rollout_row(rollout_id).version
+    entity_tags.require_match(request, entity_tags.of_version(version))
+    return version
+
+
+def _stopped(request: Request, rollout_id: uuid.UUID, *, stop: Callable[..., Any]) -> Response:
+    given(request, Nothing)
+    stop(rollout_id, asking(request), by=actor(), version=_matched(request, rollout_id))
+    return rollout_answer(rollout_detail(rollout_id), status=202)
+
+
+def _woken(rollout_id: uuid.UUID) -> Response:
+    transaction.on_commit(partial(wake_rollout, rollout_id, advance_rollout))
+    return rollout_answer(rollout_detail(rollout_id), status=202)
