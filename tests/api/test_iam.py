@@ -96,7 +96,7 @@ def test_nothing_is_missing(api: Tool) -> None:
             "ok": True,
             "names": {
                 "cluster": "shop",
-                "account": "111122223333",
+                "account": "000000000000",
                 "region": "us-west-2",
                 "partition": "aws",
                 "queue": "shop",
@@ -104,7 +104,7 @@ def test_nothing_is_missing(api: Tool) -> None:
                 "read": [],
             },
             "remarks": [
-                "account not told: 111122223333 stands in for it",
+                "account not told: 000000000000 stands in for it",
                 "region not told: us-west-2 stands in for it",
                 "no statement has to be added",
             ],

@@ -293,7 +293,7 @@ def test_a_remedy_names_what_nobody_told(file, capsys):
     run(["--policy", file(document(allow("ec2:*"))), "--to", "1.0", "--region", "eu-west-1", "--remedy", "terraform"])
     captured = capsys.readouterr()
     assert "karpdash iam: cluster name not told: my-cluster stands in for it" in captured.err
-    assert "karpdash iam: account not told: 111122223333 stands in for it" in captured.err
+    assert "karpdash iam: account not told: 000000000000 stands in for it" in captured.err
     assert "region not told" not in captured.err
     assert captured.out.startswith('variable "karpenter_controller_role_name"')
 

@@ -239,9 +239,9 @@ def test_where_aws_judges_otherwise(ben):
 def test_names_that_nobody_told(ben):
     inventory = a_site(ec2nodeclasses=(node_class(role=NODES),))
     sheet = a_sheet(a_controller_role(OLD), inventory=inventory)
-    stand_ins = msgspec.structs.replace(sheet.names, stand_ins=("account not told: 111122223333 stands in for it",))
+    stand_ins = msgspec.structs.replace(sheet.names, stand_ins=("account not told: 000000000000 stands in for it",))
     said = text(show(ben, with_sheet(msgspec.structs.replace(sheet, names=stand_ins))))
-    assert "account not told: 111122223333 stands in for it" in said
+    assert "account not told: 000000000000 stands in for it" in said
 
 
 def test_hostile_names_are_shown_and_do_nothing(ben):

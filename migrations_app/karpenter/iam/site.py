@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 # Stand-ins for what nobody told. Requests and placeholders of a document are filled with the same names, so that an
 # unedited template can be judged without a single option.
 SOME_CLUSTER = "my-cluster"
-SOME_ACCOUNT = "111122223333"
+SOME_ACCOUNT = "000000000000"
 SOME_REGION = "us-west-2"
 
 _PLACEHOLDER = re.compile(r"\$\{(!?)([^{}]*)\}")

@@ -90,7 +90,7 @@ def test_stand_ins_and_nothing_to_add(policy, allow):
     answer = judged(asked(policy, allow("*"), region="eu-west-1"))
     assert stand_ins(answer.site) == (
         "cluster name not told: my-cluster stands in for it",
-        "account not told: 111122223333 stands in for it",
+        "account not told: 000000000000 stands in for it",
     )
     made = remedy(answer.report, answer.site, policies=answer.policies)
     assert made.remarks() == (*stand_ins(answer.site), "no statement has to be added")

@@ -129,8 +129,8 @@ def test_each_service_is_asked_in_its_region():
 def test_each_node_role_is_passed():
     site = Site(node_roles=("a", "p/b"))
     assert [request.resource for request in probe("pass-role").requests(site, (1, 0))] == [
-        "arn:aws:iam::111122223333:role/a",
-        "arn:aws:iam::111122223333:role/p/b",
+        "arn:aws:iam::000000000000:role/a",
+        "arn:aws:iam::000000000000:role/p/b",
     ]
 
 

@@ -21,9 +21,9 @@ def test_roles_and_queue_may_be_told_as_arns():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("${AWS::Partition}/${AWS::Region}/${AWS::AccountId}", "aws/us-west-2/111122223333"),
-        ("${KarpenterNodeRole.Arn}", "arn:aws:iam::111122223333:role/KarpenterNodeRole-my-cluster"),
-        ("${KarpenterInterruptionQueue.Arn}", "arn:aws:sqs:us-west-2:111122223333:my-cluster"),
+        ("${AWS::Partition}/${AWS::Region}/${AWS::AccountId}", "aws/us-west-2/000000000000"),
+        ("${KarpenterNodeRole.Arn}", "arn:aws:iam::000000000000:role/KarpenterNodeRole-my-cluster"),
+        ("${KarpenterInterruptionQueue.Arn}", "arn:aws:sqs:us-west-2:000000000000:my-cluster"),
         ("${var.cluster_name}-${local.region}", "my-cluster-us-west-2"),
         ("${ ClusterName }", "my-cluster"),
         ("${AWS::URLSuffix}", "amazonaws.com"),
