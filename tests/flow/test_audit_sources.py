@@ -103,7 +103,7 @@ def test_scans_that_people_ask_for_and_no_others():
         first = schedule.request_scan(cluster.pk, by="ada")
         schedule.request_scan(cluster.pk, by="ada")
     other = Cluster.objects.create(name="blog", source=Cluster.Source.KUBECONFIG)
-    schedule.request_scan(other.pk, by=schedule.SCHEDULE)
+    schedule.request_scan(other.pk)
     assert (told(), detail()) == ([("scan.requested", "ada", "ada")], {"scan": str(first.scan_id)})
 
 
