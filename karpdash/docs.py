@@ -1,4 +1,4 @@
-"""The generated pages of the docs: `python -m karpdash.docs` writes them, with --check it only says what is stale."""
+"""What is generated from the code: `python -m karpdash.docs` writes it, with --check it only says what is stale."""
 
 import json
 import sys
@@ -6,23 +6,32 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from karpdash.env import settings_rows
+from migrations_app.actions.registry import all_actions
 from migrations_app.checks.catalogue_page import page as checks_page
 from migrations_app.checks.coverage_page import coverage_page
 from migrations_app.checks.registry import all_checks
 from migrations_app.karpenter.coverage import CHANGES, PAINS
+from migrations_app.readiness import roles_page
 from migrations_app.readiness.outputs.schema import scan_schema
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
+DEPLOY = "../deploy"
 
 
 def pages() -> dict[str, str]:
-    """The text of each generated page, by its file name."""
+    """The text of each generated file, by its path from the docs."""
     scan = json.dumps(scan_schema(), indent=2) + "\n"
     return {
         "settings.md": settings_page(),
         "checks.md": checks_page(all_checks()),
         "coverage.md": coverage_page(CHANGES, PAINS),
+        "permissions.md": roles_page.permissions_page(all_actions()),
         "schema/scan-v1.json": scan,
+        f"{DEPLOY}/rbac/scan.yaml": roles_page.scan_file(),
+        f"{DEPLOY}/rbac/act.yaml": roles_page.act_file(all_actions()),
+        **{
+            f"{DEPLOY}/helm/karpdash/files/{name}": text for name, text in roles_page.chart_files(all_actions()).items()
+        },
     }
 
 
@@ -51,12 +60,17 @@ def main(argv: Sequence[str]) -> int:
     """0 when nothing was, or is now, out of date."""
     found = stale()
     if list(argv) == ["--check"]:
-        print("\n".join(f"out of date: docs/{name}" for name in found), file=sys.stderr)
+        print("\n".join(f"out of date: {_said(name)}" for name in found), file=sys.stderr)
         return 1 if found else 0
     for name in found:
+        (DOCS / name).parent.mkdir(parents=True, exist_ok=True)
         (DOCS / name).write_text(pages()[name])
-        print(f"wrote docs/{name}")
+        print(f"wrote {_said(name)}")
     return 0
+
+
+def _said(name: str) -> str:
+    return name.removeprefix("../") if name.startswith("../") else f"docs/{name}"
 
 
 if __name__ == "__main__":

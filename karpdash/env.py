@@ -44,6 +44,11 @@ class Raw:
     scan_lease: str = _setting("60", "Seconds without a sign of life after which another worker takes a scan over.")
     sweep_interval: str = _setting("15", "Seconds between two looks for due, lost and stranded scans.")
     worker_slots: str = _setting("2", "Scans that one worker runs at once.")
+    probe_slots: str = _setting("8", "Clusters that one worker asks at once whether they answer, before their scan.")
+    action_slots: str = _setting("2", "Steps of rollouts that one worker takes at once.")
+    free_percent: str = _setting("10", "No scan begins while a disk of karpdash has less than this share left.")
+    free_mib: str = _setting("1024", "No scan begins while a disk of karpdash has fewer MiB left.")
+    metrics_open: str = _setting("0", "1: /metrics needs no token; for networks that only the monitoring reaches.")
     stop_all_actions: str = _setting("0", "1: nothing that changes a cluster is sent, whatever the pages say.")
     settle_seconds: str = _setting("40", "Seconds after its deadline until a request without an answer counts as lost.")
     gate_poll: str = _setting("2", "Seconds between two looks at a cluster while a rollout waits.")
@@ -91,6 +96,11 @@ class Env:
     scan_lease: int
     sweep_interval: int
     worker_slots: int
+    probe_slots: int
+    action_slots: int
+    free_percent: int
+    free_mib: int
+    metrics_open: bool
     stop_all_actions: bool
     settle_seconds: int
     gate_poll: int
@@ -136,6 +146,11 @@ def read(environ: Mapping[str, str]) -> Env:
         scan_lease=_number("SCAN_LEASE", raw.scan_lease, low=5, high=600),
         sweep_interval=_number("SWEEP_INTERVAL", raw.sweep_interval, low=1, high=300),
         worker_slots=_number("WORKER_SLOTS", raw.worker_slots, low=1, high=64),
+        probe_slots=_number("PROBE_SLOTS", raw.probe_slots, low=1, high=64),
+        action_slots=_number("ACTION_SLOTS", raw.action_slots, low=1, high=64),
+        free_percent=_number("FREE_PERCENT", raw.free_percent, low=0, high=90),
+        free_mib=_number("FREE_MIB", raw.free_mib, low=0, high=1_048_576),
+        metrics_open=_switch("METRICS_OPEN", raw.metrics_open),
         stop_all_actions=_switch("STOP_ALL_ACTIONS", raw.stop_all_actions),
         settle_seconds=_number("SETTLE_SECONDS", raw.settle_seconds, low=0, high=600),
         gate_poll=_number("GATE_POLL", raw.gate_poll, low=0, high=60),

@@ -11,6 +11,7 @@ from typing import TextIO
 
 from karpdash import datadir
 from karpdash.broker import broker_command, broker_program
+from karpdash.lanes import WORKERS, beat_command, worker_command
 from karpdash.supervise import Child, Supervisor
 from migrations_app.errors import BadSetting
 
@@ -51,13 +52,14 @@ def _children(options: argparse.Namespace) -> list[Child]:
     from karpdash.env import current
 
     env = current()
-    commands = {"web": _web(options), "worker": _celery("worker", "-n", f"worker-{os.getpid()}@%h"), "beat": _beat()}
+    workers = {f"worker-{lane}": worker_command(lane, env, name=f"{lane}-{os.getpid()}") for lane in WORKERS}
+    commands = {"web": _web(options), **workers, "beat": beat_command()}
     if env.broker_url.startswith("redis+socket://") and str(env.data_dir) in env.broker_url:
         commands = {"broker": broker_command(broker_program(), env.data_dir / "broker")} | commands
     logs = env.data_dir / "logs"
     children = [Child(name, command, datadir.fresh_log(logs, name)) for name, command in commands.items()]
     for child in children:
-        if child.name == "worker":
+        if child.name in workers:
             # SIGTERM waits for a scan to its end, minutes maybe; this one waits ten seconds and gives it back.
             child.stop_by = signal.SIGQUIT
     return children
@@ -67,14 +69,6 @@ def _web(options: argparse.Namespace) -> list[str]:
     bind = f"[{options.host}]:{options.port}" if ":" in options.host else f"{options.host}:{options.port}"
     words = ["-m", "gunicorn", "karpdash.wsgi", "--bind", bind, "--worker-class", "gthread", "--threads", "8"]
     return [PYTHON, *words, "--no-control-socket", "--log-level", "warning", "--graceful-timeout", "10"]
-
-
-def _celery(role: str, *more: str) -> list[str]:
-    return [PYTHON, "-m", "celery", "-A", "karpdash.celery", role, "--loglevel", "warning", *more]
-
-
-def _beat() -> list[str]:
-    return _celery("beat", "--pidfile", "")
 
 
 def _serve(options: argparse.Namespace, children: list[Child]) -> int:

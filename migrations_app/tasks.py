@@ -4,27 +4,59 @@ import logging
 import os
 import socket
 import uuid
+from collections.abc import Callable
+from typing import TypeVar
 
 from celery import Task, shared_task
 from kombu.exceptions import OperationalError
+from structlog.contextvars import bound_contextvars
 
 from migrations_app.errors import Conflict
-from migrations_app.flow import checkpoint_push, execute, preview, schedule
+from migrations_app.flow import checkpoint_push, execute, preview, pulse, room, schedule
+from migrations_app.flow import scan_fleet as scan_fleet_flow
+from migrations_app.flow.probe import probe_claimed
+from migrations_app.flow.retain import sweep_old
 from migrations_app.flow.scan_cluster import scan_claimed
+from migrations_app.flow.schedule import Claim
 from migrations_app.flow.stranded import stranded_rollouts
 from migrations_app.flow.void_plans import expire_old_plans
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
+RETAIN_SECONDS = 30.0
+"""How long one sweep of old rows goes on; the next one continues."""
 
 
 @shared_task(name="scan_cluster", ignore_result=True)
 def scan_cluster(scan_id: str) -> None:
     """Makes progress on one scan if nobody else has it."""
-    claim = schedule.claim(uuid.UUID(scan_id))
-    if claim is None:
-        return
+    with bound_contextvars(scan=scan_id):
+        claim = _unless_full(schedule.claim, scan_id)
+        if claim is not None:
+            _guarded(claim, scan_claimed)
+
+
+@shared_task(name="probe_cluster", ignore_result=True)
+def probe_cluster(scan_id: str) -> None:
+    """Looks for five seconds whether the cluster answers; one that does is scanned, in another lane."""
+    with bound_contextvars(scan=scan_id):
+        claim = _unless_full(schedule.claim_probe, scan_id)
+        if claim is not None and _guarded(claim, probe_claimed):
+            _send(scan_cluster, scan_id)
+
+
+def _unless_full(claim: Callable[[uuid.UUID], Claim | None], scan_id: str) -> Claim | None:
+    """The claim; None while the disk is full: the scan stays queued, and the sweeper comes back to it (R25)."""
+    if why := room.why_full():
+        log.warning("no room for a scan", extra={"reason": why})
+        return None
+    return claim(uuid.UUID(scan_id))
+
+
+def _guarded(claim: Claim, work: Callable[[Claim], T]) -> T | None:
+    """What the work gives; None when it crashed."""
     try:
-        scan_claimed(claim)
+        return work(claim)
     except SystemExit:
         # The worker was told to stop, and its grace is over: somebody else begins anew at once (R28).
         schedule.give_back(claim)
@@ -33,22 +65,26 @@ def scan_cluster(scan_id: str) -> None:
         # The broad except of the task wrapper: a crash ends the scan with a code, never silently.
         log.exception("scan crashed")
         schedule.crashed(claim, type(crash).__name__)
+        return None
 
 
 @shared_task(name="prepare_rollout", ignore_result=True)
 def prepare_rollout(rollout_id: str) -> None:
     """Works a draft out into a preview, or ends it with the reason."""
-    try:
-        preview.prepare(uuid.UUID(rollout_id))
-    except Conflict:
-        log.info("the draft moved meanwhile", extra={"rollout": rollout_id})
+    with bound_contextvars(rollout=rollout_id):
+        try:
+            preview.prepare(uuid.UUID(rollout_id))
+        except Conflict:
+            log.info("the draft moved meanwhile")
 
 
 @shared_task(name="advance_rollout", ignore_result=True)
 def advance_rollout(rollout_id: str) -> None:
     """Makes progress on one rollout if it gets the cluster's lease; comes again while there is more to do (A12)."""
     holder = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
-    if execute.advance(uuid.UUID(rollout_id), holder=holder):
+    with bound_contextvars(rollout=rollout_id):
+        more = execute.advance(uuid.UUID(rollout_id), holder=holder)
+    if more:
         wake_rollout(uuid.UUID(rollout_id), advance_rollout)
 
 
@@ -62,12 +98,7 @@ def sweep_rollouts() -> None:
 
 def wake_rollout(rollout_id: uuid.UUID, task: "Task[[str], None]") -> bool:
     """Nudges a worker; False when the broker is down: the sweeper comes back to it (R05)."""
-    try:
-        task.delay(str(rollout_id))
-    except OperationalError:
-        log.warning("broker unreachable, rollout waits", extra={"rollout": str(rollout_id)})
-        return False
-    return True
+    return _send(task, str(rollout_id))
 
 
 @shared_task(name="scan_fleet", ignore_result=True)
@@ -83,18 +114,46 @@ def checkpoint() -> None:
     checkpoint_push.keep_up()
 
 
+@shared_task(name="begin_fleet_scan", ignore_result=True)
+def begin_fleet_scan(fleet_scan_id: str) -> None:
+    """Makes the scans of a wish to scan the fleet."""
+    for scan_id in scan_fleet_flow.begin(uuid.UUID(fleet_scan_id)):
+        wake(scan_id)
+
+
 @shared_task(name="sweep", ignore_result=True)
 def sweep() -> None:
-    """Wakes what lost its message or its worker."""
+    """Wakes what lost its message or its worker, and ends what is over. That it runs shows that the timetable does."""
+    pulse.beat(pulse.BEAT, [pulse.BEAT])
     for scan_id in schedule.stranded():
         wake(scan_id)
+    for fleet_scan_id in scan_fleet_flow.not_begun():
+        wake_fleet_scan(fleet_scan_id)
+    scan_fleet_flow.close_ended()
+
+
+@shared_task(name="retain", ignore_result=True)
+def retain() -> None:
+    """Takes away what is kept no longer, a little at a time (R26)."""
+    done = sweep_old(within=RETAIN_SECONDS)
+    if done:
+        log.info("old rows taken away", extra={"rows": done})
 
 
 def wake(scan_id: uuid.UUID) -> bool:
     """Nudges a worker; False when the broker is down: the row stays queued and the sweeper comes back to it (R05)."""
+    return _send(probe_cluster if schedule.needs_probe(scan_id) else scan_cluster, str(scan_id))
+
+
+def wake_fleet_scan(fleet_scan_id: uuid.UUID) -> bool:
+    """As `wake`, for a wish to scan the fleet."""
+    return _send(begin_fleet_scan, str(fleet_scan_id))
+
+
+def _send(task: "Task[[str], None]", row_id: str) -> bool:
     try:
-        scan_cluster.delay(str(scan_id))
+        task.delay(row_id)
     except OperationalError:
-        log.warning("broker unreachable, scan stays queued", extra={"scan": str(scan_id)})
+        log.warning("broker unreachable, the row waits", extra={"row": row_id})
         return False
     return True

@@ -12,6 +12,8 @@ from migrations_app.errors import CouldNotLook, KarpdashError
 
 COMMANDS: dict[str, str] = {
     "up": "serve the dashboard on this machine",
+    "worker": "serve one lane of work, or the timetable, as a process of its own",
+    "backup": "copy the SQLite database into a new file while it is in use",
     "scan": "judge a cluster, live or from files, and tell by the exit code",
     "plan": "print the path to a release as a runbook",
     "convert": "convert Karpenter manifests between generations",
@@ -21,7 +23,7 @@ COMMANDS: dict[str, str] = {
     "token": "create, list or revoke API tokens",
     "audit": "prove, export or seal the audit log",
 }
-_ELSEWHERE = ("up",)
+_ELSEWHERE = ("up", "worker", "backup")
 """Commands of the wiring around this package; the `karpdash` program runs them before it comes here."""
 
 

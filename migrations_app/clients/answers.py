@@ -2,6 +2,7 @@
 
 import threading
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from migrations_app.clients.limits import KIB, Limits
 from migrations_app.errors import Garbled, TooLarge
 
 PIECE = 256 * KIB
+NO_ANSWER = "none"
 _GZIP = 16 + zlib.MAX_WBITS
 
 
@@ -32,11 +34,17 @@ class Meter:
     total: int = 0
     in_flight: int = 0
     server_date: str | None = None
+    calls: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Requests by RBAC verb and status; NO_ANSWER where none came."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self) -> None:
         with self._lock:
             self.requests += 1
+
+    def note(self, verb: str, code: str) -> None:
+        with self._lock:
+            self.calls[verb, code] += 1
 
     def take(self, count: int) -> None:
         """Counts decoded bytes. Raises TooLarge when the scan or what is under way passes its limit."""

@@ -120,14 +120,17 @@ class LiveApi:
 
     def clock(self) -> Clock:
         meter = self._transport.meter
-        return Clock(meter.server_date, meter.requests, meter.total)
+        return Clock(meter.server_date, meter.requests, meter.total, dict(meter.calls))
 
     def close(self) -> None:
         self._transport.close()
 
-    def access_review(self, verb: str, *, group: str, plural: str, namespace: str = "") -> bool:
-        """Whether these credentials may do that, as the server judges it; an empty namespace means everywhere."""
-        attributes = {"verb": verb, "group": group, "resource": plural, "namespace": namespace}
+    def access_review(
+        self, verb: str, *, group: str, plural: str, subresource: str = "", namespace: str = "", name: str = ""
+    ) -> bool:
+        """Whether these credentials may do that, as the server judges it; without a namespace or name, everywhere."""
+        place = {"namespace": namespace, "name": name, "subresource": subresource}
+        attributes = {"verb": verb, "group": group, "resource": plural, **place}
         body = {
             "apiVersion": "authorization.k8s.io/v1",
             "kind": "SelfSubjectAccessReview",

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -75,15 +75,24 @@ class LiveWriter:
     def pages(self, resource: Resource) -> Iterator[Page]:
         return self._reads.pages(resource)
 
-    def may(self, need: Need, *, namespace: str = "") -> bool:
-        plural = f"{need.plural}/{need.subresource}" if need.subresource else need.plural
-        return self._reads.access_review(need.verb, group=need.group, plural=plural, namespace=namespace)
+    def may(self, need: Need, *, namespace: str = "", name: str = "") -> bool:
+        return self._reads.access_review(
+            need.verb,
+            group=need.group,
+            plural=need.plural,
+            subresource=need.subresource,
+            namespace=namespace,
+            name=name,
+        )
 
     def dry_run(self, change: Change, tie: Tie, *, own: dict[str, str]) -> Sent:
         return self._told(change, tie, own=own, dry=True, purpose=f"dry-run {change.verb}")
 
     def send(self, change: Change, tie: Tie, *, own: dict[str, str], purpose: str) -> Sent:
         return self._told(change, tie, own=own, dry=False, purpose=purpose)
+
+    def calls(self) -> Mapping[tuple[str, str], int]:
+        return dict(self._transport.meter.calls)
 
     def close(self) -> None:
         self._transport.close()

@@ -1,6 +1,6 @@
 """The port through which a cluster is read: a live API server, or the files of a bundle."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -57,6 +57,8 @@ class Clock:
     server_date: str | None = None
     requests: int = 0
     bytes_read: int = field(default=0)
+    calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """Requests by RBAC verb and HTTP status; the status is `none` where no answer came."""
 
 
 class ClusterApi(Protocol):

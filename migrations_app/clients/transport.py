@@ -23,7 +23,7 @@ from kubernetes.client.rest import RESTClientObject
 
 from migrations_app.clients import faults
 from migrations_app.clients.addresses import Reach, Resolver, ask_resolver, resolve
-from migrations_app.clients.answers import Answer, Meter, read_beginning, read_body
+from migrations_app.clients.answers import NO_ANSWER, Answer, Meter, read_beginning, read_body
 from migrations_app.clients.asked import Asked, Verb, asked
 from migrations_app.clients.connection import Connection
 from migrations_app.clients.faults import Fault
@@ -221,8 +221,13 @@ class Transport:
         left = pace.patience()
         timeout = (min(self._limits.connect_seconds, left), left)
         url = self._url(call.request.path, call.query)
-        sent = pool.request(call.method, url, call.headers, call.body, None, timeout)  # type: ignore[no-untyped-call]  # untyped there
+        try:
+            sent = pool.request(call.method, url, call.headers, call.body, None, timeout)  # type: ignore[no-untyped-call]  # untyped there
+        except faults.CAUGHT:
+            self.meter.note(call.request.verb, NO_ANSWER)
+            raise
         response: urllib3.HTTPResponse = sent.response
+        self.meter.note(call.request.verb, str(response.status))
         return response
 
     def _received(self, response: urllib3.HTTPResponse, request: Asked, *, pace: Pace) -> Answer | Fault:

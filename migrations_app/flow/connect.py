@@ -23,6 +23,7 @@ from migrations_app.clients.transport import TokenSource
 from migrations_app.clients.writer import Writer
 from migrations_app.errors import BadInput
 from migrations_app.flow.seal import Keys
+from migrations_app.flow.tally import add_requests
 from migrations_app.inventory.aws_place import AwsPlace, read_place
 from migrations_app.models.cluster import Cluster
 from migrations_app.samples import fleet
@@ -32,13 +33,25 @@ FIELD = "credentials"
 
 
 @contextmanager
-def connect(cluster: Cluster, *, user: str = "") -> Iterator[ClusterApi]:
-    """An open client, closed at the end. Raises CouldNotLook, BadInput or BadSetting."""
+def connect(cluster: Cluster, *, user: str = "", within: Limits | None = None) -> Iterator[ClusterApi]:
+    """An open client, closed at the end; its requests are counted. `within` are other limits than those of a scan.
+
+    Raises CouldNotLook, BadInput or BadSetting.
+    """
+    with _open(cluster, user=user, within=within or limits()) as api:
+        try:
+            yield api
+        finally:
+            add_requests(cluster.pk, api.clock().calls)
+
+
+@contextmanager
+def _open(cluster: Cluster, *, user: str, within: Limits) -> Iterator[ClusterApi]:
     if cluster.source == Cluster.Source.EKS:
-        with _connect_eks(cluster, user=user) as api:
+        with _connect_eks(cluster, user=user, within=within) as api:
             yield api
         return
-    with closing(_opened(cluster)) as api:
+    with closing(_opened(cluster, within)) as api:
         yield api
 
 
@@ -54,7 +67,10 @@ def connect_writer(cluster: Cluster, *, user: str = "") -> Iterator[Writer]:
         _way(cluster, user=user) as (connection, token),
         closing(open_writer(connection, reach=reach(), limits=limits(), token=token)) as writer,
     ):
-        yield writer
+        try:
+            yield writer
+        finally:
+            add_requests(cluster.pk, writer.calls())
 
 
 @contextmanager
@@ -133,23 +149,23 @@ def limits() -> Limits:
 
 
 @contextmanager
-def _connect_eks(cluster: Cluster, *, user: str) -> Iterator[ClusterApi]:
+def _connect_eks(cluster: Cluster, *, user: str, within: Limits) -> Iterator[ClusterApi]:
     with (
         eks_way(_entry(cluster, user=user, action="scan"), read_place(cluster.eks_arn)) as (connection, token),
-        closing(open_live(connection, reach=reach(), limits=limits(), token=token)) as api,
+        closing(open_live(connection, reach=reach(), limits=within, token=token)) as api,
     ):
         yield api
 
 
-def _opened(cluster: Cluster) -> ClusterApi:
+def _opened(cluster: Cluster, within: Limits) -> ClusterApi:
     if cluster.source == Cluster.Source.SAMPLE:
         return open_bundle(_sample_files(cluster.context))
     if cluster.source == Cluster.Source.BUNDLE:
         return open_bundle(unsealed(cluster))
     if cluster.source == Cluster.Source.IN_CLUSTER:
-        return open_live(in_cluster(), reach=reach(), limits=limits())
+        return open_live(in_cluster(), reach=reach(), limits=within)
     connection = read_kubeconfig(unsealed(cluster), context=cluster.context)
-    return open_live(connection, reach=reach(), limits=limits())
+    return open_live(connection, reach=reach(), limits=within)
 
 
 def unsealed(cluster: Cluster) -> bytes:

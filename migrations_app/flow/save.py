@@ -3,6 +3,8 @@
 import hashlib
 import uuid
 import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -12,14 +14,20 @@ from django.utils import timezone
 
 from migrations_app.checks.values import Finding
 from migrations_app.errors import Conflict
+from migrations_app.flow.gauges import gauges
 from migrations_app.flow.keep import keep
+from migrations_app.flow.tally import add_duration, add_error, calls_by_name
 from migrations_app.models.cluster import Cluster
+from migrations_app.models.measure import Gauges
 from migrations_app.models.scan import Scan
 from migrations_app.models.snapshot import Content, FindingRow, Snapshot
+from migrations_app.queries.fleet import UNREACHABLE_AFTER
+from migrations_app.queries.interval import share
 from migrations_app.readiness.report import HopLine, Report, Scanned
 
 LEVEL = 6
 LONGEST_PAUSE = timedelta(hours=1)
+NO_CALLS: Mapping[tuple[str, str], int] = {}
 LONGEST_VERSION = 40
 """A server may call itself anything; the column may not, and PostgreSQL refuses a longer text."""
 
@@ -33,7 +41,18 @@ class _Packed(NamedTuple):
     iam: bytes
 
 
-def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned) -> Snapshot:
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What is known of a scan beside its report: requests by verb and status, objects by kind and version."""
+
+    calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    objects: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+
+NOTHING = Beside()
+
+
+def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, beside: Beside = NOTHING) -> Snapshot:
     """Stores the snapshot and ends the scan. Raises Conflict when another worker took the scan over meanwhile."""
     packed = _packed(scanned)
     now = timezone.now()
@@ -44,9 +63,13 @@ def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned) -> Snapshot:
         scan = Scan.objects.select_related("cluster").get(pk=scan_id)
         _keep_content(packed, scanned.report.checks)
         snapshot = _snapshot(scan.cluster, packed.digest, report=scanned.report)
-        Scan.objects.filter(pk=scan_id).update(snapshot=snapshot)
+        Scan.objects.filter(pk=scan_id).update(snapshot=snapshot, calls=calls_by_name(beside.calls))
         keep(scan.cluster.pk, scanned.objects, now=now)
+        body = gauges(scanned.report, beside.objects)
+        Gauges.objects.update_or_create(pk=scan.cluster.pk, defaults={"body": body})
         _note_success(scan.cluster, snapshot, now=now)
+        # Last, since every other scan of the installation adds to the same rows.
+        add_duration(_seconds(scan, now))
     return snapshot
 
 
@@ -63,8 +86,12 @@ def _packed(scanned: Scanned) -> _Packed:
 
 def _keep_content(packed: _Packed, findings: tuple[Finding, ...]) -> None:
     parts = {"report": packed.report, "nodes": packed.nodes, "iam": packed.iam}
-    _, created = Content.objects.get_or_create(digest=packed.digest, defaults=parts)
-    if created:
+    # Held, so that the sweep which takes contents away that no snapshot names is not in the middle of this one.
+    row, created = Content.objects.select_for_update().get_or_create(digest=packed.digest, defaults=parts)
+    if row.retired_at is not None:
+        row.findings.all().delete()
+        Content.objects.filter(pk=row.pk).update(retired_at=None)
+    if created or row.retired_at is not None:
         rows = [_finding_row(packed.digest, finding) for finding in findings]
         FindingRow.objects.bulk_create(rows, batch_size=500)
 
@@ -141,23 +168,41 @@ def pause_after(failures: int) -> timedelta:
     return min(LONGEST_PAUSE, timedelta(minutes=2 ** min(failures - 1, 10)))
 
 
-def fail(scan_id: uuid.UUID, *, fence: int, code: str, detail: str) -> None:
+def next_look(cluster: Cluster, *, now: datetime) -> datetime:
+    """When a cluster that just failed is due again. A failure or two are looked into soon; from the third on the
+    pause counts, however short the interval is, so that what is down costs less and less (R20)."""
+    pause = pause_after(cluster.failures)
+    # Up to a tenth longer, each cluster its own: what fell together does not come back together.
+    again = now + pause * (1 + share(cluster.pk) / 10)
+    if cluster.failures >= UNREACHABLE_AFTER:
+        return again
+    return min(cluster.next_due_at or again, again)
+
+
+def _seconds(scan: Scan, now: datetime) -> float:
+    return (now - scan.started_at).total_seconds() if scan.started_at else 0.0
+
+
+def fail(
+    scan_id: uuid.UUID, *, fence: int, code: str, detail: str, calls: Mapping[tuple[str, str], int] = NO_CALLS
+) -> None:
     """Ends the scan without a snapshot; the old one stays with its age. A taken-over scan is left alone."""
     now = timezone.now()
     with transaction.atomic():
         held = Scan.objects.filter(pk=scan_id, state=Scan.State.RUNNING, fence=fence)
         ended = {"finished_at": now, "lease_until": None, "error_code": code[:60], "error_detail": detail[:2000]}
-        if not held.update(state=Scan.State.FAILED, **ended):
+        if not held.update(state=Scan.State.FAILED, calls=calls_by_name(calls), **ended):
             return
         cluster = Cluster.objects.select_for_update().get(scans__pk=scan_id)
         cluster.failures += 1
         cluster.failing_since = cluster.failing_since or now
         cluster.last_attempt_at = now
         cluster.last_error_code, cluster.last_error_detail = code[:60], detail[:2000]
-        again = now + pause_after(cluster.failures)
-        cluster.next_due_at = min(cluster.next_due_at or again, again)
+        cluster.next_due_at = next_look(cluster, now=now)
         cluster.save(
             update_fields=[
                 "failures", "failing_since", "last_attempt_at", "last_error_code", "last_error_detail", "next_due_at",
             ]
         )  # fmt: skip
+        add_error(cluster.pk, code)
+        add_duration(_seconds(Scan.objects.get(pk=scan_id), now))

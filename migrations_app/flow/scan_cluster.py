@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import msgspec
@@ -15,7 +15,9 @@ from migrations_app.flow import save, schedule
 from migrations_app.flow.collect import Collected, collect
 from migrations_app.flow.connect import connect
 from migrations_app.flow.evaluate import evaluate
+from migrations_app.flow.gauges import objects_of
 from migrations_app.flow.look_into_aws import look_into_aws
+from migrations_app.flow.save import Beside
 from migrations_app.flow.schedule import Claim
 from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.models.cluster import Cluster
@@ -32,22 +34,26 @@ def scan_claimed(claim: Claim) -> None:
         try:
             collected = _collected(cluster, heart)
         except (CouldNotLook, BadInput, BadSetting) as reason:
-            save.fail(claim.scan_id, fence=claim.fence, code=reason.code, detail=reason.message)
+            save.fail(claim.scan_id, fence=claim.fence, code=reason.code, detail=reason.message, calls=heart.calls)
             return
     scanned = _as_of_today(_judged(collected, cluster.target), cluster)
     try:
-        save.publish(claim.scan_id, fence=claim.fence, scanned=scanned)
+        beside = Beside(heart.calls, objects_of(collected.inventory))
+        save.publish(claim.scan_id, fence=claim.fence, scanned=scanned, beside=beside)
     except Conflict:
         log.warning("scan was taken over", extra={"scan": str(claim.scan_id)})
 
 
 def _collected(cluster: Cluster, heart: "_Heart") -> Collected:
     with connect(cluster) as api:
-        api.get("/version")
-        deadline = float(settings.ENV.scan_deadline)
-        collected = collect(api, cluster=cluster.name, deadline=deadline, on_part=heart.note)
-        heart.note("aws", len(PART_NAMES))
-        return look_into_aws(cluster, api, collected=collected)
+        try:
+            api.get("/version")
+            deadline = float(settings.ENV.scan_deadline)
+            collected = collect(api, cluster=cluster.name, deadline=deadline, on_part=heart.note)
+            heart.note("aws", len(PART_NAMES))
+            return look_into_aws(cluster, api, collected=collected)
+        finally:
+            heart.calls = api.clock().calls
 
 
 def _judged(collected: Collected, target: str) -> Scanned:
@@ -73,6 +79,7 @@ class _Heart:
         self._claim = claim
         self._stop = threading.Event()
         self._progress: dict[str, object] = {}
+        self.calls: Mapping[tuple[str, str], int] = {}
 
     def note(self, name: str, done: int) -> None:
         self._progress = {"now": name, "parts_done": done, "parts_total": len(PART_NAMES)}

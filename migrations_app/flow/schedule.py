@@ -11,17 +11,21 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from migrations_app.errors import NotFound
-from migrations_app.flow import save
+from migrations_app.flow import room, save, tally
 from migrations_app.flow.acting import tell
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
+from migrations_app.queries.interval import interval_of, next_slot, on_a_timetable
 
 ATTEMPTS = 3
 SCHEDULE = "schedule"
 """Who asks for a scan that is due."""
+A_TICK = 200
+"""Scans that one beat asks for at most."""
 NUDGES = 100
 """Scans that one sweep wakes: a long queue keeps its messages, and is not to get all of them again each time."""
 # Leases are counted by the database's clock, so that workers whose own clocks differ agree on them.
+ACTIVE = (Scan.State.QUEUED, Scan.State.RUNNING)
 LAPSED = Q(state=Scan.State.RUNNING, lease_until__lt=Now())
 
 
@@ -41,31 +45,42 @@ class Claim:
 
 
 def request_scan(cluster_id: uuid.UUID, *, by: str = "") -> Requested:
-    """A queued scan. Raises NotFound for a cluster that is not there; single flight by a unique constraint."""
-    if not Cluster.objects.filter(pk=cluster_id).exists():
+    """A queued scan. Raises NotFound for a cluster that is not there, Conflict `disk_full` while nothing can be kept;
+    single flight by a unique constraint."""
+    cluster = Cluster.objects.filter(pk=cluster_id).first()
+    if cluster is None:
         raise NotFound("no such cluster")
-    try:
-        with transaction.atomic():
-            scan = Scan.objects.create(cluster_id=cluster_id, requested_by=by)
-            if by not in ("", SCHEDULE):
-                tell("scan.requested", by, cluster_id=cluster_id, scan=str(scan.pk))
-            _first_is_under_way(cluster_id)
-            return Requested(scan.pk, created=True)
-    except IntegrityError:
-        active = Scan.objects.filter(cluster_id=cluster_id, state__in=("queued", "running")).first()
-        return Requested(active.pk, created=False) if active else request_scan(cluster_id, by=by)
+    room.refuse_when_full()
+    return queued(cluster, by=by, told=by != "")
 
 
-def _first_is_under_way(cluster_id: uuid.UUID) -> None:
+def queued(cluster: Cluster, *, by: str, told: bool = False, due_at: datetime | None = None) -> Requested:
+    """A queued scan, or the one that is on its way. `told`: a person asked for it, and the audit log hears of that."""
+    while True:
+        try:
+            with transaction.atomic():
+                scan = Scan.objects.create(cluster=cluster, requested_by=by, due_at=due_at)
+                if told:
+                    tell("scan.requested", by, cluster_id=cluster.pk, scan=str(scan.pk))
+                _first_is_under_way(cluster)
+                return Requested(scan.pk, created=True)
+        except IntegrityError:
+            active = Scan.objects.filter(cluster=cluster, state__in=ACTIVE).first()
+            if active:
+                return Requested(active.pk, created=False)
+
+
+def _first_is_under_way(cluster: Cluster) -> None:
     """A new cluster is due at once; what asked for its first scan by hand has done that, so one scan runs, not two."""
-    if settings.ENV.scan_interval:
-        next_due = timezone.now() + timedelta(seconds=settings.ENV.scan_interval)
-        Cluster.objects.filter(pk=cluster_id, next_due_at=None).update(next_due_at=next_due)
+    interval = interval_of(cluster)
+    if interval:
+        first = next_slot(cluster.pk, interval, now=timezone.now())
+        Cluster.objects.filter(pk=cluster.pk, next_due_at=None).update(next_due_at=first)
 
 
-def claim(scan_id: uuid.UUID) -> Claim | None:
+def claim(scan_id: uuid.UUID, *, only: Q = Q()) -> Claim | None:  # noqa: B008 - Q is never changed
     """Takes a queued scan, or a running one whose lease ran out. None: somebody else has it, or it is over."""
-    free = Q(state=Scan.State.QUEUED) | LAPSED
+    free = only & (Q(state=Scan.State.QUEUED) | LAPSED)
     # The attempt is counted before the work, so that a scan which kills its worker ends after three (R36).
     taken = Scan.objects.filter(free, pk=scan_id, attempts__lt=ATTEMPTS).update(
         state=Scan.State.RUNNING,
@@ -93,27 +108,45 @@ def renew(held: Claim, *, progress: dict[str, object] | None = None) -> bool:
     return bool(Scan.objects.filter(pk=held.scan_id, state=Scan.State.RUNNING, fence=held.fence).update(**changes))
 
 
-def give_back(held: Claim) -> bool:
+def give_back(held: Claim, **more: datetime) -> bool:
     """Puts a scan back into the queue as if it had not been begun; False when it was taken over, or is over."""
     mine = Scan.objects.filter(pk=held.scan_id, state=Scan.State.RUNNING, fence=held.fence)
-    return bool(
-        mine.update(state=Scan.State.QUEUED, lease_until=None, attempts=F("attempts") - 1, started_at=None, progress={})
-    )
+    unbegun: dict[str, object] = {"state": Scan.State.QUEUED, "lease_until": None, "started_at": None, "progress": {}}
+    return bool(mine.update(attempts=F("attempts") - 1, **unbegun, **more))
+
+
+def claim_probe(scan_id: uuid.UUID) -> Claim | None:
+    """As `claim`, for the short look before the scan; None as well when that was done already."""
+    return claim(scan_id, only=Q(probed_at=None))
+
+
+def hand_on(held: Claim) -> bool:
+    """The cluster answers: its scan waits for the next lane, as if it had not been begun; False as for give_back."""
+    return give_back(held, probed_at=timezone.now())
+
+
+def needs_probe(scan_id: uuid.UUID) -> bool:
+    """Whether a short look comes first: for what is reached over a network, once."""
+    here = (Cluster.Source.SAMPLE, Cluster.Source.BUNDLE)
+    return Scan.objects.filter(pk=scan_id, probed_at=None).exclude(cluster__source__in=here).exists()
 
 
 def due_scans() -> tuple[uuid.UUID, ...]:
-    """Requests a scan of each cluster whose time has come; each due time is claimed once, however many beats tick."""
-    if not settings.ENV.scan_interval:
-        return ()
+    """Requests a scan of each cluster whose time has come, the oldest success first; each due time is claimed once,
+    however many beats tick. Nothing is claimed while the disk is full: it is due all the same afterwards."""
     now = timezone.now()
-    due = Cluster.objects.filter(Q(next_due_at__lte=now) | Q(next_due_at=None)).order_by("last_success_at")
-    return tuple(scan for cluster in due[:200] if (scan := _claim_due(cluster, now)))
+    if room.why_full():
+        return ()
+    due = Cluster.objects.filter(on_a_timetable(), Q(next_due_at__lte=now) | Q(next_due_at=None))
+    oldest_first = due.order_by(F("last_success_at").asc(nulls_first=True), "pk")
+    return tuple(scan for cluster in oldest_first[:A_TICK] if (scan := _claim_due(cluster, now)))
 
 
 def _claim_due(cluster: Cluster, now: datetime) -> uuid.UUID | None:
-    interval = timedelta(seconds=cluster.interval_seconds or settings.ENV.scan_interval)
-    mine = Cluster.objects.filter(pk=cluster.pk, next_due_at=cluster.next_due_at).update(next_due_at=now + interval)
-    return request_scan(cluster.pk, by=SCHEDULE).scan_id if mine else None
+    """One scan, whatever number of intervals has passed; None when another beat was first."""
+    following = next_slot(cluster.pk, interval_of(cluster), now=now)
+    mine = Cluster.objects.filter(pk=cluster.pk, next_due_at=cluster.next_due_at).update(next_due_at=following)
+    return queued(cluster, by=SCHEDULE, due_at=cluster.next_due_at or now).scan_id if mine else None
 
 
 def stranded() -> tuple[uuid.UUID, ...]:
@@ -121,6 +154,8 @@ def stranded() -> tuple[uuid.UUID, ...]:
     now = timezone.now()
     for scan in Scan.objects.filter(LAPSED, attempts__gte=ATTEMPTS):
         _give_up(scan, now)
+    if room.why_full():
+        return ()
     # What has waited for a whole round lost its message, or stands behind others; a nudge too many is harmless.
     waiting = Q(state=Scan.State.QUEUED, created_at__lt=now - timedelta(seconds=settings.ENV.sweep_interval))
     oldest_first = Scan.objects.filter(LAPSED | waiting, attempts__lt=ATTEMPTS).order_by("created_at")
@@ -135,6 +170,7 @@ def _give_up(scan: Scan, now: datetime) -> None:
             state=Scan.State.FAILED, finished_at=now, lease_until=None, error_code="worker_lost", error_detail=detail
         )
         if ended:
+            tally.add_error(scan.cluster_id, "worker_lost")
             Cluster.objects.filter(pk=scan.cluster_id).update(
                 failures=F("failures") + 1,
                 last_attempt_at=now,

@@ -31,7 +31,8 @@ class Scan(models.Model):
     """When the short look found that the cluster answers; null before it, and for what needs none."""
     progress = models.JSONField(default=dict)
     calls = models.JSONField(null=True)
-    """Requests to the cluster's API server, as "verb code" -> count. Null: not known, so that a worker of the release before can still add a scan (R27)."""
+    """Requests to the cluster's API server, as "verb code" -> count. Null for not known: a worker of the release before
+    adds scans without it (R27)."""
     error_code = models.CharField(max_length=60, blank=True, default="")
     error_detail = models.CharField(max_length=2000, blank=True, default="")
     snapshot = models.ForeignKey("migrations_app.Snapshot", null=True, on_delete=models.SET_NULL, related_name="+")

@@ -12,6 +12,7 @@ from migrations_app.models.scan import Scan
 from migrations_app.models.snapshot import Snapshot
 from migrations_app.queries import cursor
 from migrations_app.queries.fleet import UNREACHABLE_AFTER, stale_after
+from migrations_app.queries.interval import interval_of
 from migrations_app.readiness.report import OwnedNode, Report
 
 ACTIVE = ("queued", "running")
@@ -107,7 +108,7 @@ def cluster_head(cluster_id: uuid.UUID, *, now: datetime, at: uuid.UUID | None =
     if row is None:
         raise NotFound("no such cluster")
     chosen = row.latest if at is None else _snapshot(cluster_id, at)
-    limit = stale_after(row.interval_seconds)
+    limit = stale_after(interval_of(row))
     return ClusterHead(
         id=row.pk,
         name=row.name,

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.conf import settings
 from django.db.models import Case, Count, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
 from django.db.models.functions import Coalesce
 
@@ -13,6 +12,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 from migrations_app.queries import cursor
 from migrations_app.queries.cursor import Key
+from migrations_app.queries.interval import interval_of
 
 BUCKETS: tuple[str, ...] = (
     "never_scanned",
@@ -116,10 +116,9 @@ def _cells(rows: QuerySet[Cluster]) -> tuple[dict[str, Any], ...]:
     return tuple(grouped.annotate(n=Count("pk"), known=Count("latest__legacy_left"), legacy=Sum("latest__legacy_left")))
 
 
-def stale_after(interval_seconds: int | None) -> timedelta | None:
-    """The age from which a result is called stale; None where scans run on demand only."""
-    seconds = interval_seconds or settings.ENV.scan_interval
-    return timedelta(seconds=STALE_INTERVALS * seconds) if seconds else None
+def stale_after(interval: int) -> timedelta | None:
+    """The age from which a result is called stale; None where scans run on demand only, every 0 seconds."""
+    return timedelta(seconds=STALE_INTERVALS * interval) if interval else None
 
 
 def bucket_case() -> Case:
@@ -221,7 +220,7 @@ def _cursor_after(last: Any, ask: FleetAsk) -> str:  # noqa: ANN401 - a Cluster 
 
 def _row(cluster: Any, now: datetime) -> FleetRow:  # noqa: ANN401 - a Cluster with annotations of `_annotated`
     latest = cluster.latest
-    limit = stale_after(cluster.interval_seconds)
+    limit = stale_after(interval_of(cluster))
     return FleetRow(
         id=cluster.pk,
         name=cluster.name,

@@ -1,0 +1,56 @@
+"""`karpdash backup FILE`: the SQLite database as it is at one moment, while everything goes on. Keys are not in it."""
+
+import argparse
+import os
+import sqlite3
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from karpdash.env import Env, current
+from migrations_app.errors import BadInput, BadSetting, KarpdashError
+
+
+def run(argv: Sequence[str]) -> int:
+    """0 when the copy is there and whole, 2 with one line when not."""
+    parser = argparse.ArgumentParser(prog="karpdash backup", description="Copy the SQLite database into a new file.")
+    parser.add_argument("file", type=Path, help="must not be there yet; readable by its owner only")
+    target = parser.parse_args(argv).file
+    try:
+        size = back_up(current(), target)
+    except KarpdashError as wrong:
+        sys.stderr.write(f"karpdash backup: {wrong}\n")
+        return 2
+    sys.stderr.write(
+        f"{size:,} bytes; what is sealed in it opens with KARPDASH_ENCRYPTION_KEYS only: keep them apart\n"
+    )
+    return 0
+
+
+def back_up(env: Env, target: Path) -> int:
+    """The size of the copy. Raises BadSetting without an SQLite database, BadInput when it cannot be written."""
+    if not env.database["ENGINE"].endswith("sqlite3"):
+        raise BadSetting("names no SQLite file: pg_dump backs PostgreSQL up", where="KARPDASH_DATABASE_URL")
+    source = Path(env.database["NAME"])
+    if not source.is_file():
+        raise BadSetting(f"there is no database at {source}", where="KARPDASH_DATABASE_URL")
+    try:
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except OSError as wrong:
+        raise BadInput(f"cannot be made: {wrong.strerror}", where=str(target)) from None
+    try:
+        _copy(source, target)
+    except sqlite3.Error as wrong:
+        target.unlink()
+        raise BadInput(f"the copy failed: {wrong}", where=str(target)) from None
+    return target.stat().st_size
+
+
+def _copy(source: Path, target: Path) -> None:
+    with closing(sqlite3.connect(source, timeout=20)) as given, closing(sqlite3.connect(target)) as taken:
+        # In one step, under one read transaction: in WAL mode that holds up no writer, and is one moment of the whole.
+        given.backup(taken)
+        told = taken.execute("PRAGMA integrity_check").fetchone()[0]
+        if told != "ok":
+            raise sqlite3.DatabaseError(f"integrity_check says {told}")

@@ -1,0 +1,50 @@
+"""The lanes of work and the worker of each: what hangs in one does not hold up the others (R20)."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from karpdash.env import Env, current
+
+WORKERS = ("probe", "scan", "action")
+"""Each serves the lane of its name; that of the actions serves the upkeep as well, which is short."""
+QUEUES = ("probe", "scan", "action", "upkeep")
+ROUTES = {
+    "probe_cluster": {"queue": "probe"},
+    "scan_cluster": {"queue": "scan"},
+    "prepare_rollout": {"queue": "action"},
+    "advance_rollout": {"queue": "action"},
+}
+"""What is named here has its own lane; everything else is upkeep."""
+
+
+def worker_command(lane: str, env: Env, *, name: str = "") -> list[str]:
+    """The words that start a worker for that lane, or for all of them with `all`."""
+    words = ["-m", "celery", "-A", "karpdash.celery", "worker", "--loglevel", "warning"]
+    return [sys.executable, *words, *_of_lane(lane, env), *(("-n", f"{name}@%h") if name else ())]
+
+
+def _of_lane(lane: str, env: Env) -> Sequence[str]:
+    if lane == "probe":
+        # Probes wait for the network and end by their own clock: threads of one process hold many of them.
+        return "-Q", "probe", "-P", "threads", "-c", str(env.probe_slots)
+    if lane == "scan":
+        return "-Q", "scan", "-c", str(env.worker_slots)
+    if lane == "action":
+        return "-Q", "action,upkeep", "-c", str(env.action_slots)
+    return ()
+
+
+def beat_command() -> list[str]:
+    """The words that start the timetable."""
+    return [sys.executable, "-m", "celery", "-A", "karpdash.celery", "beat", "--loglevel", "warning", "--pidfile", ""]
+
+
+def run(argv: Sequence[str]) -> int:
+    """`karpdash worker LANE` and `karpdash worker beat`: becomes that process, so that signals reach it."""
+    parser = argparse.ArgumentParser(prog="karpdash worker", description="Serve a lane of work, or tick.")
+    parser.add_argument("lane", choices=(*WORKERS, "all", "beat"), help="beat is the timetable; one of it is enough")
+    lane = parser.parse_args(argv).lane
+    command = beat_command() if lane == "beat" else worker_command(lane, current())
+    os.execv(command[0], command)  # noqa: S606 - our own words, no shell

@@ -1,0 +1,39 @@
+"""Is there room on the disk: scans wait while there is little, so that decisions can still be written (R25)."""
+
+import shutil
+from pathlib import Path
+
+from django.conf import settings
+from django.db import connection
+
+from migrations_app.errors import Conflict
+
+MIB = 1024 * 1024
+
+
+def why_full() -> str:
+    """Which disk has too little room, in words; empty while there is enough. Scans go on by themselves after that."""
+    return next((why for word, place in _places() if (why := _short(word, place))), "")
+
+
+def refuse_when_full() -> None:
+    """Raises Conflict `disk_full`."""
+    if why := why_full():
+        raise Conflict(why, code="disk_full")
+
+
+def _places() -> list[tuple[str, Path]]:
+    """The data folder, and where the database file is. The disk of a PostgreSQL server cannot be seen from here."""
+    places = [("the data folder", Path(settings.ENV.data_dir))]
+    name = Path(str(connection.settings_dict["NAME"]))
+    if connection.vendor == "sqlite" and name.is_absolute():
+        places.append(("the database", name.parent))
+    return [(word, place) for word, place in places if place.is_dir()]
+
+
+def _short(word: str, place: Path) -> str:
+    disk = shutil.disk_usage(place)
+    percent, mib = 100 * disk.free / max(disk.total, 1), disk.free / MIB
+    if percent >= settings.ENV.free_percent and mib >= settings.ENV.free_mib:
+        return ""
+    return f"the disk of {word} has {mib:,.0f} MiB ({percent:.0f} %) left: no scan begins until there is more"
