@@ -47,8 +47,11 @@ class Writer(Protocol):
     def pages(self, resource: Resource) -> Iterator[Page]:
         """All pages of a list, as ClusterApi gives them: for the picture of the cluster. Raises CouldNotLook."""
 
-    def may(self, need: Need, *, namespace: str = "") -> bool:
-        """Whether these credentials may do that, as the server judges it (A26). Raises CouldNotLook."""
+    def may(self, need: Need, *, namespace: str = "", name: str = "") -> bool:
+        """Whether these credentials may do that, as the server judges it (A26); without a name, to every object.
+
+        Raises CouldNotLook.
+        """
 
     def dry_run(self, change: Change, tie: Tie, *, own: dict[str, str]) -> Sent:
         """The answer to the request with nothing kept (K14). Raises CouldNotLook when there is no answer."""

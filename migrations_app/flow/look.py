@@ -10,7 +10,10 @@ from migrations_app.clients.kubernetes_live import LiveApi, open_live
 from migrations_app.clients.transport import TokenSource
 from migrations_app.errors import CouldNotLook, KarpdashError
 from migrations_app.flow.connect import limits, reach
+from migrations_app.flow.readers import HOME_NAMESPACES
 from migrations_app.inventory.objects import ServerVersion
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.kinds import Kind
 from migrations_app.readiness.rights import READ, Missing, cluster_role
 
 
@@ -40,11 +43,17 @@ def try_server(connection: Connection, *, token: TokenSource | None = None) -> C
 def look(api: LiveApi, url: str) -> ConnectionTest:
     """What an open server says. Raises CouldNotLook."""
     found = msgspec.json.decode(api.get("/version"), type=ServerVersion)
-    denied = [kind for kind in READ if not api.access_review("list", group=kind.group, plural=kind.plural)]
+    denied = [kind for kind in READ if not _may_list(api, kind)]
     missing = tuple(Missing(kind.group, kind.plural) for kind in denied)
     return ConnectionTest(
         reachable=True, server=url, kubernetes=found.git_version, missing=missing, rule=cluster_role(missing)
     )
+
+
+def _may_list(api: LiveApi, kind: Kind) -> bool:
+    """Secrets are asked for in Karpenter's namespaces only: the right to those of one of them is enough here."""
+    places = ("", *HOME_NAMESPACES) if kind is kinds.SECRET else ("",)
+    return any(api.access_review("list", group=kind.group, plural=kind.plural, namespace=place) for place in places)
 
 
 def failed(reason: KarpdashError, *, server: str = "") -> ConnectionTest:

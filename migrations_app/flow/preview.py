@@ -73,7 +73,7 @@ def _worked_out(row: Rollout) -> tuple[Plan, Proven]:
         steps = numbered(action.steps(scene, row.parameters))
         draft = _plan(row, writer, scene=scene, action=action, policy=policy.version)
         planned = msgspec.structs.replace(draft, steps=steps)
-        prove.refuse_missing_rights(writer, planned.needs)
+        prove.refuse_missing_rights(writer, prove.to_carry_out(planned))
         proven = prove.prove(writer, steps)
     return msgspec.structs.replace(planned, steps=proven.steps), proven
 
@@ -88,6 +88,7 @@ def _scene(action: Action, row: Rollout, *, inventory: Inventory, writer: Writer
     back = _taken_back(row)
     touched = (bare(step.change.target) for step in back.get("applied", ()) if step.change)
     wanted = dict.fromkeys((*action.wanted(inventory, row.parameters), *touched))
+    prove.refuse_missing_rights(writer, prove.to_read(wanted))
     objects = {target: read for target in wanted if (read := writer.read(target)) is not None}
     return Scene(
         inventory=inventory,

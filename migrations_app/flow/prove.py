@@ -1,13 +1,13 @@
 """Steps -> the same steps tied to what they rest on, and what the server itself says of each (A02, A26, A27)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import msgspec
 
 from migrations_app.actions.changes import Change, Need, Target
 from migrations_app.actions.conditions import Tree, all_hold, projected, value_at
-from migrations_app.actions.plan import Step
+from migrations_app.actions.plan import Plan, Step
 from migrations_app.actions.sending import Tie, marks
 from migrations_app.clients.writer import Sent, Writer
 from migrations_app.errors import BadInput
@@ -26,11 +26,35 @@ class Proven:
     diffs: dict[str, tuple[Tree | None, Tree | None]]
 
 
-def refuse_missing_rights(writer: Writer, needs: Iterable[Need]) -> None:
-    """Raises BadInput (code `missing_rights`) with the rules to add, when the server says no to any of them."""
-    missing = [need.rule for need in needs if not writer.may(need)]
+def refuse_missing_rights(writer: Writer, asked: Iterable[tuple[Need, str]]) -> None:
+    """Raises BadInput (code `missing_rights`) with the rules to add, when the server says no to any of them.
+
+    `asked` are rights with the name of the object; a rule may hold for named objects only.
+    """
+    names: dict[Need, list[str]] = {}
+    for need, name in asked:
+        names.setdefault(need, []).append(name)
+    missing = [need.rule for need in sorted(names) if not _allowed(writer, need, names[need])]
     if missing:
         raise BadInput("missing rules: " + " ".join(f"- {rule}" for rule in missing), code="missing_rights")
+
+
+def _allowed(writer: Writer, need: Need, names: list[str]) -> bool:
+    if writer.may(need):
+        return True
+    return need.verb != "create" and all(writer.may(need, name=name) for name in names)
+
+
+def to_read(targets: Iterable[Target]) -> Iterator[tuple[Need, str]]:
+    """The rights to read those objects."""
+    return ((Need(verb="get", group=one.group, plural=one.plural), one.name) for one in targets)
+
+
+def to_carry_out(plan: Plan) -> Iterator[tuple[Need, str]]:
+    """The rights that the plan's requests, their undoing and the readings before them ask for."""
+    changes = [change for step in plan.steps for change in (step.change, step.undo) if change]
+    yield from to_read(change.target for change in changes)
+    yield from ((change.need, change.target.name) for change in changes)
 
 
 def prove(writer: Writer, steps: tuple[Step, ...]) -> Proven:

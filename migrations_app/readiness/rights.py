@@ -104,4 +104,4 @@ def everything() -> tuple[Missing, ...]:
 
 def _rule(group: str, plurals: list[str]) -> str:
     resources = ", ".join(plurals)
-    return f'  - apiGroups: ["{group}"]\n    resources: [{resources}]\n    verbs: ["get", "list"]\n'
+    return f'  - apiGroups: ["{group}"]\n    resources: [{resources}]\n    verbs: ["list"]\n'

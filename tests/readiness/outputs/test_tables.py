@@ -39,7 +39,7 @@ Hop 0.33+ -> 0.37.8  BLOCKED  28 % done  (3 fail, 1 unknown, 1 manual, 1 waived,
           rules:
             - apiGroups: ["apiextensions.k8s.io"]
               resources: [customresourcedefinitions]
-              verbs: ["get", "list"]
+              verbs: ["list"]
           ROLE
   ! manual  blocker preflight  backup: Summary of backup
   x fail    warning workloads  marks: Summary of marks

@@ -1,0 +1,188 @@
+"""The published ClusterRoles: no more than is declared, and enough for a whole scan and a whole rollout."""
+
+from dataclasses import replace
+
+import pytest
+
+from migrations_app.actions.base import Unavailable
+from migrations_app.actions.changes import Need
+from migrations_app.actions.registry import all_actions
+from migrations_app.flow import execute, register
+from migrations_app.flow.collect import collect
+from migrations_app.flow.connect import connect
+from migrations_app.flow.register import Details, register_kubeconfig, try_kubeconfig
+from migrations_app.inventory.inventory import PART_NAMES
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.crd_sets import CRD_SETS
+from migrations_app.models.cluster import Cluster
+from migrations_app.readiness import roles as published
+from migrations_app.readiness.rights import READ, Missing
+from migrations_app.samples import fleet
+from migrations_app.samples.karpenter_kinds import machine
+from tests.actions import on_server
+from tests.actions.on_server import applied, carried_out, gone, installed, plan_of, previewed, put
+from tests.builders_pods import OLD
+from tests.builders_pools import a_pool, a_provisioner
+from tests.deploy.roles import bound, roles
+from tests.samples.test_stories import scanned
+
+SCAN, RELEASES = roles("scan.yaml")
+(ACT,) = roles("act.yaml")
+CRDS = "customresourcedefinitions"
+
+
+def granted(role):
+    """(verb, group, resource) -> names, of every rule; no names: all objects."""
+    return {
+        (verb, group, resource): tuple(rule.get("resourceNames", ()))
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+def test_a_scan_lists_and_does_nothing_else():
+    lists = {("list", kind.group, kind.plural): () for kind in READ if kind is not kinds.SECRET}
+    told = {
+        ("get", "", "namespaces"): ("kube-system",),
+        ("create", "authorization.k8s.io", "selfsubjectaccessreviews"): (),
+    }
+    assert granted(SCAN) == lists | told
+
+
+def test_secrets_stand_in_a_role_of_their_own():  # T18
+    assert granted(RELEASES) == {("list", "", "secrets"): ()}
+    assert [name for name in ("secrets", "pods/exec", "pods/eviction") if name in str(SCAN) + str(ACT)] == []
+
+
+def test_acting_is_what_the_actions_declare():  # A26, T18
+    declared = {need for action in all_actions() for need in action.may}
+    read = {Need(verb="get", group=need.group, plural=need.plural) for need in declared}
+    beside = {(verb, group, plural) for verb, group, plural in granted(ACT) if verb not in ("list",)} - {
+        ("get", "", "namespaces"),
+        ("create", "authorization.k8s.io", "selfsubjectaccessreviews"),
+    }
+    wanted = {(n.verb, n.group, f"{n.plural}/{n.subresource}".rstrip("/")) for n in declared | read}
+    assert beside == wanted
+    assert {plural for verb, _, plural in granted(ACT) if verb == "list"} == {
+        kind.plural for kind in published.PICTURE
+    }  # fmt: skip
+
+
+def test_nothing_wide_stands_in_a_role():  # T18, T25
+    every = [rule for role in (SCAN, RELEASES, ACT) for rule in role["rules"]]
+    verbs = {verb for rule in every for verb in rule["verbs"]}
+    assert verbs == {"get", "list", "create", "patch", "delete"}
+    assert "*" not in {word for rule in every for key in ("apiGroups", "resources") for word in rule[key]}
+    assert [key for key in granted(ACT) if key[2] == "namespaces"] == [("get", "", "namespaces")]
+
+
+def test_objects_with_known_names_are_named():  # T18, T25
+    for role in (SCAN, ACT):
+        for (verb, group, plural), names in granted(role).items():
+            known = published.NARROWED.get((group, plural.partition("/")[0]))
+            if known and verb not in ("create", "list"):
+                assert names == known, (verb, plural)
+
+
+def test_every_crd_that_a_chart_brings_is_named():
+    brought = {crd.kind.crd_name for row in CRD_SETS for crd in row.crds}
+    assert brought <= set(published.NARROWED[kinds.CRD.group, CRDS])
+
+
+def read_by(action, inventory):
+    """The kinds of what the action reads of a cluster; none where it is not offered."""
+    try:
+        return {(target.group, target.plural) for target in action.wanted(inventory, {})}
+    except Unavailable:
+        return set()
+
+
+def test_what_actions_read_may_be_read():
+    inventories = [scanned(story).inventory for story in fleet.stories()]
+    asked = {kind for action in all_actions() for inventory in inventories for kind in read_by(action, inventory)}
+    assert len(asked) >= 5
+    assert asked <= {(group, plural) for verb, group, plural in granted(ACT) if verb == "get"}
+
+
+@pytest.fixture
+def server(clean_apiserver, settings, monkeypatch):
+    settings.ENV = replace(settings.ENV, **on_server.QUICK)
+    monkeypatch.setattr(execute, "SLICE_SECONDS", 1.0)
+    clean_apiserver.load_crds("alpha_and_beta")
+    installed(clean_apiserver, "0.32.10")
+    put(clean_apiserver, a_provisioner(), a_pool(version="v1beta1"), *machine(OLD, template="default"))
+    return clean_apiserver
+
+
+def registered(kubeconfig: str) -> Cluster:
+    return Cluster.objects.get(pk=register_kubeconfig(kubeconfig.encode(), Details(name="shop", by="ada")))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_scan_with_just_its_role_is_complete(server):
+    kubeconfig = bound(server)
+    looked = try_kubeconfig(kubeconfig.encode())
+    assert (looked.reachable, looked.missing) == (True, ())
+    with connect(registered(kubeconfig)) as api:
+        api.get("/version")
+        collected = collect(api, cluster="shop")
+    unseen = {line.name: line.detail for line in collected.parts if not line.seen}
+    assert (unseen, len(collected.parts), collected.complete) == ({}, len(PART_NAMES), True)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_without_the_release_role_only_that_part_is_unknown(server):  # R15
+    with connect(registered(bound(server, releases_in="default"))) as api:
+        api.get("/version")
+        collected = collect(api, cluster="shop")
+    assert {line.name: line.why for line in collected.parts if not line.seen} == {"helm_releases": "forbidden"}
+    assert register.try_cluster(Cluster.objects.get().pk).missing == (Missing("", "secrets"),)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_action_without_its_role_is_refused_at_the_preview(server):  # A26
+    row = previewed(registered(bound(server)), "roll_nodes")
+    assert (row.state, row.cause_code) == ("expired", "missing_rights")
+    wanted = [
+        Need(verb=verb, group=kind.group, plural=kind.plural)
+        for verb, kind in (
+            ("delete", kinds.NODE), ("get", kinds.NODE),
+            ("get", kinds.PROVISIONER), ("patch", kinds.PROVISIONER),
+        )
+    ]  # fmt: skip
+    assert sorted(row.cause.partition("missing rules: ")[2].split(" - ")) == sorted(
+        f"{'- ' * (number == 0)}{need.rule}" for number, need in enumerate(sorted(wanted))
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_action_with_its_role_is_carried_out(server):  # A26, T18
+    mark = server.audit_mark()
+    row = previewed(registered(bound(server, acting=True)), "roll_nodes")
+    assert (row.state, row.cause, len(plan_of(row).steps)) == ("previewed", "", 2)
+
+    def drained():
+        for one in server.admin.items("/api/v1/nodes"):
+            if "deletionTimestamp" in one["metadata"]:
+                owner = one["metadata"]["ownerReferences"][0]["name"]
+                gone(
+                    server, f"/api/v1/nodes/{one['metadata']['name']}", f"/apis/karpenter.sh/v1alpha5/machines/{owner}"
+                )
+
+    done = carried_out(row, between=drained)
+    assert (done.state, done.cause, applied(done)) == ("succeeded", "", ["s001", "s002"])
+    assert server.admin.items("/api/v1/nodes") == []
+    ours = [one for one in server.audit_events(mark) if one["user"]["username"].startswith("karpdash-")]
+    refused = [one["requestURI"] for one in ours if one.get("responseStatus", {}).get("code") == 403]
+    assert (refused, "deletecollection" in {one["verb"] for one in ours}) == ([], False)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_rules_for_named_objects_are_enough(server):  # T25
+    """CRDs may be changed by name only: the review without a name says no, the one with it yes."""
+    row = previewed(
+        registered(bound(server, acting=True)), "adopt_crds", release="karpenter-crd", namespace="kube-system"
+    )
+    assert (row.state, row.cause) == ("previewed", "")
