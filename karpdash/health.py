@@ -1,11 +1,16 @@
 """Is karpdash itself alive and ready."""
 
-from django.db import DatabaseError, connection
+from django.db import Error, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from redis import Redis
 from redis.exceptions import RedisError
 
 from karpdash.env import current
+from karpdash.schema import schema_fit
+from migrations_app.flow.room import why_full
+from migrations_app.queries.pulse import silent_lanes
+
+NEEDED_FOR_PAGES = ("database", "schema")
 
 
 def healthz(_request: HttpRequest) -> HttpResponse:
@@ -13,19 +18,45 @@ def healthz(_request: HttpRequest) -> HttpResponse:
     return HttpResponse("ok\n", content_type="text/plain")
 
 
-def readyz(_request: HttpRequest) -> JsonResponse:
-    """200 when database and broker answer, else 503 naming what is missing."""
-    missing = [name for name, works in (("database", _database()), ("broker", _broker())) if not works]
-    return JsonResponse({"ready": not missing, "missing": missing}, status=503 if missing else 200)
+def readyz(request: HttpRequest) -> JsonResponse:
+    """200 when nothing is missing, else 503 naming what: database, schema, broker, disk, worker:<lane>, beat.
+
+    With `?for=web` only what pages need counts, so that a load balancer does not take them away with the workers.
+    """
+    why = missing()
+    needed = {name for name in why if name in NEEDED_FOR_PAGES} if request.GET.get("for") == "web" else set(why)
+    told = {"ready": not needed, "missing": sorted(why), "why": why}
+    return JsonResponse(told, status=503 if needed else 200)
 
 
-def _database() -> bool:
+def missing() -> dict[str, str]:
+    """What is missing, each with the reason in words."""
+    found = _database()
+    if "database" not in found and "schema" not in found:
+        found |= _lanes() | _disk()
+    return found if _broker() else found | {"broker": "the broker does not answer"}
+
+
+def _database() -> dict[str, str]:
     try:
         with connection.cursor() as cursor:
-            cursor.execute("SELECT 1 FROM migrations_app_cluster LIMIT 1")
-    except DatabaseError:
-        return False
-    return True
+            cursor.execute("SELECT 1")
+        fit = schema_fit()
+    except Error:
+        return {"database": "the database does not answer"}
+    return {"schema": f"the tables are {fit} of this release"} if fit else {}
+
+
+def _lanes() -> dict[str, str]:
+    silent = silent_lanes()
+    return {
+        lane if lane == "beat" else f"worker:{lane}": "no sign of life for a minute" for lane in silent
+    }  # the timetable is no worker
+
+
+def _disk() -> dict[str, str]:
+    why = why_full()
+    return {"disk": why} if why else {}
 
 
 def _broker() -> bool:

@@ -1,32 +1,129 @@
-"""Log lines as JSON on standard error, without bodies of other people's requests (K17)."""
+"""Log lines as JSON on standard error, with the ids they belong to, without bodies and without secrets (K17, T23)."""
 
 import logging
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import structlog
-from structlog.typing import Processor
+from structlog.typing import EventDict, Processor, WrappedLogger
 
-SILENCED = ("urllib3", "kubernetes", "botocore", "boto3")
+from karpdash.env import Env, current
+from migrations_app.errors import KarpdashError
+
+SILENCED = ("urllib3", "kubernetes", "botocore", "boto3", "django.db.backends")
+EXTRAS = (
+    *("scan", "rollout", "cluster", "fleet_scan", "request_id", "row", "rows", "sink", "code", "reason", "task"),
+    *("method", "path", "status", "ms"),
+)
+"""Fields of a record that become fields of its line; what else a library hangs onto one is left out."""
+HIDDEN = "[secret]"
+_SHAPES = re.compile(
+    r"kd_[A-Za-z0-9_-]{20,}"
+    r"|k8s-aws-v1\.[A-Za-z0-9_=-]{8,}"
+    r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?"
+    r"|(?:AKIA|ASIA)[A-Z0-9]{16}"
+    r"|(?i:(?<=bearer )|(?<=basic ))[A-Za-z0-9._~+/=-]{8,}"
+    r"|(?i:(?<=password=)|(?<=password: )|(?<=token=)|(?<=secret=))[^\s&,;'\")}]+"
+    r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
+)
+"""Secrets that can be told by their form or by what stands before them."""
+_TOLD_AS_IS = (KarpdashError, OSError, AttributeError, TypeError, NameError, ArithmeticError, ImportError)
+"""Errors whose text names things of the code or the system. That of any other may hold what came in: it stays out."""
 
 
 class NoBodies(logging.Filter):
     """Drops DEBUG lines of libraries that print bodies and headers with tokens in them."""
 
     def filter(self, record: logging.LogRecord) -> bool:
+        if record.name == "celery.app.trace" and record.exc_info:
+            # Celery writes the error and its traceback into the message; ours tells them more carefully.
+            record.task = str(getattr(record, "data", {}).get("name", ""))
+            record.msg, record.args = "task failed", ()
         return record.levelno > logging.DEBUG or not record.name.startswith(SILENCED)
 
 
 def json_formatter() -> logging.Formatter:
-    """One JSON object a line: event, level, logger, timestamp."""
+    """One JSON object a line: event, level, logger, timestamp, and the ids of request, scan and rollout."""
     shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
+        structlog.stdlib.ExtraAdder(allow=EXTRAS),
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=shared,
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-            structlog.processors.format_exc_info,
+            told_exception,
+            scrubber(current()),
             structlog.processors.JSONRenderer(),
         ],
     )
+
+
+def told_exception(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Puts where an exception was raised, and its kind, in the place of its whole text."""
+    given = event.pop("exc_info", None)
+    if given is True:
+        given = sys.exc_info()
+    wrong = given[1] if isinstance(given, tuple) else given
+    if isinstance(wrong, BaseException):
+        event["exception"] = "\n".join(_lines(wrong))
+    return event
+
+
+def _lines(wrong: BaseException) -> Iterator[str]:
+    """From the newest error to the one that began it; the innermost frame is the last of each."""
+    seen: set[int] = set()
+    current_one: BaseException | None = wrong
+    while current_one is not None and id(current_one) not in seen:
+        seen.add(id(current_one))
+        kind = type(current_one)
+        text = f": {current_one}" if _is_harmless(current_one) else ""
+        yield f"{'because of ' if current_one is not wrong else ''}{kind.__module__}.{kind.__qualname__}{text}"
+        for frame in traceback.extract_tb(current_one.__traceback__):
+            yield f"  {frame.filename}:{frame.lineno} in {frame.name}"
+        current_one = current_one.__cause__ or (None if current_one.__suppress_context__ else current_one.__context__)
+
+
+def _is_harmless(wrong: BaseException) -> bool:
+    return isinstance(wrong, _TOLD_AS_IS) or type(wrong).__module__.startswith(("django.db", "redis", "kombu"))
+
+
+def scrubber(env: Env) -> Processor:
+    """A processor that hides secrets: those of this installation, and whatever looks like one."""
+    own = sorted({secret for secret in _own(env) if len(secret) >= 8}, key=len, reverse=True)
+    known = re.compile("|".join(map(re.escape, own))) if own else None
+
+    def scrub(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+        return {name: _scrubbed(value, lambda text: _hidden(text, known)) for name, value in event.items()}
+
+    return scrub
+
+
+def _own(env: Env) -> Iterator[str]:
+    yield env.secret_key
+    yield str(env.database.get("PASSWORD", ""))
+    yield env.audit_sinks.token.reveal()
+    if env.aws.keys:
+        yield env.aws.keys.secret.reveal()
+        yield env.aws.keys.token.reveal()
+
+
+def _hidden(text: str, known: re.Pattern[str] | None) -> str:
+    return _SHAPES.sub(HIDDEN, known.sub(HIDDEN, text) if known else text)
+
+
+def _scrubbed(value: Any, hide: Callable[[str], str]) -> Any:  # noqa: ANN401 - any JSON goes in and comes out
+    if isinstance(value, str):
+        return hide(value)
+    if isinstance(value, dict):
+        return {hide(str(name)): _scrubbed(each, hide) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_scrubbed(each, hide) for each in value]
+    return value if isinstance(value, int | float | bool) or value is None else hide(str(value))

@@ -1,15 +1,17 @@
-"""Mounts the browser at /, the API at /api/v1/, and the health pages."""
+"""Mounts the browser at /, the API at /api/v1/, the health pages and the metrics."""
 
 from importlib.util import find_spec
 
 from django.urls import URLPattern, URLResolver, include, path
 
 from karpdash import health
+from karpdash.metrics import metrics
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", health.healthz),
     path("readyz", health.readyz),
+    path("metrics", metrics),
     path("", include("migrations_app.web.urls")),
 ]
 if find_spec("migrations_app.api.urls"):
-    urlpatterns.insert(2, path("api/v1/", include("migrations_app.api.urls")))
+    urlpatterns.insert(3, path("api/v1/", include("migrations_app.api.urls")))

@@ -20,7 +20,7 @@ from migrations_app.models.token import ApiToken
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, User
 
-SCOPES: tuple[str, ...] = ("read", "scan", "plan", "act", "admin", "audit")
+SCOPES: tuple[str, ...] = ("read", "scan", "plan", "act", "admin", "audit", "metrics")
 LONGEST_DAYS = 90
 SEEN_EVERY = timedelta(minutes=1)
 

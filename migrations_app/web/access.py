@@ -47,7 +47,7 @@ def page(right: str = LOOK, *others: str, with_any_password: bool = False) -> Ca
                 return redirect("password")
             _require(request, right, *others)
             try:
-                with acting_as(actor_of(request)):
+                with acting_as(actor_of(request), request_id=str(getattr(request, "request_id", ""))):
                     return view(request, *args, **kwargs)
             except NotFound as missing:
                 raise Http404(missing.message) from None

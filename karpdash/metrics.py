@@ -1,0 +1,103 @@
+"""`/metrics` for Prometheus: what the database says at the moment of the scrape, so that any process may be asked."""
+
+from collections.abc import Iterable, Iterator
+from typing import get_args
+
+from django.conf import settings
+from django.db import Error
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from migrations_app.flow.tally import BEYOND, BUCKETS
+from migrations_app.flow.tokens import authenticate
+from migrations_app.queries.metrics import Cell, Duration, Numbers, numbers
+from migrations_app.readiness.report import Verdict
+
+SCOPE = "metrics"
+TEXT = "text/plain; version=0.0.4; charset=utf-8"
+VERDICTS: tuple[str, ...] = get_args(Verdict)
+
+
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Everything as text; 401 without a token, 403 for one of another scope, 503 without the database."""
+    try:
+        refused = None if settings.ENV.metrics_open else _refused(request)
+        return refused or HttpResponse(generate_latest(registry(numbers(now=timezone.now()))), content_type=TEXT)
+    except Error:
+        return HttpResponse("the database does not answer\n", status=503, content_type="text/plain")
+
+
+def _refused(request: HttpRequest) -> HttpResponse | None:
+    scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
+    use = authenticate(secret.strip()) if scheme.lower() == "bearer" else None
+    if use is None:
+        wanted = {"WWW-Authenticate": 'Bearer realm="karpdash"'}
+        return HttpResponse("a token is needed\n", status=401, headers=wanted, content_type="text/plain")
+    if SCOPE not in use.scopes:
+        return HttpResponse(f"the token lacks the scope {SCOPE}\n", status=403, content_type="text/plain")
+    return None
+
+
+def registry(told: Numbers) -> CollectorRegistry:
+    """A registry that holds these numbers and nothing of this process."""
+    made = CollectorRegistry(auto_describe=False)
+    made.register(_Told(told))
+    return made
+
+
+class _Told(Collector):
+    def __init__(self, told: Numbers) -> None:
+        self._told = told
+
+    def collect(self) -> Iterable[Metric]:
+        return families(self._told)
+
+
+def families(told: Numbers) -> Iterator[Metric]:
+    """Each metric with its labels; names are those of the docs."""
+    verdict = _gauge("hop_verdict", "Whether that is the verdict on the hop.", "cluster", "hop", "verdict")
+    for cluster, hop, word in told.verdicts:
+        for one in VERDICTS:
+            verdict.add_metric((cluster, hop, one), float(one == word))
+    yield verdict
+    yield _filled(_gauge("checks", "Findings of the newest scan.", "cluster", "hop", "severity", "status"), told.checks)
+    yield _filled(_gauge("objects", "Objects of Karpenter.", "cluster", "kind", "api_version"), told.objects)
+    yield _filled(_gauge("legacy_nodes", "Nodes of v1alpha5 that are left.", "cluster"), told.legacy_nodes)
+    yield _duration(told.duration)
+    yield _filled(_gauge("scan_age_seconds", "Time since the last scan that succeeded.", "cluster"), told.ages)
+    yield _filled(_counter("scan_errors", "Scans without a result.", "cluster", "class"), told.errors)
+    said = "Requests to the cluster's API server."
+    yield _filled(_counter("apiserver_requests", said, "cluster", "verb", "code"), told.requests)
+    yield _filled(_gauge("rollout_state", "Rollouts in that state.", "cluster", "state"), told.rollouts)
+
+
+def _gauge(name: str, said: str, *labels: str) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"karpdash_{name}", said, labels=labels)
+
+
+def _counter(name: str, said: str, *labels: str) -> CounterMetricFamily:
+    return CounterMetricFamily(f"karpdash_{name}", said, labels=labels)
+
+
+def _filled(family: GaugeMetricFamily | CounterMetricFamily, cells: Iterable[Cell]) -> Metric:
+    for *labels, number in cells:
+        family.add_metric([str(label) for label in labels], float(number))
+    return family
+
+
+def _duration(told: Duration) -> HistogramMetricFamily:
+    ends = [*(f"{end:g}" for end in BUCKETS), BEYOND]
+    reached = 0
+    buckets: list[tuple[str, float]] = []
+    for end in ends:
+        reached += told.buckets.get(end, 0)
+        buckets.append((str(float(end)) if end != BEYOND else end, float(reached)))
+    family = HistogramMetricFamily("karpdash_scan_duration_seconds", "How long scans took, whatever came of them.")
+    family.add_metric([], buckets, told.seconds)
+    return family

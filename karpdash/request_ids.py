@@ -1,0 +1,39 @@
+"""Every request has an id: the caller's own, or a new one. It stands on the answer and on each line of the log."""
+
+import logging
+import re
+import time
+import uuid
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+from structlog.contextvars import bound_contextvars
+
+log = logging.getLogger(__name__)
+HEADER = "X-Request-ID"
+QUIET = ("/static/", "/healthz", "/readyz", "/metrics")
+_ID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
+
+
+class RequestIds:
+    """Binds the id while the request is answered, and writes one line about it: no query, no body."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        given = request.headers.get(HEADER, "")
+        request_id = given if _ID.fullmatch(given) else uuid.uuid4().hex
+        request.request_id = request_id  # type: ignore[attr-defined]  # read by the API and by what records events
+        started = time.monotonic()
+        with bound_contextvars(request_id=request_id):
+            response = self.get_response(request)
+            _told(request, response, seconds=time.monotonic() - started)
+        response.headers.setdefault(HEADER, request_id)
+        return response
+
+
+def _told(request: HttpRequest, response: HttpResponse, *, seconds: float) -> None:
+    level = logging.DEBUG if request.path.startswith(QUIET) else logging.INFO
+    told = {"method": request.method, "path": request.path[:500], "status": response.status_code}
+    log.log(level, "request", extra=told | {"ms": round(seconds * 1000)})

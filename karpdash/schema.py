@@ -1,0 +1,25 @@
+"""Do the tables fit this code: neither behind it, nor ahead of it (R27)."""
+
+from functools import cache
+from typing import Literal
+
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+Fit = Literal["", "behind", "ahead"]
+OURS = "migrations_app"
+
+
+def schema_fit() -> Fit:
+    """Empty when it fits; `ahead` when a newer release has changed the tables. Raises django.db.Error."""
+    done = set(MigrationRecorder(connection).applied_migrations())
+    known = _known()
+    if any(step not in known for step in done if step[0] == OURS):
+        return "ahead"
+    return "behind" if known - done else ""
+
+
+@cache
+def _known() -> frozenset[tuple[str, str]]:
+    return frozenset(MigrationLoader(None).disk_migrations or ())

@@ -1,0 +1,88 @@
+"""Readiness tells which dependency is missing; pages need less than the whole."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import OperationalError, connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.utils import timezone
+
+from karpdash import health, schema
+from migrations_app.flow import pulse
+from migrations_app.models.measure import Pulse
+from migrations_app.queries.pulse import LANES
+
+
+@pytest.fixture
+def whole(db, monkeypatch):
+    """Everything is there."""
+    monkeypatch.setattr(health, "_broker", lambda: True)
+    monkeypatch.setattr(health, "why_full", lambda: "")
+    for lane in LANES:
+        pulse.beat(f"{lane}@here", [lane])
+
+
+def ready(client, query=""):
+    answer = client.get(f"/readyz{query}")
+    assert answer.json()["ready"] == (answer.status_code == 200)
+    return answer.status_code, answer.json()["missing"]
+
+
+def test_ready_when_nothing_is_missing(client, whole):
+    assert client.get("/readyz").json() == {"ready": True, "missing": [], "why": {}}
+
+
+def _down(*_args, **_kwargs):
+    raise OperationalError("password=hunter2")
+
+
+LACKS = {
+    "broker": ("_broker", lambda: False),
+    "disk": ("why_full", lambda: "full"),
+    "schema": ("schema_fit", lambda: "behind"),
+    "database": ("schema_fit", _down),
+}
+
+
+@pytest.mark.parametrize("name", LACKS)
+def test_ready_says_what_is_missing(client, whole, monkeypatch, name):
+    place, value = LACKS[name]
+    monkeypatch.setattr(health, place, value)
+    assert ready(client) == (503, [name])
+    assert "hunter2" not in client.get("/readyz").content.decode()
+    assert ready(client, "?for=web") == (503 if name in ("schema", "database") else 200, [name])
+
+
+@pytest.mark.parametrize("lane", LANES)
+def test_a_lane_that_nobody_serves_is_missing(client, whole, lane):
+    Pulse.objects.filter(name=f"{lane}@here").update(seen_at=timezone.now() - timedelta(seconds=70))
+    name = lane if lane == "beat" else f"worker:{lane}"
+    assert (ready(client), ready(client, "?for=web")) == ((503, [name]), (200, [name]))
+
+
+def test_one_worker_may_serve_every_lane(client, whole):
+    Pulse.objects.all().delete()
+    pulse.beat("all@here", LANES)
+    assert ready(client) == (200, [])
+    pulse.stopped("all@here")
+    assert ready(client)[0] == 503
+
+
+def test_a_sign_of_life_that_cannot_be_written_ends_nothing(monkeypatch):
+    monkeypatch.setattr(pulse.Pulse.objects, "filter", _down)
+    closed = []
+    monkeypatch.setattr(pulse.connection, "close", lambda: closed.append(True))
+    pulse.beat("x", ["scan"])
+    pulse.stopped("x")
+    assert closed == [True, True]
+
+
+@pytest.mark.django_db
+def test_the_tables_fit_are_behind_or_ahead():
+    assert schema.schema_fit() == ""
+    recorder = MigrationRecorder(connection)
+    recorder.record_applied("migrations_app", "9999_of_tomorrow")
+    assert schema.schema_fit() == "ahead"
+    recorder.record_unapplied("migrations_app", "9999_of_tomorrow")
+    recorder.record_unapplied("migrations_app", "0001_first")
+    assert schema.schema_fit() == "behind"
