@@ -16,6 +16,7 @@ from karpdash.supervise import Child, Supervisor
 from migrations_app.errors import BadSetting
 
 PYTHON = sys.executable
+DATABASE = "KARPDASH_DATABASE_URL"
 
 
 def run(argv: Sequence[str]) -> int:
@@ -125,13 +126,17 @@ def _refuse_unsafe() -> None:
 def _bring_schema_up() -> None:
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import call_command
-    from django.db import DatabaseError
+    from django.db import DatabaseError, connection
+
+    from karpdash.schema import schema_fit
 
     try:
+        if connection.introspection.table_names() and schema_fit() == "ahead":
+            raise BadSetting("a newer release has changed the tables; this one cannot go back", where=DATABASE)
         call_command("migrate", interactive=False, verbosity=0)
     except (DatabaseError, ImproperlyConfigured) as wrong:
         reason = str(wrong).strip().partition("\n")[0]
-        raise BadSetting(f"the database cannot be used: {reason}", where="KARPDASH_DATABASE_URL") from None
+        raise BadSetting(f"the database cannot be used: {reason}", where=DATABASE) from None
 
 
 def _scan_what_is_due() -> None:
