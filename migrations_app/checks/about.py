@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 from migrations_app.checks.base import Check
 from migrations_app.checks.tools import tools
-from migrations_app.checks.values import EVERY, How
+from migrations_app.checks.values import EVERY, How, Severity
 from migrations_app.karpenter import coverage
+from migrations_app.karpenter.hop_spans import every_hop
 
 
 class Covered(NamedTuple):
@@ -28,6 +29,10 @@ class About(NamedTuple):
     def hops(self) -> str:
         return spoken_hops(self.check.hops)
 
+    @property
+    def elsewhere(self) -> tuple[tuple[Severity, str], ...]:
+        return severities(self.check)
+
 
 def about(check: Check) -> About:
     """What the catalogue says of that check."""
@@ -36,7 +41,22 @@ def about(check: Check) -> About:
 
 
 def spoken_hops(hops: tuple[str, ...]) -> str:
-    """The hops of a check in words: every hop, a list of few, or a long run by its ends."""
+    """The hops of a check in words, in the order of the road: every hop, or each one, a run of three by its ends."""
     if hops == EVERY:
         return "every hop"
-    return ", ".join(hops) if len(hops) < 6 else f"{hops[0]} to {hops[-1]}"
+    road = every_hop()
+    runs: list[list[str]] = []
+    for hop in sorted(hops, key=road.index):
+        if runs and road.index(hop) == road.index(runs[-1][-1]) + 1:
+            runs[-1].append(hop)
+        else:
+            runs.append([hop])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
+
+
+def severities(check: Check) -> tuple[tuple[Severity, str], ...]:
+    """The severities that are not the usual one, each with the hops at which it counts."""
+    found: dict[Severity, list[str]] = {}
+    for hop, severity in check.severity_at.items():
+        found.setdefault(severity, []).append(hop)
+    return tuple((severity, spoken_hops(tuple(hops))) for severity, hops in found.items() if severity != check.severity)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from migrations_app.checks.about import About, about, spoken_hops
+from migrations_app.checks.about import About, about, severities, spoken_hops
 from migrations_app.checks.base import Check
 from migrations_app.checks.retired import RETIRED, Retired
 from migrations_app.checks.values import PHASES, Phase
@@ -49,7 +49,7 @@ def _table(checks: tuple[Check, ...]) -> Iterator[str]:
 
 
 def _severity(check: Check) -> str:
-    overrides = (f"{severity} at {hop}" for hop, severity in check.severity_at.items())
+    overrides = (f"{severity} at {hops}" for severity, hops in severities(check))
     return ", ".join((check.severity, *overrides))
 
 

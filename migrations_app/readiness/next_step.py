@@ -21,15 +21,16 @@ class NextStep(NamedTuple):
 
 
 def next_step(verdict: Verdict, findings: Iterable[Finding], *, release: str, cluster: str) -> NextStep:
-    """Where several things are to be done, the first one in the order of the work."""
+    """Where several things are to be done, the first one in the order of the work; of open questions the one that is
+    known how to answer, and then the one that most of them wait for."""
     groups = grouped((f for f in findings if f.status in ("fail", "unknown", "manual")), cluster=cluster)
-    blockers = _in_order(group for group in groups if group.severity == "blocker")
-    failing = [group for group in blockers if group.status == "fail"]
-    if failing:
+    blockers = [group for group in groups if group.severity == "blocker"]
+    if failing := _in_order(group for group in blockers if group.status == "fail"):
         told = "1 blocker stands" if len(failing) == 1 else f"{len(failing)} blockers stand"
         return NextStep(f"Not safe: {told} in the way", failing[0].summary, failing[0].first.id, len(failing) - 1)
     if blockers:
-        questions = sum(finding.open_blocker for group in blockers for finding in group.findings)
+        first = max(_in_order(blockers), key=lambda group: (bool(group.remedies), _questions(group)))
+        questions = sum(map(_questions, blockers))
         told = "1 question that can block is" if questions == 1 else f"{questions} questions that can block are"
         return NextStep(
             f"Not known to be safe: {told} open", _seen(blockers[0]), blockers[0].first.id, len(blockers) - 1
@@ -37,6 +38,10 @@ def next_step(verdict: Verdict, findings: Iterable[Finding], *, release: str, cl
     if verdict == "needs_facts":
         return NextStep("Not known to be safe: nothing could be asked", "Scan the cluster with the rights it needs")
     return _care(_in_order(group for group in groups if group.severity == "warning"), release=release)
+
+
+def _questions(group: Group) -> int:
+    return sum(finding.open_blocker for finding in group.findings)
 
 
 def _care(warnings: list[Group], *, release: str) -> NextStep:

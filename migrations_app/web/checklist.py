@@ -3,7 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from migrations_app.checks.values import PHASES, Finding
+from migrations_app.checks.values import PHASES, Finding, Remedy
+from migrations_app.readiness.groups import Group, grouped
+from migrations_app.readiness.next_step import NextStep, next_step
 from migrations_app.readiness.report import HopLine, PathStep, Report
 from migrations_app.readiness.verdict import order
 from migrations_app.web.looks import Look, blocking_look, phase_look
@@ -19,15 +21,36 @@ SECTIONS: tuple[Look, ...] = (
     Look("passed", "Passed", "pass", "pass"),
     Look("na", "Not applicable", "muted", "na"),
 )
-FOLDED = ("passed", "na")
+SETTLED = ("passed", "na")
+FOLDED = ("infos", *SETTLED)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Remedies that help several checks, as the partial of remedies takes those of one."""
+
+    id: str
+    title: str
+    remedies: tuple[Remedy, ...]
+
+
+def told_of(group: Group) -> Told:
+    return Told(f"group-{group.first.id}", group.summary, group.remedies)
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
+    """Part of the checklist. `rows` are the findings again, those that wait for one thing as one row."""
+
     id: str
     look: Look
     findings: tuple[Finding, ...]
     folded: bool = False
+    cluster: str = ""
+
+    @property
+    def rows(self) -> tuple[tuple[Group, Told], ...]:
+        return tuple((group, told_of(group)) for group in grouped(self.findings, cluster=self.cluster))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +80,7 @@ class Hop:
     unknowns: int = 0
     warnings: int = 0
     passed: int = 0
+    next: NextStep | None = None
 
     @property
     def asked(self) -> bool:
@@ -73,10 +97,9 @@ def hops_of(report: Report, *, chosen: str) -> tuple[Hop, ...]:
 
 def _hop(line: HopLine, step: PathStep | None, *, report: Report, chosen: bool) -> Hop:
     findings = [finding for finding in report.checks if finding.hop == line.hop]
-    open_now = sorted(
-        (f for f in findings if section_of(f) in ("blockers", "unknown", "manual", "warnings")), key=order
-    )
-    reasons = _reasons(open_now)
+    name = report.cluster.name
+    following = next_step(line.verdict, findings, release=step.release, cluster=name) if step else None
+    reasons = _reasons(findings, cluster=name, told=following.check if following else "")
     told = tuple(Reason(text, "", blocking_look(None)) for text in line.reasons)
     return Hop(
         hop=line.hop,
@@ -86,22 +109,24 @@ def _hop(line: HopLine, step: PathStep | None, *, report: Report, chosen: bool) 
         chosen=chosen,
         done_percent=line.done_percent,
         step=step,
-        reasons=reasons[:REASONS] or told,
+        reasons=reasons[:REASONS] if step else told,
         more_reasons=max(0, len(reasons) - REASONS),
         blockers=_count(findings, "blockers"),
         unknowns=_count(findings, "unknown") + _count(findings, "manual"),
         warnings=_count(findings, "warnings"),
         passed=_count(findings, "passed"),
+        next=following,
     )
 
 
-def _reasons(findings: Iterable[Finding]) -> tuple[Reason, ...]:
-    """One line a cause: what cannot be read keeps many checks from an answer in the same words."""
-    alike: dict[str, list[Finding]] = {}
-    for finding in findings:
-        alike.setdefault(finding.summary or finding.title, []).append(finding)
+def _reasons(findings: Iterable[Finding], *, cluster: str, told: str) -> tuple[Reason, ...]:
+    """One line a cause of what keeps the hop from being plainly ready, without the one that was told as the next."""
+    waiting = sorted((f for f in findings if f.status in ("fail", "unknown", "manual")), key=order)
+    groups = grouped((f for f in waiting if f.severity != "info"), cluster=cluster)
     return tuple(
-        Reason(text, f"#check-{held[0].id}", blocking_look(held[0]), len(held)) for text, held in alike.items()
+        Reason(one.summary or one.first.title, f"#check-{one.first.id}", blocking_look(one.first), len(one.findings))
+        for one in groups
+        if one.first.id != told
     )
 
 
@@ -116,17 +141,22 @@ def section_of(finding: Finding) -> str:
     return {"pass": "passed", "not_applicable": "na"}.get(finding.status, finding.status)
 
 
-def by_urgency(findings: Iterable[Finding]) -> tuple[Section, ...]:
+def by_urgency(findings: Iterable[Finding], *, cluster: str = "") -> tuple[Section, ...]:
     """Blockers first and unknown second; inside a section in the order in which the work is done."""
     ordered = sorted(findings, key=lambda finding: (PHASES.index(finding.phase), finding.severity, finding.id))
     cut = ((look, tuple(f for f in ordered if section_of(f) == look.id)) for look in SECTIONS)
-    return tuple(Section(look.id, look, rows, look.id in FOLDED) for look, rows in cut if rows)
+    return tuple(Section(look.id, look, rows, _folds(look.id, rows), cluster) for look, rows in cut if rows)
 
 
-def by_phase(findings: Iterable[Finding]) -> tuple[Section, ...]:
+def _folds(section: str, rows: tuple[Finding, ...]) -> bool:
+    """What nobody has to do anything about now: also where only infos wait for a person."""
+    return section in FOLDED or (section == "manual" and all(finding.severity == "info" for finding in rows))
+
+
+def by_phase(findings: Iterable[Finding], *, cluster: str = "") -> tuple[Section, ...]:
     """One section a phase, blockers first inside; what is settled stays folded at the end."""
     rows = tuple(findings)
-    live = sorted((f for f in rows if section_of(f) not in FOLDED), key=order)
+    live = sorted((f for f in rows if section_of(f) not in SETTLED), key=order)
     cut = ((phase, tuple(f for f in live if f.phase == phase)) for phase in PHASES)
-    phases = tuple(Section(f"phase-{phase}", phase_look(phase), held) for phase, held in cut if held)
-    return phases + tuple(section for section in by_urgency(rows) if section.folded)
+    phases = tuple(Section(f"phase-{phase}", phase_look(phase), held, cluster=cluster) for phase, held in cut if held)
+    return phases + tuple(section for section in by_urgency(rows, cluster=cluster) if section.id in SETTLED)

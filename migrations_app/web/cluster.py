@@ -20,6 +20,7 @@ from migrations_app.web.rollout_offers import of_findings
 
 TABS = (
     ("cluster", "Readiness"),
+    ("cluster-plan", "Plan"),
     ("cluster-nodes", "Nodes"),
     ("cluster-parts", "Parts"),
     ("cluster-iam", "IAM"),
@@ -39,7 +40,8 @@ def readiness(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     if report is not None:
         findings = [finding for finding in report.checks if finding.hop == hop.hop]
         context["by_phase"] = request.GET.get("by") == "phase"
-        context["sections"] = by_phase(findings) if context["by_phase"] else by_urgency(findings)
+        arrange = by_phase if context["by_phase"] else by_urgency
+        context["sections"] = arrange(findings, cluster=report.cluster.name)
         context["offers"] = of_findings(request, context["head"], report=report, findings=findings)
     return render(request, "cluster/readiness.html", context | {"icons": static("img/icons.svg")})
 

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.django_db
 LOOK = {
     "fleet", "password", "catalogue", "cluster", "cluster-nodes", "cluster-parts", "cluster-history",
     "cluster-changes", "cluster-progress", "cluster-convert", "convert", "cluster-iam",
+    "cluster-plan", "cluster-plan-slash",
 }  # fmt: skip
 OPEN = {"login", "logout"}
 RIGHTS = {

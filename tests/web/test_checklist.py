@@ -38,11 +38,14 @@ def test_a_failing_blocker_always_stands_first(rows):
 
 
 @given(FINDINGS)
-def test_only_what_is_settled_is_folded(rows):
-    for arrange in (by_urgency, by_phase):
-        for section in arrange(rows):
-            settled = all(finding.status in ("pass", "not_applicable") for finding in section.findings)
-            assert section.folded is settled
+def test_only_what_asks_for_nothing_is_folded(rows):
+    for section in by_urgency(rows):
+        settled = all(finding.status in ("pass", "not_applicable") for finding in section.findings)
+        to_read = all((f.status, f.severity) in (("fail", "info"), ("manual", "info")) for f in section.findings)
+        assert section.folded is (settled or to_read)
+    for section in by_phase(rows):
+        settled = all(finding.status in ("pass", "not_applicable") for finding in section.findings)
+        assert section.folded is settled
 
 
 def test_sections_of_one_of_each():
@@ -81,17 +84,33 @@ def test_a_landed_hop_has_no_counts_and_the_next_one_is_chosen():
 def test_reasons_lead_to_rows_and_are_cut():
     many = [a_finding(f"check_{index}", summary=f"reason {index}") for index in range(8)]
     (hop,) = hops_of(a_report(checks=many), chosen="")
+    assert (hop.next.do, hop.next.check) == ("reason 0", "check_0")
     assert [(reason.text, reason.url) for reason in hop.reasons][:2] == [
-        ("reason 0", "#check-check_0"),
         ("reason 1", "#check-check_1"),
+        ("reason 2", "#check-check_2"),
     ]
-    assert (len(hop.reasons), hop.more_reasons, hop.blockers) == (5, 3, 8)
+    assert (len(hop.reasons), hop.more_reasons, hop.blockers) == (5, 2, 8)
 
 
-def test_checks_that_fail_for_one_reason_are_one_reason():
+def test_checks_that_are_open_for_one_reason_are_one_reason():
+    blocks = a_finding("blocks")
     alike = [a_finding(f"check_{index}", status="unknown", summary="crds: forbidden") for index in range(4)]
-    (hop,) = hops_of(a_report(checks=alike), chosen="")
+    (hop,) = hops_of(a_report(checks=[blocks, *alike]), chosen="")
     assert [(reason.text, reason.url, reason.checks) for reason in hop.reasons] == [
         ("crds: forbidden", "#check-check_0", 4)
     ]
     assert (hop.more_reasons, hop.unknowns) == (0, 4)
+
+
+def test_what_is_only_good_to_know_is_no_reason():
+    by_hand = a_finding("search", status="manual", severity="info")
+    (hop,) = hops_of(a_report(checks=[by_hand]), chosen="")
+    assert (hop.reasons, hop.next.safe) == ((), "Safe: nothing stands in the way")
+
+
+def test_one_refused_list_is_one_row_with_one_remedy():
+    refused = [a_finding(name, status="unknown", summary="crds could not be read: forbidden") for name in "ab"]
+    (section,) = by_urgency(refused, cluster="prod")
+    ((group, told),) = section.rows
+    assert (group.summary, len(group.findings)) == ("crds could not be read: forbidden", 2)
+    assert (told.id, [remedy.how for remedy in told.remedies]) == ("group-a", ["kubectl"])
