@@ -2,9 +2,10 @@ import json
 
 import pytest
 
+from migrations_app.checks.aws_access import NOT_LOOKED_AT
 from migrations_app.checks.values import Evidence
-from migrations_app.inventory.seen import Seen, Unseen
-from tests.builders import asked_hops, blind, reads, remedies, told
+from migrations_app.inventory.seen import NOT_ASKED, Seen, Unseen
+from tests.builders import ask, asked_hops, blind, reads, remedies, told
 from tests.builders_iam import ISSUER, PROVIDER, a_role, document, eks, oidc, permitted
 
 CHECK = "controller_trust_fits"
@@ -148,9 +149,9 @@ def test_of_two_ways_in_nobody_knows_which_counts():
             f"{ARN}: which role goes on to this one is not known",
         ),
         (
-            a_role(found_by="given", arn="", role=Unseen("not_asked")),
-            {},
-            "no role of the controller was seen, so its trust policy was not either",
+            a_role(found_by="given", arn="", role=NOT_ASKED),
+            {"identity": NOT_ASKED},
+            f"no role of the controller was seen. {NOT_LOOKED_AT}",
         ),
     ],
 )
@@ -161,6 +162,13 @@ def test_what_cannot_be_told_is_unknown(role, parts, why):
 def test_without_any_role_it_is_unknown():
     why = "no role of the controller was seen, so its trust policy was not either"
     assert told(CHECK, "1.0", trusting()) == ("unknown", why, ())
+    assert ask(CHECK, "1.0", trusting()).severity == "blocker"
+
+
+def test_policies_that_were_handed_in_where_nobody_asked_aws_warn():
+    handed_in = a_role(found_by="given", arn="", role=NOT_ASKED)
+    assert ask(CHECK, "1.0", trusting(handed_in, identity=NOT_ASKED)).severity == "warning"
+    assert ask(CHECK, "1.0", trusting(handed_in)).severity == "blocker"
 
 
 def test_it_is_asked_at_every_hop():

@@ -7,6 +7,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.iam_trust_remedies import trust_remedies
 from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
 from migrations_app.inventory.role_trust import Fit, role_fits
+from migrations_app.inventory.seen import NOT_ASKED
 
 EITHER = frozenset({"irsa", "pod_identity"})
 
@@ -36,7 +37,11 @@ check = Check(
 def judge(case: Case) -> Iterator[Word]:
     fits = role_fits(case.inventory)
     if not fits:
-        yield CannotTell(f"no role of the controller was seen. {NOT_LOOKED_AT}")
+        aws = case.inventory.aws
+        # Where AWS was looked at it names no role: no access would tell more, and the doubt blocks.
+        handed_in = aws.identity == NOT_ASKED and aws.controller_roles.items
+        told = f". {NOT_LOOKED_AT}" if handed_in else ", so its trust policy was not either"
+        yield CannotTell(f"no role of the controller was seen{told}")
     spare = any(fit.state == "fits" for fit in fits if fit.role.found_by in EITHER)
     for fit in fits:
         if fit.state == "unknown":
