@@ -33,6 +33,7 @@ class RolloutLine(serializers.Serializer[Any]):
     cause_code = Told()
     cause = Told()
     wish = Told(help_text="pause or abort: asked for, and done after the request under way.")
+    waits_for = Told(help_text="What a running one waits for right now; empty while it works.")
     author = Told()
     started_by = Told()
     made_at = serializers.DateTimeField()

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
+from migrations_app.flow import sign_ins
 from migrations_app.flow.record import Actor, Event, record_alone
 
 SESSION_KEY = "fresh_until"
@@ -17,9 +18,9 @@ def signed_in_again(by: Actor) -> str:
     return (timezone.now() + GOOD_FOR).isoformat()
 
 
-def refused_again(by: Actor) -> None:
-    """Notes a wrong password; the throttle of the sign-in counts it too."""
-    record_alone(Event(verb="sign_in.again", actor=by, object=by.name, outcome="wrong"))
+def refused_again(by: Actor, *, locked: bool) -> None:
+    """Notes a wrong password, told as at the sign-in: a flood of them does not fill the log (T28)."""
+    sign_ins.refused(by.name, address=by.address, locked=locked)
 
 
 def fresh_until(kept: object) -> datetime | None:

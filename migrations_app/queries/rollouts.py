@@ -49,6 +49,7 @@ class RolloutRow:
     cause_code: str
     cause: str
     wish: str
+    waits_for: str
     author: str
     author_id: int | None
     started_by: str
@@ -142,6 +143,7 @@ def row_of(row: Rollout) -> RolloutRow:
         cause_code=row.cause_code,
         cause=row.cause,
         wish=row.wish,
+        waits_for=row.waits_for,
         author=row.author_name,
         author_id=row.author_id,
         started_by=row.started_by_name,

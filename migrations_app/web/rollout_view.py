@@ -146,8 +146,8 @@ def live_tag(detail: RolloutDetail) -> bytes:
     """Everything that a live page shows and that can move, as bytes to tell two looks apart."""
     lines = [(one.id, one.outcome) for line in detail.steps for one in line.lines]
     row = detail.row
-    told = (str(row.id), row.version, row.state, row.wish, row.approvals, lines, msgspec.to_builtins(detail.picture))
-    return msgspec.json.encode(told)
+    picture = msgspec.to_builtins(detail.picture)
+    return msgspec.json.encode((str(row.id), row.version, row.wish, row.waits_for, row.approvals, lines, picture))
 
 
 def may(detail: RolloutDetail, person: Person) -> May:

@@ -31,7 +31,7 @@ def sign_in_again(request: HttpRequest) -> HttpResponse:
         return redirect(_next(request))
     wrong = request.method == "POST"
     if wrong:
-        refused_again(actor())
+        refused_again(actor(), locked=bool(getattr(request, "axes_locked_out", False)))
     minutes = round(GOOD_FOR.total_seconds() / 60)
     context = {"form": form, "next": _next(request), "wrong": wrong, "minutes": minutes}
     return render(request, "sign_in/again.html", context, status=422 if wrong else 200)

@@ -12,6 +12,7 @@ from migrations_app.models.scan import Scan
 from migrations_app.web import access
 from migrations_app.web.urls import urlpatterns
 from tests.builders_rows import a_cluster, a_snapshot
+from tests.web.rollouts.addresses import DECLARED
 
 pytestmark = pytest.mark.django_db
 LOOK = {
@@ -28,6 +29,7 @@ RIGHTS = {
     "cluster-remove": "delete_cluster",
 }
 RIGHTS_TO_LOOK = dict.fromkeys(("audit", "audit-jsonl", "audit-csv"), "view_auditevent")
+FLEET_SCANS = {"fleet-scan": access.LOOK, "fleet-scan-all": "add_scan"}  # tested in test_fleet_scan_page.py
 POST_ONLY = {"logout", "cluster-scan"}
 MUTATING = set(RIGHTS) | {"logout", "password", "convert"}
 
@@ -40,8 +42,8 @@ def address(name, cluster=None):
 
 def test_every_address_declares_its_right():
     declared = {route.name: getattr(route.callback, "right", None) for route in urlpatterns}
-    expected = dict.fromkeys(LOOK, access.LOOK) | dict.fromkeys(OPEN, access.OPEN) | RIGHTS | RIGHTS_TO_LOOK
-    assert declared == expected
+    expected = dict.fromkeys(LOOK, access.LOOK) | dict.fromkeys(OPEN, access.OPEN) | RIGHTS | RIGHTS_TO_LOOK | DECLARED
+    assert declared == expected | FLEET_SCANS
 
 
 @pytest.mark.parametrize("name", sorted(LOOK | set(RIGHTS)))

@@ -1,0 +1,32 @@
+"""The addresses of rollouts and policies: who may open them, and which take a POST only."""
+
+from migrations_app.web.access import LOOK
+
+OPERATE, APPROVE = "operate_rollout", "approve_rollout"
+DECLARED = {
+    "rollouts": LOOK,
+    "rollouts-waiting": APPROVE,
+    "rollout": LOOK,
+    "rollout-live": LOOK,
+    "rollout-exports": OPERATE,
+    "cluster-rollouts": LOOK,
+    "cluster-rollout-new": OPERATE,
+    "cluster-policy": "administer_policy",
+    "policy": "administer_policy",
+    "kill-switch": OPERATE,
+    "sign-in-again": LOOK,
+    "rollout-ask": OPERATE,
+    "rollout-approve": APPROVE,
+    "rollout-approve-alone": "break_glass",
+    "rollout-reject": OPERATE,
+    "rollout-start": OPERATE,
+    "rollout-pause": OPERATE,
+    "rollout-resume": OPERATE,
+    "rollout-abort": OPERATE,
+    "rollout-settle": OPERATE,
+    "rollout-roll-back": OPERATE,
+}
+ACTS = sorted(
+    name for name in DECLARED if name.startswith("rollout-") and name not in ("rollout-live", "rollout-exports")
+)
+FORMS = ("cluster-rollout-new", "cluster-policy", "policy", "kill-switch", "sign-in-again")
