@@ -1,4 +1,4 @@
-"""Two workers, crashes, lost leases and late requests in every order: four invariants hold, and each guard is needed."""
+"""Two workers, crashes, lost leases, late requests in every order: four invariants hold, and each guard is needed."""
 
 import pytest
 
@@ -17,7 +17,7 @@ NEEDED = {
 def test_in_no_order_of_events_an_invariant_breaks():  # A14, A15, A18, A19, A22, A25
     found = explore()
     assert found.wrong == frozenset()
-    assert (found.states > 100_000, found.done > 10_000) == (True, True)
+    assert (found.states > 50_000, found.done > 10_000) == (True, True)
 
 
 @pytest.mark.parametrize(("guard", "broken"), NEEDED.items())

@@ -14,7 +14,7 @@ from migrations_app.actions.progress import Place, place
 from tests.flow.rollouts.building import creating
 
 Guard = Literal["precondition", "token", "intent_first", "look_first", "settle_by_reading", "doubt"]
-WORKERS, CRASHES, LOSSES, BEATS, ATTEMPTS = 2, 1, 2, 1, 3
+WORKERS, CRASHES, LOSSES, BEATS, ATTEMPTS = 2, 2, 1, 1, 3
 NOBODY, NO_ANSWER = -1, -1
 ROW = Step(id="s001", title="Create", change=creating().change)
 PLAN = Plan(
