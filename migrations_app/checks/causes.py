@@ -9,6 +9,13 @@ LONGEST = 200
 POD_SPEC = "spec.template.spec"
 
 
+def at_deployment(found: Installation, path: str, *, seen: str, wanted: str) -> Evidence:
+    """A cause in the Deployment, at any path."""
+    return Evidence(
+        kind="Deployment", namespace=found.namespace, name=found.name, path=path, seen=seen[:LONGEST], wanted=wanted
+    )
+
+
 def at_controller(found: Installation, path: str, *, seen: str, wanted: str) -> Evidence:
     """A cause in the Deployment; the path is told from the pod's spec on."""
     return Evidence(

@@ -13,6 +13,7 @@ from migrations_app.errors import Expired, Garbled, NotServed, ServerFailed, Tim
 from migrations_app.flow import read_rules
 from migrations_app.inventory import belonging
 from migrations_app.inventory import objects as o
+from migrations_app.inventory.metadata_users import may_ask_metadata
 from migrations_app.inventory.metric_uses import DASHBOARD_LABEL, MetricFold, MetricUser, dashboards_fold, rules_fold
 from migrations_app.inventory.parse import read_items
 from migrations_app.inventory.placement import names_karpenter
@@ -197,7 +198,7 @@ def _deployments(reading: Reading) -> Parts:
 
 
 def _speaks(workload: o.Workload) -> bool:
-    return names_karpenter(workload) or belonging.is_controller(workload)
+    return names_karpenter(workload) or belonging.is_controller(workload) or may_ask_metadata(workload)
 
 
 def _workloads(part: str, kind: Kind) -> Job:

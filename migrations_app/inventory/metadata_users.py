@@ -29,6 +29,12 @@ def metadata_users(inventory: Inventory) -> Iterator[Asking]:
                     yield Asking(kind, workload, container.image or "", row)
 
 
+def may_ask_metadata(workload: Workload) -> bool:
+    """Whether an image is known to ask instance metadata, whatever its arguments."""
+    images = [container.image or "" for container in workload.template.spec.containers or ()]
+    return any(row.image in image for row in METADATA_USERS for image in images)
+
+
 def _row(container: Container) -> MetadataUser | None:
     given = {argument.partition("=")[0] for argument in container.args or ()}
     known = (row for row in METADATA_USERS if row.image in (container.image or ""))

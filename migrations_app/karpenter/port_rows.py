@@ -36,16 +36,30 @@ WEBHOOK_PORT = PORTS[-1].text
 
 
 class Mesh(NamedTuple):
-    """`mark` is left on every pod that was given a sidecar; `exclusion` names ports that bypass it."""
+    """`mark` is left on every pod that was given a sidecar; `exclusion` names ports that bypass it.
+
+    `asking` are the label or annotation of a pod's template, and its value, that ask for a sidecar.
+    """
 
     name: str
     mark: str
     exclusion: str
+    asking: tuple[str, str]
 
 
 MESHES: tuple[Mesh, ...] = (
-    Mesh("Istio", "sidecar.istio.io/status", "traffic.sidecar.istio.io/excludeInboundPorts"),
-    Mesh("Linkerd", "linkerd.io/proxy-version", "config.linkerd.io/skip-inbound-ports"),
+    Mesh(
+        "Istio",
+        "sidecar.istio.io/status",
+        "traffic.sidecar.istio.io/excludeInboundPorts",
+        ("sidecar.istio.io/inject", "true"),
+    ),
+    Mesh(
+        "Linkerd",
+        "linkerd.io/proxy-version",
+        "config.linkerd.io/skip-inbound-ports",
+        ("linkerd.io/inject", "enabled"),
+    ),
 )
 
 

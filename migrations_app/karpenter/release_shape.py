@@ -162,14 +162,27 @@ class MinorRelease:
 
     def bad_reasons(self, running: Release) -> tuple[BadPatch, ...]:
         """Why that patch must not be stopped at; empty when nothing is known against it."""
-        named = tuple(row for row in self.bad if row.covers(running))
-        return named or tuple(row for row in self._hook_job() if row.covers(running))
+        every = (self.bad, self._hook_job(), self._half_converted())
+        told = (tuple(row for row in rows if row.covers(running)) for rows in every)
+        return next((found for found in told if found), ())
 
     def _hook_job(self) -> tuple[BadPatch, ...]:
         if not self.hook_job_patch:
             return ()
-        following = next(patch for patch in self.releases if patch > release(self.hook_job_patch))
+        here = release(self.hook_job_patch)
+        unsound = self._half_converted()
+        following = next(
+            patch for patch in self.releases if patch > here and not any(row.covers(patch) for row in unsound)
+        )
         return (BadPatch(self.hook_job_patch, self.hook_job_patch, HOOK_JOB, str(following)),)
+
+    def _half_converted(self) -> tuple[BadPatch, ...]:
+        """The patches whose CRDs convert by default while the controller's webhooks are off."""
+        off = [patch for patch in self.releases if (told := self.crd_chart_webhook(patch)) and not told.enabled]
+        if not off:
+            return ()
+        following = next(patch for patch in self.releases if patch > off[-1])
+        return (BadPatch(str(off[0]), str(off[-1]), HALF_CONVERTED, str(following)),)
 
     def kubernetes_window(self, running: Release) -> KubernetesWindow:
         """The Kubernetes minors that patch supports."""
@@ -196,6 +209,9 @@ class MinorRelease:
         return next((gate.default for gate in self.gates if gate.name == name), None)
 
 
+HALF_CONVERTED = (
+    "its CRDs ask a conversion webhook that is off by default: objects cannot be read in the version that is not stored"
+)
 HOOK_JOB = (
     "the main chart patches the CRDs from a post-install hook Job: Argo CD never finishes syncing it, "
     "and its kubectl image is built for x86_64 only"

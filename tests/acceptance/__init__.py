@@ -1,1 +1,1 @@
-"""Acceptance of the whole catalogue: clusters of many releases, clean or with one known fault, are judged as they should."""
+"""Acceptance of the whole catalogue: clusters of many releases, clean or with one known fault."""

@@ -1,4 +1,4 @@
-"""What the chart karpenter of a release puts into a cluster with the values of the getting-started guide of its time."""
+"""What the chart karpenter of a release puts into a cluster with the values of the guide of its time."""
 
 import base64
 import gzip
@@ -150,7 +150,9 @@ def _container(chart: Chart, *, user: int) -> Document:
     ports = [{"containerPort": chart.metrics_port, "name": "http-metrics", "protocol": "TCP"}]
     if chart.webhooks:
         ports += [{"containerPort": 8443, "name": "https-webhook", "protocol": "TCP"}]
-        ports += [{"containerPort": 8001, "name": "webhook-metrics", "protocol": "TCP"}] if chart.order > (0, 31) else []
+        ports += (
+            [{"containerPort": 8001, "name": "webhook-metrics", "protocol": "TCP"}] if chart.order > (0, 31) else []
+        )
     security = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
     named = {"runAsUser": user, "runAsGroup": user, "runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
     mounted = [{"mountPath": "/etc/karpenter/logging", "name": "config-logging"}] if chart.order == (0, 32) else []
@@ -181,7 +183,7 @@ def _env(chart: Chart) -> Iterator[Document]:
     field = {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
     yield {"name": "SYSTEM_NAMESPACE", "valueFrom": field}
     limit = {"containerName": "controller", "divisor": "0", "resource": "limits.memory"}
-    if chart.order >= (1, 14):
+    if chart.order >= (1, 8):
         asked = {"containerName": "controller", "divisor": "1m", "resource": "requests.cpu"}
         yield {"name": "CPU_REQUESTS", "valueFrom": {"resourceFieldRef": asked}}
     yield {"name": "MEMORY_LIMIT", "valueFrom": {"resourceFieldRef": limit}}
@@ -251,9 +253,7 @@ def _services(chart: Chart) -> list[Document]:
     inside = {"http-metrics": chart.metrics_port, "https-webhook": 8443, "webhook-metrics": 8001}
     held = [{"name": one["name"], "port": inside[one["name"]], "protocol": "TCP"} for one in service_ports(chart)]
     addresses = [{"ip": f"192.168.{place}.20", "nodeName": f"node-{place}"} for place in (1, 2)]
-    account = meta(
-        "karpenter", chart.namespace, labels=chart.labels, annotations=chart.annotations | chart.role
-    )
+    account = meta("karpenter", chart.namespace, labels=chart.labels, annotations=chart.annotations | chart.role)
     return [
         doc("v1", "Service", metadata=_meta(chart, "karpenter"), spec=spec, status={"loadBalancer": {}}),
         doc(
@@ -267,7 +267,7 @@ def _services(chart: Chart) -> list[Document]:
 
 
 def _rights(chart: Chart) -> list[Document]:
-    marks = {"home": chart.namespace, "labels": chart.labels, "annotations": chart.annotations}
+    marks: dict[str, Any] = {"home": chart.namespace, "labels": chart.labels, "annotations": chart.annotations}
     kinds = {"webhooks": chart.webhooks}
     dns = [{"apiGroups": [""], "resources": ["services"], "resourceNames": ["kube-dns"], "verbs": ["get"]}]
     return [

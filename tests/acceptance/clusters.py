@@ -43,7 +43,7 @@ class Clean:
         )
 
 
-OLD = {"namespace": "karpenter", "webhooks": True}
+OLD: dict[str, Any] = {"namespace": "karpenter", "webhooks": True}
 CLEAN: tuple[Clean, ...] = (
     Clean(name="alpha-028", version="0.28.1", kubernetes="1.25", hop="0.31", **OLD),
     Clean(name="alpha-030", version="0.30.0", kubernetes="1.26", hop="0.31", **OLD),
@@ -55,6 +55,7 @@ CLEAN: tuple[Clean, ...] = (
     Clean(name="v1-10", version="1.0.14", kubernetes="1.30", hop="1.1+", webhooks=True, pod_identity=True),
     Clean(name="v1-13", version="1.3.8", kubernetes="1.31", hop="1.14", pod_identity=True),
     Clean(name="v1-16", version="1.6.8", kubernetes="1.33", hop="1.14", pod_identity=True),
+    Clean(name="v1-18", version="1.8.8", kubernetes="1.33", hop="1.14", pod_identity=True),
     Clean(name="v1-114", version="1.14.1", kubernetes="1.33", hop="", pod_identity=True),
 )
 LAUNCHED = range(10, 14)
@@ -75,7 +76,6 @@ def _built(name: str) -> tuple[Document, ...]:
 
 def objects(clean: Clean) -> list[Document]:
     """Every object of the cluster; changes to them stay with the caller."""
-
 
     return copy.deepcopy(list(_built(clean.name)))
 

@@ -270,9 +270,7 @@ def add_ons(system: Sequence[str], every: Sequence[str]) -> list[Document]:
             "serviceAccountName": name,
             "tolerations": everywhere,
         }
-        made = workload(
-            "DaemonSet", name, "kube-system", pods=len(every), spec=spec, pod_labels={"k8s-app": name}
-        )
+        made = workload("DaemonSet", name, "kube-system", pods=len(every), spec=spec, pod_labels={"k8s-app": name})
         found += [made, *pods_of(made, every)]
     return found
 

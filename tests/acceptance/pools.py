@@ -1,4 +1,4 @@
-"""Karpenter's own objects of each generation, in the words of the getting-started guides, as the controller keeps them."""
+"""Karpenter's own objects of each generation, in the words of the guides, as the controller keeps them."""
 
 import json
 from dataclasses import dataclass
@@ -114,14 +114,14 @@ def _pool(place: Place, name: str) -> Document:
 
 def _node_class(place: Place, name: str) -> Document:
     terms = [{"tags": place.discovery}]
-    images = {"amiSelectorTerms": [{"id": "ami-0aa11bb22cc33dd44"}, {"id": "ami-0ee55ff66aa77bb88"}]}
+    images: Document = {"amiSelectorTerms": [{"id": "ami-0aa11bb22cc33dd44"}, {"id": "ami-0ee55ff66aa77bb88"}]}
     if place.order >= (1, 1):
         images = {"amiSelectorTerms": [{"alias": "al2023@v20260901"}]}
     elif place.order >= (0, 37):
         images |= {"amiFamily": "AL2"}  # the guides of 0.37 and 1.0 pin the images by id
     else:
         images = {"amiFamily": "AL2"}
-    spec = {"role": f"KarpenterNodeRole-{place.cluster}", "subnetSelectorTerms": terms, **images}
+    spec: Document = {"role": f"KarpenterNodeRole-{place.cluster}", "subnetSelectorTerms": terms, **images}
     spec["securityGroupSelectorTerms"] = terms
     if place.order <= (1, 0) and place.api == "v1":  # made as v1beta1, whose default allowed pods to reach metadata
         spec["metadataOptions"] = {"httpEndpoint": "enabled", "httpPutResponseHopLimit": 2, "httpTokens": "required"}

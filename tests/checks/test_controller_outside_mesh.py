@@ -40,9 +40,41 @@ def test_a_sidecar_in_between(marks, mesh, exclusion):
             name=rows[0].name,
             path=f"metadata.annotations[{exclusion}]",
             seen=f"{mesh} takes every port",
-            wanted="8443, or no sidecar",
+            wanted="8443 excluded, or no sidecar",
         ),
     )
+
+
+@pytest.mark.parametrize(
+    ("what", "key", "value", "mesh"),
+    [
+        ("labels", "sidecar.istio.io/inject", "true", "Istio"),
+        ("annotations", "sidecar.istio.io/inject", "true", "Istio"),
+        ("annotations", "linkerd.io/inject", "enabled", "Linkerd"),
+    ],
+)
+def test_a_sidecar_that_the_next_pods_get(what, key, value, mesh):
+    deployment, *rest = controller(Install(cluster="test", version="0.37.8"), [NODE])
+    deployment["spec"]["template"]["metadata"].setdefault(what, {})[key] = value
+    cluster = a_cluster().without("controller", "controller_pods").with_docs(deployment, *rest)
+    row = Evidence(
+        kind="Deployment",
+        namespace="kube-system",
+        name="karpenter",
+        path=f"spec.template.metadata.{what}[{key}]",
+        seen=f"{value}: {mesh} takes every port",
+        wanted="8443 excluded, or no sidecar",
+    )
+    assert told(CHECK, "1.0", cluster) == ("fail", "1 pod of the controller is part of a mesh", (row,))
+
+
+@pytest.mark.parametrize("value", ["false", "disabled", ""])
+def test_a_sidecar_that_is_refused(value):
+    deployment, *rest = controller(Install(cluster="test", version="0.37.8"), [NODE])
+    deployment["spec"]["template"]["metadata"]["annotations"] = dict.fromkeys(
+        ("sidecar.istio.io/inject", "linkerd.io/inject"), value
+    )
+    assert told(CHECK, "1.0", a_cluster().without("controller").with_docs(deployment, *rest)) == GOOD
 
 
 def test_without_pods_there_is_nothing_to_ask():

@@ -2,7 +2,18 @@ import pytest
 
 from migrations_app.samples.karpenter_kinds import AMD64, LARGE_ENOUGH, ON_DEMAND
 from tests.builders import asked_hops, remedies
-from tests.builders_pools import GONE, a_pool, a_provisioner, answer, at, found, parses, row, unseen_is_unknown
+from tests.builders_pools import (
+    GONE,
+    a_pool,
+    a_provisioner,
+    a_template,
+    answer,
+    at,
+    found,
+    parses,
+    row,
+    unseen_is_unknown,
+)
 
 CHECK = "pools_replace_provisioners_alike"
 VERSION = "0.32.10"
@@ -57,6 +68,11 @@ def test_what_never_expired_and_never_consolidated_does_so_now():
     before = a_provisioner({"spec.consolidation": GONE})
     assert found(CHECK, "0.33+", at(VERSION, pool(), before)) == ("fail", causes)
     assert found(CHECK, "0.33+", at(VERSION, pool({"spec.disruption": GONE}), before)) == ("fail", causes)
+
+
+def test_a_template_of_the_same_name_is_no_provisioner():
+    cluster = at(VERSION, pool(), a_provisioner({"spec.consolidation": GONE}), a_template(name="web"))
+    assert len(found(CHECK, "0.33+", cluster)[1]) == 2
 
 
 def test_a_pool_of_another_name_is_compared_with_none():

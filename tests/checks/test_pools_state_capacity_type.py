@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.values import Evidence
-from migrations_app.samples.karpenter_kinds import LARGE_ENOUGH, ON_DEMAND, SPOT, pool
+from migrations_app.samples.karpenter_kinds import LARGE_ENOUGH, ON_DEMAND, SPOT, pool, provisioner
 from tests.builders import a_cluster, ask, blind, reads, remedies, told
 
 CHECK = "pools_state_capacity_type"
@@ -54,12 +54,24 @@ def test_odd_rows_state_nothing():
 
 def test_pools_of_auto_mode_are_not_ours():
     cluster = with_pool(version="v1", nodeClassRef={"group": "eks.amazonaws.com", "kind": "NodeClass", "name": "d"})
-    assert told(CHECK, "1.0", cluster) == ("not_applicable", "there is no NodePool of Karpenter's own yet", ())
+    assert told(CHECK, "1.0", cluster) == ("not_applicable", "there is no pool of Karpenter's own", ())
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
     assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_a_provisioner_without_one_asks_for_spot_as_a_pool():
+    old = provisioner("web", LARGE_ENOUGH, template="default")
+    alpha = a_cluster("0.31.5", kubernetes="1.27").with_docs(old)
+    wanted = "karpenter.sh/capacity-type In [on-demand] or with spot"
+    row = Evidence(kind="Provisioner", name="web", path="spec.requirements", seen="absent", wanted=wanted)
+    assert told(CHECK, "0.32", alpha) == ("fail", "1 pool states no capacity type and may launch spot", (row,))
+    assert remedies(CHECK, "0.32", alpha)[0].text.splitlines()[1].startswith(
+        'kubectl patch provisioners.karpenter.sh web --type=json -p \'[{"op":"add","path":"/spec/requirements/-",'
+    )
+    assert told(CHECK, "1.0", a_cluster().with_docs(old))[0] == "not_applicable"
 
 
 def test_the_remedy_adds_the_requirement():

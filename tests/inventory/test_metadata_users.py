@@ -1,6 +1,8 @@
+import msgspec
 import pytest
 
-from migrations_app.inventory.metadata_users import metadata_users
+from migrations_app.inventory.metadata_users import may_ask_metadata, metadata_users
+from migrations_app.inventory.objects import Workload
 from migrations_app.karpenter.metadata_rows import METADATA_USERS
 from migrations_app.samples.kube import template, workload
 from tests.builders import a_cluster
@@ -38,3 +40,14 @@ def test_others_do_not(made):
 
 def test_rows_have_a_way_out_and_a_source():
     assert all(row.image and row.spared_by and row.source for row in METADATA_USERS)
+
+
+@pytest.mark.parametrize(
+    ("made", "may"),
+    [
+        (a_workload("Deployment", "--aws-region=x", "--aws-vpc-id=y"), True),
+        (a_workload("Deployment", image="example.com/web:1"), False),
+    ],
+)
+def test_an_inventory_keeps_who_may_ask(made, may):
+    assert may_ask_metadata(msgspec.convert(made, Workload)) is may

@@ -91,7 +91,7 @@ PROBES = (
 NEEDS = (*NEEDS, Need(action="ec2:DescribeWeather", span=Span((1, 15)), effect="Nothing is launched when it rains."))
 """,
     "coverage_v1.py": """
-V1_CHANGES = (*V1_CHANGES, covered("colour-renamed", "The colour is a shade", checks="selected_labels_exist", release="1.15"))
+V1_CHANGES += (covered("colour-renamed", "The colour is a shade", checks="selected_labels_exist", release="1.15"),)
 """,
 }
 ASK = """

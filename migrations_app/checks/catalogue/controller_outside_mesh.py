@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
-from migrations_app.checks.causes import at
+from migrations_app.checks.causes import at, at_deployment
 from migrations_app.checks.remedies import kubectl
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
-from migrations_app.inventory.installation import installation
+from migrations_app.inventory.installation import Installation, installation
+from migrations_app.inventory.objects import Metadata
 from migrations_app.karpenter.hop_spans import BETA_LEFT, CONVERTED
-from migrations_app.karpenter.port_rows import MESHES, WEBHOOK_PORT
+from migrations_app.karpenter.port_rows import MESHES, WEBHOOK_PORT, Mesh
 
 check = Check(
     __name__,
@@ -16,7 +17,7 @@ check = Check(
     phase="controller",
     severity="warning",
     why="A sidecar that asks for the mesh's certificates refuses the API server: every conversion fails.",
-    how="The annotation that an injector leaves on the controller's pods, and the one that exempts a port.",
+    how="What an injector leaves on the controller's pods or is asked for by their template, and exempted ports.",
     reads=("controller", "controller_pods"),
     says=("{count} pod of the controller is part of a mesh", "{count} pods of the controller are part of a mesh"),
     hops=(CONVERTED, BETA_LEFT),
@@ -25,18 +26,38 @@ check = Check(
         "aws/karpenter-provider-aws@v1.0.14:charts/karpenter/templates/service.yaml",
     ),
 )
+WANTED = f"{WEBHOOK_PORT} excluded, or no sidecar"
 
 
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
     if not case.inventory.controller_pods.items:
         yield NotApplicable("no pod of a controller was found")
+    meshed = 0
     for pod in case.inventory.controller_pods.items:
         for mesh in MESHES:
-            exempt = (pod.metadata.annotation(mesh.exclusion) or "").replace(" ", "").split(",")
-            if pod.metadata.annotation(mesh.mark) is not None and WEBHOOK_PORT not in exempt:
-                path, wanted = f"metadata.annotations[{mesh.exclusion}]", f"{WEBHOOK_PORT}, or no sidecar"
-                yield at(pod, path, seen=f"{mesh.name} takes every port", wanted=wanted)
+            if pod.metadata.annotation(mesh.mark) is not None and not _exempt(pod.metadata, mesh):
+                meshed += 1
+                path = f"metadata.annotations[{mesh.exclusion}]"
+                yield at(pod, path, seen=f"{mesh.name} takes every port", wanted=WANTED)
+    found = installation(case.inventory)
+    if found is not None and not meshed:
+        yield from _asked_for(found)
+
+
+def _asked_for(found: Installation) -> Iterator[Word]:
+    """A sidecar that the next pods will get."""
+    template = found.workload.template.metadata
+    for mesh in MESHES:
+        key, value = mesh.asking
+        for what, held in (("labels", template.label(key)), ("annotations", template.annotation(key))):
+            if held == value and not _exempt(template, mesh):
+                path = f"spec.template.metadata.{what}[{key}]"
+                yield at_deployment(found, path, seen=f"{value}: {mesh.name} takes every port", wanted=WANTED)
+
+
+def _exempt(metadata: Metadata, mesh: Mesh) -> bool:
+    return WEBHOOK_PORT in (metadata.annotation(mesh.exclusion) or "").replace(" ", "").split(",")
 
 
 @check.advise

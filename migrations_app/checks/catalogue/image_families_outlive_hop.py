@@ -6,6 +6,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
 from migrations_app.checks.fields import MAPS, TEXT, apart, cause
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.objects import EC2NodeClass
 from migrations_app.inventory.pools import AMI_TERMS, aliases, family, rows
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
 from migrations_app.karpenter.image_families import FAMILY_ENDS, family_end
@@ -43,7 +44,14 @@ def judge(case: Case) -> Iterator[Word]:
             yield CannotTell(f"EC2NodeClass {one.name}: {end.family} ends with {end.kubernetes}; Kubernetes is unknown")
         elif max(map(minor_order, (server, case.step.kubernetes.min))) >= minor_order(end.kubernetes):
             seen = f"{end.family}, which ends before Kubernetes {end.kubernetes}"
-            yield cause(one, "spec.amiFamily", seen=seen, wanted=end.instead)
+            yield cause(one, _where(one), seen=seen, wanted=end.instead)
+
+
+def _where(one: EC2NodeClass) -> str:
+    """Where the family is told: an alias names it as well."""
+    if one.get("spec.amiFamily"):
+        return "spec.amiFamily"
+    return next((f"{AMI_TERMS}[{place}].alias" for place, _ in aliases(one)), "spec.amiFamily")
 
 
 @check.advise

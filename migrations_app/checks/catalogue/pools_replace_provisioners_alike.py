@@ -52,11 +52,12 @@ def judge(case: Case) -> Iterator[Word]:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
     strange, pools = apart(pools, SHAPES)
     yield from strange
-    before = {item.name: item.objects for item in items(case.inventory, generation="alpha") if item.objects}
+    made = [one for item in items(case.inventory, generation="alpha") for one in item.objects]
+    before = {one["metadata"]["name"]: one["spec"]["disruption"] for one in made if one["kind"] == "NodePool"}
     for pool in pools:
         yield from _requirements(pool)
         if pool.name in before:
-            yield from _disruption(pool, before[pool.name][0]["spec"]["disruption"])
+            yield from _disruption(pool, before[pool.name])
 
 
 def _requirements(pool: NodePool) -> Iterator[Evidence]:
@@ -70,8 +71,9 @@ def _requirements(pool: NodePool) -> Iterator[Evidence]:
 def _disruption(pool: NodePool, before: dict[str, str]) -> Iterator[Evidence]:
     for field, default in (("consolidationPolicy", "WhenUnderutilized"), ("expireAfter", "720h")):
         now = text(pool, f"{DISRUPTION}.{field}") or default
-        if now == default and before[field] not in (default, "720h0m0s"):
-            yield cause(pool, f"{DISRUPTION}.{field}", seen=now, wanted=f"{before[field]}, as the Provisioner had it")
+        then = before.get(field) or default  # the converter leaves out what is the default of v1beta1
+        if now == default and then not in (default, "720h0m0s"):
+            yield cause(pool, f"{DISRUPTION}.{field}", seen=now, wanted=f"{then}, as the Provisioner had it")
 
 
 @check.advise

@@ -4,51 +4,51 @@ from collections.abc import Iterator
 from typing import Any
 
 from migrations_app.checks.base import Case, Check
+from migrations_app.checks.fields import cause
 from migrations_app.checks.remedies import from_source, kubectl, ordered
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.managers import managed
+from migrations_app.inventory.objects import NodePool, WholeObject
 from migrations_app.inventory.pools import own_pools
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT
 
+FIRST = "0.32"
 check = Check(
     __name__,
     title="Every pool states its capacity type",
     phase="resources",
     severity="info",
     why="A Provisioner without one launched on-demand only; a NodePool without one takes spot wherever it is cheaper.",
-    how="The requirements of each NodePool are searched for the capacity type.",
-    reads=("nodepools",),
+    how="The requirements of each NodePool, and of Provisioners to be replaced, are searched for the capacity type.",
+    reads=("nodepools", "provisioners"),
     says=(
         "{count} pool states no capacity type and may launch spot",
         "{count} pools state no capacity type and may launch spot",
     ),
-    severity_at={"0.32": "warning", ALPHA_LEFT: "warning"},
+    severity_at={FIRST: "warning", ALPHA_LEFT: "warning"},
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
         "aws/karpenter-provider-aws@v0.32.10:pkg/providers/instance/instance.go",
     ),
 )
 REQUIREMENTS = "spec.template.spec.requirements"
+WANTED = f"{labels.CAPACITY_TYPE} In [{labels.ON_DEMAND}] or with {labels.SPOT}"
 
 
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
-    own = own_pools(case.inventory)
+    own: list[WholeObject] = [*own_pools(case.inventory)]
+    own += case.inventory.provisioners.items if case.hop in (FIRST, ALPHA_LEFT) else ()
     if not own:
-        yield NotApplicable("there is no NodePool of Karpenter's own yet")
+        yield NotApplicable("there is no pool of Karpenter's own")
     for pool in own:
-        rows = pool.get(REQUIREMENTS, [])
+        path = REQUIREMENTS if isinstance(pool, NodePool) else "spec.requirements"
+        rows = pool.get(path, [])
         if not isinstance(rows, list):
-            yield CannotTell(f"NodePool {pool.name}: {REQUIREMENTS} is no list")
+            yield CannotTell(f"{type(pool).__name__} {pool.name}: {path} is no list")
         elif not any(_states(row) for row in rows):
-            yield Evidence(
-                kind="NodePool",
-                name=pool.name,
-                path=REQUIREMENTS,
-                seen="absent",
-                wanted=f"{labels.CAPACITY_TYPE} In [{labels.ON_DEMAND}] or with {labels.SPOT}",
-            )
+            yield cause(pool, path, seen="absent", wanted=WANTED)
 
 
 def _states(row: Any) -> bool:  # noqa: ANN401 - the tree is the API's own JSON
@@ -57,10 +57,16 @@ def _states(row: Any) -> bool:  # noqa: ANN401 - the tree is the API's own JSON
 
 @check.advise
 def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    pools = {pool.name: pool for pool in case.inventory.nodepools.items}
-    by = managed(pools[evidence[0].name].metadata)
+    pools = {("NodePool", pool.name): pool.metadata for pool in case.inventory.nodepools.items}
+    pools |= {("Provisioner", pool.name): pool.metadata for pool in case.inventory.provisioners.items}
+    by = managed(pools[evidence[0].kind, evidence[0].name])
     value = f'{{"key":"{labels.CAPACITY_TYPE}","operator":"In","values":["{labels.ON_DEMAND}"]}}'
-    patch = f'[{{"op":"add","path":"/spec/template/spec/requirements/-","value":{value}}}]'
-    lines = (f"kubectl patch nodepools.karpenter.sh {row.name} --type=json -p '{patch}'" for row in evidence)
+    lines = (_patch(row, value) for row in evidence)
     note = "# Nodes launched before will drift where the new requirement does not admit them"
     yield from ordered(by, (*from_source(by, f"add the requirement {value}"), kubectl(note, *lines)))
+
+
+def _patch(row: Evidence, value: str) -> str:
+    path = "/" + row.path.replace(".", "/")
+    patch = f'[{{"op":"add","path":"{path}/-","value":{value}}}]'
+    return f"kubectl patch {row.kind.lower()}s.karpenter.sh {row.name} --type=json -p '{patch}'"
