@@ -54,7 +54,7 @@ CODES: dict[str, Code] = {
     "kill_switch": Code(409, "Stopped", "All changes of clusters are stopped; two people lift it in the browser."),
     "busy": Code(409, "Cluster busy", "Another rollout holds this cluster; the detail names it."),
     "expired": Code(409, "Plan too old", "A plan is good for four hours; make a new one."),
-    "disk_full": Code(503, "Disk full", "No scan begins while the disk is nearly full; it goes on by itself."),
+    "disk_full": Code(409, "Disk full", "No scan begins while the disk is nearly full; it goes on by itself."),
     "audit_blocked": Code(409, "Audit log behind", "Nothing is changed while the audit log cannot be carried outside."),
     "rollout_holds": Code(409, "A rollout is under way", "A cluster is not forgotten while a rollout holds it."),
     "export_unproven": Code(409, "Export unreadable", "What was kept of before does not open any more."),

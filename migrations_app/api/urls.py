@@ -12,6 +12,7 @@ from migrations_app.api.eks import ClusterAws, ClusterDrafts, EksDrafts
 from migrations_app.api.endpoint import Endpoint
 from migrations_app.api.findings import Findings
 from migrations_app.api.fleet import Summary
+from migrations_app.api.fleet_scans import FleetScan, FleetScans
 from migrations_app.api.iam import ClusterIam, Evaluations
 from migrations_app.api.plans import Plan, PlanApprove, PlanAsk, Plans
 from migrations_app.api.policies import ClusterPolicy, DefaultPolicy, KillSwitch
@@ -58,6 +59,8 @@ urlpatterns: list[URLPattern] = [
     *_both("conversions", Conversions, name="api-conversions"),
     *_both("iam/evaluations", Evaluations, name="api-iam-evaluations"),
     *_both("fleet/summary", Summary, name="api-fleet-summary"),
+    *_both("fleet/scans", FleetScans, name="api-fleet-scans"),
+    *_both("fleet/scans/<uuid:id>", FleetScan, name="api-fleet-scan"),
     *_both("audit", Audit, name="api-audit"),
     *_both("audit/export", AuditExport, name="api-audit-export"),
     *_both("plans", Plans, name="api-plans"),

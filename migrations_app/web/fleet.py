@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.utils import timezone
 
 from migrations_app.queries.fleet import BUCKETS, PAGE, SORTS, STAGES, FleetAsk, FleetPage, FleetRow, Totals, fleet_page
+from migrations_app.queries.fleet_scans import open_fleet_scan
 from migrations_app.web.access import page
 
 HEADLINE = (("blocked", "blocked"), ("needs_facts", "need facts"), ("unreachable", "unreachable"))
@@ -69,6 +70,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "buckets": tuple((name, count) for name, count in found.totals.buckets.items() if count),
         "headline": _headline(found.totals),
         "narrowed": bool(ask.q or ask.bucket or ask.stage or ask.environment),
+        "fleet_scan": open_fleet_scan(),
     }
     return render(request, "fleet/page.html", context)
 
