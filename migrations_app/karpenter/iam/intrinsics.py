@@ -11,6 +11,13 @@ def text_of(value: object) -> str | None:
 
     What only the stack knows, such as an import or a choice, is a placeholder that nobody fills.
     """
+    try:
+        return _spelled(value)
+    except RecursionError:  # functions in functions, deeper than anybody writes them
+        return None
+
+
+def _spelled(value: object) -> str | None:
     match value:
         case str():
             return value
@@ -39,12 +46,12 @@ def _substituted(inner: object) -> str | None:
 
 
 def _named(text: str, names: Mapping[str, object]) -> str | None:
-    told = {name: text_of(value) for name, value in names.items()}
+    told = {name: _spelled(value) for name, value in names.items()}
     if None in told.values():
         return None
     return _PLACEHOLDER.sub(lambda found: told.get(found[1].strip()) or found[0], text)
 
 
 def _joined(between: str, pieces: list[object]) -> str | None:
-    texts = [text_of(piece) for piece in pieces]
+    texts = [_spelled(piece) for piece in pieces]
     return None if None in texts else between.join(text for text in texts if text is not None)

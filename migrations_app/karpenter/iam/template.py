@@ -85,7 +85,7 @@ def _function(tag: str, value: Plain) -> Plain:
 
 def _found(resources: Mapping[str, Any]) -> Iterator[_Found]:
     for name, resource in resources.items():
-        kind = resource.get("Type") if isinstance(resource, dict) else None
+        kind = str(resource.get("Type")) if isinstance(resource, dict) else ""
         given = resource.get("Properties") if isinstance(resource, dict) else None
         if not isinstance(given, dict):
             continue

@@ -43,3 +43,10 @@ def test_a_function_stands_for_a_text(value, text):
 )
 def test_what_is_no_function_stands_for_none(value):
     assert text_of(value) is None
+
+
+def test_functions_in_functions_without_end_stand_for_none():
+    deep = "x"
+    for _ in range(2_000):
+        deep = {"Fn::Join": ["", [deep]]}
+    assert text_of(deep) is None

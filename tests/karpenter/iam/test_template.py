@@ -1,6 +1,8 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from migrations_app.errors import BadPolicy
 from migrations_app.karpenter.iam.policy import MAX_BYTES, parse_policy
@@ -142,3 +144,30 @@ def test_a_large_file_is_no_policy_but_may_be_a_template():
     assert statements(read(f"{IN_YAML}\n{padding}")) == statements(read(IN_YAML))
     with pytest.raises(BadPolicy, match=f"more than {MAX_BYTES:,} bytes"):
         read(padding)
+
+
+WORDS = st.sampled_from(
+    ["Type", "Properties", "PolicyDocument", "Policies", "PolicyName", "Roles", "RoleName", "ManagedPolicyArns",
+     "AWS::IAM::Role", "AWS::IAM::Policy", "Ref", "Fn::Sub", "Fn::Join", "Fn::GetAtt", "Statement", "${a}", "{}", "%7B"]
+)  # fmt: skip
+TREES = st.recursive(
+    st.none() | st.booleans() | st.integers() | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=4),
+    max_leaves=20,
+)
+
+
+def place_of_what_is_wrong(text):
+    """Where the refusal stands; the file's own name where nothing is wrong."""
+    try:
+        for name, document in read(text).items():
+            parse_policy(document, name=name)
+    except BadPolicy as wrong:
+        return wrong.where
+    return "f"
+
+
+@given(st.dictionaries(st.sampled_from("AB"), TREES | st.fixed_dictionaries({"Type": TREES, "Properties": TREES})))
+def test_whatever_stands_in_a_template_it_is_read_or_refused(found):
+    text = json.dumps({"Description": "AWS::IAM::", "Resources": found})
+    assert place_of_what_is_wrong(text).partition(":")[0] == "f"
