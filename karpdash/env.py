@@ -36,6 +36,7 @@ class Raw:
     trusted_origins: str = _setting("", "Origins with scheme for CSRF behind a proxy, comma separated.")
     https: str = _setting("0", "1: cookies only over TLS, HSTS, redirect; for every deployment behind TLS.")
     behind_proxy: str = _setting("0", "1: X-Forwarded-Proto of the proxy in front is believed.")
+    plain_http: str = _setting("0", "1: pages are served without TLS beyond this machine too; passwords go in clear.")
     allow_loopback: str = _setting("0", "1: clusters on loopback addresses may be registered; development only.")
     allow_private: str = _setting("1", "0: clusters on private address ranges are refused.")
     allowed_networks: str = _setting("", "Networks in CIDR form that are allowed whatever else says no.")
@@ -106,6 +107,7 @@ class Env:
     gate_poll: int
     log_level: str
     cancel_seconds: int = 10
+    plain_http: bool = False
     chart_registry: str = "official"
     aws: OwnIdentity = field(default_factory=OwnIdentity)
     audit_signing_key: bytes = field(default=b"", repr=False)
@@ -138,6 +140,7 @@ def read(environ: Mapping[str, str]) -> Env:
         trusted_origins=_listed(raw.trusted_origins),
         https=_switch("HTTPS", raw.https),
         behind_proxy=_switch("BEHIND_PROXY", raw.behind_proxy),
+        plain_http=_switch("PLAIN_HTTP", raw.plain_http),
         allow_loopback=_switch("ALLOW_LOOPBACK", raw.allow_loopback),
         allow_private=_switch("ALLOW_PRIVATE", raw.allow_private),
         allowed_networks=_listed(raw.allowed_networks),

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from karpdash.env import Env, current
+from migrations_app.errors import BadSetting
 
 WORKERS = ("probe", "scan", "action")
 """Each serves the lane of its name; that of the actions serves the upkeep as well, which is short."""
@@ -42,9 +43,25 @@ def beat_command() -> list[str]:
 
 
 def run(argv: Sequence[str]) -> int:
-    """`karpdash worker LANE` and `karpdash worker beat`: becomes that process, so that signals reach it."""
+    """`karpdash worker LANE` and `karpdash worker beat`: becomes that process, so that signals reach it.
+
+    2 with one line when it may not start.
+    """
     parser = argparse.ArgumentParser(prog="karpdash worker", description="Serve a lane of work, or tick.")
     parser.add_argument("lane", choices=(*WORKERS, "all", "beat"), help="beat is the timetable; one of it is enough")
     lane = parser.parse_args(argv).lane
-    command = beat_command() if lane == "beat" else worker_command(lane, current())
-    os.execv(command[0], command)  # noqa: S606 - our own words, no shell
+    try:
+        command = beat_command() if lane == "beat" else worker_command(lane, current())
+        _refuse_unsafe()
+        os.execv(command[0], command)  # noqa: S606 - our own words, no shell
+    except BadSetting as wrong:
+        sys.stderr.write(f"karpdash worker: {wrong}\n")
+    return 2
+
+
+def _refuse_unsafe() -> None:
+    """Celery passes over what Django's checks find; a worker has the same keys and the same clusters as the pages."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
+    from karpdash.system_checks import refuse_unsafe
+
+    refuse_unsafe()

@@ -1,30 +1,115 @@
 """Django's checks of OUR configuration (T30): a server does not start with a missing key or an open door."""
 
+import ipaddress
+from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.checks import Error, register
 
 from karpdash.env import Env
+from migrations_app.errors import BadSetting
+
+SHORTEST_KEY = 32
+PLACEHOLDERS = ("changeme", "change-me", "change_me", "insecure", "default", "example", "secret", "password")
+"""Words that stand where a key or password was meant to be put."""
+ANYBODYS_PASSWORDS = ("", "postgres", "password", "karpdash", "admin", "root", "test", "postgrespw")
+FEWEST_BYTES = 8
+"""Unlike bytes in 32 random ones: fewer come by chance once in more than 10**30 keys."""
+EVERYWHERE = 8
+"""A network with a shorter prefix is no exception any more."""
+THIS_MACHINE = ("localhost", "0.0.0.0", "[::]", "::")  # noqa: S104 # nosec B104 - compared, never bound
+Wrong = Iterator[tuple[str, str]]
 
 
 @register(deploy=False)
 def configuration(**_kwargs: Any) -> list[Error]:  # noqa: ANN401 - Django's own signature
     """What keeps this installation from serving safely."""
     env: Env = settings.ENV
-    found = []
-    if not env.secret_key:
-        found.append(Error("KARPDASH_SECRET_KEY is not set and the data folder holds no key", id="karpdash.E001"))
-    if not env.encryption_keys:
-        found.append(Error("KARPDASH_ENCRYPTION_KEYS is not set and the data folder holds no key", id="karpdash.E002"))
-    if "*" in env.allowed_hosts:
-        found.append(Error("KARPDASH_ALLOWED_HOSTS must name hosts, not *", id="karpdash.E003"))
+    found = [*_secrets(env), *_doors(env), *_surroundings(env)]
     if settings.DEBUG:
-        found.append(Error("DEBUG is on", id="karpdash.E004"))
+        found.append(("E004", "DEBUG is on"))
+    return [Error(words, id=f"karpdash.{number}") for number, words in found]
+
+
+def refuse_unsafe() -> None:
+    """Raises BadSetting with every reason: for processes that Django's own checks do not stop."""
+    if found := configuration():
+        raise BadSetting("; ".join(str(one.msg) for one in found))
+
+
+def _secrets(env: Env) -> Wrong:
+    if not env.secret_key:
+        yield "E001", "KARPDASH_SECRET_KEY is not set and the data folder holds no key"
+    elif _guessable(env.secret_key):
+        yield "E007", f"KARPDASH_SECRET_KEY must be {SHORTEST_KEY} random characters or more, not a word"
+    if not env.encryption_keys:
+        yield "E002", "KARPDASH_ENCRYPTION_KEYS is not set and the data folder holds no key"
+    if any(len(set(key)) < FEWEST_BYTES for _, key in env.encryption_keys):
+        yield "E008", "KARPDASH_ENCRYPTION_KEYS holds a key that is not random"
+    names = [name for name, _ in env.encryption_keys]
+    if len(set(names)) < len(names):
+        yield "E009", "KARPDASH_ENCRYPTION_KEYS gives two keys the same id: one of them would never open anything"
     if env.secret_key and env.secret_key in {key.hex() for _, key in env.encryption_keys}:
-        found.append(Error("the signing key must not be the encryption key", id="karpdash.E005"))
+        yield "E005", "the signing key must not be the encryption key"
     if env.audit_sinks.targets and not env.audit_signing_key:
-        found.append(
-            Error("KARPDASH_AUDIT_SIGNING_KEY is not set: the sinks would never get a checkpoint", id="karpdash.E006")
+        yield "E006", "KARPDASH_AUDIT_SIGNING_KEY is not set: the sinks would never get a checkpoint"
+
+
+def _guessable(key: str) -> bool:
+    lowered = key.lower()
+    return len(key) < SHORTEST_KEY or len(set(key)) < FEWEST_BYTES or any(word in lowered for word in PLACEHOLDERS)
+
+
+def _doors(env: Env) -> Wrong:
+    if "*" in env.allowed_hosts:
+        yield "E003", "KARPDASH_ALLOWED_HOSTS must name hosts, not *"
+    if not env.allowed_hosts:
+        yield "E010", "KARPDASH_ALLOWED_HOSTS names no host: no request would be answered"
+    for host in env.allowed_hosts:
+        if "/" in host or " " in host or _has_port(host):
+            yield "E011", f"KARPDASH_ALLOWED_HOSTS: {host!r} is no host name; scheme, port and path do not belong there"
+    abroad = [host for host in env.allowed_hosts if not _is_here(host)]
+    if abroad and not (env.https or env.plain_http):
+        yield (
+            "E012",
+            (
+                f"plain HTTP for {abroad[0]}: set KARPDASH_HTTPS=1 behind TLS, or KARPDASH_PLAIN_HTTP=1 where "
+                "passwords in clear do no harm"
+            ),
         )
-    return found
+    for origin in env.trusted_origins:
+        if not origin.startswith("https://" if env.https else ("https://", "http://")):
+            yield "E013", f"KARPDASH_TRUSTED_ORIGINS: {origin!r} must begin with https://"
+
+
+def _has_port(host: str) -> bool:
+    return ":" in host and not host.startswith("[")
+
+
+def _is_here(host: str) -> bool:
+    bare = host.strip("[]")
+    try:
+        return host in THIS_MACHINE or ipaddress.ip_address(bare).is_loopback
+    except ValueError:
+        return host.endswith(".localhost")
+
+
+def _surroundings(env: Env) -> Wrong:
+    database = env.database
+    if database.get("HOST", "")[:1] not in ("", "/") and database.get("PASSWORD", "").lower() in ANYBODYS_PASSWORDS:
+        yield "E014", "KARPDASH_DATABASE_URL has no password, or one that everybody tries first"
+    if urlsplit(env.broker_url).scheme == "memory":
+        yield "E015", "KARPDASH_BROKER_URL: a broker in memory reaches no worker"
+    for text in env.allowed_networks:
+        if why := _too_wide(text):
+            yield "E016", f"KARPDASH_ALLOWED_NETWORKS: {text!r} {why}"
+
+
+def _too_wide(text: str) -> str:
+    try:
+        network = ipaddress.ip_network(text)
+    except ValueError:
+        return "is no network such as 10.1.0.0/16"
+    return "opens nearly every address: name the networks of your clusters" if network.prefixlen < EVERYWHERE else ""
