@@ -11,6 +11,7 @@ from migrations_app.web import (
     connection,
     convert,
     fleet,
+    fleet_scans,
     history,
     iam,
     plan,
@@ -27,6 +28,8 @@ from migrations_app.web.sign_in import ChangePassword, SignIn
 
 urlpatterns = [
     path("", fleet.fleet, name="fleet"),
+    path("fleet/scans", fleet_scans.scan_all, name="fleet-scan-all"),
+    path("fleet/scans/<uuid:fleet_scan_id>", fleet_scans.state, name="fleet-scan"),
     path("login", open_page(SignIn.as_view()), name="login"),
     path("logout", open_page(LogoutView.as_view(http_method_names=["post", "options"])), name="logout"),
     path("password", page(with_any_password=True)(ChangePassword.as_view()), name="password"),
