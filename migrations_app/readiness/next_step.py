@@ -32,9 +32,8 @@ def next_step(verdict: Verdict, findings: Iterable[Finding], *, release: str, cl
         first = max(_in_order(blockers), key=lambda group: (bool(group.remedies), _questions(group)))
         questions = sum(map(_questions, blockers))
         told = "1 question that can block is" if questions == 1 else f"{questions} questions that can block are"
-        return NextStep(
-            f"Not known to be safe: {told} open", _seen(blockers[0]), blockers[0].first.id, len(blockers) - 1
-        )
+        safe = f"Not known to be safe: {told} open"
+        return NextStep(safe, _seen(first), first.first.id, len(blockers) - 1)
     if verdict == "needs_facts":
         return NextStep("Not known to be safe: nothing could be asked", "Scan the cluster with the rights it needs")
     return _care(_in_order(group for group in groups if group.severity == "warning"), release=release)

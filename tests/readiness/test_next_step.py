@@ -31,6 +31,17 @@ def test_questions_that_can_block_are_counted_by_the_check_and_named_by_their_ca
     assert told(*asked) == NextStep(safe, f"{REFUSED} (3 checks)", "one", 1)
 
 
+def test_of_open_questions_the_one_that_is_known_how_to_answer_comes_first() -> None:
+    asked = (
+        finding("odd", "unknown", phase="preflight", summary="NodePool a: spec.limits is odd"),
+        finding("one", "unknown", phase="crds", summary="machines could not be read: forbidden"),
+        *(finding(name, "unknown", phase="rollout", summary=REFUSED) for name in ("two", "three")),
+    )
+    assert told(*asked).check == "two"
+    assert told(*asked[:2]).check == "one"
+    assert told(asked[0]).check == "odd"
+
+
 def test_warnings_are_weighed_and_infos_are_not() -> None:
     asked = (
         finding("care", "fail", severity="warning"),
