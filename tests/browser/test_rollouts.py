@@ -1,0 +1,206 @@
+"""Rollouts in a real browser: two people on a real API server, a page that lives, and no barrier in any state."""
+
+import re
+import uuid
+from dataclasses import replace
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from migrations_app.flow import execute, preview, schedule
+from migrations_app.flow.scan_cluster import scan_claimed
+from migrations_app.flow.step_diffs import keep_diffs
+from migrations_app.models.policy import KillSwitch
+from migrations_app.models.rollout import Approval, Rollout
+from migrations_app.samples.karpenter_kinds import machine
+from tests.actions import on_server
+from tests.actions.on_server import gone, installed, put, registered
+from tests.browser.test_every_page import barriers
+from tests.builders_pods import OLD
+from tests.builders_pools import a_pool, a_provisioner
+from tests.builders_rollouts import TAINT, a_line, a_picture, a_plan, a_rollout, a_yes, entitled, remove, taint
+from tests.builders_rows import a_cluster, a_snapshot
+
+PASSWORD = "correct horse battery staple"
+EXPECTED = ("403 (Forbidden)", "409 (Conflict)", "400 (Bad", "Failed to load resource: net::ERR_FAILED")
+
+
+@pytest.fixture(autouse=True)
+def _quiet(settings, monkeypatch):
+    settings.ENV = replace(settings.ENV, **on_server.QUICK, cancel_seconds=0)
+    monkeypatch.setattr(execute, "SLICE_SECONDS", 1.0)
+    for module in ("rollout_new", "rollout_acts"):
+        monkeypatch.setattr(f"migrations_app.web.{module}.wake_rollout", lambda _row, _task: True)
+
+
+@pytest.fixture
+def hand(opened, live_server, transactional_db):
+    """Opens a browser for a person with these rights; any error in its console fails the test."""
+    contexts, errors = [], []
+
+    def start(name, *rights, **options):
+        who = User.objects.filter(username=name).first() or User.objects.create_user(name, password=PASSWORD)
+        client = Client()
+        client.force_login(entitled(who, *rights), backend="django.contrib.auth.backends.ModelBackend")
+        options.setdefault("viewport", {"width": 1280, "height": 900})
+        context = opened.new_context(base_url=live_server.url, **options)
+        contexts.append(context)
+        cookie = {"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}
+        context.add_cookies([cookie])
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
+        return page
+
+    yield start
+    for context in contexts:
+        context.close()
+    assert [line for line in errors if not any(known in line for known in EXPECTED)] == []
+
+
+@pytest.fixture
+def shop(transactional_db):
+    cluster = a_cluster("shop", environment="production")
+    a_snapshot(cluster, at=timezone.now())
+    return cluster
+
+
+def alpha_cluster(server):
+    """0.32 with one node of one Provisioner, beside a NodePool; scanned."""
+    server.load_crds("alpha_and_beta")
+    installed(server, "0.32.10", FEATURE_GATES="Drift=true")
+    put(server, a_provisioner(), a_pool(version="v1beta1"), *machine(OLD, template="default"))
+    cluster = registered(server)
+    claim = schedule.claim(schedule.request_scan(cluster.pk, by="ada").scan_id)
+    scan_claimed(claim)
+    return cluster
+
+
+def work(row, *, between=lambda: None):
+    """The worker, in this thread."""
+    for _ in range(60):
+        if not execute.advance(row.pk, holder=f"w-{uuid.uuid4()}"):
+            break
+        between()
+
+
+def test_ada_operates_cleo_approves(hand, clean_apiserver):  # A28, A40, A42, T14
+    cluster = alpha_cluster(clean_apiserver)
+    ada, cleo = hand("ada", "operate_rollout"), hand("cleo", "approve_rollout")
+    ada.goto(f"/clusters/{cluster.pk}/rollouts/new?action=taint_and_drift")
+    ada.get_by_label("web", exact=False).first.check()
+    ada.get_by_label("Ticket").fill("OPS-7")
+    ada.get_by_role("button", name="Make the preview").click()
+    expect(ada.get_by_role("heading", name="Being worked out")).to_be_visible()
+    address, row = ada.url, Rollout.objects.get()
+    ada.goto("about:blank")
+    preview.prepare(row.pk)
+    ada.goto(address)
+    expect(ada.get_by_role("heading", name="Preview", exact=True)).to_be_visible()
+    ada.get_by_text("Taint Provisioner web: 1 of 1 node can drift").first.click()
+    expect(ada.locator(".diff-line.is-added", has_text="karpenter.sh/legacy")).to_be_visible()
+    ada.get_by_role("button", name="Ask for approval").click()
+    expect(ada.get_by_role("heading", name="Waits for approval")).to_be_visible()
+    cleo.goto("/rollouts/waiting")
+    cleo.get_by_role("link", name="Taint Provisioners, so that their nodes are replaced").click()
+    expect(cleo.get_by_role("navigation", name="Where you are")).to_contain_text("shop")
+    cleo.get_by_role("button", name=re.compile("^Approve: Taint Provisioners")).click()
+    expect(cleo.get_by_role("heading", name="Approved", exact=True)).to_be_visible()
+    ada.goto(address)
+    ada.get_by_role("button", name=re.compile("^Taint Provisioners")).click()
+    expect(ada.get_by_role("heading", name="Running")).to_be_visible()
+    for page in (ada, cleo):
+        page.goto("about:blank")
+    claim, node = f"/apis/karpenter.sh/v1alpha5/machines/{OLD.claim}", f"/api/v1/nodes/{OLD.node}"
+    work(row, between=lambda: gone(clean_apiserver, node, claim))
+    ada.goto(address)
+    expect(ada.get_by_role("heading", name="Succeeded")).to_be_visible()
+    expect(ada.locator(".timeline").first).to_contain_text("Applied: Taint Provisioner web")
+    assert clean_apiserver.admin.get("/apis/karpenter.sh/v1alpha5/provisioners/web")["spec"]["taints"]
+    assert [one.approver_name for one in Approval.objects.filter(rollout=row)] == ["cleo"]
+
+
+def test_the_page_lives_and_says_when_nobody_answers(hand, shop):  # R33
+    row = a_rollout(shop, taint(), remove(), state="running", picture=a_picture())
+    page = hand("ada", "operate_rollout")
+    page.goto(f"/rollouts/{row.pk}/")
+    expect(page.get_by_text("0 of 2").first).to_be_visible()
+    a_line(row, verb="gate", outcome="noop", reason="verified")
+    expect(page.locator("#live")).to_contain_text("Verified", timeout=15000)
+    expect(page.get_by_text("1 of 2").first).to_be_visible()
+    page.route("**/live", lambda route: route.abort())
+    expect(page.get_by_text("No answer from karpdash")).to_be_visible(timeout=15000)
+    page.unroute("**/live")
+    expect(page.get_by_text("No answer from karpdash")).to_be_hidden(timeout=15000)
+    Rollout.objects.filter(pk=row.pk).update(state="paused", version=2, cause_code="gate", cause="2 Pending pods")
+    expect(page.get_by_role("heading", name="Paused")).to_be_visible(timeout=15000)
+    expect(page.get_by_role("button", name="Go on with step 2 of 2")).to_be_visible()
+
+
+def test_a_double_click_starts_once(hand, shop):  # R33
+    page = hand("ada", "operate_rollout")
+    row = a_rollout(shop, state="approved", author=User.objects.get(username="ada"))
+    a_yes(row, entitled(User.objects.create_user("cleo"), "approve_rollout"))
+    page.goto(f"/rollouts/{row.pk}/")
+    page.get_by_role("button", name=re.compile("^Taint Provisioners")).dblclick()
+    expect(page.get_by_role("heading", name="Running")).to_be_visible()
+    row.refresh_from_db()
+    assert (row.state, row.version) == ("running", 2)
+
+
+def test_everything_works_without_script(hand, shop):
+    row = a_rollout(shop, state="running", picture=a_picture())
+    page = hand("ada", "operate_rollout", java_script_enabled=False)
+    page.goto(f"/rollouts/{row.pk}/")
+    expect(page.get_by_text("to see what is new").first).to_be_visible()
+    page.get_by_role("button", name="Pause after this step").click()
+    expect(page.get_by_text("It pauses after the request under way.")).to_be_visible()
+
+
+def shown(shop):
+    """A row in each state that looks of its own, by the name of the state."""
+    steps = taint(note="Nodes without a hash do not drift."), remove()
+    rows = {"draft": a_rollout(shop, state="draft")}
+    for state in ("previewed", "awaiting_approval", "approved", "running", "needs_attention", "failed"):
+        where = a_cluster(f"shop-{state}", environment="production")
+        a_snapshot(where, at=timezone.now())
+        rows[state] = row = a_rollout(
+            where, *steps, state=state, provable={"s002": "rests on what an earlier step brings"},
+            cause="Node ip-10-0-0-1 is still there" if state in ("failed", "needs_attention") else "",
+            cause_code="gate" if state in ("failed", "needs_attention") else "",
+        )  # fmt: skip
+        before = {"apiVersion": "karpenter.sh/v1alpha5", "kind": "Provisioner", "metadata": {"name": "default"}}
+        keep_diffs(row, {"s001": (before, before | {"spec": {"taints": [TAINT]}})})
+    for state in ("running", "needs_attention", "failed"):
+        Rollout.objects.filter(pk=rows[state].pk).update(picture=a_picture(), waits_for="Node ip-10-0-0-1 to go")
+        a_line(rows[state])
+        a_line(rows[state], verb="gate", outcome="noop", reason="verified")
+        a_line(rows[state], "s002", verb="delete", outcome="" if state == "running" else "unknown", status=None)
+    return rows
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_barriers_and_no_sideways_scroll(hand, shop, theme, width):
+    rows = shown(shop)
+    KillSwitch.objects.create(on=True, why="pods are lost", by_name="gil", since=timezone.now())
+    page = hand(
+        "eve", "operate_rollout", "approve_rollout", "administer_policy", "break_glass",
+        color_scheme=theme, viewport={"width": width, "height": 900},
+    )  # fmt: skip
+    plan = a_plan(shop)
+    paths = [f"/rollouts/{row.pk}/" for row in rows.values()]
+    paths += ["/rollouts/", "/rollouts/waiting", "/policy", "/kill-switch", "/sign-in-again"]
+    paths += [
+        f"/clusters/{shop.pk}/{tail}" for tail in ("rollouts", "policy", f"rollouts/new?action={plan.action}", "")
+    ]
+    found = []
+    for path in paths:
+        page.goto(path)
+        page.evaluate("for (const fold of document.querySelectorAll('main details:not(.menu)')) fold.open = true")
+        found += [(path, one) for one in barriers(page)]
+        found += [(path, wide)] if (wide := page.evaluate("document.documentElement.scrollWidth")) != width else []
+    assert found == []
