@@ -13,6 +13,8 @@ from migrations_app.clients.salvage import salvaged
 from migrations_app.clients.yaml_strict import Plain, read_documents
 from migrations_app.errors import BadBundle
 
+DEEPEST = 3
+"""Lists within a list that are opened: people put dumps together, and nobody does so more often."""
 _BETWEEN = re.compile(rb"\}[ \t\r]*\n\s*(?=\{)")
 """Between two JSON objects in a row: inside one object a closing brace is followed by a comma or a bracket."""
 _BROKEN = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
@@ -119,14 +121,29 @@ def _object(body: bytes) -> Iterator[Found | Asked]:
     return iter([_found(msgspec.Raw(body))])
 
 
-def _items(items: Iterable[msgspec.Raw], envelope: _Kind) -> Iterator[Found | Asked]:
-    """The items of a list. Those of a typed list, as the API gives it, do not say their own kind."""
+def _items(items: Iterable[msgspec.Raw], envelope: _Kind, *, depth: int = 0) -> Iterator[Found | Asked]:
+    """The items of a list and of lists in it. Those of a typed list, as the API gives it, do not say their own kind."""
     kind = envelope.kind.removesuffix("List")
     if kind:
         yield Asked(envelope.api_version.rpartition("/")[0], kind)
     for item in items:
         found = _found(item)
-        yield replace(found, api_version=envelope.api_version, kind=kind) if kind and not found.kind else found
+        inner = _list_in(found) if depth < DEEPEST else None
+        if inner is not None:
+            yield from _items(inner.items or (), inner, depth=depth + 1)
+        else:
+            yield replace(found, api_version=envelope.api_version, kind=kind) if kind and not found.kind else found
+
+
+def _list_in(found: Found) -> _Envelope | None:
+    """The list that an item is, as where several dumps were put together; None for an object."""
+    if not found.kind.endswith("List"):
+        return None
+    try:
+        inner = _envelopes.decode(found.raw)
+    except _BROKEN:
+        return None
+    return inner if inner.items is not None else None
 
 
 def _found(raw: msgspec.Raw) -> Found:

@@ -52,6 +52,8 @@ FORMS: dict[str, Source] = {
     "yaml": many_yaml(*EVERYTHING),
     "yaml list": yaml.safe_dump(listed(*EVERYTHING)).encode(),
     "yaml with gaps": b"# dump\n---\n" + many_yaml(*EVERYTHING) + b"---\n---\n",
+    "list of lists": as_json(listed(listed(*EVERYTHING[:2]), listed(listed(*EVERYTHING[2:])))),
+    "yaml list of lists": yaml.safe_dump(listed(listed(*EVERYTHING[:3]), EVERYTHING[3])).encode(),
     "byte order mark": b"\xef\xbb\xbf" + as_json(listed(*EVERYTHING)),
     "typed lists": {"a": as_json(TYPED), "b": as_json(listed(EVERYTHING[0], EVERYTHING[3]))},
     "archive": of({"a/pods.yaml": many_yaml(*EVERYTHING[:2]), "b.json": as_json(listed(*EVERYTHING[2:]))}),
@@ -64,6 +66,14 @@ def test_every_form_of_dump_holds_the_same(form: str) -> None:
     api = open_bundle(FORMS[form])
     assert found(api) == NAMES
     assert (api.odd, api.repeated) == (0, 0)
+
+
+def test_lists_in_lists_are_opened_a_few_times_only() -> None:
+    deep = listed(*EVERYTHING)
+    for _ in range(5):
+        deep = listed(deep)
+    with pytest.raises(NotAsked):
+        names(open_bundle({"objects.json": as_json(deep)}), NODES)
 
 
 def test_a_folder_and_a_file_are_read(tmp_path: Path) -> None:
