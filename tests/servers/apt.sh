@@ -34,8 +34,9 @@ keep_off_at_boot() {
     local package
     command -v systemctl >/dev/null || return 0
     for package in "$@"; do
-        # The unit of etcd-server is called etcd; most packages have none at all.
-        as_root systemctl disable --quiet "${package/etcd-server/etcd}" 2>/dev/null || true
+        # The units of etcd-server and nginx-light are called etcd and nginx; most packages have none at all.
+        package=${package/etcd-server/etcd}
+        as_root systemctl disable --quiet "${package/nginx-light/nginx}" 2>/dev/null || true
     done
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the tests run against: etcd, Redis, PostgreSQL, chromium with a font, and a kube-apiserver built once.
+# Installs what the tests run against: etcd, Redis, PostgreSQL, nginx, chromium with a font, and a kube-apiserver built
+# once.
 #
 # Nothing it installs is left running or starts at the next boot; what was there before keeps its ways.
 set -euo pipefail
@@ -7,7 +8,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/servers/apt.sh
 source "$here/apt.sh"
 
-wanted=(redis-server postgresql chromium fonts-dejavu-core)
+wanted=(redis-server postgresql nginx-light chromium fonts-dejavu-core)
 if [ ! -x "${KUBEBUILDER_ASSETS:-/nowhere}/etcd" ]; then
     wanted+=(etcd-server)
 fi

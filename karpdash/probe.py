@@ -1,0 +1,36 @@
+"""`python -m karpdash.probe [PORT [PATH]]`: asks this machine's own web server how it is, as a container's health check.
+
+It speaks as the proxy in front would, so that neither the list of hosts nor the redirect to https stands in its way.
+"""
+
+import http.client
+import sys
+from collections.abc import Sequence
+
+from karpdash.env import current
+
+SECONDS = 5.0
+
+
+def main(argv: Sequence[str]) -> int:
+    """0 for an answer of 200, else 1 with the reason."""
+    port, path, *_ = (*argv, *("8000", "/healthz")[len(argv) :])
+    connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=SECONDS)
+    headers = {"Host": (*current().allowed_hosts, "localhost")[0], "X-Forwarded-Proto": "https"}
+    try:
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        said = answer.read(2000).decode(errors="replace")
+    except (OSError, http.client.HTTPException) as wrong:
+        sys.stderr.write(f"{path}: {wrong}\n")
+        return 1
+    finally:
+        connection.close()
+    if answer.status == 200:
+        return 0
+    sys.stderr.write(f"{path}: HTTP {answer.status} {said}\n")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
