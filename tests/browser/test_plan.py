@@ -1,0 +1,45 @@
+"""The plan in the hands of somebody whose browser runs no script."""
+
+from migrations_app.flow import schedule
+from migrations_app.flow.scan_cluster import scan_claimed
+from migrations_app.models.cluster import Cluster
+from tests.browser.test_every_page import barriers
+
+
+def scanned(story: str) -> Cluster:
+    row = Cluster.objects.create(name=story, source="sample", context=story)
+    claim = schedule.claim(schedule.request_scan(row.pk).scan_id)
+    assert claim is not None
+    scan_claimed(claim)
+    return row
+
+
+def test_a_plan_is_read_taken_hop_by_hop_and_kept_without_script(browse, transactional_db):
+    row = scanned("halfway_032")
+    page = browse(java_script_enabled=False, viewport={"width": 390, "height": 800})
+    page.goto(f"/clusters/{row.pk}/")
+    page.get_by_role("link", name="Plan of this hop").click()
+    page.get_by_role("heading", name="Install the CRDs of 0.37.8").wait_for()
+    command = page.get_by_text("helm get values karpenter --namespace kube-system")
+    assert not command.is_visible(), "Argo CD delivers here, so its form stands first"
+    page.locator("#stage-9").get_by_text("Helm values").click()
+    assert command.is_visible()
+    page.locator("#check-legacy_machines_gone summary").click()
+    assert page.locator("#check-legacy_machines_gone").get_by_text("a NodeClaim in its place").first.is_visible()
+    with page.expect_download() as taken:
+        page.get_by_role("link", name="This hop as Markdown").click()
+    assert taken.value.suggested_filename == "halfway_032-karpenter-0.37.8-plan.md"
+    page.get_by_role("link", name="Hop 1.0 1.0.14").click()
+    page.get_by_role("heading", name="Install the CRDs of 1.0.14").wait_for()
+    assert page.get_by_text("Whatever is written from now on is stored as v1").is_visible()
+
+
+def test_a_real_plan_has_no_barriers(browse, transactional_db):
+    rows = [scanned("forbidden"), scanned("beta_037")]
+    for theme, width in (("light", 390), ("dark", 1280)):
+        page = browse(color_scheme=theme, viewport={"width": width, "height": 800})
+        for row in rows:
+            page.goto(f"/clusters/{row.pk}/plan")
+            page.evaluate("for (const fold of document.querySelectorAll('main details:not(.menu)')) fold.open = true")
+            assert (row.name, theme, barriers(page)) == (row.name, theme, [])
+            assert page.evaluate("document.documentElement.scrollWidth") == width
