@@ -35,7 +35,7 @@ class Raw:
     allowed_hosts: str = _setting("localhost,127.0.0.1,[::1]", "Host names that requests may carry, comma separated.")
     trusted_origins: str = _setting("", "Origins with scheme for CSRF behind a proxy, comma separated.")
     https: str = _setting("0", "1: cookies only over TLS, HSTS, redirect; for every deployment behind TLS.")
-    behind_proxy: str = _setting("0", "1: X-Forwarded-Proto of the proxy in front is believed.")
+    behind_proxy: str = _setting("0", "1: X-Forwarded-Proto and X-Forwarded-For of the proxy in front are believed.")
     plain_http: str = _setting("0", "1: pages are served without TLS beyond this machine too; passwords go in clear.")
     allow_loopback: str = _setting("0", "1: clusters on loopback addresses may be registered; development only.")
     allow_private: str = _setting("1", "0: clusters on private address ranges are refused.")
