@@ -52,6 +52,7 @@ app.conf.update(
         "stranded rollouts": {"task": "sweep_rollouts", "schedule": float(TICK), "options": {"expires": TICK}},
         "audit checkpoints": {"task": "checkpoint", "schedule": 5.0, "options": {"expires": 5}},
         "stranded scans": {"task": "sweep", "schedule": float(TICK), "options": {"expires": TICK}},
+        "waivers": {"task": "keep_waivers", "schedule": float(TICK), "options": {"expires": TICK}},
         "old rows": {"task": "retain", "schedule": 600.0, "options": {"expires": 600}},
     },
 )

@@ -69,6 +69,15 @@ def may_administer(person: Person) -> Refusal | None:
     return Refusal(code="forbidden", why="the account may not change policies")
 
 
+def may_waive(person: Person, *, blocker: bool, everywhere: bool) -> Refusal | None:
+    """Accepting a failing check, beside the right to change the cluster, or taking that back. What blocks, and what is
+    accepted for all clusters, is for those who set the policies."""
+    if "administer" in person.rights or not (blocker or everywhere):
+        return None
+    what = "what blocks" if blocker else "anything for all clusters"
+    return Refusal(code="forbidden", why=f"the account may not accept {what}: that takes the right to change policies")
+
+
 def may_settle(person: Person) -> Refusal | None:
     """What a rollout that needs attention came to is told by a person (A09)."""
     return _no_person(person) or _lacks(person, "operate", what="settle rollouts")

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from celery import Task, shared_task
+from django.utils import timezone
 from kombu.exceptions import OperationalError
 from structlog.contextvars import bound_contextvars
 
 from migrations_app.errors import Conflict
-from migrations_app.flow import checkpoint_push, execute, preview, pulse, room, schedule
+from migrations_app.flow import checkpoint_push, execute, preview, pulse, room, schedule, waive
 from migrations_app.flow import scan_fleet as scan_fleet_flow
 from migrations_app.flow.probe import probe_claimed
 from migrations_app.flow.retain import sweep_old
@@ -130,6 +131,12 @@ def sweep() -> None:
     for fleet_scan_id in scan_fleet_flow.not_begun():
         wake_fleet_scan(fleet_scan_id)
     scan_fleet_flow.close_ended()
+
+
+@shared_task(name="keep_waivers", ignore_result=True)
+def keep_waivers() -> None:
+    """Ends waivers that are over, and counts again what a waiver changed."""
+    waive.keep_up(timezone.now())
 
 
 @shared_task(name="retain", ignore_result=True)

@@ -98,12 +98,14 @@ def described(
     body: Any = None,  # noqa: ANN401 - what extend_schema takes as a request
     more: Sequence[OpenApiParameter] = (),
     guarded: bool = False,
+    unmatched: bool = False,
 ) -> Callable[[Any], Any]:
     """Decorates the method of an endpoint. `named`: the address names a thing, which may not be there; `guarded`: a
-    POST that needs both an Idempotency-Key and an If-Match."""
-    problems = (*_ALWAYS, *_FOR_METHOD[method], *((404,) if named else ()), *((412, 428) if guarded else ()))
+    POST that needs both an Idempotency-Key and an If-Match; `unmatched`: a DELETE that needs no If-Match."""
+    usual = () if unmatched else _FOR_METHOD[method]
+    problems = (*_ALWAYS, *usual, *((404,) if named else ()), *((412, 428) if guarded else ()))
     said = {(status, MEDIA_TYPE): OpenApiResponse(ProblemBody, _WORDS[status]) for status in sorted(set(problems))}
-    headers = [KEY_NEEDED, IF_MATCH] if guarded else _HEADERS_FOR[method]
+    headers = [KEY_NEEDED, IF_MATCH] if guarded else [] if unmatched else _HEADERS_FOR[method]
     given = {one.name for one in more}
     parameters = [*([query] if query else []), *(one for one in headers if one.name not in given), *more]
     return extend_schema(

@@ -18,11 +18,13 @@ from migrations_app.api.fields import Paged, Strict, Told
 from migrations_app.api.rights import READ
 from migrations_app.queries.cluster import report_of
 from migrations_app.queries.snapshots import node_page, snapshot_page
+from migrations_app.readiness.outputs import sarif
 from migrations_app.readiness.report import OWNERS
 
 REPORT = {"$ref": "#/components/schemas/Report"}
+SARIF = "application/sarif+json"
 MAX_AGE = "private, max-age=60"
-"""A snapshot never changes; the right to read it may, so it is not kept for long."""
+"""What was found never changes; its waivers and the right to read it may, so it is not kept for long."""
 
 
 class SnapshotLine(SnapshotSummary):
@@ -93,16 +95,29 @@ class Snapshot(Endpoint):
         answers={(200, "application/json"): REPORT, 304: OpenApiResponse(description="Nothing has changed")},
     )
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
-        """The report, as `karpdash scan -o json` prints it. It never changes; its ETag is of its bytes."""
+        """The report, as `karpdash scan -o json` prints it, with the waivers over it. What was found never changes; the
+        ETag is of the bytes."""
         asked(request, Strict)
-        body = msgspec.json.encode(report_of(id))
-        tag = entity_tags.of_bytes(body)
-        same = entity_tags.unchanged(request, tag)
-        answer = HttpResponse(status=304) if same else HttpResponse(body, content_type="application/json")
-        answer["ETag"] = tag
-        answer["Cache-Control"] = MAX_AGE
-        answer["Vary"] = "Authorization, Cookie"
-        return answer
+        return _whole(request, msgspec.json.encode(report_of(id)), kind="application/json")
+
+
+class SnapshotSarif(Endpoint):
+    """One snapshot for tools that read SARIF."""
+
+    needs = {"GET": READ}
+
+    @described(
+        "GET",
+        id="snapshots_sarif",
+        tag="snapshots",
+        named=True,
+        more=[IF_NONE_MATCH],
+        answers={(200, SARIF): {"type": "object"}, 304: OpenApiResponse(description="Nothing has changed")},
+    )
+    def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
+        """The report as SARIF 2.1.0; a waived failure is a suppressed result, with its words as the justification."""
+        asked(request, Strict)
+        return _whole(request, sarif.render(report_of(id)).encode(), kind=SARIF)
 
 
 class SnapshotNodes(Endpoint):
@@ -129,3 +144,14 @@ class SnapshotNodes(Endpoint):
             limit=query["limit"],
         )
         return page_answer(request, page, shape=NodeRow)
+
+
+def _whole(request: Request, body: bytes, *, kind: str) -> HttpResponse:
+    """The bytes with their ETag, or a 304."""
+    tag = entity_tags.of_bytes(body)
+    same = entity_tags.unchanged(request, tag)
+    answer = HttpResponse(status=304) if same else HttpResponse(body, content_type=kind)
+    answer["ETag"] = tag
+    answer["Cache-Control"] = MAX_AGE
+    answer["Vary"] = "Authorization, Cookie"
+    return answer

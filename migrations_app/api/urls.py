@@ -30,8 +30,9 @@ from migrations_app.api.rollouts import (
 )
 from migrations_app.api.runbooks import ClusterPlan
 from migrations_app.api.scans import ClusterScans, Scan
-from migrations_app.api.snapshots import Snapshot, SnapshotNodes, Snapshots
+from migrations_app.api.snapshots import Snapshot, SnapshotNodes, Snapshots, SnapshotSarif
 from migrations_app.api.tokens import Token, Tokens
+from migrations_app.api.waivers import Waiver, Waivers
 
 
 def _both(route: str, view: type[Endpoint], *, name: str) -> list[URLPattern]:
@@ -79,6 +80,9 @@ urlpatterns: list[URLPattern] = [
     *_both("policies/default", DefaultPolicy, name="api-policy-default"),
     *_both("clusters/<uuid:id>/policy", ClusterPolicy, name="api-cluster-policy"),
     *_both("kill-switch", KillSwitch, name="api-kill-switch"),
+    *_both("waivers", Waivers, name="api-waivers"),
+    *_both("waivers/<uuid:id>", Waiver, name="api-waiver"),
+    *_both("snapshots/<uuid:id>/sarif", SnapshotSarif, name="api-snapshot-sarif"),
     *_both("tokens", Tokens, name="api-tokens"),
     *_both("tokens/<uuid:id>", Token, name="api-token"),
     *_both("problems/<slug:code>", ProblemMeaning, name="api-problem"),

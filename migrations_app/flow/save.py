@@ -23,7 +23,10 @@ from migrations_app.models.scan import Scan
 from migrations_app.models.snapshot import Content, FindingRow, Snapshot
 from migrations_app.queries.fleet import UNREACHABLE_AFTER
 from migrations_app.queries.interval import share
-from migrations_app.readiness.report import HopLine, Report, Scanned
+from migrations_app.queries.waivers import held_at
+from migrations_app.readiness.columns import judged_columns, next_hop
+from migrations_app.readiness.report import Report, Scanned
+from migrations_app.readiness.waiving import Waived, apply, as_stored
 
 LEVEL = 6
 LONGEST_PAUSE = timedelta(hours=1)
@@ -62,10 +65,14 @@ def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, beside: Beside 
             raise Conflict("another worker took this scan over")
         scan = Scan.objects.select_related("cluster").get(pk=scan_id)
         _keep_content(packed, scanned.report.checks)
-        snapshot = _snapshot(scan.cluster, packed.digest, report=scanned.report)
+        # Held, so that a waiver given meanwhile is counted here, or finds this snapshot as the latest one.
+        Cluster.objects.select_for_update().only("pk").get(pk=scan.cluster_id)
+        waivers = held_at(scan.cluster_id, now)
+        judged = apply(scanned.report, waivers, now)
+        snapshot = _snapshot(scan.cluster, packed.digest, report=judged, held=waivers)
         Scan.objects.filter(pk=scan_id).update(snapshot=snapshot, calls=calls_by_name(beside.calls))
         keep(scan.cluster.pk, scanned.objects, now=now)
-        body = gauges(scanned.report, beside.objects)
+        body = gauges(judged, beside.objects)
         Gauges.objects.update_or_create(pk=scan.cluster.pk, defaults={"body": body})
         _note_success(scan.cluster, snapshot, now=now)
         # Last, since every other scan of the installation adds to the same rows.
@@ -109,9 +116,8 @@ def _finding_row(digest: str, finding: Finding) -> FindingRow:
     )
 
 
-def _snapshot(cluster: Cluster, digest: str, *, report: Report) -> Snapshot:
+def _snapshot(cluster: Cluster, digest: str, *, report: Report, held: tuple[Waived, ...]) -> Snapshot:
     following = next_hop(report)
-    open_now = [f for f in report.checks if following and f.hop == following.hop]
     known = [count for count in report.legacy.values() if count is not None]
     return Snapshot.objects.create(
         cluster=cluster,
@@ -123,25 +129,11 @@ def _snapshot(cluster: Cluster, digest: str, *, report: Report) -> Snapshot:
         karpenter_version=(report.cluster.karpenter_version or "")[:LONGEST_VERSION],
         kubernetes_version=(report.cluster.kubernetes_version or "")[:LONGEST_VERSION],
         next_hop=following.hop if following else "",
-        verdict=_verdict(report, following),
-        blockers=sum(f.severity == "blocker" and f.status == "fail" for f in open_now),
-        warnings=sum(f.severity == "warning" and f.status == "fail" for f in open_now),
-        unknowns=sum(f.status in ("unknown", "manual") for f in open_now),
         legacy_left=sum(known) if len(known) == len(report.legacy) else None,
         nodes_total=report.nodes.total,
+        waived=as_stored(held),
+        **judged_columns(report),
     )
-
-
-def next_hop(report: Report) -> HopLine | None:
-    """The first hop still ahead; the one landed on when none is; None where there is no path."""
-    ahead = {step.hop for step in report.target.path}
-    return next((line for line in report.hops if line.hop in ahead), report.hops[-1] if report.hops else None)
-
-
-def _verdict(report: Report, following: HopLine | None) -> str:
-    if following:
-        return following.verdict
-    return "" if report.cluster.stage == "no_karpenter" else "needs_facts"
 
 
 def _moment(text: str) -> datetime:

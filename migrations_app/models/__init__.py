@@ -14,6 +14,7 @@ from migrations_app.models import (
     scan,
     snapshot,
     token,
+    waiver,
 )
 
 __all__ = [
@@ -30,4 +31,5 @@ __all__ = [
     "scan",
     "snapshot",
     "token",
+    "waiver",
 ]

@@ -41,6 +41,8 @@ class Snapshot(models.Model):
     unknowns = models.PositiveIntegerField(default=0)
     legacy_left = models.PositiveIntegerField(null=True)
     nodes_total = models.PositiveIntegerField(default=0)
+    waived = models.JSONField(null=True)
+    """The waivers that the numbers were counted with; null or empty: none."""
 
     class Meta:
         ordering = ["-scanned_at"]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Count, Q
+from django.utils import timezone
 
 from migrations_app.errors import NotFound
 from migrations_app.models.cluster import Cluster
@@ -13,7 +14,9 @@ from migrations_app.models.snapshot import Snapshot
 from migrations_app.queries import cursor
 from migrations_app.queries.fleet import UNREACHABLE_AFTER, stale_after
 from migrations_app.queries.interval import interval_of
+from migrations_app.queries.waivers import held_at
 from migrations_app.readiness.report import OwnedNode, Report
+from migrations_app.readiness.waiving import apply, from_stored
 
 ACTIVE = ("queued", "running")
 PAGE = 50
@@ -146,8 +149,13 @@ def active_scan(cluster_id: uuid.UUID) -> ScanRow | None:
 
 
 def report_of(snapshot_id: uuid.UUID) -> Report:
-    """The whole report of a snapshot. Raises NotFound."""
-    return _with_content(snapshot_id).report()
+    """The whole report of a snapshot, with the waivers put over it: those that hold now where it is the latest of its
+    cluster, else those it was counted with last. Raises NotFound."""
+    row = _with_content(snapshot_id)
+    latest = Cluster.objects.filter(latest_id=snapshot_id).exists()
+    now = timezone.now()
+    held = held_at(row.cluster_id, now) if latest else from_stored(row.waived)
+    return apply(row.report(), held, now if latest else row.scanned_at)
 
 
 def nodes_of(snapshot_id: uuid.UUID) -> tuple[OwnedNode, ...]:

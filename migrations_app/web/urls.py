@@ -22,6 +22,7 @@ from migrations_app.web import (
     rollout_lists,
     rollout_new,
     step_up,
+    waivers,
 )
 from migrations_app.web.access import open_page, page
 from migrations_app.web.sign_in import ChangePassword, SignIn
@@ -53,6 +54,10 @@ urlpatterns = [
     path("clusters/<uuid:cluster_id>/connection", connection.connection, name="cluster-connection"),
     path("clusters/<uuid:cluster_id>/change", change.change, name="cluster-change"),
     path("clusters/<uuid:cluster_id>/remove", change.remove, name="cluster-remove"),
+    path("clusters/<uuid:cluster_id>/waivers", waivers.of_cluster, name="cluster-waivers"),
+    path("clusters/<uuid:cluster_id>/waive", waivers.waive, name="cluster-waive"),
+    path("waivers/", waivers.all_waivers, name="waivers"),
+    path("waivers/<uuid:waiver_id>/revoke", waivers.revoke, name="waiver-revoke"),
     path("clusters/<uuid:cluster_id>/rollouts", rollout_lists.of_cluster, name="cluster-rollouts"),
     path("clusters/<uuid:cluster_id>/rollouts/new", rollout_new.new, name="cluster-rollout-new"),
     path("clusters/<uuid:cluster_id>/policy", policy.of_cluster, name="cluster-policy"),

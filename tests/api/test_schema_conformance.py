@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
+from django.utils import timezone
 from drf_spectacular.generators import SchemaGenerator
 from hypothesis import HealthCheck, Phase
 from hypothesis import settings as examples
@@ -19,8 +20,11 @@ from pytest_django import Settings
 from schemathesis.specs.openapi.checks import negative_data_rejection
 
 from migrations_app.flow import tokens
+from migrations_app.flow.waive import waive
 from migrations_app.models.cluster import Cluster
 from tests.builders_rollouts import a_rollout
+from tests.flow.cast import person
+from tests.flow.waivers import a_wish
 
 EXAMPLES = int(os.environ.get("KARPDASH_API_EXAMPLES", "12"))
 """For each operation; a night run takes 500 (trust.md section 5)."""
@@ -67,6 +71,7 @@ def known(ada: User, scanned: Callable[..., Cluster], settings: Settings) -> Kno
     other = tokens.issue(ada, name="other", scopes=["read"], days=1)
     planned = a_rollout(row, author=ada)
     found = {"clusters": row.pk, "scans": row.scans.get().pk, "snapshots": row.latest_id, "tokens": other.id}
+    found["waivers"] = waive(a_wish(), person(ada), now=timezone.now())
     found |= {"plans": planned.pk, "rollouts": planned.pk}
     return Known(issued.secret, {name: str(key) for name, key in found.items()} | {"checks": "stored_versions_clean"})
 

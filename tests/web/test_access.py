@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 LOOK = {
     "fleet", "password", "catalogue", "cluster", "cluster-nodes", "cluster-parts", "cluster-history",
     "cluster-changes", "cluster-progress", "cluster-convert", "convert", "cluster-iam",
-    "cluster-plan", "cluster-plan-slash",
+    "cluster-plan", "cluster-plan-slash", "cluster-waivers", "waivers",
 }  # fmt: skip
 OPEN = {"login", "logout"}
 RIGHTS = {
@@ -27,9 +27,11 @@ RIGHTS = {
     "cluster-connection": "change_cluster",
     "cluster-change": "change_cluster",
     "cluster-remove": "delete_cluster",
+    "cluster-waive": "change_cluster",
 }
 RIGHTS_TO_LOOK = dict.fromkeys(("audit", "audit-jsonl", "audit-csv"), "view_auditevent")
 FLEET_SCANS = {"fleet-scan": access.LOOK, "fleet-scan-all": "add_scan"}  # tested in test_fleet_scan_page.py
+WAIVERS = {"waiver-revoke": "change_cluster"}  # tested in test_waivers.py
 POST_ONLY = {"logout", "cluster-scan"}
 MUTATING = set(RIGHTS) | {"logout", "password", "convert"}
 
@@ -43,7 +45,7 @@ def address(name, cluster=None):
 def test_every_address_declares_its_right():
     declared = {route.name: getattr(route.callback, "right", None) for route in urlpatterns}
     expected = dict.fromkeys(LOOK, access.LOOK) | dict.fromkeys(OPEN, access.OPEN) | RIGHTS | RIGHTS_TO_LOOK | DECLARED
-    assert declared == expected | FLEET_SCANS
+    assert declared == expected | FLEET_SCANS | WAIVERS
 
 
 @pytest.mark.parametrize("name", sorted(LOOK | set(RIGHTS)))
@@ -79,7 +81,7 @@ def test_cleo_may_scan_and_nothing_else(cleo, woken):
 
 
 @pytest.mark.parametrize(
-    "name", sorted((set(RIGHTS) | LOOK) - {"fleet", "password", "catalogue", "convert", "cluster-new"})
+    "name", sorted((set(RIGHTS) | LOOK) - {"fleet", "password", "catalogue", "convert", "cluster-new", "waivers"})
 )
 def test_absent_clusters_are_404(ada, name):
     method = ada.post if name in RIGHTS else ada.get

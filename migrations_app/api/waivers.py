@@ -1,0 +1,98 @@
+"""waivers: failing checks that somebody accepted, with a reason and an end."""
+
+import uuid
+from typing import Any
+
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from migrations_app.api.described import described, page_of
+from migrations_app.api.endpoint import Endpoint, asked, cursor_of, given, page_answer
+from migrations_app.api.fields import Paged, Strict, Text, Told
+from migrations_app.api.replayed import replayed
+from migrations_app.api.rights import READ, Need
+from migrations_app.api.rollout_shapes import asking
+from migrations_app.flow.waive import Wish, revoke, waive
+from migrations_app.queries.waivers import STATES, WaiverAsk, waiver_of, waiver_page
+
+CHANGE = Need("admin", "change_cluster")
+
+
+class WaiverRow(serializers.Serializer[Any]):
+    """A waiver. `cluster` is null for one of all clusters; `blockers` tells whether it covers what blocks."""
+
+    id = serializers.UUIDField()
+    check = Told()
+    cluster = serializers.UUIDField(allow_null=True)
+    cluster_name = Told()
+    reason = Told()
+    owner = Told()
+    blockers = serializers.BooleanField()
+    made_by = Told()
+    made_at = serializers.DateTimeField()
+    ends_at = serializers.DateTimeField()
+    revoked_by = Told()
+    revoked_at = serializers.DateTimeField(allow_null=True)
+    state = serializers.ChoiceField(choices=STATES)
+    days_left = serializers.IntegerField()
+
+
+class WaiverQuery(Paged):
+    cluster = serializers.UUIDField(required=False, help_text="With those of all clusters, which hold there too.")
+    check = serializers.CharField(required=False, max_length=80)
+    state = serializers.ChoiceField(required=False, choices=STATES)
+
+
+class NewWaiver(Strict):
+    """Without a cluster it holds for all of them. A check that can block, and all clusters, ask for the right to change
+    policies as well."""
+
+    check = Text(max_length=80)
+    cluster = serializers.UUIDField(required=False, allow_null=True, default=None)
+    reason = Text(max_length=500)
+    owner = Text(max_length=150, help_text="Who answers for it: a person or a team.")
+    ends_at = serializers.DateTimeField(help_text="At most a year ahead; from then on the check fails again.")
+
+
+class Waivers(Endpoint):
+    """Accepted failures, those of the past as well."""
+
+    needs = {"GET": READ, "POST": CHANGE}
+
+    @described("GET", id="waivers_list", tag="waivers", query=WaiverQuery, answers={200: page_of("Waiver", WaiverRow)})
+    def get(self, request: Request) -> Response:
+        """Waivers, newest first."""
+        query = asked(request, WaiverQuery)
+        ask = WaiverAsk(cluster=query.get("cluster"), check=query.get("check", ""), state=query.get("state", ""))
+        page = waiver_page(ask, now=timezone.now(), after=cursor_of(request, query), limit=query["limit"])
+        return page_answer(request, page, shape=WaiverRow)
+
+    @described("POST", id="waivers_create", tag="waivers", body=NewWaiver, named=True, answers={201: WaiverRow})
+    @replayed
+    def post(self, request: Request) -> Response:
+        """Accepts a failing check. It stays visible as waived, and fails again when the waiver ends."""
+        made = waive(Wish(**given(request, NewWaiver)), asking(request), now=timezone.now())
+        answer = Response(WaiverRow(waiver_of(made, now=timezone.now())).data, status=201)
+        answer["Location"] = reverse("api-waiver", kwargs={"id": made}, request=request)
+        return answer
+
+
+class Waiver(Endpoint):
+    """One waiver."""
+
+    needs = {"GET": READ, "DELETE": CHANGE}
+
+    @described("GET", id="waivers_read", tag="waivers", named=True, answers={200: WaiverRow})
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """The waiver, whether it still holds or not."""
+        asked(request, Strict)
+        return Response(WaiverRow(waiver_of(id, now=timezone.now())).data)
+
+    @described("DELETE", id="waivers_revoke", tag="waivers", named=True, unmatched=True, answers={204: None})
+    def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Takes the waiver back at once; it stays in the list as revoked. Needs no If-Match."""
+        revoke(id, asking(request), now=timezone.now())
+        return Response(status=204)
