@@ -143,7 +143,7 @@ def plan_answer(detail: RolloutDetail, *, status: int = 200) -> Response:
         "agreed": detail.approvals,
         "exports": detail.exports,
     }
-    return _tagged(PlanWhole(told), detail, status)
+    return _tagged(PlanWhole(told), detail, status=status)
 
 
 def rollout_answer(detail: RolloutDetail, *, status: int = 200) -> Response:
@@ -159,7 +159,7 @@ def rollout_answer(detail: RolloutDetail, *, status: int = 200) -> Response:
         ],
         "picture": msgspec.to_builtins(detail.picture) if detail.picture else None,
     }
-    return _tagged(RolloutWhole(told), detail, status)
+    return _tagged(RolloutWhole(told), detail, status=status)
 
 
 def line_of(detail: RolloutDetail) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def line_of(detail: RolloutDetail) -> dict[str, Any]:
     return {name: getattr(detail.row, name) for name in names}
 
 
-def _tagged(shape: serializers.Serializer[Any], detail: RolloutDetail, status: int) -> Response:
+def _tagged(shape: serializers.Serializer[Any], detail: RolloutDetail, *, status: int) -> Response:
     answer = Response(shape.data, status=status)
     answer["ETag"] = entity_tags.of_version(detail.row.version)
     return answer

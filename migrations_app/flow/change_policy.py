@@ -39,7 +39,7 @@ class Rules:
     pool_percent: int = 10
 
 
-def change_policy(cluster_id: uuid.UUID | None, rules: Rules, person: Person, *, version: int, by: Actor) -> int:
+def change_policy(cluster_id: uuid.UUID | None, rules: Rules, *, person: Person, version: int, by: Actor) -> int:
     """The new version; without a cluster it is the policy of all. Plans made before are refused at their start.
 
     Raises Denied, NotFound, BadInput, and Conflict `stale` when the policy is no longer at that version.

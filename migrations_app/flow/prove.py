@@ -34,12 +34,12 @@ def refuse_missing_rights(writer: Writer, asked: Iterable[tuple[Need, str]]) -> 
     names: dict[Need, list[str]] = {}
     for need, name in asked:
         names.setdefault(need, []).append(name)
-    missing = [need.rule for need in sorted(names) if not _allowed(writer, need, names[need])]
+    missing = [need.rule for need in sorted(names) if not _allowed(writer, need, names=names[need])]
     if missing:
         raise BadInput("missing rules: " + " ".join(f"- {rule}" for rule in missing), code="missing_rights")
 
 
-def _allowed(writer: Writer, need: Need, names: list[str]) -> bool:
+def _allowed(writer: Writer, need: Need, *, names: list[str]) -> bool:
     if writer.may(need):
         return True
     return need.verb != "create" and all(writer.may(need, name=name) for name in names)

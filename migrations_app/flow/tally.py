@@ -23,7 +23,7 @@ BEYOND = "+Inf"
 _FIRST, _SECOND = 60, 20
 
 
-def add(subject: str, what: str, counts: Mapping[tuple[str, str], int]) -> None:
+def add(subject: str, what: str, *, counts: Mapping[tuple[str, str], int]) -> None:
     """Adds each count to its row, in one order for all, so that no two wait for each other."""
     for (first, second), count in sorted(counts.items()):
         place = {"subject": subject, "what": what, "first": first[:_FIRST], "second": second[:_SECOND]}
@@ -39,20 +39,20 @@ def add_requests(cluster_id: uuid.UUID, calls: Mapping[tuple[str, str], int]) ->
         return
     try:
         with transaction.atomic():
-            add(str(cluster_id), REQUEST, calls)
+            add(str(cluster_id), REQUEST, counts=calls)
     except Error:
         log.warning("requests were not counted", extra={"cluster": str(cluster_id)})
 
 
 def add_error(cluster_id: uuid.UUID, code: str) -> None:
-    add(str(cluster_id), ERROR, {(code, ""): 1})
+    add(str(cluster_id), ERROR, counts={(code, ""): 1})
 
 
 def add_duration(seconds: float) -> None:
     """One scan that took so long, published or failed."""
     bucket = next((f"{end:g}" for end in BUCKETS if seconds <= end), BEYOND)
-    add("", DURATION, {(bucket, ""): 1})
-    add("", MILLISECONDS, {("", ""): max(0, round(seconds * 1000))})
+    add("", DURATION, counts={(bucket, ""): 1})
+    add("", MILLISECONDS, counts={("", ""): max(0, round(seconds * 1000))})
 
 
 def calls_by_name(calls: Mapping[tuple[str, str], int]) -> dict[str, int]:

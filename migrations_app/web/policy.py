@@ -95,7 +95,7 @@ def _changed(request: HttpRequest, cluster_id: uuid.UUID | None) -> None:
     if request.POST.get("do") == "drop" and cluster_id:
         drop_policy(cluster_id, person, version=version, by=actor())
         return
-    change_policy(cluster_id, _rules(request.POST), person, version=version, by=actor())
+    change_policy(cluster_id, _rules(request.POST), person=person, version=version, by=actor())
 
 
 def _rules(said: QueryDict) -> Rules:

@@ -46,7 +46,7 @@ def choices(
     action: Action, *, known: Mapping[str, Sequence[Option]], given: QueryDict | None, problems: Mapping[str, str]
 ) -> tuple[Choice, ...]:
     """The fields of the action; `given` is what was sent or stands in the address, None for a fresh form."""
-    return tuple(_choice(one, known, given, problem=problems.get(one.name, "")) for one in action.parameters)
+    return tuple(_choice(one, known, given=given, problem=problems.get(one.name, "")) for one in action.parameters)
 
 
 def known_objects(cluster_id: uuid.UUID, snapshot_id: uuid.UUID | None) -> dict[str, tuple[Option, ...]]:
@@ -56,7 +56,7 @@ def known_objects(cluster_id: uuid.UUID, snapshot_id: uuid.UUID | None) -> dict[
     nodes = nodes_of(snapshot_id)
     held = kept_objects(cluster_id) or ()
     pools = [node.pool for node in nodes]
-    found = {part: _named(held, PART_KINDS[part][0].kind, pools) for part in PARTS}
+    found = {part: _named(held, PART_KINDS[part][0].kind, pools=pools) for part in PARTS}
     karpenters = sorted((node for node in nodes if node.owner.startswith("karpenter")), key=lambda node: node.name)
     found["nodes"] = tuple(Option(name=node.name, note=node.pool) for node in karpenters[:MOST_OPTIONS])
     return found
@@ -83,7 +83,7 @@ def _value(one: Parameter, given: QueryDict) -> Any:  # noqa: ANN401 - a text, n
     return int(text) if numeric and text.isdecimal() and len(text) <= LONGEST_NUMBER else text
 
 
-def _choice(one: Parameter, known: Mapping[str, Sequence[Option]], given: QueryDict | None, *, problem: str) -> Choice:
+def _choice(one: Parameter, known: Mapping[str, Sequence[Option]], *, given: QueryDict | None, problem: str) -> Choice:
     values = given.getlist(one.name) if given is not None and one.name in given else None
     options = tuple(
         Option(name=option.name, note=option.note, chosen=bool(values) and option.name in (values or ()))
@@ -114,7 +114,7 @@ def _kind(one: Parameter, has_options: bool) -> Kind:
     return "number" if isinstance(one.default, int) else "text"
 
 
-def _named(objects: Iterable[dict[str, Any]], kind: str, pools: Sequence[str | None]) -> tuple[Option, ...]:
+def _named(objects: Iterable[dict[str, Any]], kind: str, *, pools: Sequence[str | None]) -> tuple[Option, ...]:
     names = sorted({str(one.get("metadata", {}).get("name", "")) for one in objects if one.get("kind") == kind} - {""})
     return tuple(
         Option(name=name, note=f"{count} node{'s' * (count != 1)}" if (count := pools.count(name)) else "")

@@ -67,6 +67,7 @@ def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """What was done to one cluster, what may be begun, and who has to agree."""
     context = about(request, cluster_id, tab="cluster-rollouts")
     state = _state(request)
+    known = startable(request, context["head"], report=context["report"])
     context |= {
         "page": _page(request, RolloutAsk(cluster=cluster_id, state=state)),
         "state": state,
@@ -74,7 +75,8 @@ def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         "groups": counts_by_group(cluster_id),
         "holder": holder_of(cluster_id),
         "policy": policy_row(cluster_id),
-        "startable": startable(request, context["head"], context["report"]),
+        "offered": [one for one in known if one.enabled],
+        "not_offered": [one for one in known if not one.enabled],
     }
     return render(request, "rollout/cluster.html", context)
 

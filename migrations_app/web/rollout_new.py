@@ -35,11 +35,11 @@ def new(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     if action is None or action.id == ROLL_BACK:
         raise Http404("no such action")
     if request.method != "POST":
-        return _form(request, head, action)
+        return _form(request, head, action=action)
     try:
         return once(partial(_drafted, head=head, action=action))(request)  # type: ignore[return-value]  # a redirect
     except (BadInput, Conflict, Denied) as refused:
-        return _form(request, head, action, refused=refused)
+        return _form(request, head, action=action, refused=refused)
 
 
 def _drafted(request: HttpRequest, /, *, head: ClusterHead, action: Action) -> HttpResponse:
@@ -55,7 +55,7 @@ def _drafted(request: HttpRequest, /, *, head: ClusterHead, action: Action) -> H
 
 
 def _form(
-    request: HttpRequest, head: ClusterHead, action: Action, *, refused: KarpdashError | None = None
+    request: HttpRequest, head: ClusterHead, *, action: Action, refused: KarpdashError | None = None
 ) -> HttpResponse:
     problems = {refused.where: refused.message} if refused else {}
     named = {one.name for one in action.parameters}

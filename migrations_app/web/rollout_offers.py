@@ -27,7 +27,7 @@ class Offered:
     why: str = ""
 
 
-def startable(request: HttpRequest, head: ClusterHead, report: Report | None) -> tuple[Offered, ...]:
+def startable(request: HttpRequest, head: ClusterHead, *, report: Report | None) -> tuple[Offered, ...]:
     """Every action at a cluster, but for taking something back: those that something calls for come first."""
     given = _given(report)
     why = _why_not(request, head) or ("" if report else NEVER_SCANNED)
@@ -58,7 +58,7 @@ def _offered(action: Action, offer: Offer | None, *, why: str) -> Offered:
     """What keeps everybody from it comes before what keeps this action."""
     reason = why or (offer.why if offer else "")
     label = offer.label if offer else action.title
-    return Offered(action=action, label=label, enabled=not reason, why=reason[:1].upper() + reason[1:])
+    return Offered(action=action, label=label, enabled=not reason, why=reason)
 
 
 def _why_not(request: HttpRequest, head: ClusterHead) -> str:

@@ -172,7 +172,7 @@ def may(detail: RolloutDetail, person: Person) -> May:
             state in ("previewed", "awaiting_approval", "approved"),
             None if "approve" in person.rights else may_prepare(person),
         ),
-        sign_in_again=waits and "sign_in_again" in {one.code for one in (yes, alone) if one},
+        sign_in_again=waits and yes is not None and yes.code == "sign_in_again",
     )
 
 

@@ -28,7 +28,9 @@
       if (version && version !== live.dataset.version) { location.reload(); return; }
       tag = answer.headers.get("ETag") || "";
       if (answer.status === 200) {
-        live.innerHTML = await answer.text();
+        // Parsed apart: nothing in it is run, and what is shown is taken over as elements.
+        const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+        live.replaceChildren(...fresh.body.childNodes);
         live.dispatchEvent(new CustomEvent("htmx:afterSwap", { bubbles: true }));
       }
       lost(false);

@@ -23,7 +23,7 @@ def gil():
 
 def change(gil, cluster=None, *, version=1, **told):
     rules = Rules(**({"approvals": ASKED} | told))
-    return change_policy(cluster.pk if cluster else None, rules, person(gil), version=version, by=actor(gil))
+    return change_policy(cluster.pk if cluster else None, rules, person=person(gil), version=version, by=actor(gil))
 
 
 def test_the_policy_of_all_holds_until_a_cluster_has_its_own(gil):

@@ -314,12 +314,12 @@ def policy_dropped_and_made_anew(on: Stage) -> None:
 
 @refused("forbidden")
 def policy_lowered_by_the_operator(on: Stage) -> None:
-    change_policy(on.cluster.pk, rules(low=0, medium=0), person(on.ada), version=1, by=actor(on.ada))
+    change_policy(on.cluster.pk, rules(low=0, medium=0), person=person(on.ada), version=1, by=actor(on.ada))
 
 
 @refused("bad_approvals")
 def destruction_left_to_nobody(on: Stage) -> None:
-    change_policy(on.cluster.pk, rules(destructive=0), person(on.gil), version=1, by=actor(on.gil))
+    change_policy(on.cluster.pk, rules(destructive=0), person=person(on.gil), version=1, by=actor(on.gil))
 
 
 @refused("approval_missing")
@@ -434,7 +434,9 @@ def rules(**approvals: int) -> Rules:
 def policy(on: Stage, *, cluster: object = ..., **approvals: int) -> None:
     """Gil changes the policy of the cluster, or with `cluster=None` that of all."""
     chosen = on.cluster.pk if cluster is ... else None
-    change_policy(chosen, rules(**approvals), person(on.gil), version=policy_of(chosen).version, by=actor(on.gil))
+    change_policy(
+        chosen, rules(**approvals), person=person(on.gil), version=policy_of(chosen).version, by=actor(on.gil)
+    )
 
 
 def test_there_are_at_least_forty() -> None:

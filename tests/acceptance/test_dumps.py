@@ -1,0 +1,99 @@
+"""Dumps in all forms say the same; what a dump does not hold is never taken for good."""
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+
+from migrations_app.flow.evaluate import evaluate
+from migrations_app.readiness.report import Report
+from migrations_app.samples.kube import server_version
+from tests.acceptance import upstream
+from tests.acceptance.clusters import find, objects
+from tests.acceptance.dumping import (
+    FORMS,
+    SUBSETS,
+    Files,
+    only,
+    with_managed_fields,
+    without_what_the_server_adds,
+)
+from tests.acceptance.judging import at, collected, crashes, judged, loud, said
+from tests.acceptance.planted import FAULTS
+
+pytestmark = pytest.mark.skipif(upstream.MISSING, reason=upstream.REASON)
+CLUSTERS = ("alpha-030", "finished-032", "beta-037", "v1-10", "v1-16")
+GOOD = ("pass", "not_applicable")
+
+
+def scanned(name: str, files: Files, *, version: bool = True) -> Report:
+    told = json.dumps(server_version(find(name).kubernetes)).encode()
+    return evaluate(collected(name, files | ({"version.json": told} if version else {}))).report
+
+
+def broken(name: str) -> list[dict[str, Any]]:
+    """The cluster with every fault that can be planted beside the others."""
+    documents = objects(find(name))
+    for fault in FAULTS:
+        if fault.on == name and not fault.hop and fault.check not in ALONE:
+            fault.plant(documents)
+    return documents
+
+
+ALONE = {"hop_start_runs", "one_controller_runs", "finalizers_served", "crds_match_controller"}
+
+
+@cache
+def whole(name: str) -> Report:
+    return judged(find(name), broken(name))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["alpha-030", "beta-037"])
+def test_every_form_says_the_same(name: str, form: str) -> None:
+    clean = find(name)
+    report = scanned(name, FORMS[form](objects(clean)))
+    assert said(report, clean.hop) == said(judged(clean, objects(clean)), clean.hop)
+    assert (report.complete, crashes(report)) == (True, [])
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_managed_fields_change_nothing(name: str) -> None:
+    clean = find(name)
+    report = judged(clean, with_managed_fields(objects(clean)))
+    assert said(report, clean.hop) == said(judged(clean, objects(clean)), clean.hop)
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_without_what_the_server_adds_nothing_is_found_that_is_not_there(name: str) -> None:
+    clean = find(name)
+    report = judged(clean, without_what_the_server_adds(objects(clean)))
+    assert crashes(report) == []
+    # Without a status nobody knows whether the pods are ready.
+    assert loud(at(report, clean.hop)) - loud(at(judged(clean, objects(clean)), clean.hop)) <= {"one_controller_runs"}
+
+
+@pytest.mark.parametrize("version", [True, False], ids=["version", "no version"])
+@pytest.mark.parametrize("subset", SUBSETS)
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_part_of_a_cluster_is_never_better_than_the_whole(name: str, subset: str, version: bool) -> None:
+    kept = only(broken(name), SUBSETS[subset])
+    report = scanned(name, FORMS["json_list"](kept), version=version)
+    assert crashes(report) == []
+    answers = {(one.id, one.hop): one.status for one in whole(name).checks}
+    flipped = {
+        (one.id, answers[one.id, one.hop])
+        for one in report.checks
+        if one.status == "pass" and answers.get((one.id, one.hop), "pass") not in GOOD
+    }
+    assert flipped == set()
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_all_faults_together_hide_none_of_each_other(name: str) -> None:
+    hop = find(name).hop
+    mine = {one.check for one in FAULTS if one.on == name and not one.hop and one.check not in ALONE}
+    found = {one.id for one in at(whole(name), hop) if one.status in ("fail", "manual", "unknown")}
+    assert mine - found == set()
+    assert crashes(whole(name)) == []
