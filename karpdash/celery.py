@@ -6,7 +6,7 @@ from typing import Any
 
 from celery import Celery
 from celery.signals import heartbeat_sent, worker_ready, worker_shutdown
-from kombu import Queue
+from kombu import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
 
@@ -39,8 +39,9 @@ app.conf.update(
     worker_max_tasks_per_child=200,
     worker_max_memory_per_child=500_000,
     worker_concurrency=ENV.worker_slots,
-    # A worker without -Q serves every lane.
-    task_queues=[Queue(name) for name in QUEUES],
+    # A worker without -Q serves every lane. Unsaid, exchange and key would be those of the default queue in each of
+    # them, and every message would go to all.
+    task_queues=[Queue(name, Exchange(name), routing_key=name) for name in QUEUES],
     task_default_queue="upkeep",
     task_routes=ROUTES,
     worker_hijack_root_logger=False,

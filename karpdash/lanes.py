@@ -51,7 +51,7 @@ def run(argv: Sequence[str]) -> int:
     parser.add_argument("lane", choices=(*WORKERS, "all", "beat"), help="beat is the timetable; one of it is enough")
     lane = parser.parse_args(argv).lane
     try:
-        command = beat_command() if lane == "beat" else worker_command(lane, current())
+        command = beat_command() if lane == "beat" else worker_command(lane, current(), name=f"{lane}-{os.getpid()}")
         _refuse_unsafe()
         os.execv(command[0], command)  # noqa: S606 - our own words, no shell
     except BadSetting as wrong:

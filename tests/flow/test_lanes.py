@@ -214,6 +214,11 @@ def test_a_crash_in_a_probe_ends_the_scan_with_a_code(sent, monkeypatch):
     assert (Scan.objects.get().error_code, sent) == ("scan_crashed", [])
 
 
+def test_a_message_goes_to_one_lane():
+    ways = [(queue.name, queue.exchange.name, queue.routing_key) for queue in app.conf.task_queues]
+    assert ways == [(name, name, name) for name in QUEUES]
+
+
 def lane_of(task):
     return app.amqp.router.route({}, task)["queue"].name
 
