@@ -165,5 +165,5 @@ def _changed(request: Request, cluster_id: uuid.UUID | None) -> Response:
         frozen_why=said["frozen_why"],
         **{name: said[name] for name in NUMBERS},
     )
-    change_policy(cluster_id, rules, asking(request), version=version, by=actor())
+    change_policy(cluster_id, rules, person=asking(request), version=version, by=actor())
     return _shown(cluster_id)
