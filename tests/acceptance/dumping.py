@@ -103,14 +103,14 @@ SUBSETS: dict[str, frozenset[str]] = {
         {"NodePool", "NodeClaim", "EC2NodeClass", "Provisioner", "Machine", "AWSNodeTemplate"}
     ),
     "pools and classes": frozenset({"NodePool", "EC2NodeClass", "Provisioner", "AWSNodeTemplate"}),
-    "nodes and pods": frozenset({"Node", "Pod"}),
+    "nodes": frozenset({"Node", "NodeClaim", "Machine"}),
     "workloads": frozenset({"Deployment", "DaemonSet", "StatefulSet", "PodDisruptionBudget"}),
     "get all": frozenset({"Pod", "Service", "Deployment", "DaemonSet", "StatefulSet"}),
     "CRDs": frozenset({"CustomResourceDefinition"}),
     "CRDs and the controller": frozenset({"CustomResourceDefinition", "Deployment"}),
-    "without CRDs": frozenset({"NodePool", "NodeClaim", "EC2NodeClass", "Node", "Pod", "Deployment", "Secret"}),
+    "without CRDs": frozenset({"NodePool", "NodeClaim", "EC2NodeClass", "Node", "Deployment", "Secret"}),
 }
-"""The kinds that somebody dumped; Secrets are mostly left out."""
+"""The kinds that somebody dumped. Nodes and Pods together count as a dump of the whole cluster."""
 
 
 def only(documents: list[Document], kinds: frozenset[str]) -> list[Document]:

@@ -82,6 +82,14 @@ def test_drift_comes_with_0_33():
     assert told(CHECK, "0.33+", old) == GOOD
 
 
+def test_without_values_nobody_knows_who_chose():
+    cluster = a_cluster("0.32.10", kubernetes="1.28", env={"FEATURE_GATES": "Drift=false"})
+    why = "whether Drift was chosen is not known without Helm values: True after the hop"
+    assert told(CHECK, "0.33+", cluster) == ("unknown", why, ())
+    chosen = a_cluster("0.32.10", kubernetes="1.28", env={"FEATURE_GATES": "Drift=true"})
+    assert told(CHECK, "0.33+", chosen) == GOOD
+
+
 def test_gates_from_an_object_that_is_not_read():
     why = "containers[].env[FEATURE_GATES] is empty or taken from an object that is not read"
     assert told(CHECK, "1.0", gated("")) == ("unknown", why, ())

@@ -44,7 +44,7 @@ def judge(case: Case) -> Iterator[Word]:
             yield CannotTell(f"{gates.path} is empty or taken from an object that is not read")
         elif gates is not None:
             yield from _given(case, found, gates=gates, row=row)
-        yield from _flipped(case, row)
+        yield from _flipped(case, found, row)
 
 
 def _given(case: Case, found: Installation, *, gates: GivenGates, row: MinorRelease) -> Iterator[Word]:
@@ -62,12 +62,16 @@ def _given(case: Case, found: Installation, *, gates: GivenGates, row: MinorRele
             yield at_controller(found, gates.path, seen=seen, wanted=f"{name} from {first_known(name)} on")
 
 
-def _flipped(case: Case, row: MinorRelease) -> Iterator[Word]:
+def _flipped(case: Case, found: Installation, row: MinorRelease) -> Iterator[Word]:
     """Gates that nobody set, with another default after the hop. The chart writes every gate, so values decide."""
     values, coming = given_values(case.inventory), find(case.step.release)
-    for gate, before, after in flips(row, coming) if values and coming else ():
+    mine = [flip for flip in flips(row, coming) if not flip[0].felt_by] if coming else []
+    told = parse_gates(gates.text) if (gates := given_gates(found)) else {}
+    for gate, before, after in mine:
         keys = (f"{BRANCH}.{gate.value}", f"{BRANCH}.{gate.value}Enabled")
-        if values and not gate.felt_by and all(value_at(values.tree, key) is ABSENT for key in keys):
+        if values is None and told.get(gate.name, before) == before:
+            yield CannotTell(f"whether {gate.name} was chosen is not known without Helm values: {after} after the hop")
+        elif values is not None and all(value_at(values.tree, key) is ABSENT for key in keys):
             seen = f"absent: {before} on {row.minor}, {after} on {case.step.release.minor}"
             yield at_value(values, keys[0], seen=seen.lower(), wanted="true or false, as it is meant")
 
