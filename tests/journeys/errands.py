@@ -62,7 +62,7 @@ def halves() -> list[str]:
         report = snapshot.report()
         rows = snapshot.content.findings.values_list("check_id", "hop", "status")
         wanted = sorted((check.id, check.hop, check.status) for check in report.checks)
-        parts = tuple(line.name for line in report.parts)
+        parts = tuple(line.name for line in report.parts if not line.name.startswith("aws."))  # a sample has an account
         if sorted(rows) != wanted or parts != PART_NAMES or len(snapshot.nodes()) != report.nodes.total:
             found.append(str(snapshot.pk))
     return found
