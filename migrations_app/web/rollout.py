@@ -35,26 +35,25 @@ def rollout_page(
     """The page; with `refused` the current state is shown below what was refused (R33)."""
     detail = rollout_detail(rollout_id)
     person = person_of(request)
-    first = _first(request, detail)
     # Objects may hold what only those who act need to see; the others read the steps in sentences.
     trusted = bool(set(person.rights) - {"view"})
-    context = _live(detail) | {
-        "section": "rollouts",
-        "first_step": first + 1,
-        "steps": view.shown_steps(detail, first=first, with_diffs=trusted),
-        "next_step": first + view.STEPS_SHOWN if first + view.STEPS_SHOWN < len(detail.steps) else None,
-        "before_step": max(0, first - view.STEPS_SHOWN) if first else None,
-        "effect": view.effect(detail.row, detail.plan),
-        "by_hand": view.by_hand(detail.plan) if detail.plan and trusted else None,
-        "may": view.may(detail, person),
-        "doubted": [line for line in detail.steps if line.doubt],
-        "typed": view.typed_asked(detail.row),
-        "typed_first": view.typed_at_asking(detail.row),
-        "risky": view.is_risky(detail.row),
-        "form_key": form_key(),
-        "refused": refused,
-        "said": request.POST,
-    }
+    context = (
+        _live(detail)
+        | _steps(request, detail, trusted=trusted)
+        | {
+            "section": "rollouts",
+            "effect": view.effect(detail.row, detail.plan),
+            "by_hand": view.by_hand(detail.plan) if detail.plan and trusted else None,
+            "may": view.may(detail, person),
+            "doubted": [line for line in detail.steps if line.doubt],
+            "typed": view.typed_asked(detail.row),
+            "typed_first": view.typed_at_asking(detail.row),
+            "risky": view.is_risky(detail.row),
+            "form_key": form_key(),
+            "refused": refused,
+            "said": request.POST,
+        }
+    )
     return render(request, "rollout/page.html", context, status=status)
 
 
@@ -110,6 +109,18 @@ def _live(detail: RolloutDetail) -> dict[str, Any]:
         "now_step": next((line for line in detail.steps if line.standing != "done"), None),
         "switch": switch_now(),
         "now": timezone.now(),
+    }
+
+
+def _steps(request: HttpRequest, detail: RolloutDetail, *, trusted: bool) -> dict[str, Any]:
+    """One page of the steps, and where the pages around it begin."""
+    first = _first(request, detail)
+    after = first + view.STEPS_SHOWN
+    return {
+        "first_step": first + 1,
+        "steps": view.shown_steps(detail, first=first, with_diffs=trusted),
+        "next_step": after if after < len(detail.steps) else None,
+        "before_step": max(0, first - view.STEPS_SHOWN) if first else None,
     }
 
 
