@@ -1,4 +1,4 @@
-"""`python -m karpdash.probe [PORT [PATH]]`: asks this machine's own web server how it is, as a container's health check.
+"""`python -m karpdash.probe [PORT [PATH]]`: asks this machine's own web server how it is: a container's health check.
 
 It speaks as the proxy in front would, so that neither the list of hosts nor the redirect to https stands in its way.
 """

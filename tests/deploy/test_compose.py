@@ -1,0 +1,89 @@
+"""docker-compose.yml: strictly read, without default secrets, nothing as root, nothing with a disk to write on."""
+
+import re
+
+import compose_spec
+import pytest
+import yaml
+
+from karpdash.env import settings_rows
+from karpdash.lanes import WORKERS
+from tests.deploy import compose
+from tests.deploy.test_chart import pods
+
+SECRETS = {
+    "POSTGRES_PASSWORD": "p" * 32, "VALKEY_PASSWORD": "v" * 32,
+    "KARPDASH_SECRET_KEY": "s" * 64, "KARPDASH_ENCRYPTION_KEYS": "k1:abc",
+}  # fmt: skip
+OURS = ("schema", "web", "worker-probe", "worker-scan", "worker-action", "beat")
+
+
+@pytest.fixture
+def services():
+    return compose.services(SECRETS)
+
+
+def test_it_is_what_the_specification_says():
+    whole = yaml.safe_load(compose.text(SECRETS))
+    read = compose_spec.PyCompose.from_yaml(yaml.safe_dump(whole))
+    read.validate()
+    assert sorted(read.service_names()) == sorted([*OURS, "database", "queue", "proxy"])
+
+
+def test_a_wrong_word_would_be_found():
+    whole = yaml.safe_load(compose.text(SECRETS))
+    whole["services"]["web"]["read_olny"] = True
+    with pytest.raises(ValueError, match="read_olny"):
+        compose_spec.PyCompose.from_yaml(yaml.safe_dump(whole))
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_without_a_secret_it_refuses(name):  # T30
+    with pytest.raises(compose.Unset, match=f"{name}: set it in .env"):
+        compose.services({key: value for key, value in SECRETS.items() if key != name})
+
+
+def test_nothing_secret_stands_in_the_file():  # T22, T30
+    text = re.sub(r"\$\{[^}]*\}", "$", compose.FILE.read_text())
+    assert re.findall(r"(?i)(?:password|secret|keys?|token)\w*\s*[:=]\s*[^\s$\"'{|]\S*", text) == []
+
+
+def test_nothing_runs_as_root_or_writes_where_it_should_not(services):  # T30
+    for name, service in services.items():
+        assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"]), name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert int(service["user"].split(":")[0]) > 0, name
+        assert "privileged" not in service, name
+        assert all(":/var/run/docker" not in str(volume) for volume in service.get("volumes", ())), name
+
+
+def test_only_the_proxy_is_reached_from_other_machines(services):
+    ports = {name: service["ports"] for name, service in services.items() if "ports" in service}
+    assert ports == {"web": ["127.0.0.1:8000:8000"], "proxy": ["443:8443", "80:8080"]}
+    assert services["proxy"]["profiles"] == ["tls"]
+    assert [services[name]["networks"] for name in ("database", "queue")] == [["inside"], ["inside"]]
+    assert yaml.safe_load(compose.text(SECRETS))["networks"]["inside"] == {"internal": True}
+
+
+def test_every_lane_has_its_worker(services):  # R20
+    assert [services[f"worker-{lane}"]["command"] for lane in WORKERS] == [["karpdash", "worker", x] for x in WORKERS]
+    assert {services[f"worker-{lane}"]["stop_signal"] for lane in WORKERS} == {"SIGQUIT"}
+
+
+def test_what_is_waited_for_tells_its_health(services):
+    for name, service in services.items():
+        for other, condition in service.get("depends_on", {}).items():
+            healthy = condition["condition"] == "service_healthy"
+            assert ("healthcheck" in services[other]) == healthy, (name, other)
+
+
+def test_it_sets_only_what_exists(services):
+    known = {name for name, _, _ in settings_rows()}
+    for name in OURS:
+        assert set(services[name]["environment"]) <= known, name
+
+
+def test_compose_and_chart_run_the_same(services, helm):
+    of_chart = {name: spec["containers"][0]["command"] for name, spec in pods(helm.objects()).items()}
+    of_compose = {f"kd-{name.removeprefix('worker-')}": services[name]["command"] for name in OURS}
+    assert of_chart == of_compose
