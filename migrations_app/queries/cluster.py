@@ -3,8 +3,9 @@
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from django.db.models import Count, Q
+from django.db.models import Count, Exists, OuterRef, Q
 from django.utils import timezone
 
 from migrations_app.errors import NotFound
@@ -151,9 +152,8 @@ def active_scan(cluster_id: uuid.UUID) -> ScanRow | None:
 def report_of(snapshot_id: uuid.UUID) -> Report:
     """The whole report of a snapshot, with the waivers put over it: those that hold now where it is the latest of its
     cluster, else those it was counted with last. Raises NotFound."""
-    row = _with_content(snapshot_id)
-    latest = Cluster.objects.filter(latest_id=snapshot_id).exists()
-    now = timezone.now()
+    row: Any = _with_content(snapshot_id)  # with its annotation, which the plugin loses between functions
+    now, latest = timezone.now(), row.is_latest
     held = held_at(row.cluster_id, now) if latest else from_stored(row.waived)
     return apply(row.report(), held, now if latest else row.scanned_at)
 
@@ -203,7 +203,8 @@ def _snapshot(cluster_id: uuid.UUID, snapshot_id: uuid.UUID) -> Snapshot:
 
 def _with_content(snapshot_id: uuid.UUID) -> Snapshot:
     # The sheet of permissions has a reader of its own, in queries/iam.py.
-    row = Snapshot.objects.select_related("content").defer("content__iam").filter(pk=snapshot_id).first()
+    rows = Snapshot.objects.annotate(is_latest=Exists(Cluster.objects.filter(latest_id=OuterRef("pk"))))
+    row = rows.select_related("content").defer("content__iam").filter(pk=snapshot_id).first()
     if row is None:
         raise NotFound("no such snapshot")
     return row

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -9,10 +10,21 @@ from tests.api.conftest import Tool, scan
 Scanned = Callable[..., Cluster]
 
 
+def everything(api: Tool, query: str = "limit=500") -> list[dict[str, Any]]:
+    """All rows of the list, page by page."""
+    walked: list[dict[str, Any]] = []
+    address = f"findings?{query}"
+    while address:
+        page = api("GET", address).json()
+        walked += page["results"]
+        address = page["next"]
+    return walked
+
+
 def test_findings_of_the_latest_snapshots_by_cluster(api: Tool, scanned: Scanned) -> None:
     beta, alpha = scanned("beta_037"), scanned("alpha_030")
     scan(beta)
-    told = api("GET", "findings?limit=500").json()["results"]
+    told = everything(api)
     names = [row["cluster_name"] for row in told]
     assert (names, set(names)) == (sorted(names), {"alpha_030", "beta_037"})
     assert {row["snapshot"] for row in told if row["cluster"] == str(alpha.pk)} == {str(alpha.latest_id)}
@@ -22,13 +34,8 @@ def test_findings_of_the_latest_snapshots_by_cluster(api: Tool, scanned: Scanned
 def test_pages_lose_and_repeat_nothing(api: Tool, scanned: Scanned) -> None:
     scanned("beta_037")
     scanned("v1_13")
-    whole = api("GET", "findings?limit=500").json()["results"]
-    walked, address = [], "findings?limit=7"
-    while address:
-        page = api("GET", address).json()
-        walked += page["results"]
-        address = page["next"]
-    assert walked == whole
+    whole = everything(api)
+    assert everything(api, "limit=7") == whole
 
 
 @pytest.mark.parametrize(
@@ -43,14 +50,14 @@ def test_pages_lose_and_repeat_nothing(api: Tool, scanned: Scanned) -> None:
 )
 def test_filters(api: Tool, scanned: Scanned, query: str, field: str, value: str) -> None:
     scanned("alpha_030")
-    every = api("GET", "findings?limit=500").json()["results"]
+    every = everything(api)
     wanted = [row for row in every if row[field] == value]
     assert wanted != []
-    assert api("GET", f"findings?limit=500&{query}").json()["results"] == wanted
+    assert everything(api, f"limit=500&{query}") == wanted
 
 
 def test_one_cluster_only(api: Tool, scanned: Scanned) -> None:
     row = scanned("beta_037")
     scanned("v1_13")
-    told = api("GET", f"findings?limit=500&cluster={row.pk}").json()["results"]
+    told = everything(api, f"limit=500&cluster={row.pk}")
     assert {finding["cluster"] for finding in told} == {str(row.pk)}
