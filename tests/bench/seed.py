@@ -17,7 +17,6 @@ _OLD_VERSIONS = {
     ("batch/v1", "CronJob"): "batch/v1beta1",
 }
 _BORN_WITH_STATUS = {"Node"}
-_ANYTHING = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
 
 
 def install(server: ApiServer, documents: Iterable[Document]) -> int:
@@ -33,12 +32,27 @@ def install(server: ApiServer, documents: Iterable[Document]) -> int:
 
 
 def definition(crd: Document) -> Document:
-    """A CRD without schemas, such as those of the samples, as it can be created: every field is let through."""
+    """A CRD whose schemas only sketch its fields, as those of the samples do: every other field is let through too."""
     names = crd["spec"]["names"]
     named = {"listKind": f"{names['kind']}List", "singular": names["kind"].lower()} | names
-    versions = [{"schema": _ANYTHING, "subresources": {"status": {}}} | version for version in crd["spec"]["versions"]]
+    versions = [_served(version) for version in crd["spec"]["versions"]]
     made = creatable(crd) | {"spec": crd["spec"] | {"names": named, "versions": versions}}
     return {key: value for key, value in made.items() if key != "status"}
+
+
+def _served(version: Document) -> Document:
+    given = version.get("schema", {}).get("openAPIV3Schema", {"type": "object"})
+    return {"subresources": {"status": {}}} | version | {"schema": {"openAPIV3Schema": _open(given)}}
+
+
+def _open(schema: Document) -> Document:
+    """The same schema, whose objects keep fields that it does not name: pruning goes field by field."""
+    made = dict(schema)
+    if "properties" in schema:
+        made["properties"] = {name: _open(inner) for name, inner in schema["properties"].items()}
+    if "items" in schema:
+        made["items"] = _open(schema["items"])
+    return made | ({"x-kubernetes-preserve-unknown-fields": True} if schema.get("type") == "object" else {})
 
 
 def creatable(document: Document) -> Document:

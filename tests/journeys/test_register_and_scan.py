@@ -25,6 +25,7 @@ BLOCKERS = {
     "legacy_node_templates_gone",
     "legacy_provisioners_gone",
     "nodes_owned_by_nodeclaims",
+    "pools_admit_provisioner_pods",
     "workloads_select_current_labels",
 }
 COUNTS = {"provisioners": 4, "awsnodetemplates": 1, "machines": NODES, "nodes": NODES, "crds": 6, "helm_releases": 1}
