@@ -5,6 +5,7 @@ import signal
 
 import pytest
 
+from tests.actions.on_server import installed
 from tests.deploy import compose
 from tests.deploy.installation import PATIENCE, installation, missing_is
 from tests.deploy.roles import bound
@@ -23,6 +24,7 @@ FAILED = "SELECT error_code, error_detail FROM migrations_app_scan WHERE state =
 @pytest.fixture
 def server(clean_apiserver):
     clean_apiserver.load_crds("beta")
+    installed(clean_apiserver, "0.37.8")
     return clean_apiserver
 
 
