@@ -17,6 +17,7 @@ from tests.servers.processes import Child, environment
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "docker-compose.yml"
 DATA = "/var/lib/karpdash"
+OWN_IMAGE = "karpdash:local"
 PROGRAMS = "/var/lib/programs"
 """Where the folder of other names for programs is seen by a service."""
 _VARIABLE = re.compile(r"\$\$|\$\{(?P<name>\w+)(?::(?P<how>[?-])(?P<word>[^}]*))?\}")
@@ -64,6 +65,9 @@ def process(service: Mapping[str, Any], name: str, *, at: Place, more: Mapping[s
     """The service's command with its environment, started; its data folder is its own."""
     data = at.folder / f"{name}-data"
     data.mkdir(exist_ok=True)
+    user = _user(service)
+    for path in (data, *data.rglob("*")) if user else ():
+        os.chown(path, user, user)
     plain = {key: value for key, value in environment().items() if not key.startswith(("KARPDASH_", "DJANGO_"))}
     told = {key: at.told(str(value)) for key, value in service.get("environment", {}).items()}
     shims = PROGRAMS if may_close() else str(at.shims)
@@ -71,11 +75,18 @@ def process(service: Mapping[str, Any], name: str, *, at: Place, more: Mapping[s
     words = [at.told(word) for word in service["command"]]
     settings = {**plain, **told, **(more or {}), "PATH": path}
     return Child(
-        ["env", "-i", *map("=".join, settings.items()), *_closed(data, at.shims), *words], log=at.folder / f"{name}.log"
+        ["env", "-i", *map("=".join, settings.items()), *_closed(data, at.shims, user=user), *words],
+        log=at.folder / f"{name}.log",
     )
 
 
-def _closed(data: Path, shims: Path) -> list[str]:
+def _user(service: Mapping[str, Any]) -> int:
+    """Who runs it; 0 for our own image, whose Python lies where only its owner looks on a machine of tests."""
+    foreign = service.get("image", OWN_IMAGE) != OWN_IMAGE
+    return int(service["user"].split(":")[0]) if foreign and may_close() else 0
+
+
+def _closed(data: Path, shims: Path, *, user: int) -> list[str]:
     """Words before a command: a disk that cannot be written but for the data folder and /tmp, and no rights to gain."""
     steps = ["cd /", f"mount -t tmpfs none {Path(DATA).parent}", f"mkdir {DATA} {PROGRAMS}"]
     steps += [f"mount --bind {data} {DATA}", f"mount --bind {shims} {PROGRAMS}"]
@@ -84,7 +95,8 @@ def _closed(data: Path, shims: Path) -> list[str]:
     else:
         steps.append("mount --bind /tmp /tmp")
     steps += ["mount -o remount,bind,ro /", f"cd {ROOT}", 'exec "$@"']
-    rights = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--"]
+    who = [f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
+    rights = ["setpriv", *who, "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--"]
     if not may_close():
         return []
     return ["unshare", "--mount", "--propagation", "private", "sh", "-ec", "; ".join(steps), "sh", *rights]
