@@ -31,7 +31,8 @@ SORTS: tuple[str, ...] = ("name", "stage", "hop", "blockers", "legacy", "scanned
 UNREACHABLE_AFTER = 3
 """Failed scans in a row after which a cluster counts as unreachable; before that its old result stands."""
 STALE_INTERVALS = 3
-PAGE = 100
+PAGE = 60
+"""Rows of one page: every fleet of 50 fits, and a page of a large one costs little more than that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,10 @@ STEPS = ((60, "second", 1), (3600, "minute", 60), (86400, "hour", 3600))
 @register.filter
 def shown(text: object) -> str:
     """One line of somebody else's text, with everything invisible written as an escape."""
-    return "".join(_visible(char, kept=frozenset()) for char in str(text))
+    line = str(text)
+    if line.isascii() and line.isprintable():  # as nearly all are: this runs some hundred times a page
+        return line
+    return "".join(_visible(char, kept=frozenset()) for char in line)
 
 
 @register.filter
