@@ -68,7 +68,7 @@ def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, beside: Beside 
         # Held, so that a waiver given meanwhile is counted here, or finds this snapshot as the latest one.
         Cluster.objects.select_for_update().only("pk").get(pk=scan.cluster_id)
         waivers = held_at(scan.cluster_id, now)
-        judged = apply(scanned.report, waivers, now)
+        judged = apply(scanned.report, waivers, now=now)
         snapshot = _snapshot(scan.cluster, packed.digest, report=judged, held=waivers)
         Scan.objects.filter(pk=scan_id).update(snapshot=snapshot, calls=calls_by_name(beside.calls))
         keep(scan.cluster.pk, scanned.objects, now=now)

@@ -106,7 +106,7 @@ def recount(cluster_id: uuid.UUID, *, now: datetime) -> None:
         return
     latest = Snapshot.objects.select_related("content").get(pk=cluster.latest_id)
     held = held_at(cluster_id, now)
-    report = apply(latest.report(), held, now)
+    report = apply(latest.report(), held, now=now)
     Snapshot.objects.filter(pk=latest.pk).update(waived=as_stored(held), **judged_columns(report))
     measured = Gauges.objects.filter(pk=cluster_id).first()
     if measured is not None:

@@ -155,7 +155,7 @@ def report_of(snapshot_id: uuid.UUID) -> Report:
     row: Any = _with_content(snapshot_id)  # with its annotation, which the plugin loses between functions
     now, latest = timezone.now(), row.is_latest
     held = held_at(row.cluster_id, now) if latest else from_stored(row.waived)
-    return apply(row.report(), held, now if latest else row.scanned_at)
+    return apply(row.report(), held, now=now if latest else row.scanned_at)
 
 
 def nodes_of(snapshot_id: uuid.UUID) -> tuple[OwnedNode, ...]:

@@ -34,7 +34,7 @@ class Waived(msgspec.Struct, frozen=True, kw_only=True):
         return f"{summary} (accepted by {self.owner} until {until}: {self.reason})"
 
 
-def apply(report: Report, waivers: Sequence[Waived], now: datetime) -> Report:
+def apply(report: Report, waivers: Sequence[Waived], *, now: datetime) -> Report:
     """The report with every finding that a waiver covers at `now` as waived, and its hops judged and counted again."""
     held = [one for one in waivers if one.ends_at > now]
     checks = tuple(_waived(finding, held) for finding in report.checks)

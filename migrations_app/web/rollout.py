@@ -33,8 +33,7 @@ def rollout_page(
     request: HttpRequest, rollout_id: uuid.UUID, *, refused: KarpdashError | None = None, status: int = 200
 ) -> HttpResponse:
     """The page; with `refused` the current state is shown below what was refused (R33)."""
-    detail = rollout_detail(rollout_id)
-    person = person_of(request)
+    detail, person = rollout_detail(rollout_id), person_of(request)
     # Objects may hold what only those who act need to see; the others read the steps in sentences.
     trusted = bool(set(person.rights) - {"view"})
     context = (

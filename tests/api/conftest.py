@@ -27,7 +27,8 @@ def house(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> list[uuid.UUID
     for module in ("clusters", "scans"):
         monkeypatch.setattr(f"migrations_app.api.{module}.wake", woken.append)
     for module in ("plans", "rollouts"):
-        monkeypatch.setattr(f"migrations_app.api.{module}.wake_rollout", lambda found, _task: woken.append(found) or True)
+        place = f"migrations_app.api.{module}.wake_rollout"
+        monkeypatch.setattr(place, lambda found, _task: woken.append(found) or True)
     assert callable(tasks.wake)
     throttle._buckets.clear()
     return woken

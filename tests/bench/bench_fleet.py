@@ -1,4 +1,4 @@
-"""1,000 clusters of which 100 hang, 16 worker slots: is every one that is well scanned in every interval, and how late.
+"""1,000 clusters of which 100 hang, 16 slots: is every one that is well scanned in every interval, and how late.
 
 `python -m tests.bench.bench_fleet [CLUSTERS [SECONDS]]`. First every cluster is scanned once, then two intervals are
 measured. The lag is from the moment a scan was due to its start in the lane of the scans.

@@ -64,5 +64,6 @@ def test_unseen():
 def test_the_remedy():
     given = remedies(CHECK, "1.14", v1(AL2))
     assert parses(given) == ["kubectl"]
-    edit = "kubectl edit ec2nodeclasses.karpenter.k8s.aws default  # spec.amiSelectorTerms[0].alias; AL2023 or Bottlerocket"
+    what = "spec.amiSelectorTerms[0].alias; AL2023 or Bottlerocket"
+    edit = f"kubectl edit ec2nodeclasses.karpenter.k8s.aws default  # {what}"
     assert given[0].text.splitlines()[1:] == [edit]

@@ -97,7 +97,7 @@ def test_a_whole_scheduled_scan_of_the_fleet(server, tmp_path):  # R01, R05, R20
 def test_the_disk_of_a_service_is_closed(tmp_path):  # T30
     place = compose.Place(tmp_path, {}, tmp_path)
     places = "for place in / /app /etc /var /usr $PWD; do touch $place/x 2>/dev/null && echo $place; done"
-    tries = f"{places}; touch /tmp/x $D/x; id -u; ls $D"
+    tries = f"{places}; touch ${{TMPDIR:-/tmp}}/x $D/x; id -u; ls $D"
     service = {"command": ["sh", "-c", tries], "environment": {"D": compose.DATA}}
     child = compose.process(service, "one", at=place)
     assert (child.process.wait(60), child.log.read_text().split()) == (0, ["0", "x"])

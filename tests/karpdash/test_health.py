@@ -1,6 +1,5 @@
 """Is karpdash itself alive and ready."""
 
-import pytest
 from redis.exceptions import ConnectionError as RedisDown
 
 from karpdash import health

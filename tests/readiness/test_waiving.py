@@ -27,7 +27,7 @@ def report(*findings):
 
 
 def test_a_waived_blocker_no_longer_blocks_and_still_counts():
-    found = apply(report(), [waived()], NOW)
+    found = apply(report(), [waived()], now=NOW)
     told, line = found.checks[0], found.hops[0]
     assert (told.status, told.summary) == (
         "waived",
@@ -40,36 +40,36 @@ def test_a_waived_blocker_no_longer_blocks_and_still_counts():
 
 def test_without_a_waiver_the_very_report_comes_back():
     one = report()
-    assert apply(one, [], NOW) is one
-    assert apply(one, [waived("other")], NOW) is one
+    assert apply(one, [], now=NOW) is one
+    assert apply(one, [waived("other")], now=NOW) is one
 
 
 def test_it_fails_again_the_moment_the_waiver_ends():
     one, held = report(), waived()
-    assert apply(one, [held], held.ends_at - timedelta(microseconds=1)) != one
-    assert apply(one, [held], held.ends_at) is one
+    assert apply(one, [held], now=held.ends_at - timedelta(microseconds=1)) != one
+    assert apply(one, [held], now=held.ends_at) is one
 
 
 @pytest.mark.parametrize("status", [status for status in STATUSES if status != "fail"])
 def test_only_a_failure_is_waived(status):
     one = report(a_finding("stuck", status=status))
-    assert apply(one, [waived()], NOW) is one
+    assert apply(one, [waived()], now=NOW) is one
 
 
 @pytest.mark.parametrize(("severity", "covered"), [("blocker", False), ("warning", True), ("info", True)])
 def test_who_may_not_accept_blockers_covers_none(severity, covered):
     one = report(a_finding("stuck", severity=severity))
-    assert (apply(one, [waived(blockers=False)], NOW) is not one) == covered
+    assert (apply(one, [waived(blockers=False)], now=NOW) is not one) == covered
 
 
 def test_an_unknown_blocker_beside_it_still_needs_facts():
     one = report(a_finding("stuck"), a_finding("unread", status="unknown"))
-    assert apply(one, [waived(), waived("unread")], NOW).hops[0].verdict == "needs_facts"
+    assert apply(one, [waived(), waived("unread")], now=NOW).hops[0].verdict == "needs_facts"
 
 
 def test_hops_that_nothing_was_waived_at_stay_as_they_are():
     one = report(a_finding("stuck"), a_finding("other", hop="0.33+"))
-    found = apply(one, [waived()], NOW)
+    found = apply(one, [waived()], now=NOW)
     assert (found.hops[1] is one.hops[1], found.hops[0] == one.hops[0]) == (True, False)
 
 
@@ -103,7 +103,7 @@ def test_a_check_that_blocks_at_one_hop_can_block():
 )
 def test_a_waiver_loses_nothing_and_touches_failures_alone(rows, held):
     before = report(*(a_finding(name, status=status, severity=severity) for name, status, severity in rows))
-    after = apply(before, held, NOW)
+    after = apply(before, held, now=NOW)
     for old, new in zip(before.checks, after.checks, strict=True):
         assert new == old or (old.status, new.status) == ("fail", "waived")
         assert msgspec.structs.replace(new, status=old.status, summary=old.summary) == old

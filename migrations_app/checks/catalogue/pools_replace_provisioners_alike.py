@@ -25,10 +25,7 @@ check = Check(
     ),
     how="Requirement keys the webhook would have added, and disruption compared with the Provisioner of the same name.",
     reads=("nodepools", "provisioners"),
-    says=(
-        "{count} default of a Provisioner is not carried over",
-        "{count} defaults of Provisioners are not carried over",
-    ),
+    says=("{count} default of a Provisioner is not carried over", "{count} defaults of Provisioners are not kept"),
     hops=(ALPHA_LEFT,),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
@@ -37,12 +34,8 @@ check = Check(
 )
 DISRUPTION = "spec.disruption"
 LABELS = "spec.template.metadata.labels"
-SHAPES = {
-    REQUIREMENTS: MAPS,
-    f"{DISRUPTION}.expireAfter": TEXT,
-    f"{DISRUPTION}.consolidationPolicy": TEXT,
-    LABELS: TEXTS,
-}
+TIMES = dict.fromkeys((f"{DISRUPTION}.expireAfter", f"{DISRUPTION}.consolidationPolicy"), TEXT)
+SHAPES = {REQUIREMENTS: MAPS, **TIMES, LABELS: TEXTS}
 
 
 @check.judge

@@ -1,26 +1,17 @@
 """A request that meets a fault: each ends as the rules say, and the API server's audit log bears witness."""
 
 import base64
-import threading
 import uuid
-from contextlib import contextmanager
-from dataclasses import replace
 from datetime import timedelta
 
-import msgspec
 import pytest
-from django.db import DatabaseError, OperationalError, connection
-from django.utils import timezone
 
 from migrations_app.actions.changes import Target, creation, merge
 from migrations_app.actions.conditions import Exists, Held, projected
 from migrations_app.actions.gate import Gate
-from migrations_app.actions.plan import Limits, Step
-from migrations_app.flow import begin_batch, execute, journal, lease, tries
-from migrations_app.flow.connect import FIELD, keys
-from migrations_app.models.audit import AuditEvent
-from migrations_app.models.policy import KillSwitch, Policy
-from migrations_app.models.rollout import Attempt, Rollout
+from migrations_app.actions.plan import Step
+from migrations_app.flow import execute
+from migrations_app.models.rollout import Attempt
 from tests.flow.rollouts.building import (
     advanced,
     config_map,
@@ -29,21 +20,13 @@ from tests.flow.rollouts.building import (
     ended,
     node,
     outcomes,
-    painting,
     rollout,
     tainting,
 )
+from tests.flow.rollouts.faulty import APPLIED, MAPS, NODE_PATH, beside, one_of, ours, reconnect, refusal
 from tests.servers.crds import documents
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
-NODE_PATH = "/api/v1/nodes/node-1"
-MAPS = "/api/v1/namespaces/default/configmaps"
-APPLIED = [("s001", "patch", "applied"), ("s001", "gate", "noop")]
-
-
-def refusal(proxy, status, *, times=1, method="PATCH", **headers):
-    body = msgspec.json.encode({"kind": "Status", "status": "Failure", "message": "no", "code": status})
-    return proxy.add("answer", method, "/nodes/", status=status, body=body, headers=headers, times=times)
 
 
 # --- the object is not as it was
@@ -92,7 +75,7 @@ def test_a_heartbeat_between_reading_and_sending_is_no_reason_to_stop(server, cl
         server.admin.patch(NODE_PATH, beat)
         held.let_go.set()
 
-    with _beside(beaten):
+    with beside(beaten):
         row = advanced(row)
     assert (row.state, complaints(row)) == ("succeeded", [])
     assert outcomes(row) == [("s001", "patch", "refused"), *APPLIED]
@@ -126,7 +109,7 @@ def test_a_real_refusal_of_rights_is_told_in_the_servers_words(server, cluster, 
     row = rollout(cluster, tainting(target, read))
     rules = [{"apiGroups": [""], "resources": ["nodes", "namespaces"], "verbs": ["get"]}]
     connected = proxy.kubeconfig(server.make_user("reader", rules)).encode()
-    _reconnect(cluster, connected)
+    reconnect(cluster, connected)
     row = advanced(row)
     assert ended(row) == ("paused", "refused_403")
     assert "cannot patch resource" in row.cause
@@ -193,7 +176,7 @@ def test_a_server_that_fails_leaves_doubt_and_the_doubt_is_settled_by_reading(
 @pytest.mark.parametrize("what", ["lose_answer", "cut_answer"])
 @pytest.mark.parametrize("verb", ["patch", "apply", "create", "delete"])
 def test_an_answer_that_is_lost_is_settled_by_reading(server, cluster, proxy, complaints, what, verb):  # A20, A22, A25
-    step, method, path = _one(server, verb)
+    step, method, path = one_of(server, verb)
     row = rollout(cluster, step)
     fault = proxy.add(what, method, path)
     row = advanced(row)
@@ -205,7 +188,7 @@ def test_an_answer_that_is_lost_is_settled_by_reading(server, cluster, proxy, co
 
 @pytest.mark.parametrize("verb", ["patch", "apply", "create", "delete"])
 def test_a_request_that_never_arrived_is_sent_anew_after_its_time(server, cluster, proxy, complaints, verb):  # A22
-    step, method, path = _one(server, verb)
+    step, method, path = one_of(server, verb)
     row = rollout(cluster, step)
     proxy.add("lose_request", method, path)
     row = advanced(row, most=2000)
@@ -215,7 +198,7 @@ def test_a_request_that_never_arrived_is_sent_anew_after_its_time(server, cluste
 
 @pytest.mark.parametrize("verb", ["patch", "apply", "create", "delete"])
 def test_a_request_that_arrives_twice_takes_effect_once(server, cluster, proxy, complaints, verb):  # A18, A23, A25
-    step, method, path = _one(server, verb)
+    step, method, path = one_of(server, verb)
     row = rollout(cluster, step)
     fault = proxy.add("twice", method, path)
     row = advanced(row)
@@ -237,13 +220,13 @@ def test_an_object_changed_by_others_while_the_outcome_is_unknown_needs_a_person
         fault.done.wait(20)
         server.admin.patch(NODE_PATH, {"spec": {"taints": [{"key": "mine", "effect": "NoSchedule"}]}})
 
-    with _beside(meanwhile):
+    with beside(meanwhile):
         row = advanced(row)
     assert (ended(row), outcomes(row)) == (("paused", "changed_by_other"), [("s001", "patch", "changed_by_other")])
     assert complaints(row) == []
 
 
-def test_what_somebody_else_made_is_not_taken_for_ours(server, cluster, proxy, complaints):  # A23
+def test_what_somebody_else_made_is_not_taken_forours(server, cluster, proxy, complaints):  # A23
     row = rollout(cluster, creating())
     fault = proxy.add("lose_request", "POST", MAPS)
 
@@ -251,7 +234,7 @@ def test_what_somebody_else_made_is_not_taken_for_ours(server, cluster, proxy, c
         fault.done.wait(20)
         config_map(server, "made-1")
 
-    with _beside(meanwhile):
+    with beside(meanwhile):
         row = advanced(row)
     assert (row.state, complaints(row)) == ("succeeded", [])
     assert outcomes(row) == [("s001", "create", "not_applied"), ("s001", "create", "noop"), ("s001", "gate", "noop")]
@@ -323,10 +306,10 @@ def test_another_cluster_behind_the_same_address_is_never_written_to(server, clu
         _rebuild(server)
         fault.let_go.set()
 
-    with _beside(rebuilt):
+    with beside(rebuilt):
         row = advanced(row)
     assert (ended(row), outcomes(row)) == (("needs_attention", "other_cluster"), APPLIED)
-    assert (_ours(server.admin.get("/api/v1/nodes/node-2")), complaints(row)) == (False, [])
+    assert (ours(server.admin.get("/api/v1/nodes/node-2")), complaints(row)) == (False, [])
 
 
 def _rebuild(server):
@@ -335,10 +318,6 @@ def _rebuild(server):
     uid = server.admin.get("/api/v1/namespaces/kube-system")["metadata"]["uid"]
     stored = base64.b64decode(server.etcd.contents()[key].value)
     server.etcd.put(key, base64.b64encode(stored.replace(uid.encode(), str(uuid.uuid4()).encode())).decode())
-
-
-def _ours(one):
-    return any(taint["key"] == "karpenter.sh/legacy" for taint in one["spec"].get("taints", ()))
 
 
 # --- names
@@ -359,260 +338,3 @@ def test_a_namespace_is_never_deleted(server, cluster, complaints):  # T18
     row = advanced(rollout(cluster, deleting(target, made)))
     assert (ended(row), outcomes(row)) == (("paused", "bad_name"), [("s001", "delete", "refused")])
     assert (server.admin.get(target.path)["status"]["phase"], complaints(row)) == ("Active", [])
-
-
-# --- our own database
-
-
-def test_without_an_audit_row_nothing_is_sent(server, cluster, complaints, monkeypatch):  # A55, T26
-    target, read = node(server)
-    row = rollout(cluster, tainting(target, read))
-    real = journal.record
-
-    def record(event):
-        if event.verb == "step.intent":
-            raise DatabaseError("no")
-        return real(event)
-
-    monkeypatch.setattr(journal, "record", record)
-    row = advanced(row)
-    assert (ended(row), outcomes(row), complaints(row)) == (("paused", "audit"), [], [])
-    assert not _ours(server.admin.get(NODE_PATH))
-
-
-def test_without_any_audit_row_nothing_moves_at_all(server, cluster, complaints, monkeypatch):  # A55
-    target, read = node(server)
-    row = rollout(cluster, tainting(target, read))
-    before = AuditEvent.objects.count()
-    with _refusing_table():
-        with pytest.raises(DatabaseError):
-            execute.advance(row.pk, holder="w")
-        row.refresh_from_db()
-        assert (row.state, outcomes(row), AuditEvent.objects.count()) == ("running", [], before)
-    assert (advanced(row).state, complaints(row)) == ("succeeded", [])
-
-
-def test_a_database_that_fails_before_the_intent_sends_nothing(server, cluster, complaints, monkeypatch):  # A19, R06
-    target, read = node(server)
-    row = rollout(cluster, tainting(target, read))
-    with monkeypatch.context() as broken:
-        broken.setattr(journal, "record", _failing)
-        assert execute.advance(row.pk, holder="w") is False
-    row.refresh_from_db()
-    assert (row.state, outcomes(row), row.worker_attempts) == ("running", [], 0)
-    assert (advanced(row).state, complaints(row)) == ("succeeded", [])
-
-
-def test_a_database_that_fails_after_the_request_leaves_the_outcome_to_reading(
-    server, cluster, complaints, monkeypatch
-):  # A22, R06
-    target, read = node(server)
-    row = rollout(cluster, tainting(target, read))
-    with monkeypatch.context() as broken:
-        broken.setattr(journal, "conclude", _failing)
-        assert execute.advance(row.pk, holder="w") is False
-    assert outcomes(row) == [("s001", "patch", "")]
-    row = advanced(row)
-    assert (row.state, outcomes(row), complaints(row)) == ("succeeded", APPLIED, [])
-
-
-def _failing(*_, **__):
-    raise OperationalError("the connection is gone")
-
-
-@contextmanager
-def _refusing_table():
-    """The database itself refuses new rows of the audit log."""
-    _run(*_REFUSE[connection.vendor])
-    yield
-    _run(*_ALLOW[connection.vendor])
-
-
-def _run(*statements):
-    with connection.cursor() as cursor:
-        for statement in statements:
-            cursor.execute(statement)
-
-
-_REFUSE = {
-    "sqlite": (
-        "CREATE TRIGGER full_log BEFORE INSERT ON migrations_app_auditevent BEGIN SELECT RAISE(ABORT, 'full'); END",
-    ),
-    "postgresql": (
-        "CREATE FUNCTION full_log() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'full'; END $$",
-        "CREATE TRIGGER full_log BEFORE INSERT ON migrations_app_auditevent FOR EACH ROW EXECUTE FUNCTION full_log()",
-    ),
-}
-_ALLOW = {"sqlite": ("DROP TRIGGER full_log",), "postgresql": ("DROP FUNCTION full_log CASCADE",)}
-
-
-# --- people and limits
-
-
-@pytest.mark.parametrize(("wish", "state"), [("pause", "paused"), ("abort", "aborted")])
-def test_what_was_sent_is_settled_before_a_wish_is_heard(server, cluster, proxy, complaints, wish, state):  # A10
-    target, read = node(server)
-    other, whole = node(server, "node-2")
-    row = rollout(cluster, tainting(target, read), tainting(other, whole))
-    proxy.add("lose_answer", "PATCH", NODE_PATH)
-    with pytest.MonkeyPatch.context() as patched:
-        real = journal.conclude
-
-        def conclude(work, attempt_id, *, told):
-            if told.outcome == "unknown":
-                Rollout.objects.filter(pk=row.pk).update(wish=wish)
-            real(work, attempt_id, told=told)
-
-        patched.setattr(journal, "conclude", conclude)
-        row = advanced(row)
-    assert (row.state, outcomes(row), complaints(row)) == (state, [("s001", "patch", "applied")], [])
-
-
-def test_the_kill_switch_stops_before_the_next_request(server, cluster, complaints):  # A36
-    target, read = node(server)
-    other, whole = node(server, "node-2")
-    row = rollout(cluster, tainting(target, read), tainting(other, whole))
-    with pytest.MonkeyPatch.context() as patched:
-        real = journal.conclude
-
-        def conclude(work, attempt_id, *, told):
-            real(work, attempt_id, told=told)
-            KillSwitch.objects.create(on=True, why="fire")
-
-        patched.setattr(journal, "conclude", conclude)
-        row = advanced(row)
-    assert (ended(row), outcomes(row)) == (("paused", "kill_switch"), [("s001", "patch", "applied")])
-    assert complaints(row) == []
-
-
-def test_the_environment_switch_stops_too(server, cluster, settings):  # A36
-    target, read = node(server)
-    row = rollout(cluster, tainting(target, read))
-    settings.ENV = replace(settings.ENV, stop_all_actions=True)
-    assert (ended(advanced(row)), outcomes(row)) == (("paused", "kill_switch"), [])
-
-
-def test_a_freeze_is_looked_at_before_each_batch(server, cluster):  # A33
-    target, read = node(server)
-    other, whole = node(server, "node-2")
-    gate = Gate(pending_above=None, seconds=60)
-    row = rollout(cluster, tainting(target, read, after=gate), tainting(other, whole))
-    with pytest.MonkeyPatch.context() as patched:
-        real = journal.conclude
-
-        def conclude(work, attempt_id, *, told):
-            real(work, attempt_id, told=told)
-            Policy.objects.create(cluster=None, frozen=True, frozen_why="sales")
-
-        patched.setattr(journal, "conclude", conclude)
-        row = advanced(row)
-    assert (ended(row), row.cause) == (("paused", "closed"), "changes are frozen: sales")
-    assert outcomes(row) == APPLIED
-
-
-def test_deletions_wait_for_the_next_hour(server, cluster, complaints):  # A33
-    steps = [deleting(*config_map(server, f"map-{number}")) for number in range(3)]
-    row = rollout(cluster, *steps, limits=Limits(per_hour=2))
-    assert execute.advance(row.pk, holder="w") is True
-    row.refresh_from_db()
-    assert row.waits_for == "the next hour: 2 deletions of at most 2 an hour are done"
-    assert [one for one in outcomes(row) if one[1] == "delete"] == [
-        ("s001", "delete", "applied"),
-        ("s002", "delete", "applied"),
-    ]
-    Attempt.objects.filter(rollout=row).update(intent_at=timezone.now() - begin_batch.HOUR)
-    assert (advanced(row).state, row.waits_for, complaints(row)) == ("succeeded", "", [])
-
-
-def test_for_some_seconds_nothing_is_sent_yet(server, cluster, settings):  # ux 4.7
-    target, read = node(server)
-    settings.ENV = replace(settings.ENV, cancel_seconds=10)
-    row = rollout(cluster, tainting(target, read), started_at=timezone.now())
-    assert execute.advance(row.pk, holder="w") is True
-    row.refresh_from_db()
-    assert (outcomes(row), row.waits_for) == ([], "10 seconds, in which it can still be cancelled")
-    Rollout.objects.filter(pk=row.pk).update(started_at=timezone.now() - timedelta(seconds=11))
-    assert advanced(row).state == "succeeded"
-
-
-def test_a_rollout_that_kills_its_workers_ends_with_a_person(server, cluster):  # R36
-    target, read = node(server)
-    row = rollout(cluster, tainting(target, read), worker_attempts=tries.MOST)
-    row = advanced(row)
-    assert (ended(row), row.worker_attempts, outcomes(row)) == (("paused", "worker_lost"), 0, [])
-
-
-def test_a_worker_that_crashes_leaves_its_try_counted(server, cluster, monkeypatch):  # R36
-    target, read = node(server)
-    row = rollout(cluster, tainting(target, read))
-    with monkeypatch.context() as broken:
-        broken.setattr(execute, "make_request", _crashing)
-        for _ in range(tries.MOST):
-            with pytest.raises(ZeroDivisionError):
-                execute.advance(row.pk, holder="w")
-    assert ended(advanced(row)) == ("paused", "worker_lost")
-
-
-def test_a_worker_that_is_told_to_stop_gives_the_cluster_back(server, cluster, monkeypatch):  # R28
-    target, read = node(server)
-    row = rollout(cluster, tainting(target, read))
-    with monkeypatch.context() as broken:
-        broken.setattr(execute, "make_request", _leaving)
-        with pytest.raises(SystemExit):
-            execute.advance(row.pk, holder="w")
-    row.refresh_from_db()
-    assert (row.worker_attempts, lease.take(cluster.pk, "next") is not None) == (0, True)
-
-
-def _crashing(*_, **__):
-    return 1 // 0
-
-
-def _leaving(*_, **__):
-    raise SystemExit(0)
-
-
-def test_a_message_that_comes_thrice_changes_nothing_more(server, cluster, complaints):  # A12, R07
-    target, read = node(server)
-    row = advanced(rollout(cluster, tainting(target, read)))
-    before = outcomes(row), row.version
-    assert [execute.advance(row.pk, holder=f"w{number}") for number in range(3)] == [False] * 3
-    row.refresh_from_db()
-    assert ((outcomes(row), row.version), complaints(row)) == (before, [])
-
-
-def test_nobody_works_at_a_cluster_that_somebody_holds(server, cluster):  # A13
-    target, read = node(server)
-    row = rollout(cluster, tainting(target, read))
-    fence = lease.take(cluster.pk, "other")
-    assert (execute.advance(row.pk, holder="w"), outcomes(row)) == (False, [])
-    lease.release(fence)
-
-
-# --- what the tests share
-
-
-def _one(server, verb):
-    """A step of that verb, and the method and path of its request."""
-    if verb == "create":
-        return creating(), "POST", f"{MAPS}\\?"
-    if verb == "apply":
-        return painting(*config_map(server)), "PATCH", f"{MAPS}/map-1"
-    target, read = node(server)
-    if verb == "delete":
-        return deleting(target, read), "DELETE", NODE_PATH
-    return tainting(target, read), "PATCH", NODE_PATH
-
-
-@contextmanager
-def _beside(what):
-    """Runs the function in a thread while the block lasts."""
-    thread = threading.Thread(target=what, daemon=True)
-    thread.start()
-    yield
-    thread.join(30)
-
-
-def _reconnect(cluster, text):
-    cluster.sealed = keys().seal(text, owner=str(cluster.pk), field=FIELD)
-    cluster.save()
