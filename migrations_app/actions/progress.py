@@ -9,8 +9,6 @@ from migrations_app.actions.plan import Plan, Step
 Phase = Literal["request", "settle", "gate"]
 GATE = "gate"
 """The verb of the line that says that a step was verified and its gate passed."""
-RACES = (404, 409)
-"""Answers that somebody else was first: perhaps a copy of the same request, made on the way."""
 SKIP = "skip"
 """The verb of the line that says that a step was left out, because its object is not the one that was planned for."""
 
@@ -24,16 +22,13 @@ class Line(Protocol):
     def verb(self) -> str: ...
     @property
     def outcome(self) -> str: ...
-    @property
-    def status(self) -> int | None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """The step to work on, what is to be done with it, the line left open, and how often it was refused in a row.
 
-    `in_doubt`: an earlier request of it counts as never arrived or lost a race, and may have come through after all:
-    late, or as one of two copies. `skipped`: it was left out.
+    `in_doubt`: an earlier request of it counts as never arrived, and may have come late. `skipped`: it was left out.
     """
 
     step: Step
@@ -83,8 +78,4 @@ def _of(step: Step, lines: list[Line]) -> Place | None:
         if line.outcome != "refused":
             break
         refused += 1
-    return Place(step, "request", refusals=refused, in_doubt=any(_in_doubt(line) for line in lines))
-
-
-def _in_doubt(line: Line) -> bool:
-    return line.outcome == "not_applied" or (line.outcome == "refused" and line.status in RACES)
+    return Place(step, "request", refusals=refused, in_doubt=any(line.outcome == "not_applied" for line in lines))

@@ -4,7 +4,7 @@ import time
 
 from migrations_app.actions.conditions import Exists, Tree, all_hold, holds, projected, value_at
 from migrations_app.actions.plan import Step
-from migrations_app.actions.progress import RACES, SKIP, Place
+from migrations_app.actions.progress import SKIP, Place
 from migrations_app.actions.sending import Tie, completed, digest_of, marks
 from migrations_app.clients.writer import Sent, Writer
 from migrations_app.errors import BadInput, CouldNotLook
@@ -75,12 +75,12 @@ def _sent(work: Work, writer: Writer, *, here: Place, tie: Tie, intent: Intent) 
 
 
 def _pass_over(work: Work, *, here: Place, read: Tree | None) -> None:
-    """It is so already. Where a request of ours may have come through unseen, it was that one (A22, A25)."""
+    """It is so already: by us where a request of ours may have come late, or the object carries our marks (A25)."""
     step, change = here.step, here.step.change
     if change is None:
         return
-    made_anew = change.verb == "create" and not holds(Exists(marks=_own(work)), read)
-    if here.in_doubt and not made_anew:
+    ours = holds(Exists(marks=_own(work)), read) if change.verb == "create" else here.in_doubt
+    if ours:
         reason, outcome = "an earlier request came through after all", Attempt.Outcome.APPLIED
     else:
         reason, outcome = "it was so already", Attempt.Outcome.NOOP
@@ -154,7 +154,7 @@ def _refused(step: Step, sent: Sent) -> None:
     """What may pass by itself is tried again; everything else calls a person, with the server's own words."""
     if sent.conflicts:
         raise Halt("field_conflict", f"{step.title}: fields are kept by {', '.join(sent.conflicts)}")
-    if sent.status in RACES:
+    if sent.status in (404, 409):
         return
     if sent.status == 429:
         time.sleep(min(sent.retry_after or 1.0, LONGEST_PAUSE))

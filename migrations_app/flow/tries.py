@@ -14,7 +14,7 @@ from migrations_app.models.rollout import Rollout
 
 MOST = 3
 _ORDERLY = (Conflict, OperationalError, InterfaceError, SystemExit)
-"""Ends that are nobody's crash: another holder, a database that restarts, a worker that was told to stop."""
+"""Ends that are nobody's crash: a lost lease, a database that restarts, a worker that was told to stop."""
 
 
 @contextmanager
@@ -23,8 +23,6 @@ def counted(row: Rollout, fence: Fence) -> Iterator[None]:
     _write(row, fence, tries=row.worker_attempts + 1, expression=F("worker_attempts") + 1)
     try:
         yield
-    except Lost:
-        raise
     except _ORDERLY:
         _forget(row, fence)
         raise

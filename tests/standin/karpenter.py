@@ -33,10 +33,13 @@ class Karpenter:
     def __init__(self, api: Api, switches: Switches) -> None:
         self._api, self._switches = api, switches
         self._launcher = Launcher(api, switches)
-        self._specs: dict[str, str] = {}
+        self._version, self._specs = switches.version, dict[str, str]()
         self._awaited: dict[str, list[str]] = {}
 
     def work(self, view: View) -> None:
+        if self._version != self._switches.version:
+            # Another release counts with hashes of its own: nothing drifts by the upgrade alone.
+            self._version, self._specs = self._switches.version, {}
         for pool in view.pools:
             self._note_hash(pool)
         self._launch(view)

@@ -6,6 +6,7 @@ from time import monotonic
 import pytest
 
 from tests.standin.api import Api
+from tests.standin.conversion import KUBELET, converted
 from tests.standin.fleet import SPACE, Size, alpha_fleet, provisioner
 from tests.standin.garbage import Garbage
 from tests.standin.launch import launched
@@ -253,3 +254,35 @@ def test_a_provisioner_that_takes_the_pods_launches_machines(server, standin):
     standin.settle()
     labels = [one["metadata"]["labels"][ALPHA.label] for one in server.admin.items(ALPHA.claims_path)]
     assert sorted(labels) == ["default", "default", "default", "second"]
+
+
+BETA_POOL = {
+    "apiVersion": "karpenter.sh/v1beta1",
+    "kind": "NodePool",
+    "metadata": {"name": "default", "annotations": {"mine": "stays"}},
+    "spec": {
+        "disruption": {"consolidationPolicy": "WhenUnderutilized", "expireAfter": "720h"},
+        "template": {
+            "spec": {
+                "kubelet": {"maxPods": 42},
+                "nodeClassRef": {"apiVersion": "karpenter.k8s.aws/v1beta1", "kind": "EC2NodeClass", "name": "default"},
+            }
+        },
+    },
+}
+
+
+def test_conversion_goes_to_v1_and_back():
+    found = converted(BETA_POOL, "karpenter.sh/v1")
+    assert found["spec"] == {
+        "disruption": {"consolidationPolicy": "WhenEmptyOrUnderutilized"},
+        "template": {
+            "spec": {
+                "expireAfter": "720h",
+                "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
+            }
+        },
+    }
+    assert found["metadata"]["annotations"][KUBELET] == '{"maxPods": 42}'
+    assert converted(found, "karpenter.sh/v1beta1") == BETA_POOL
+    assert converted(found, "karpenter.sh/v1") is found

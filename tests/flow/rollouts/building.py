@@ -18,6 +18,9 @@ from tests.servers.apiserver import ApiServer
 
 TAINT = {"key": "karpenter.sh/legacy", "effect": "NoSchedule"}
 TAINTS = ("spec", "taints")
+NODE_PATH = "/api/v1/nodes/node-1"
+MAPS = "/api/v1/namespaces/default/configmaps"
+APPLIED = [("s001", "patch", "applied"), ("s001", "gate", "noop")]
 
 
 def node(server: ApiServer, name: str = "node-1") -> tuple[Target, Tree]:
@@ -97,3 +100,8 @@ def outcomes(row: Rollout) -> list[tuple[str, str, str]]:
 
 def ended(row: Rollout) -> tuple[str, str]:
     return row.state, row.cause_code
+
+
+def is_ours(read: Tree) -> bool:
+    """Whether the node has the taint of `tainting`."""
+    return any(taint["key"] == TAINT["key"] for taint in read["spec"].get("taints", ()))

@@ -1,16 +1,13 @@
 """What tests of rollouts under faults share: a quick worker, a proxy that misbehaves, and the witness at the end."""
 
 from dataclasses import replace
-from datetime import datetime
 
 import pytest
 
 from migrations_app.flow import execute, request
 from migrations_app.flow.register import Details, register_kubeconfig
-from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster
-from migrations_app.models.rollout import Attempt
-from tests.flow.rollouts import witness
+from tests.flow.rollouts.testimony import complaints_of
 from tests.servers.fault_proxy import FaultProxy
 
 QUICK = {
@@ -56,21 +53,6 @@ def complaints(server):
     mark = server.audit_mark()
 
     def told(row) -> list[str]:
-        lines = [
-            witness.Line(
-                step=one.step, number=one.number, verb=one.verb, outcome=one.outcome, audit_id=one.audit_id,
-                recorded_at=_recorded_at(row, one),
-            )
-            for one in Attempt.objects.filter(rollout=row).order_by("pk")
-        ]  # fmt: skip
-        return witness.complaints(witness.requests(server.audit_events(mark), of=str(row.pk)), lines)
+        return complaints_of(row, server.audit_events(mark))
 
     return told
-
-
-def _recorded_at(row, line) -> datetime | None:
-    verbs = ("step.intent", "step.passed")
-    found = AuditEvent.objects.filter(
-        correlation=str(row.pk), step=line.step, attempt=line.number, verb__in=verbs
-    ).first()
-    return datetime.fromisoformat(found.at.replace("Z", "+00:00")) if found else None

@@ -65,7 +65,9 @@ class Crew:
         return self.wait(self.start(row, point, nth, how))
 
     def state(self, row: str) -> str:
-        return str(self.ask("state", row)[0])
+        """The state, and where it stands still its cause."""
+        word, cause = self.ask("state", row)
+        return f"{word}: {cause}" if cause else str(word)
 
     def journal(self, row: str) -> list[tuple[str, int, str, str]]:
         return [(one["step"], one["number"], one["verb"], one["outcome"]) for one in self.ask("lines", row)]

@@ -24,11 +24,9 @@ PLAN = Plan(
 
 
 class Line(NamedTuple):
-    """One line of the journal. `sent` is False for one that only says that it was so already."""
+    """One line of the journal."""
 
     outcome: str
-    status: int | None = None
-    sent: bool = True
     step: str = "s001"
     verb: str = "create"
 
@@ -193,7 +191,7 @@ def _decides(state: State, number: int, without: frozenset[Guard]) -> State:
     worker, here = state.workers[number], _place(state.lines)
     if worker.brought and "look_first" not in without:
         doubt = here is not None and here.in_doubt and "doubt" not in without
-        line = Line("applied" if doubt else "noop", sent=False)
+        line = Line("applied" if doubt else "noop")
         return _written(state, number, (*state.lines, line), then="works", without=without)
     if len(state.lines) >= ATTEMPTS:
         return _left(state, number, "over")
@@ -226,7 +224,7 @@ def _concluded(state: State, number: int, without: frozenset[Guard]) -> State:
     word = {200: "applied", 409: "refused", NO_ANSWER: "unknown"}[worker.answer]
     if worker.attempt >= len(state.lines) or state.lines[worker.attempt].outcome not in ("", "unknown"):
         return _left(state, number, "idle")  # settled by somebody else meanwhile
-    lines = _judged(state.lines, worker.attempt, Line(word, worker.answer))
+    lines = _judged(state.lines, worker.attempt, Line(word))
     return _written(state, number, lines, then="works", without=without)
 
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import django
 
-TTL, RENEW = 1.5, 0.4
-DEADLINE, SPARE = 0.3, 0.3
+TTL, RENEW = 2.5, 0.5
+DEADLINE, SPARE = 0.3, 1.0
 
 
 def prepare() -> None:

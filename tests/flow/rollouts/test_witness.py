@@ -57,10 +57,18 @@ def test_requests_are_ours_of_that_rollout_and_change_something():  # K16
         event(requestURI="/api/v1/nodes/a?dryRun=All"),
         event(verb="delete", requestObject={"dryRun": ["All"]}),
         event(objectRef={"resource": "selfsubjectaccessreviews"}),
+        event(verb="delete", agent="karpdash/1 dry-run delete"),
     ]
     assert requests(events, of="r1") == [seen(attempt=2, code=409)]
 
 
-def test_a_change_without_a_purpose_is_found():  # K16
+@pytest.mark.parametrize(
+    "found",
+    [
+        event(agent="karpdash/1 scan attempt=1"),
+        event(verb="delete", agent="karpdash/1 dry-run delete", requestObject={"kind": "DeleteOptions"}),
+    ],
+)
+def test_a_change_without_a_purpose_is_found(found):  # K14, K16
     with pytest.raises(AssertionError, match="without a purpose"):
-        requests([event(agent="karpdash/1 scan attempt=1")], of="r1")
+        requests([found], of="r1")
