@@ -7,10 +7,12 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import DisruptionBudget, PodGroup
 from migrations_app.inventory.podgroups import NODES_KEPT
 from migrations_app.inventory.selectors import selects
+from migrations_app.inventory.sharing import once
 
 Covered = tuple[PodGroup, tuple[DisruptionBudget, ...]]
 
 
+@once
 def covered(inventory: Inventory) -> tuple[Covered, ...]:
     """Each group of pods that budgets of its namespace cover, with these budgets."""
     by_namespace: dict[str, list[DisruptionBudget]] = defaultdict(list)

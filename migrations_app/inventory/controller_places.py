@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from migrations_app.inventory.installation import installation
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.keys import kept_on_node
 from migrations_app.inventory.objects import Expression, LabelSelector, Node, NodeTerm, Placement, Taint, Toleration
 from migrations_app.inventory.selectors import selects
+from migrations_app.inventory.sharing import once
 
 ZONE = "topology.kubernetes.io/zone"
 HOSTNAME = "kubernetes.io/hostname"
@@ -34,6 +36,13 @@ def places(inventory: Inventory, spec: Placement) -> Places:
     unknown = tuple(sorted(key for key in asked if key not in ALWAYS and not kept_on_node(key)))
     choices = [LabelSelector(match_expressions=_telling(term)) for term in terms]
     return Places(tuple(node for node in inventory.nodes.items if _takes(node, spec, choices=choices)), unknown)
+
+
+@once
+def open_places(inventory: Inventory) -> Places | None:
+    """The same for the controller that is installed; None where there is none."""
+    found = installation(inventory)
+    return places(inventory, found.workload.template.spec) if found else None
 
 
 def _terms(spec: Placement) -> list[NodeTerm]:

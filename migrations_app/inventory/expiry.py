@@ -1,6 +1,7 @@
 """When a NodeClaim expires: by its own expireAfter (v1), or by that of its pool (v1beta1)."""
 
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from migrations_app.inventory.objects import NodeClaim, NodePool
 from migrations_app.karpenter import labels
@@ -14,11 +15,16 @@ def expired(claim: NodeClaim, pools: dict[str, NodePool], *, now: str) -> bool |
     after = _expire_after(claim, pools)
     if after == "Never":
         return False
-    length = nanoseconds(after) if after else None
+    length = _length(after) if after else None
     born, read = moment(claim.metadata.creation_timestamp), moment(now)
     if length is None or born is None or read is None:
         return None
     return born + timedelta(microseconds=length // 1000) <= read
+
+
+@lru_cache(maxsize=64)
+def _length(after: str) -> int | None:
+    return nanoseconds(after)
 
 
 def _expire_after(claim: NodeClaim, pools: dict[str, NodePool]) -> str:
@@ -31,6 +37,7 @@ def _expire_after(claim: NodeClaim, pools: dict[str, NodePool]) -> str:
     return found if isinstance(found, str) else "720h"
 
 
+@lru_cache(maxsize=4096)
 def moment(text: str | None) -> datetime | None:
     """The time that an RFC 3339 text tells; None where it cannot be read or names no zone."""
     try:

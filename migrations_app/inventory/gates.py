@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from migrations_app.inventory.installation import FEATURE_GATES, Installation
+from migrations_app.karpenter.controller import parse_gates
 
 FLAG = "--feature-gates"
 
@@ -19,6 +20,12 @@ class GivenGates:
         """Parts that the controller cannot read, which keeps it from starting."""
         parts = (part for part in self.text.split(",") if part)
         return tuple(part for part in parts if part.partition("=")[2].strip() not in _WORDS)
+
+
+def told_gates(found: Installation) -> dict[str, bool]:
+    """The gates that it was given, as it reads them; empty where it was given none."""
+    given = given_gates(found)
+    return parse_gates(given.text) if given else {}
 
 
 _WORDS = frozenset(["1", "t", "T", "true", "TRUE", "True", "0", "f", "F", "false", "FALSE", "False"])

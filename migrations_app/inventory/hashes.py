@@ -1,10 +1,12 @@
 """The drift hashes that pools, node classes and their claims carry, side by side."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import EC2NodeClass, NodeClaim, NodePool
+from migrations_app.inventory.sharing import once
 from migrations_app.karpenter import labels
 
 
@@ -17,25 +19,19 @@ class Hashed:
     annotation: str
     version: str | None
     claims: tuple[NodeClaim, ...]
-
-    @property
-    def behind(self) -> dict[str, int]:
-        """How many claims carry which other version; "none" for those without."""
-        found: dict[str, int] = {}
-        for claim in self.claims:
-            have = claim.metadata.annotation(self.annotation)
-            if self.version is not None and have != self.version:
-                found[have or "none"] = found.get(have or "none", 0) + 1
-        return found
-
-    @property
-    def drifted(self) -> int:
-        """How many of its claims are to be replaced already."""
-        return sum(claim.condition("Drifted") == "True" for claim in self.claims)
+    behind: dict[str, int]
+    """How many claims carry which other version; "none" for those without."""
+    drifted: int
+    """How many of its claims are to be replaced already."""
 
 
-def hashed(inventory: Inventory) -> Iterator[Hashed]:
+@once
+def hashed(inventory: Inventory) -> tuple[Hashed, ...]:
     """Every pool, then every node class of ours."""
+    return tuple(_every(inventory))
+
+
+def _every(inventory: Inventory) -> Iterator[Hashed]:
     by_pool: dict[str, list[NodeClaim]] = {}
     by_class: dict[str, list[NodeClaim]] = {}
     for claim in inventory.nodeclaims.items:
@@ -55,4 +51,8 @@ def _class_of(claim: NodeClaim) -> str:
 
 
 def _hashed(one: NodePool | EC2NodeClass, kind: str, *, annotation: str, claims: list[NodeClaim]) -> Hashed:
-    return Hashed(kind, one.name, annotation, one.metadata.annotation(annotation), tuple(claims))
+    version = one.metadata.annotation(annotation)
+    have = Counter(claim.metadata.annotation(annotation) or "none" for claim in claims)
+    behind = {} if version is None else {each: count for each, count in have.items() if each != version}
+    drifted = sum(claim.condition("Drifted") == "True" for claim in claims)
+    return Hashed(kind, one.name, annotation, version, tuple(claims), behind, drifted)

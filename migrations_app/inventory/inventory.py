@@ -1,6 +1,7 @@
 """The inventory: every part of a scan, each Seen or Unseen."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from migrations_app.inventory import objects as o
 from migrations_app.inventory.aws import AWS_PART_NAMES, NO_AWS, AwsSeen
@@ -63,6 +64,8 @@ class Inventory:
     """All in the namespaces of the controllers."""
     aws: AwsSeen = NO_AWS
     """What AWS shows about the cluster; its parts are named `aws.queue` and so on."""
+    known: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Kept by `sharing.once`; a copy with other parts begins anew."""
 
     def part(self, name: str) -> Part[object]:
         """The part of that name; raises AttributeError for a name that is none."""
@@ -73,7 +76,9 @@ class Inventory:
 
 
 AWS_PREFIX = "aws."
-PART_NAMES: tuple[str, ...] = tuple(f.name for f in fields(Inventory) if f.name not in ("cluster", "taken_at", "aws"))
+PART_NAMES: tuple[str, ...] = tuple(
+    f.name for f in fields(Inventory) if f.name not in ("cluster", "taken_at", "aws", "known")
+)
 """What is read from the cluster itself."""
 AWS_PARTS: tuple[str, ...] = tuple(AWS_PREFIX + name for name in AWS_PART_NAMES)
 """What is read from AWS, where access to it was given."""

@@ -8,6 +8,7 @@ from migrations_app.inventory.inventory import WORKLOAD_PARTS, Inventory
 from migrations_app.inventory.keys import TEMPLATE_KEYS
 from migrations_app.inventory.objects import PodGroup, Workload
 from migrations_app.inventory.placement import constraints, markers
+from migrations_app.inventory.sharing import once
 
 POD_PARTS: tuple[str, ...] = ("pods", *WORKLOAD_PARTS)
 """What a check has to read to speak of all pods: the running ones, and the templates of those to come."""
@@ -36,22 +37,36 @@ class Mention:
 
 def marked(inventory: Inventory, keys: Collection[str]) -> tuple[Mention, ...]:
     """Annotations and labels of those keys."""
-    return _merged(_marked_templates(inventory), _marked_pods(inventory), keys=keys)
+    return _merged(_marks(inventory), keys=keys)
 
 
 def placed(inventory: Inventory, keys: Collection[str]) -> tuple[Mention, ...]:
     """Selectors, affinities, spread keys and tolerations of those keys."""
-    return _merged(_placed_templates(inventory), _placed_pods(inventory), keys=keys)
+    return _merged(_places(inventory), keys=keys)
 
 
-def _merged(templates: Iterator[Mention], pods: Iterator[Mention], *, keys: Collection[str]) -> tuple[Mention, ...]:
+@once
+def _marks(inventory: Inventory) -> tuple[Mention, ...]:
+    return _joined(_marked_templates(inventory), _marked_pods(inventory))
+
+
+@once
+def _places(inventory: Inventory) -> tuple[Mention, ...]:
+    return _joined(_placed_templates(inventory), _placed_pods(inventory))
+
+
+def _merged(every: tuple[Mention, ...], *, keys: Collection[str]) -> tuple[Mention, ...]:
+    return tuple(mention for mention in every if mention.key in keys)
+
+
+def _joined(templates: Iterator[Mention], pods: Iterator[Mention]) -> tuple[Mention, ...]:
     """A template and its running pods say the same thing: one row, with the number of the pods."""
-    rows = {_same(mention): mention for mention in templates if mention.key in keys}
+    rows = {_same(mention): mention for mention in templates}
     counts: Counter[tuple[str, ...]] = Counter()
     for mention in pods:
-        if mention.key in keys:
-            counts[_same(mention)] += mention.count
-            rows.setdefault(_same(mention), mention)
+        same = _same(mention)
+        counts[same] += mention.count
+        rows.setdefault(same, mention)
     return tuple(replace(mention, count=counts[same] or 1) for same, mention in rows.items())
 
 

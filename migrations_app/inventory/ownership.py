@@ -14,6 +14,7 @@ import msgspec
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import Claim, Node
 from migrations_app.inventory.seen import Seen
+from migrations_app.inventory.sharing import once
 
 PROVISIONER_NAME = "karpenter.sh/provisioner-name"
 NODEPOOL = "karpenter.sh/nodepool"
@@ -71,6 +72,7 @@ class _Context:
     claims_seen: bool
 
 
+@once
 def ownership(inventory: Inventory) -> Ownership:
     """Every node with its owner; nothing at all when nodes were not seen."""
     context = _context(inventory)

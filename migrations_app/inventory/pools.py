@@ -5,6 +5,7 @@ from typing import Any
 
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import EC2NodeClass, NodeClaim, NodePool, WholeObject
+from migrations_app.inventory.sharing import once
 from migrations_app.karpenter import kinds
 
 REFERENCE = "spec.template.spec.nodeClassRef"
@@ -22,6 +23,7 @@ def is_auto_mode(group: object, api_version: object = None) -> bool:
     return kinds.AUTO_MODE_GROUP in (group, str(api_version or "").partition("/")[0])
 
 
+@once
 def own_pools(inventory: Inventory) -> tuple[NodePool, ...]:
     """The NodePools that Karpenter itself acts on; empty also where they could not be read."""
     return tuple(
@@ -31,6 +33,7 @@ def own_pools(inventory: Inventory) -> tuple[NodePool, ...]:
     )
 
 
+@once
 def own_claims(inventory: Inventory) -> tuple[NodeClaim, ...]:
     """The NodeClaims that Karpenter itself acts on; empty also where they could not be read."""
     return tuple(claim for claim in inventory.nodeclaims.items if not _foreign(claim))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import EC2NodeClass
 from migrations_app.inventory.pools import USER_DATA, family, own_claims, text
+from migrations_app.inventory.sharing import once
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.image_families import CUSTOM, starts_kubelet
 
@@ -36,6 +37,7 @@ def untainted(classes: Iterable[EC2NodeClass]) -> Iterator[Untainted]:
             yield Untainted(one, f"{call} called without the taint")
 
 
+@once
 def barred_claims(inventory: Inventory) -> tuple[str, ...]:
     """The claims whose nodes are left out for want of the taint."""
     return tuple(

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from migrations_app.karpenter.chart_switches import ends_with_webhooks
 from migrations_app.karpenter.env_rows import ENV_NAMES, EnvName
 from migrations_app.karpenter.helm_rows import CRD_CHART, MAIN_CHART, READ_BY_ALL, HelmKey
 from migrations_app.karpenter.releases import RELEASES, Table, beyond_table, find
@@ -43,6 +44,17 @@ def unread_helm_keys(
 def unread_crd_chart_keys(config: Mapping[str, object], release: Release) -> list[UnreadKey]:
     """As `unread_helm_keys`, for the chart karpenter-crd."""
     return _unread(config, release, rows=CRD_CHART, closed=False)
+
+
+def lost_crd_chart_keys(config: Mapping[str, object], release: Release) -> list[UnreadKey]:
+    """The same without those that end together with what they configure."""
+    every = unread_crd_chart_keys(config, release)
+    return [one for one in every if not ends_with_webhooks(one.key, release)]
+
+
+def lost_helm_keys(config: Mapping[str, object], release: Release) -> list[UnreadKey]:
+    """As `unread_helm_keys`, without those that end together with what they configure."""
+    return [one for one in unread_helm_keys(config, release) if not ends_with_webhooks(one.key, release)]
 
 
 def unknown_helm_keys(config: Mapping[str, object]) -> list[str]:

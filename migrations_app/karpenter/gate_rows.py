@@ -48,3 +48,8 @@ def flips(running: MinorRelease, coming: MinorRelease) -> list[tuple[GateFate, b
         if before is not None and after is not None and before != after:
             found.append((fate, before, after))
     return found
+
+
+def felt_flips(running: MinorRelease, coming: MinorRelease) -> list[tuple[GateFate, bool, bool]]:
+    """The same, without those that no cluster feels but by what another check asks about."""
+    return [flip for flip in flips(running, coming) if not flip[0].felt_by]

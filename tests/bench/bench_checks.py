@@ -81,20 +81,10 @@ def measured(scene: Scene) -> Figures:
     """Decodes a scene page by page, then puts every check to each hop ahead of it."""
     instances = load.launched(scene.nodes)
     inventory, decode = _decoded(scene, instances)
-    started = time.process_time()
-    owned = ownership(inventory)
-    judge = time.process_time() - started
-    running = facts.running(inventory)
-    found: list[Finding] = []
-    cases = [
-        Case(inventory, step, running, stage(inventory, running), inventory.taken_at, owned)
-        for step in path(running, kubernetes=KUBERNETES).steps
-    ]
-    taken: Counter[str] = Counter()
+    rounds = [_judged(replace(inventory)) for _ in range(ROUNDS)]
+    judge, found = min(rounds, key=lambda each: each[0])
+    cases, taken = _cases(replace(inventory)), Counter[str]()
     for case in cases:
-        took, answers = _fastest(case)
-        judge += took
-        found += answers
         for check in all_checks():
             started = time.process_time()
             run([check], case)
@@ -106,18 +96,25 @@ def measured(scene: Scene) -> Figures:
         hops=len(cases),
         evidence=sum(len(msgspec.json.encode(finding.evidence)) for finding in found),
         slowest=tuple(taken.most_common(3)),
-        findings=tuple(found),
+        findings=found,
     )
 
 
-def _fastest(case: Case) -> tuple[float, tuple[Finding, ...]]:
-    """The shortest of three rounds: what else the machine does only ever adds."""
-    rounds = []
-    for _ in range(ROUNDS):
-        started = time.process_time()
-        answers = run(all_checks(), case)
-        rounds.append(time.process_time() - started)
-    return min(rounds), answers
+def _judged(inventory: Inventory) -> tuple[float, tuple[Finding, ...]]:
+    """The seconds of a whole path, by an inventory of which nothing is worked out yet, and what is found.
+
+    Of several rounds the shortest counts: what else the machine does only ever adds.
+    """
+    started = time.process_time()
+    found = [finding for case in _cases(inventory) for finding in run(all_checks(), case)]
+    return time.process_time() - started, tuple(found)
+
+
+def _cases(inventory: Inventory) -> list[Case]:
+    running, owned = facts.running(inventory), ownership(inventory)
+    here = stage(inventory, running)
+    steps = path(running, kubernetes=KUBERNETES).steps
+    return [Case(inventory, step, running, here, inventory.taken_at, owned) for step in steps]
 
 
 def _decoded(scene: Scene, instances: list[Launched]) -> tuple[Inventory, float]:

@@ -28,7 +28,7 @@ def test_a_patch_with_a_hook_job():
         name="karpenter",
         path="spec.template.spec.containers[].image",
         seen=row.seen,
-        wanted="0.37.2 or later",
+        wanted="0.37.3 or later",
     )
     assert (row, row.seen.startswith("0.37.1: the main chart patches the CRDs from a post-install hook Job")) == (
         wanted,

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, kubectl
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.claim_steps import ALPHA_PREFIX, first_steps
 from migrations_app.inventory.expiry import moment
 from migrations_app.inventory.objects import Claim
 from migrations_app.inventory.pools import own_claims
@@ -26,8 +27,6 @@ check = Check(
     sources=("kubernetes-sigs/karpenter@v1.14.1:pkg/controllers/nodeclaim/lifecycle/registration.go",),
 )
 PATIENCE = timedelta(minutes=15)
-ORDER = ("Registered", "Initialized")
-JOINED = {prefix: {f"{prefix}{word}" for word in ORDER} for prefix in ("", "Machine")}
 LOST = "claim-without-node"
 
 
@@ -35,26 +34,21 @@ LOST = "claim-without-node"
 def judge(case: Case) -> Iterator[Word]:
     lost = {(one.kind, one.name) for one in case.ownership.anomalies if one.id == LOST}
     now = moment(case.now)
-    pairs = ((kinds.MACHINE, case.inventory.machines.items), (kinds.NODE_CLAIM, own_claims(case.inventory)))
-    if not any(claims for _, claims in pairs):
+    every = first_steps(case.inventory)
+    if not case.inventory.machines.items and not own_claims(case.inventory):
         yield NotApplicable("there is no claim")
-    for kind, claims in pairs:
-        for claim in claims:
-            if not claim.metadata.deleting:
-                yield from _judge(claim, kind.kind, now=now, lost=(kind.kind, claim.name) in lost)
+    for claim, kind, missing in every:
+        if missing or (kind, claim.name) in lost:
+            yield from _judge(claim, kind, now=now, missing=missing)
 
 
-def _judge(claim: Claim, kind: str, *, now: datetime | None, lost: bool) -> Iterator[Word]:
-    held = {one.type for one in (claim.status and claim.status.conditions) or () if one.status == "True"}
-    prefix = "Machine" if kind == kinds.MACHINE.kind else ""
-    missing = "" if JOINED[prefix] <= held else next(word for word in ORDER if f"{prefix}{word}" not in held)
-    if not missing and not lost:
-        return
+def _judge(claim: Claim, kind: str, *, now: datetime | None, missing: str) -> Iterator[Word]:
     born = moment(claim.metadata.creation_timestamp)
     if born is None or now is None:
         yield CannotTell(f"{kind} {claim.name}: metadata.creationTimestamp cannot be read")
     elif now - born > PATIENCE:
-        seen = f"{missing} is {claim.condition(prefix + missing) or 'not set'}" if missing else "no node with it"
+        told = f"{missing.removeprefix(ALPHA_PREFIX)} is {claim.condition(missing) or 'not set'}"
+        seen = told if missing else "no node with it"
         path = "status.conditions" if missing else "status.providerID"
         yield Evidence(kind=kind, name=claim.name, path=path, seen=seen, wanted="a node that is ready")
 

@@ -7,7 +7,9 @@ from migrations_app.checks.changing import described
 from migrations_app.checks.fields import cause
 from migrations_app.checks.remedies import kubectl
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.pools import own_claims
+from migrations_app.inventory.sharing import once
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, CONVERTED, hops_from
 
 check = Check(
@@ -31,15 +33,21 @@ CONDITIONS = {"NodeClaim": "Drifted", "Machine": "MachineDrifted"}
 
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
-    every = (*own_claims(case.inventory), *case.inventory.machines.items)
-    if not every:
+    if not own_claims(case.inventory) and not case.inventory.machines.items:
         yield NotApplicable("there is no NodeClaim and no Machine")
-    for claim in every:
+    yield from _drifted(case.inventory)
+
+
+@once
+def _drifted(inventory: Inventory) -> tuple[Evidence, ...]:
+    found: list[Evidence] = []
+    for claim in (*own_claims(inventory), *inventory.machines.items):
         name = CONDITIONS[type(claim).__name__]
         row = next((one for one in (claim.status and claim.status.conditions) or () if one.type == name), None)
         if row is not None and row.status == "True":
             seen = f"True {row.reason or ''}".rstrip()
-            yield cause(claim, f"status.conditions[{name}]", seen=seen, wanted="False")
+            found.append(cause(claim, f"status.conditions[{name}]", seen=seen, wanted="False"))
+    return tuple(found)
 
 
 @check.advise

@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl, names
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import OwnerReference
 from migrations_app.inventory.pools import own_claims
+from migrations_app.inventory.sharing import once
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hop_spans import BETA_LEFT, CONVERTED, hops_from
 from migrations_app.karpenter.versions import minor_order
@@ -35,15 +37,28 @@ CURRENT = kinds.NODE_POOL.api_version("v1")
 
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
-    claims, running = own_claims(case.inventory), case.running.release
+    running = case.running.release
     if running is not None and minor_order(running.minor) < minor_order(CONVERTED):
         yield NotApplicable(f"up to {CONVERTED} that is the current version; ask again once it runs")
         return
-    for claim in claims:
-        owner = claim.metadata.owner(kinds.NODE_POOL.kind)
-        if owner is not None and _is_old(owner):
-            seen, path = f"{owner.api_version} {owner.kind} {owner.name}", "metadata.ownerReferences"
-            yield Evidence(kind="NodeClaim", name=claim.name, path=path, seen=seen, wanted=CURRENT)
+    yield from _old(case.inventory)
+
+
+@once
+def _old(inventory: Inventory) -> tuple[Evidence, ...]:
+    found = ((claim, claim.metadata.owner(kinds.NODE_POOL.kind)) for claim in own_claims(inventory))
+    path = "metadata.ownerReferences"
+    return tuple(
+        Evidence(
+            kind="NodeClaim",
+            name=claim.name,
+            path=path,
+            seen=f"{owner.api_version} {owner.kind} {owner.name}",
+            wanted=CURRENT,
+        )
+        for claim, owner in found
+        if owner is not None and _is_old(owner)
+    )
 
 
 def _is_old(owner: OwnerReference) -> bool:

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, kubectl
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.pools import own_claims
+from migrations_app.inventory.sharing import once
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
 from migrations_app.karpenter.versions import minor_order
 
@@ -32,14 +34,18 @@ def judge(case: Case) -> Iterator[Word]:
     elif minor_order(running.minor) < minor_order(DEMANDED):
         yield NotApplicable(f"{DEMANDED} fills them in; ask again once it runs")
     else:
-        for claim in own_claims(case.inventory):
-            conditions = (claim.status and claim.status.conditions) or ()
-            bare = [one.type for one in conditions if not one.reason]
-            if bare:
-                path = "status.conditions[].reason"
-                yield Evidence(
-                    kind="NodeClaim", name=claim.name, path=path, seen=f"none: {' '.join(bare)}", wanted="a reason"
-                )
+        yield from _bare(case.inventory)
+
+
+@once
+def _bare(inventory: Inventory) -> tuple[Evidence, ...]:
+    found: list[Evidence] = []
+    for claim in own_claims(inventory):
+        bare = [one.type for one in (claim.status and claim.status.conditions) or () if not one.reason]
+        if bare:
+            seen, path = f"none: {' '.join(bare)}", "status.conditions[].reason"
+            found.append(Evidence(kind="NodeClaim", name=claim.name, path=path, seen=seen, wanted="a reason"))
+    return tuple(found)
 
 
 @check.advise

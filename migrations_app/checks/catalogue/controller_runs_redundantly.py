@@ -6,7 +6,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at_controller
 from migrations_app.checks.remedies import chart_values
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
-from migrations_app.inventory.controller_places import ZONE, Places, places
+from migrations_app.inventory.controller_places import ZONE, Places, open_places
 from migrations_app.inventory.installation import ABSENT, Installation, given_values, installation, value_at
 from migrations_app.karpenter.versions import minor_order
 
@@ -35,14 +35,14 @@ check = Check(
 def judge(case: Case) -> Iterator[Word]:
     found, nodes = installation(case.inventory), case.inventory.nodes.items
     replicas = 1 if found is None or found.workload.spec.replicas is None else found.workload.spec.replicas
-    if found is None or replicas < 2 or not nodes:
+    open_to_it = open_places(case.inventory)
+    if found is None or open_to_it is None or replicas < 2 or not nodes:
         yield NotApplicable("fewer than two replicas are wanted, or no node was seen")
         return
     fargate = {node.name for node in case.ownership.nodes if node.owner == "fargate"}
     if any(pod.spec.node_name in fargate for pod in case.inventory.controller_pods.items):
         yield NotApplicable("the controller runs on Fargate, which makes a node for each replica")
         return
-    open_to_it = places(case.inventory, found.workload.template.spec)
     if open_to_it.unknown:
         yield CannotTell(f"the controller's nodes are chosen by {', '.join(open_to_it.unknown)}, which is not kept")
     else:

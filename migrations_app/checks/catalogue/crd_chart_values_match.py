@@ -10,8 +10,7 @@ from migrations_app.inventory.conversion import webhook_service
 from migrations_app.inventory.crd_chart import Aim, aim, crd_values
 from migrations_app.inventory.installation import CRD_CHART, Values, helm_release, installation
 from migrations_app.inventory.seen import Unseen
-from migrations_app.karpenter.chart_switches import ends_with_webhooks
-from migrations_app.karpenter.controller import unread_crd_chart_keys
+from migrations_app.karpenter.controller import lost_crd_chart_keys
 
 check = Check(
     __name__,
@@ -44,9 +43,8 @@ def judge(case: Case) -> Iterator[Word]:
         yield Evidence(
             kind="HelmRelease", namespace=crds.namespace, name=crds.name, path="chart", seen=seen, wanted=wanted
         )
-    for unread in unread_crd_chart_keys(values.tree, case.step.release):
-        if not ends_with_webhooks(unread.key, case.step.release):
-            yield at_value(values, unread.key, seen=unread.fate, wanted="absent")
+    for unread in lost_crd_chart_keys(values.tree, case.step.release):
+        yield at_value(values, unread.key, seen=unread.fate, wanted="absent")
     planned = aim(case.inventory, case.step.release)
     if planned is not None:
         yield from _aimed(case, values, planned=planned)

@@ -6,10 +6,9 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at_controller, at_value, value_key
 from migrations_app.checks.remedies import chart_values
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
-from migrations_app.inventory.gates import GivenGates, given_gates
+from migrations_app.inventory.gates import GivenGates, given_gates, told_gates
 from migrations_app.inventory.installation import ABSENT, Installation, given_values, installation, value_at
-from migrations_app.karpenter.controller import parse_gates
-from migrations_app.karpenter.gate_rows import first_known, flips
+from migrations_app.karpenter.gate_rows import felt_flips, first_known
 from migrations_app.karpenter.release_shape import MinorRelease
 from migrations_app.karpenter.releases import find
 
@@ -44,36 +43,33 @@ def judge(case: Case) -> Iterator[Word]:
             yield CannotTell(f"{gates.path} is empty or taken from an object that is not read")
         elif gates is not None:
             yield from _given(case, found, gates=gates, row=row)
-        yield from _flipped(case, found, row)
+        yield from _flipped(case, found, row=row)
 
 
 def _given(case: Case, found: Installation, *, gates: GivenGates, row: MinorRelease) -> Iterator[Word]:
     for part in gates.malformed:
         seen = f"{part}: the controller cannot read it and does not start"
         yield at_controller(found, gates.path, seen=seen, wanted="a gate, = and true or false")
-    told, coming = parse_gates(gates.text), find(case.step.release)
+    told, coming = told_gates(found), find(case.step.release)
     if row.drift == "on_by_default" and "Drift" not in told:
-        yield at_controller(
-            found, gates.path, seen=f"{gates.text}: without Drift it is off", wanted="Drift=true or false"
-        )
+        seen = f"{gates.text}: without Drift it is off"
+        yield at_controller(found, gates.path, seen=seen, wanted="Drift=true or false")
     for name in told:
         if row.gate_default(name) is None and coming is not None and coming.gate_default(name) is not None:
             seen = f"{name}: {row.minor} has no such gate"
             yield at_controller(found, gates.path, seen=seen, wanted=f"{name} from {first_known(name)} on")
 
 
-def _flipped(case: Case, found: Installation, row: MinorRelease) -> Iterator[Word]:
+def _flipped(case: Case, found: Installation, *, row: MinorRelease) -> Iterator[Word]:
     """Gates that nobody set, with another default after the hop. The chart writes every gate, so values decide."""
-    values, coming = given_values(case.inventory), find(case.step.release)
-    mine = [flip for flip in flips(row, coming) if not flip[0].felt_by] if coming else []
-    told = parse_gates(gates.text) if (gates := given_gates(found)) else {}
-    for gate, before, after in mine:
+    values, told, coming = given_values(case.inventory), told_gates(found), find(case.step.release)
+    for gate, before, after in felt_flips(row, coming) if coming else ():
         keys = (f"{BRANCH}.{gate.value}", f"{BRANCH}.{gate.value}Enabled")
         if values is None and told.get(gate.name, before) == before:
             yield CannotTell(f"whether {gate.name} was chosen is not known without Helm values: {after} after the hop")
         elif values is not None and all(value_at(values.tree, key) is ABSENT for key in keys):
-            seen = f"absent: {before} on {row.minor}, {after} on {case.step.release.minor}"
-            yield at_value(values, keys[0], seen=seen.lower(), wanted="true or false, as it is meant")
+            seen = f"absent: {before} on {row.minor}, {after} on {case.step.release.minor}".lower()
+            yield at_value(values, keys[0], seen=seen, wanted="true or false, as it is meant")
 
 
 @check.advise

@@ -7,7 +7,9 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import installation
+from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import Node
+from migrations_app.inventory.sharing import once
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.releases import serves
 
@@ -33,9 +35,7 @@ GENERATIONS = {labels.NODEPOOL: ("beta", "v1"), labels.PROVISIONER_NAME: ("alpha
 
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
-    held = [
-        one for one in case.inventory.nodes.items if labels.TERMINATION_FINALIZER in (one.metadata.finalizers or ())
-    ]
+    held = _held(case.inventory)
     running, found = case.running.release, installation(case.inventory)
     gone = found is None or found.workload.spec.replicas == 0
     if not held:
@@ -44,17 +44,23 @@ def judge(case: Case) -> Iterator[Word]:
     if running is None and not gone:
         yield CannotTell(f"what the running controller takes off is not known: {case.running.how}")
         return
-    left = Counter(_pool(node) for node in held if gone or (running and not _served(case, node)))
-    for (kind, name), count in left.items():
+    for (made_by, kind, name), count in held.items():
+        if not gone and (not made_by or running is None or any(serves(running, one) for one in made_by)):
+            continue
         seen = "no controller runs" if gone else f"{running} does not act on alpha"
         path = f"metadata.finalizers[{labels.TERMINATION_FINALIZER}]"
         yield Evidence(kind=kind, name=name, path=path, seen=seen, wanted="a controller, or absent", count=count)
 
 
-def _served(case: Case, node: Node) -> bool:
-    running = case.running.release
-    made_by = next((found for key, found in GENERATIONS.items() if node.metadata.label(key)), ())
-    return not made_by or running is None or any(serves(running, one) for one in made_by)
+@once
+def _held(inventory: Inventory) -> Counter[tuple[tuple[str, ...], str, str]]:
+    """The nodes with the finalizer, counted by the generations that may have made them and by their pool."""
+    nodes = (one for one in inventory.nodes.items if labels.TERMINATION_FINALIZER in (one.metadata.finalizers or ()))
+    return Counter((_made_by(node), *_pool(node)) for node in nodes)
+
+
+def _made_by(node: Node) -> tuple[str, ...]:
+    return next((found for key, found in GENERATIONS.items() if node.metadata.label(key)), ())
 
 
 def _pool(node: Node) -> tuple[str, str]:

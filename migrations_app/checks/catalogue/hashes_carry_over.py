@@ -31,7 +31,7 @@ check = Check(
 
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
-    every, now = list(hashed(case.inventory)), _versions(case.running.release)
+    every, now = hashed(case.inventory), _versions(case.running.release)
     if not every:
         yield NotApplicable("there is no NodePool and no EC2NodeClass yet")
         return

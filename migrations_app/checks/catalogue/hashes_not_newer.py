@@ -27,7 +27,7 @@ check = Check(
 
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
-    running, every = case.running.release, list(hashed(case.inventory))
+    running, every = case.running.release, hashed(case.inventory)
     row = find(running) if running else None
     if not every:
         yield NotApplicable("there is no NodePool and no EC2NodeClass yet")

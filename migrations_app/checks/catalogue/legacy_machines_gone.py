@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl, names
 from migrations_app.checks.values import Evidence, Remedy, Word
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.sharing import once
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
 
@@ -30,10 +32,17 @@ check = Check(
 
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
-    for machine in case.inventory.machines.items:
+    yield from _left(case.inventory)
+
+
+@once
+def _left(inventory: Inventory) -> tuple[Evidence, ...]:
+    found: list[Evidence] = []
+    for machine in inventory.machines.items:
         node = (machine.status and machine.status.node_name) or "no node"
         seen = "being deleted" if machine.metadata.deleting else f"behind {node}"
-        yield Evidence(kind=KIND.kind, name=machine.name, seen=seen, wanted=f"a {KIND.successor} in its place")
+        found.append(Evidence(kind=KIND.kind, name=machine.name, seen=seen, wanted=f"a {KIND.successor} in its place"))
+    return tuple(found)
 
 
 @check.advise

@@ -7,7 +7,9 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, kubectl
 from migrations_app.checks.values import Evidence, Remedy, Word
 from migrations_app.inventory.expiry import moment
+from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import Claim, Node
+from migrations_app.inventory.sharing import once
 from migrations_app.karpenter import labels
 
 check = Check(
@@ -31,14 +33,20 @@ REASONS = ("DisruptionReason", "Drifted", "Expired", "Empty", "Consolidatable")
 
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
-    claims = {claim.provider_id: claim for claim in case.inventory.nodeclaims.items if claim.provider_id}
     now = moment(case.now)
-    for node in case.inventory.nodes.items:
-        claim = claims.get(node.spec.provider_id or "")
+    for node, claim in _tainted(case.inventory):
         for taint in node.spec.taints or ():
             why = _why(case, node, key=taint.key, claim=claim, now=now)
             if why:
                 yield Evidence(kind="Node", name=node.name, path=f"spec.taints[{taint.key}]", seen=why, wanted="absent")
+
+
+@once
+def _tainted(inventory: Inventory) -> tuple[tuple[Node, Claim | None], ...]:
+    """The nodes with a taint, each with its claim."""
+    nodes = [node for node in inventory.nodes.items if node.spec.taints]
+    claims = {claim.provider_id: claim for claim in inventory.nodeclaims.items if claim.provider_id} if nodes else {}
+    return tuple((node, claims.get(node.spec.provider_id or "")) for node in nodes)
 
 
 def _why(case: Case, node: Node, *, key: str, claim: Claim | None, now: datetime | None) -> str:

@@ -52,8 +52,10 @@ def _alone(case: Case, pools: Mapping[str, str]) -> Counter[str]:
     """How many workloads run on the nodes of one Provisioner and nowhere else, by Provisioner."""
     whole: set[tuple[str, str, str, str]] = set()
     for one in there(case, pools, wanted=lambda group: group.nodes):
+        if not one.exact or one.pods != one.group.count:
+            continue
         owners = {pools[name] for name in one.nodes}
-        if len(owners) == 1 and one.exact and one.pods == one.group.count:
+        if len(owners) == 1:
             group = one.group
             named = group.owner_name or next(iter(group.samples), "")
             whole.add((owners.pop(), group.namespace, group.owner_kind, named))

@@ -7,8 +7,7 @@ from migrations_app.checks.remedies import chart_values
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import given_values, value_at
 from migrations_app.inventory.seen import Unseen
-from migrations_app.karpenter.chart_switches import ends_with_webhooks
-from migrations_app.karpenter.controller import unread_helm_keys
+from migrations_app.karpenter.controller import lost_helm_keys
 
 check = Check(
     __name__,
@@ -36,9 +35,7 @@ def judge(case: Case) -> Iterator[Word]:
     if values is None:
         yield CannotTell(_why(case))
         return
-    for unread in unread_helm_keys(values.tree, case.step.release):
-        if ends_with_webhooks(unread.key, case.step.release):
-            continue
+    for unread in lost_helm_keys(values.tree, case.step.release):
         yield Evidence(
             kind=values.kind,
             namespace=values.namespace,
@@ -59,7 +56,7 @@ def _why(case: Case) -> str:
 @check.advise
 def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     values = given_values(case.inventory)
-    unread = unread_helm_keys(values.tree, case.step.release) if values else []
+    unread = lost_helm_keys(values.tree, case.step.release) if values else []
     new = {
         row.replacement: str(value_at(values.tree, row.key))[:200]
         for row in unread

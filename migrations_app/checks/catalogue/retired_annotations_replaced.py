@@ -6,6 +6,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kept_by, kubectl, merged, ordered
 from migrations_app.checks.values import Evidence, Remedy, Word
 from migrations_app.inventory.mentions import POD_PARTS, Mention, marked
+from migrations_app.inventory.node_marks import protected
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hop_spans import CONVERTED, hops_from
 
@@ -35,12 +36,9 @@ def judge(case: Case) -> Iterator[Word]:
     for one in marked(case.inventory, RETIRED):
         if one.value == "true" and _owner(one) not in kept:
             yield _evidence(one.kind, one.name, path=one.path, key=one.key, namespace=one.namespace, count=one.count)
-    for node in case.inventory.nodes.items:
-        yield from _alone(node.metadata.annotations or {}, kind="Node", name=node.name, path="metadata.annotations")
     # What a claim carries its node carries too: claims that could not be read leave nothing open.
-    for claim in case.inventory.nodeclaims.items:
-        marks = claim.metadata.annotations or {}
-        yield from _alone(marks, kind="NodeClaim", name=claim.name, path="metadata.annotations")
+    for kind, name, marks in protected(case.inventory):
+        yield from _alone(marks, kind=kind, name=name, path="metadata.annotations")
     for pool in case.inventory.nodepools.items:
         given = pool.get(POOL_PATH, {})
         yield from _alone(given if isinstance(given, dict) else {}, kind="NodePool", name=pool.name, path=POOL_PATH)
