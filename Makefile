@@ -1,4 +1,4 @@
-# make run: a dashboard with a sample fleet.  make test: every test, on real servers.  make lint, make bench, make lock.
+# make run: a dashboard with a sample fleet.  make test: every test, on real servers.  make lint, bench, docs, lock.
 #
 # Needs Python 3.11 or newer; `make test` also Debian or Ubuntu's apt-get, as root or with sudo.
 
@@ -12,7 +12,7 @@ PYTEST_ARGS ?= -n auto --dist loadgroup
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TYPED := karpdash migrations_app tests/servers tests/conftest.py
 
-.PHONY: help run test servers lint bench lock clean
+.PHONY: help run test servers lint bench docs lock clean
 help:
 	@head -n 3 Makefile | cut -c3-
 
@@ -40,6 +40,11 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.dev servers
 	$(BIN)/python -m tests.bench
+
+# What is generated is up to date, links lead somewhere, and every command of a page works.
+docs: $(VENV)/.dev servers
+	$(BIN)/python -m karpdash.docs --check
+	$(BIN)/python -m pytest tests/docs
 
 # The build back end is locked too: the project itself is installed without build isolation, so nothing is unpinned.
 COMPILE = echo 'setuptools>=77' | $(BIN)/uv pip compile --quiet pyproject.toml - --all-extras --generate-hashes \

