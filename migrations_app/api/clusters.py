@@ -16,7 +16,7 @@ from migrations_app.api import entity_tags
 from migrations_app.api.bodies import StrictJson
 from migrations_app.api.described import described, page_of
 from migrations_app.api.endpoint import MIB, Endpoint, asked, cursor_of, given, page_answer
-from migrations_app.api.fields import Paged, Strict, Text, Told
+from migrations_app.api.fields import Paged, Strict, Text, Told, Whole
 from migrations_app.api.replayed import replayed
 from migrations_app.api.rights import READ, Need
 from migrations_app.errors import BadInput
@@ -98,6 +98,7 @@ class ClusterDetail(serializers.Serializer[Any]):
     failing_since = serializers.DateTimeField(allow_null=True)
     last_error_code = Told()
     last_error_detail = Told()
+    interval_seconds = serializers.IntegerField(allow_null=True, help_text="Null: as everywhere.")
     next_due_at = serializers.DateTimeField(allow_null=True)
     snapshots = serializers.IntegerField()
     stale = serializers.BooleanField()
@@ -144,6 +145,7 @@ class ClusterChange(Strict):
     name = Text(required=False, max_length=120)
     environment = Text(required=False, allow_blank=True, max_length=40)
     target = Text(required=False, allow_blank=True, max_length=20)
+    interval_seconds = Whole(required=False, allow_null=True, min_value=60, max_value=604_800)
 
 
 class Clusters(Endpoint):
@@ -175,7 +177,7 @@ class Clusters(Endpoint):
     def post(self, request: Request) -> Response:
         """Registers a cluster and queues its first scan."""
         found = _registered(request)
-        asked_for = request_scan(found, by=request.user.get_username())
+        asked_for = request_scan(found, by=request.user.get_username(), waits=True)
         transaction.on_commit(partial(wake, asked_for.scan_id))
         answer = detail(cluster_head(found, now=timezone.now()))
         answer.status_code = 201
@@ -202,7 +204,9 @@ class Cluster(Endpoint):
         head = cluster_head(id, now=timezone.now())
         entity_tags.require_match(request, entity_tags.of_version(head.version))
         said = {"name": head.name, "environment": head.environment, "target": head.target}
-        details = Details(**(said | given(request, ClusterChange, partial=True)), by=request.user.get_username())
+        said |= {"interval_seconds": head.interval_seconds} | given(request, ClusterChange, partial=True)
+        interval = said.pop("interval_seconds")
+        details = Details(**said, interval=interval, by=request.user.get_username())
         register.change(id, details, version=head.version)
         return detail(cluster_head(id, now=timezone.now()))
 

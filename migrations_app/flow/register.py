@@ -1,9 +1,12 @@
 """Adds, changes and removes clusters. Credentials are checked, then sealed; nothing of them is kept in clear."""
 
 import uuid
+from copy import copy
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from migrations_app.clients.bundle import open_bundle
 from migrations_app.clients.kubeconfig import read_kubeconfig
@@ -16,8 +19,10 @@ from migrations_app.flow.void_plans import refuse_held
 from migrations_app.karpenter.hops import resolve_target
 from migrations_app.karpenter.releases import RELEASES
 from migrations_app.models.cluster import Cluster
+from migrations_app.queries.interval import interval_of, next_slot
 
 LONGEST_NAME = 120
+SHORTEST_INTERVAL, LONGEST_INTERVAL = 60, 604_800
 OLDEST = RELEASES[0].releases[0]
 LIVE = (Cluster.Source.KUBECONFIG, Cluster.Source.IN_CLUSTER, Cluster.Source.EKS)
 """Sources with an API server behind them."""
@@ -30,6 +35,8 @@ class Details:
     name: str
     environment: str = ""
     target: str = ""
+    interval: int | None = None
+    """Seconds between two scans; None: as everywhere."""
     by: str = ""
 
 
@@ -78,7 +85,11 @@ def change(cluster_id: uuid.UUID, details: Details, *, version: int | None = Non
     try:
         with transaction.atomic():
             changed = Cluster.objects.filter(pk=cluster_id, version=current.version).update(
-                name=fresh.name, environment=fresh.environment, target=fresh.target, version=current.version + 1
+                name=fresh.name,
+                environment=fresh.environment,
+                target=fresh.target,
+                version=current.version + 1,
+                **_timetable(current, fresh),
             )
             if changed:
                 tell("cluster.changed", fresh.name, cluster_id=cluster_id, changes=_differences(current, fresh))
@@ -120,8 +131,15 @@ def new_row(details: Details, *, source: str) -> Cluster:
         raise BadInput("at most 40 characters", where="environment")
     if details.target:
         _check_target(details.target)
+    if details.interval is not None and not SHORTEST_INTERVAL <= details.interval <= LONGEST_INTERVAL:
+        raise BadInput(f"{SHORTEST_INTERVAL} to {LONGEST_INTERVAL} seconds", where="interval_seconds")
     return Cluster(
-        name=name, source=source, environment=details.environment, target=details.target, created_by=details.by
+        name=name,
+        source=source,
+        environment=details.environment,
+        target=details.target,
+        interval_seconds=details.interval,
+        created_by=details.by,
     )
 
 
@@ -151,8 +169,20 @@ def _told(row: Cluster) -> dict[str, str]:
     return {name: str(getattr(row, name)) for name in names if getattr(row, name)}
 
 
-def _differences(before: Cluster, after: Cluster) -> dict[str, list[str]]:
-    pairs = {name: [getattr(before, name), getattr(after, name)] for name in ("name", "environment", "target")}
+def _timetable(before: Cluster, after: Cluster) -> dict[str, Any]:
+    """What changes with another interval: the next scan is due by the new one."""
+    if before.interval_seconds == after.interval_seconds:
+        return {}
+    then = copy(before)
+    then.interval_seconds = after.interval_seconds
+    seconds = interval_of(then)
+    due = next_slot(before.pk, seconds, now=timezone.now()) if seconds else None
+    return {"interval_seconds": after.interval_seconds, "next_due_at": due}
+
+
+def _differences(before: Cluster, after: Cluster) -> dict[str, list[Any]]:
+    names = ("name", "environment", "target", "interval_seconds")
+    pairs = {name: [getattr(before, name), getattr(after, name)] for name in names}
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 

@@ -44,13 +44,14 @@ class Claim:
     fence: int
 
 
-def request_scan(cluster_id: uuid.UUID, *, by: str = "") -> Requested:
-    """A queued scan. Raises NotFound for a cluster that is not there, Conflict `disk_full` while nothing can be kept;
-    single flight by a unique constraint."""
+def request_scan(cluster_id: uuid.UUID, *, by: str = "", waits: bool = False) -> Requested:
+    """A queued scan. Raises NotFound for a cluster that is not there, Conflict `disk_full` while nothing can be kept,
+    unless it `waits` for room; single flight by a unique constraint."""
     cluster = Cluster.objects.filter(pk=cluster_id).first()
     if cluster is None:
         raise NotFound("no such cluster")
-    room.refuse_when_full()
+    if not waits:
+        room.refuse_when_full()
     return queued(cluster, by=by, told=by != "")
 
 

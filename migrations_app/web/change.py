@@ -21,17 +21,21 @@ from migrations_app.web.register import start_scan
 @require_POST
 def scan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """Queues a scan; one that is under way is not doubled."""
-    if not start_scan(cluster_id, by=request.user.get_username()):
-        messages.info(request, "A scan of this cluster was already under way.")
+    try:
+        if not start_scan(cluster_id, by=request.user.get_username()):
+            messages.info(request, "A scan of this cluster was already under way.")
+    except Conflict as refused:
+        messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")
     return redirect("cluster", cluster_id)
 
 
 @page("change_cluster")
 @require_http_methods(["GET", "POST"])
 def change(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """Name, environment and target; a change that somebody else made meanwhile is not overwritten."""
+    """Name, environment, target and interval; a change that somebody else made meanwhile is not overwritten."""
     head = cluster_head(cluster_id, now=timezone.now())
     was = {"name": head.name, "environment": head.environment, "target": head.target, "version": head.version}
+    was["interval"] = head.interval_seconds and head.interval_seconds // 60
     form = ChangeForm(request.POST or None, initial=was)
     if request.method == "POST" and form.is_valid() and _changed(request, cluster_id, form=form):
         return redirect("cluster", cluster_id)
@@ -42,7 +46,11 @@ def change(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 def _changed(request: HttpRequest, cluster_id: uuid.UUID, *, form: ChangeForm) -> bool:
     said = form.cleaned_data
     details = Details(
-        name=said["name"], environment=said["environment"], target=said["target"], by=request.user.get_username()
+        name=said["name"],
+        environment=said["environment"],
+        target=said["target"],
+        interval=said["interval"] and said["interval"] * 60,
+        by=request.user.get_username(),
     )
     try:
         clusters.change(cluster_id, details, version=said["version"])

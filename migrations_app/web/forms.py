@@ -27,6 +27,13 @@ class DetailsForm(forms.Form):
 
 
 class ChangeForm(DetailsForm):
+    interval = forms.IntegerField(
+        min_value=1,
+        max_value=10_080,
+        required=False,
+        label="Minutes between scans",
+        help_text="Empty: as everywhere. At most a week.",
+    )
     version = forms.IntegerField(widget=forms.HiddenInput)
 
 

@@ -102,7 +102,7 @@ def _registered(request: HttpRequest, form: RegisterForm) -> uuid.UUID | None:
     except drafts.REFUSALS as refused:
         explain(form, refused)
         return None
-    start_scan(cluster, by=user_name(request))
+    start_scan(cluster, by=user_name(request), waits=True)
     messages.success(request, f"{details.name} is registered; its first scan is on the way.")
     return cluster
 
@@ -130,8 +130,11 @@ def explain(form: RegisterForm, refused: KarpdashError) -> None:
         form.add_error(source, str(refused))
 
 
-def start_scan(cluster_id: uuid.UUID, *, by: str) -> bool:
-    """Queues a scan and wakes a worker after the commit; False when one was already under way."""
-    asked = request_scan(cluster_id, by=by)
+def start_scan(cluster_id: uuid.UUID, *, by: str, waits: bool = False) -> bool:
+    """Queues a scan and wakes a worker after the commit; False when one was already under way.
+
+    Raises Conflict while the disk is full, unless it `waits` for room.
+    """
+    asked = request_scan(cluster_id, by=by, waits=waits)
     transaction.on_commit(partial(wake, asked.scan_id))
     return asked.created

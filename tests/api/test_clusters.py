@@ -189,3 +189,15 @@ def test_removal_needs_the_tag_too(api: Tool, blue: Cluster) -> None:
 def test_a_cluster_that_is_not_there(api: Tool, method: str) -> None:
     said = api(method, f"clusters/{uuid.uuid4()}", *([{}] if method == "PATCH" else []), if_match="*")
     assert (said.status_code, said.json()["code"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize(
+    ("given", "status"), [(60, 200), (604_800, 200), (None, 200), (59, 400), (604_801, 400), ("90", 400), (True, 400)]
+)
+def test_the_interval_of_a_cluster_is_changed(api: Tool, scanned: Any, given: Any, status: int) -> None:
+    row = scanned()
+    said = api("PATCH", f"clusters/{row.pk}", {"interval_seconds": given}, if_match="*")
+    row.refresh_from_db()
+    assert (said.status_code, row.interval_seconds) == (status, given if status == 200 else None)
+    if status == 200:
+        assert said.json()["interval_seconds"] == given

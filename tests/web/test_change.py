@@ -5,7 +5,8 @@ import pytest
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 from migrations_app.models.snapshot import Snapshot
-from tests.builders_rows import a_cluster, a_scan, a_snapshot
+from migrations_app.web.register import start_scan
+from tests.builders_rows import NOW, a_cluster, a_scan, a_snapshot
 from tests.web.pages import text
 
 pytestmark = pytest.mark.django_db
@@ -41,6 +42,30 @@ def test_change_name_environment_and_target(ada, shop):
     shop.refresh_from_db()
     assert (answer.url, shop.name, shop.environment, shop.target) == (f"/clusters/{shop.pk}/", "shop-eu", "staging", "")
     assert "The change is saved." in text(ada.get(answer.url))
+
+
+@pytest.mark.parametrize(("minutes", "seconds"), [("5", 300), ("10080", 604_800), ("", None)])
+def test_change_the_interval(ada, shop, minutes, seconds):
+    Cluster.objects.update(interval_seconds=900)
+    assert 'value="15"' in ada.get(f"/clusters/{shop.pk}/change").content.decode()
+    change(ada, shop, interval=minutes)
+    shop.refresh_from_db()
+    due = (shop.next_due_at - NOW).total_seconds() / (seconds or 3600)
+    assert (shop.interval_seconds, 0.5 <= due <= 1.5) == (seconds, True)
+
+
+@pytest.mark.parametrize("minutes", ["0", "-5", "10081", "often"])
+def test_an_interval_that_is_none(ada, shop, minutes):
+    assert change(ada, shop, interval=minutes).status_code == 422
+    assert Cluster.objects.get().interval_seconds is None
+
+
+def test_a_full_disk_is_said_and_a_new_cluster_waits_for_room(ada, shop, woken, monkeypatch):  # R25
+    monkeypatch.setattr("migrations_app.flow.room.why_full", lambda: "the disk of the database has 3 MiB left")
+    answer = ada.post(f"/clusters/{shop.pk}/scan", follow=True)
+    assert ("The disk of the database has 3 MiB left." in text(answer), Scan.objects.count()) == (True, 0)
+    assert start_scan(shop.pk, by="ada", waits=True)
+    assert Scan.objects.get().state == "queued"
 
 
 def test_the_form_shows_what_is(ada, shop):
