@@ -204,9 +204,9 @@ class Cluster(Endpoint):
         head = cluster_head(id, now=timezone.now())
         entity_tags.require_match(request, entity_tags.of_version(head.version))
         said = {"name": head.name, "environment": head.environment, "target": head.target}
-        said |= {"interval_seconds": head.interval_seconds} | given(request, ClusterChange, partial=True)
-        interval = said.pop("interval_seconds")
-        details = Details(**said, interval=interval, by=request.user.get_username())
+        changes = given(request, ClusterChange, partial=True)
+        interval = changes.pop("interval_seconds", head.interval_seconds)
+        details = Details(**(said | changes), interval=interval, by=request.user.get_username())
         register.change(id, details, version=head.version)
         return detail(cluster_head(id, now=timezone.now()))
 

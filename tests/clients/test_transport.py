@@ -26,6 +26,28 @@ def test_a_good_answer_is_read_and_counted() -> None:
     assert evil.requests[0].path == "/version"
 
 
+def test_requests_are_counted_by_verb_and_status() -> None:
+    def script(request: Request, wire: Wire) -> None:
+        if request.method == "POST":
+            wire.answer(status="201 Created")
+        elif request.path == "/gone":
+            wire.cut()
+        else:
+            wire.answer(status="403 Forbidden" if "pods" in request.path else "200 OK")
+
+    with speaking(script) as (transport, _):
+        transport.get("/version")
+        transport.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {})
+        with pytest.raises(Forbidden):
+            transport.get("/api/v1/pods", verb="list")
+        with pytest.raises(Unreachable):
+            transport.get("/gone")
+        counted = dict(transport.meter.calls)
+    lost = counted.pop(("get", "none"))
+    assert counted == {("get", "200"): 1, ("create", "201"): 1, ("list", "403"): 1}
+    assert lost == FAST.tries
+
+
 def test_the_connection_is_kept_for_the_next_call() -> None:
     with speaking(always(lambda wire: wire.answer())) as (transport, evil):
         for _ in range(5):
