@@ -68,8 +68,12 @@ def test_a_provisioner_without_one_asks_for_spot_as_a_pool():
     wanted = "karpenter.sh/capacity-type In [on-demand] or with spot"
     row = Evidence(kind="Provisioner", name="web", path="spec.requirements", seen="absent", wanted=wanted)
     assert told(CHECK, "0.32", alpha) == ("fail", "1 pool states no capacity type and may launch spot", (row,))
-    assert remedies(CHECK, "0.32", alpha)[0].text.splitlines()[1].startswith(
-        'kubectl patch provisioners.karpenter.sh web --type=json -p \'[{"op":"add","path":"/spec/requirements/-",'
+    assert (
+        remedies(CHECK, "0.32", alpha)[0]
+        .text.splitlines()[1]
+        .startswith(
+            'kubectl patch provisioners.karpenter.sh web --type=json -p \'[{"op":"add","path":"/spec/requirements/-",'
+        )
     )
     assert told(CHECK, "1.0", a_cluster().with_docs(old))[0] == "not_applicable"
 
