@@ -148,12 +148,22 @@ class Karpenter:
         moving = [pod for pod in pods if not stays_with_node(pod)]
         if not any(_pinned(pod) for pod in moving):
             for pod in moving:
-                self._api.evict(pod)
+                self._evict(view, pod)
         if moving:
             return False
         for pod in pods:
             self._api.delete(pod_path(pod), uid=pod["metadata"]["uid"], more={"gracePeriodSeconds": 0})
         return True
+
+    def _evict(self, view: View, pod: Document) -> None:
+        """Asks for it unless a budget is known to hold it; what is left of the budgets is kept in the view."""
+        mine = _budgets(view, [pod])
+        if _held(view, [pod]):
+            return
+        left = self._api.evict(pod)
+        for budget in mine:
+            status = budget.setdefault("status", {})
+            status["disruptionsAllowed"] = status.get("disruptionsAllowed", 0) - 1 if left else 0
 
     def _end_pools(self, view: View) -> None:
         """A pool with our finalizer takes its claims along; a class waits until no claim names it."""
@@ -216,14 +226,18 @@ def _pinned(pod: Document) -> bool:
 
 def _held(view: View, pods: list[Document]) -> bool:
     """Whether a budget allows none of these pods to go now."""
-    for budget in view.budgets:
-        wants = budget["spec"]["selector"].get("matchLabels", {}).items()
-        space = budget["metadata"]["namespace"]
-        if budget.get("status", {}).get("disruptionsAllowed", 0) > 0:
-            continue
-        if any(pod["metadata"]["namespace"] == space and wants <= pod["metadata"]["labels"].items() for pod in pods):
-            return True
-    return False
+    return any(one.get("status", {}).get("disruptionsAllowed", 0) <= 0 for one in _budgets(view, pods))
+
+
+def _budgets(view: View, pods: list[Document]) -> list[Document]:
+    """The budgets that any of these pods is under."""
+    return [one for one in view.budgets if any(_under(one, pod) for pod in pods)]
+
+
+def _under(budget: Document, pod: Document) -> bool:
+    wants: dict[str, str] = budget["spec"]["selector"].get("matchLabels", {})
+    labels: dict[str, str] = pod["metadata"].get("labels", {})
+    return budget["metadata"]["namespace"] == pod["metadata"]["namespace"] and wants.items() <= labels.items()
 
 
 def _class_of(claim: Thing) -> str:

@@ -89,7 +89,8 @@ class Pods:
         if any(old.get(key) != value for key, value in told.items()):
             path = f"/apis/policy/v1beta1/namespaces/{metadata['namespace']}/poddisruptionbudgets/{metadata['name']}"
             body = {"metadata": {"resourceVersion": metadata["resourceVersion"]}, "status": told}
-            self._api.patch(f"{path}/status", body)
+            if self._api.patch(f"{path}/status", body) is not None:
+                budget["status"] = told
 
 
 def replica(owner: Document, name: str, **spec: Any) -> Document:
