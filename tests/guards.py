@@ -37,11 +37,11 @@ def _on() -> tuple[str, ...]:
     return tuple(f"ALTER TABLE {table} ENABLE TRIGGER USER" for table in TABLES)
 
 
-def _flush_at_rest(self, sql_list):
+def _flush_at_rest(self: BaseDatabaseOperations, sql_list: list[str]) -> None:
     with resting():
         _flush(self, sql_list)
 
 
 def let_tests_sweep() -> None:
     """From now on a flush of the test database lets the guards rest."""
-    BaseDatabaseOperations.execute_sql_flush = _flush_at_rest
+    setattr(BaseDatabaseOperations, "execute_sql_flush", _flush_at_rest)  # noqa: B010 - mypy refuses the plain way

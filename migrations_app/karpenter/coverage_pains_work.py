@@ -79,9 +79,7 @@ WORK_PAINS: tuple[Coverage, ...] = (
         "Deleting a pool drains all nodes at once",
         checks="provisioners_hold_no_nodes pdbs_allow_disruption workloads_keep_a_pod",
     ),
-    covered(
-        "ROLL-04", "Terraform deletes and makes the pool anew", checks="terraform_adds_beside"
-    ),
+    covered("ROLL-04", "Terraform deletes and makes the pool anew", checks="terraform_adds_beside"),
     covered("ROLL-05", "GitOps undoes what is done by hand", checks="gitops_paused delivery_tools_agree"),
     covered("ROLL-06", "Server-side apply fights over converted fields", checks="gitops_applies_current_versions"),
     covered(

@@ -22,9 +22,7 @@ def charts(main: dict | None, crds: dict | None = None):
 
 def a_row(key: str, chart: str = "karpenter") -> Evidence:
     path = f"config.webhook.{key}"
-    return Evidence(
-        kind="HelmRelease", namespace="kube-system", name=chart, path=path, seen="given", wanted="absent"
-    )
+    return Evidence(kind="HelmRelease", namespace="kube-system", name=chart, path=path, seen="given", wanted="absent")
 
 
 @pytest.mark.parametrize("values", [{}, {"settings": {"clusterName": "a"}}, {"webhook": {}}, {"webhook": {"port": ""}}])
