@@ -1,12 +1,12 @@
 """Wording of remedies with the cluster's real names, the tool that keeps the object first."""
 
 import json
-import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from migrations_app.checks.base import Case
 from migrations_app.checks.values import Evidence, How, Remedy
+from migrations_app.checks.written import as_code, chart_as_code, yaml_of
 from migrations_app.inventory.installation import CRD_CHART, installation
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.managers import Managed, Manager, managed
@@ -76,18 +76,10 @@ def chart_values(
         by,
         (
             Remedy(how="helm", text=f"{comment}{upgrade}"),
-            *_as_code(by, release=release, tree=comment + (_yaml(given) or f"version: {version}")),
+            *as_code(
+                by, release=release, tree=yaml_of(given), version=version if to or not given else "", about=comment
+            ),
         ),
-    )
-
-
-def _as_code(by: Managed, *, release: str, tree: str) -> tuple[Remedy, ...]:
-    name = f" {f'{by.namespace}/{by.name}'.strip('/')}" if by.name else ""
-    flux, argocd = (name if by.by == tool else "" for tool in ("flux", "argocd"))
-    return (
-        Remedy(how="terraform", text=f"# helm_release of {release}, argument values\n{tree}"),
-        Remedy(how="flux", text=f"# HelmRelease{flux}, spec.values\n{tree}"),
-        Remedy(how="argocd", text=f"# Application{argocd}, spec.source.helm.valuesObject\n{tree}"),
     )
 
 
@@ -101,14 +93,11 @@ def crd_chart(case: Case, version: str) -> tuple[Remedy, ...]:
 def crd_chart_by(by: Managed, *, namespace: str, version: str, flags: str = "") -> tuple[Remedy, ...]:
     """The same for those who know who keeps the CRDs and where; `flags` are further words for helm."""
     chart = f"{CHARTS}/{CRD_CHART} --version {version} --namespace {namespace}"
-    pinned = f"chart {CRD_CHART} at {version}; in the chart karpenter leave the CRDs out"
     return ordered(
         by,
         (
             Remedy(how="helm", text=f"helm upgrade --install {CRD_CHART} {chart} {flags}".rstrip()),
-            Remedy(how="terraform", text=f"# helm_release: {pinned} (skip_crds = true)"),
-            Remedy(how="flux", text=f"# HelmRelease: {pinned} (install.crds and upgrade.crds: Skip)"),
-            Remedy(how="argocd", text=f"# Application: {pinned} (helm.skipCrds: true)"),
+            *chart_as_code(CRD_CHART, version=version),
         ),
     )
 
@@ -132,31 +121,10 @@ def from_source(by: Managed, what: str) -> tuple[Remedy, ...]:
         "terraform": "In the Terraform code that holds it",
         "helm": f"In the chart of the Helm release{owner}",
     }
-    return (Remedy(how=how, text=f"{where[how]}: {what}"),) if how in where else ()
+    return (Remedy(how=how, text=f"# {where[how]}: {what}"),) if how in where else ()
 
 
 def spelled(running: Release | None) -> str:
     """A release as its charts and image tags spell it; a word to fill in where it is not known."""
     row = find(running) if running else None
     return f"{row.tag_prefix if row else ''}{running}" if running else "VERSION"
-
-
-_STEPS = re.compile(r"(?<!\\)\.")
-"""Between the steps of a Helm key; a dot within a step is written with a backslash before it."""
-
-_PLAIN = re.compile(r"[\w./@-]+", re.ASCII)
-"""What YAML reads as it stands."""
-
-
-def _yaml(given: Mapping[str, str]) -> str:
-    lines: list[str] = []
-    seen: tuple[str, ...] = ()
-    for key, value in sorted(given.items()):
-        *parents, last = (step.replace("\\.", ".") for step in _STEPS.split(key))
-        for depth, parent in enumerate(parents):
-            if seen[: depth + 1] != tuple(parents[: depth + 1]):
-                lines.append(f"{'  ' * depth}{parent}:")
-        text = value if _PLAIN.fullmatch(value) else json.dumps(value)
-        lines.append(f"{'  ' * len(parents)}{last}: {text}" if value else f"{'  ' * len(parents)}# without {last}")
-        seen = tuple(parents)
-    return "\n".join(lines)

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 
 from migrations_app.checks.base import Case
 from migrations_app.checks.values import AtLeast, Evidence
-from migrations_app.inventory.objects import PodGroup
+from migrations_app.inventory.objects import PodGroup, Provisioner
 from migrations_app.inventory.podgroups import NODES_KEPT
 from migrations_app.karpenter.replacements import replacements
 
 NOTHING_ROLLED = "the hop replaces no node that is there now"
+LEGACY = '{"key":"karpenter.sh/legacy","value":"true","effect":"NoSchedule"}'
+"""The taint by which the guide keeps new pods away from what a Provisioner launches."""
 BOUND = AtLeast("of large groups of pods only some nodes are kept")
 
 
@@ -58,3 +60,10 @@ def _counted(group: PodGroup, mine: tuple[str, ...]) -> There:
     if len(mine) == len(group.nodes) < NODES_KEPT:
         return There(group, mine, group.count, exact=True)
     return There(group, mine, len(mine), exact=group.count == len(group.nodes))
+
+
+def fenced(one: Provisioner) -> str:
+    """The command that keeps new pods off its nodes."""
+    path, value = ("/spec/taints/-", LEGACY) if one.get("spec.taints") else ("/spec/taints", f"[{LEGACY}]")
+    patch = f'[{{"op":"add","path":"{path}","value":{value}}}]'
+    return f"kubectl patch provisioners.karpenter.sh {one.name} --type=json -p '{patch}'"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects import EC2NodeClass, NodeClaim, NodePool, WholeObject
+from migrations_app.inventory.objects import EC2NodeClass, Named, NodeClaim, NodePool, WholeObject
 from migrations_app.inventory.sharing import once
 from migrations_app.karpenter import kinds
 
@@ -87,7 +87,7 @@ def family(node_class: EC2NodeClass) -> str:
     return told or next(from_alias, "")
 
 
-def is_v1(inventory_part: object, one: WholeObject) -> bool:
+def is_v1(inventory_part: object, one: Named) -> bool:
     """Whether that object was read as v1; what nothing tells about is taken for v1, the newest."""
     told = one.api_version or getattr(inventory_part, "served", None) or "v1"
     return str(told).rpartition("/")[2] == "v1"

@@ -68,7 +68,7 @@ def test_the_remedies_are_the_permission_and_a_look():
     assert [(one.how, one.text) for one in found] == [
         (
             "iam",
-            "Allow ec2:CreateTags with the key eks:eks-cluster-name on instances; 1.0 then tags them by itself",
+            "# Allow ec2:CreateTags with eks:eks-cluster-name on instances; 1.0 then tags them by itself",
         ),
         ("kubectl", f"kubectl describe nodeclaims.karpenter.sh {LAUNCHED.claim}"),
     ]

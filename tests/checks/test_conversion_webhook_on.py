@@ -69,7 +69,17 @@ def test_the_remedies_name_the_value_in_every_tool():
             "helm",
             [UPGRADE],
         ),
-        ("terraform", ["# In the chart karpenter-crd as well", "webhook:", "  enabled: true"]),
+        (
+            "terraform",
+            [
+                "# In the chart karpenter-crd as well",
+                "values = [<<-YAML",
+                "  webhook:",
+                "    enabled: true",
+                "  YAML",
+                "]",
+            ],
+        ),
         ("flux", ["# In the chart karpenter-crd as well", "webhook:", "  enabled: true"]),
         ("argocd", ["# In the chart karpenter-crd as well", "webhook:", "  enabled: true"]),
     ]

@@ -89,4 +89,4 @@ def test_the_remedy_follows_the_manager_of_the_pool():
     labels = {"argocd.argoproj.io/instance": "pools"}
     by_argo = remedies(CHECK, "1.0", with_pool("Drift=false", **labels))
     assert [one.how for one in by_argo] == ["argocd", "kubectl"]
-    assert by_argo[0].text == f"In the source of the Argo CD Application (pools): set {patch}"
+    assert by_argo[0].text == f"# In the source of the Argo CD Application (pools): set {patch}"

@@ -31,7 +31,7 @@ def test_the_controller_takes_them_off():
 def test_alpha_nodes_are_forgotten_from_0_33_on():
     rows = (a_row("Provisioner", "default", "0.37.8 does not act on alpha", 2),)
     found = told(CHECK, "1.0", a_cluster().with_docs(*held(BETA, ALPHA, ALPHA)))
-    assert found == ("fail", "2 nodes carry a finalizer that nobody takes off", rows)
+    assert found == ("fail", "2 nodes carry a finalizer that nobody serves", rows)
 
 
 def test_0_32_serves_both():
@@ -43,7 +43,7 @@ def test_after_an_uninstall_nobody_does():
     cluster = an_empty_cluster().with_kubernetes("v1.29.4-eks-x").with_docs(*held(BETA))
     rows = (a_row("NodePool", "general", "no controller runs"),)
     found = told(CHECK, "1.0", cluster, start="0.37.8")
-    assert found == ("fail", "1 node carries a finalizer that nobody takes off", rows)
+    assert found == ("fail", "1 node carries a finalizer that nobody serves", rows)
     scaled = a_cluster(replicas=0).with_docs(*held(BETA))
     assert told(CHECK, "1.0", scaled)[2] == rows
 

@@ -97,7 +97,7 @@ def test_unseen_is_unknown(part):
 def test_the_remedy_gives_the_very_values():
     cluster = on("0.32.10", {"aws.clusterName": "shop", "batchMaxDuration": "20s"}, values={})
     text = {one.how: one.text for one in remedies(CHECK, "0.33+", cluster)}
-    assert text["terraform"].splitlines()[2:] == ["settings:", "  batchMaxDuration: 20s", "  clusterName: shop"]
+    assert text["flux"].splitlines()[2:] == ["settings:", "  batchMaxDuration: 20s", "  clusterName: shop"]
     assert text["helm"].endswith(
         "--version v0.32.10 --reuse-values --set settings.clusterName=shop --set settings.batchMaxDuration=20s"
     )

@@ -58,19 +58,19 @@ def test_one_that_could_not_be_read_leaves_it_unknown():
         ({}, ("kubectl", KUBECTL := "kubectl delete provisioners.karpenter.sh web")),
         (
             {"labels": {"kustomize.toolkit.fluxcd.io/name": "pools", "kustomize.toolkit.fluxcd.io/namespace": "flux"}},
-            ("flux", "In the repository that Flux applies (flux/pools): take provisioners.karpenter.sh web out"),
+            ("flux", "# In the repository that Flux applies (flux/pools): take provisioners.karpenter.sh web out"),
         ),
         (
             {"annotations": {"argocd.argoproj.io/tracking-id": "pools:karpenter.sh/Provisioner:/web"}},
-            ("argocd", "In the source of the Argo CD Application (pools): take provisioners.karpenter.sh web out"),
+            ("argocd", "# In the source of the Argo CD Application (pools): take provisioners.karpenter.sh web out"),
         ),
         (
             {"managedFields": [{"manager": "Terraform", "operation": "Apply"}]},
-            ("terraform", "In the Terraform code that holds it: take provisioners.karpenter.sh web out"),
+            ("terraform", "# In the Terraform code that holds it: take provisioners.karpenter.sh web out"),
         ),
         (
             {"annotations": {"meta.helm.sh/release-name": "pools", "meta.helm.sh/release-namespace": "infra"}},
-            ("helm", "In the chart of the Helm release (infra/pools): take provisioners.karpenter.sh web out"),
+            ("helm", "# In the chart of the Helm release (infra/pools): take provisioners.karpenter.sh web out"),
         ),
     ],
 )

@@ -87,6 +87,6 @@ def test_the_remedy_follows_the_manager_of_the_pool():
     labels = {"kustomize.toolkit.fluxcd.io/name": "pools", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"}
     found = remedies(CHECK, "1.1+", with_references({"name": "default"}, **labels))
     assert [(one.how, one.text) for one in found] == [
-        ("flux", f"In the repository that Flux applies (flux-system/pools): set '{REFERENCE}'"),
+        ("flux", f"# In the repository that Flux applies (flux-system/pools): set '{REFERENCE}'"),
         ("kubectl", PATCH),
     ]

@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.values import Evidence
-from migrations_app.samples.karpenter_kinds import Launched, claim, machine
+from migrations_app.samples.karpenter_kinds import ON_DEMAND, Launched, claim, machine, provisioner
 from migrations_app.samples.kube import node
 from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
 
@@ -78,8 +78,12 @@ def test_unseen_is_unknown(part):
 
 
 def test_the_remedy_drains_the_nodes_by_name():
-    (remedy,) = remedies(CHECK, "0.33+", on_0_32(*machine(OLD, template="d")))
-    assert remedy.text.splitlines()[2:] == [
+    old = provisioner(OLD.pool, ON_DEMAND, template="d")
+    (remedy,) = remedies(CHECK, "0.33+", on_0_32(*machine(OLD, template="d")).with_docs(old))
+    taint = '{"key":"karpenter.sh/legacy","value":"true","effect":"NoSchedule"}'
+    patch = f'[{{"op":"add","path":"/spec/taints","value":[{taint}]}}]'
+    assert remedy.text.splitlines()[1:] == [
+        f"kubectl patch provisioners.karpenter.sh {OLD.pool} --type=json -p '{patch}'",
         f"for node in {OLD.node}; do",
         "  kubectl drain $node --ignore-daemonsets --delete-emptydir-data && kubectl delete node $node",
         "done",

@@ -78,7 +78,9 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_raises_the_limit():
     (remedy,) = remedies(CHECK, "1.0", with_pool({"cpu": "16"}, {"cpu": "16"}))
-    patch = '\'{"spec":{"limits":{"cpu":"MORE"}}}\''
+    patch = '\'{"spec":{"limits":{"cpu":"32"}}}\''
     seen = "16, 16 of it used by 2 nodes"
     assert remedy.text == f"kubectl patch nodepools.karpenter.sh web --type=merge -p {patch}  # from {seen}"
     assert is_shell(remedy.text)
+    (large,) = remedies(CHECK, "1.0", with_pool({"memory": "1500Mi"}, {"memory": "1500Mi"}))
+    assert '{"memory":"3145728000"}' in large.text

@@ -1,6 +1,16 @@
 import pytest
 
-from migrations_app.checks.remedies import FIRST, chart_values, from_source, merged, names, ordered, removal, spelled
+from migrations_app.checks.remedies import (
+    FIRST,
+    chart_values,
+    crd_chart,
+    from_source,
+    merged,
+    names,
+    ordered,
+    removal,
+    spelled,
+)
 from migrations_app.checks.values import Evidence, Remedy
 from migrations_app.inventory.managers import MANAGERS, Managed
 from migrations_app.inventory.objects import Metadata, Provisioner
@@ -37,7 +47,7 @@ def test_a_merge_patch():
 def test_values_as_a_tree():
     case = case_at("1.0", a_cluster())
     given = {"settings.b": "x y", "settings.a.c": "1s", "serviceAccount.annotations.a\\.b/c": "d", "old.key": ""}
-    text = next(one.text for one in chart_values(case, given) if one.how == "terraform")
+    text = next(one.text for one in chart_values(case, given) if one.how == "flux")
     assert text.splitlines()[1:] == [
         "old:",
         "  # without key",
@@ -76,3 +86,35 @@ def test_removal_of_what_terraform_may_bring_back():
 def test_from_source_of_a_hand_is_nothing():
     assert from_source(Managed("hand"), "x") == ()
     assert from_source(Managed("eksctl"), "x") == ()
+
+
+def test_a_version_is_told_where_each_tool_reads_it():
+    case = case_at("1.0", a_cluster())
+    found = {one.how: one.text for one in chart_values(case, {"a.b": "c"}, to=release("1.0.14"), about="why")}
+    assert found["terraform"].splitlines() == [
+        "# helm_release of karpenter",
+        "# why",
+        'version = "1.0.14"',
+        "values = [<<-YAML",
+        "  a:",
+        "    b: c",
+        "  YAML",
+        "]",
+    ]
+    assert found["flux"].splitlines()[2:] == ["chart:", "  spec:", "    version: 1.0.14", "values:", "  a:", "    b: c"]
+    assert found["argocd"].splitlines()[2:] == [
+        "targetRevision: 1.0.14",
+        "helm:",
+        "  valuesObject:",
+        "    a:",
+        "      b: c",
+    ]
+    bare = {one.how: one.text for one in chart_values(case, {})}
+    assert bare["terraform"] == '# helm_release of karpenter\nversion = "0.37.8"'
+
+
+def test_the_chart_of_the_crds_in_each_tool():
+    found = {one.how: one.text.splitlines()[1:] for one in crd_chart(case_at("1.0", a_cluster()), "1.0.14")}
+    assert found["terraform"] == ['chart = "karpenter-crd"', 'version = "1.0.14"']
+    assert found["flux"] == ["chart:", "  spec:", "    chart: karpenter-crd", "    version: 1.0.14"]
+    assert found["argocd"] == ["chart: karpenter-crd", "targetRevision: 1.0.14"]

@@ -348,3 +348,16 @@ def test_a_packed_release_in_a_bundle_reads_as_before() -> None:
     api, _ = written(FakeCluster(given | {"data": {"release": packed(release)}}), SECRETS)
     (page,) = api.pages(SECRETS)
     assert json.loads(bytes(page.items[0]))["data"] == {"release": packed(release)}
+
+
+def test_of_volumes_only_their_kind_leaves() -> None:
+    given = [
+        {"name": "a", "emptyDir": {}},
+        {"name": "b", "emptyDir": {"medium": "Memory", "sizeLimit": "1Gi"}},
+        {"name": "c", "hostPath": {"path": CANARY}},
+        {"name": "d", "persistentVolumeClaim": {"claimName": CANARY}},
+        {"name": "e", "secret": {"secretName": CANARY}},
+        CANARY,
+    ]
+    left = [{"emptyDir": {}}, {"emptyDir": {"medium": "Memory"}}, {"hostPath": {}}, {"persistentVolumeClaim": {}}]
+    assert redacted(pod(spec={"volumes": given}), "pods")["spec"]["volumes"] == left

@@ -9,7 +9,7 @@ import msgspec
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from migrations_app.access import Person
+from migrations_app.access import Person, Right
 from migrations_app.flow import approve, execute, preview, run
 from migrations_app.flow.approve import Yes
 from migrations_app.flow.draft import Wanted, draft
@@ -28,7 +28,7 @@ CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 def person(name: str) -> Person:
     """A superuser of that name, freshly signed in."""
     row, _ = User.objects.get_or_create(username=name, defaults={"is_superuser": True, "is_staff": True})
-    rights = ("view", "operate", "approve", "administer")
+    rights: list[Right] = ["view", "operate", "approve", "administer"]
     return Person(id=row.pk, name=name, rights=rights, fresh_until=timezone.now() + timedelta(minutes=5))
 
 

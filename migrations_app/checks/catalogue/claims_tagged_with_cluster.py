@@ -65,6 +65,6 @@ def _untagged(case: Case) -> Iterator[Evidence]:
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield Remedy(
         how="iam",
-        text=f"Allow ec2:CreateTags with the key {labels.CLUSTER_NAME_TAG} on instances; 1.0 then tags them by itself",
+        text=f"# Allow ec2:CreateTags with {labels.CLUSTER_NAME_TAG} on instances; 1.0 then tags them by itself",
     )
     yield kubectl(f"kubectl describe nodeclaims.karpenter.sh {names(evidence)}")

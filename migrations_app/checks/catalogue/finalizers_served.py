@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 
 from migrations_app.checks.base import Case, Check
-from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.remedies import NAMES_SHOWN, kubectl
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import installation
 from migrations_app.inventory.inventory import Inventory
@@ -21,10 +22,7 @@ check = Check(
     why="Deleting what carries a finalizer that nobody serves hangs for ever, and with it the drain of a node.",
     how="karpenter.sh/termination on nodes, by the generation of their labels, against the release that runs.",
     reads=("nodes", "controller"),
-    says=(
-        "{count} node carries a finalizer that nobody takes off",
-        "{count} nodes carry a finalizer that nobody takes off",
-    ),
+    says=("{count} node carries a finalizer that nobody serves", "{count} nodes carry a finalizer that nobody serves"),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/troubleshooting.md",
         "aws/karpenter-provider-aws@v0.33.12:pkg/providers/instance/instance.go",
@@ -69,11 +67,14 @@ def _pool(node: Node) -> tuple[str, str]:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     key = labels.PROVISIONER_NAME if evidence[0].kind == "Provisioner" else labels.NODEPOOL
+    held = (
+        one for one in case.inventory.nodes.items if labels.TERMINATION_FINALIZER in (one.metadata.finalizers or ())
+    )
     patch = '[{"op":"remove","path":"/metadata/finalizers"}]'
     yield kubectl(
         "# First see that the instance is gone: without the finalizer nobody ends it, and it goes on costing",
         f"kubectl get nodes -l {key} -o custom-columns=NAME:.metadata.name,ID:.spec.providerID",
-        f"kubectl patch node NODE --type=json -p '{patch}'",
+        *(f"kubectl patch node {one.name} --type=json -p '{patch}'" for one in islice(held, NAMES_SHOWN)),
     )

@@ -6,8 +6,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import from_source, kubectl, merged, names, ordered
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.managers import Managed, managed
-from migrations_app.inventory.pools import REFERENCE, own_claims, own_pools
-from migrations_app.inventory.seen import Seen
+from migrations_app.inventory.pools import REFERENCE, is_v1, own_claims, own_pools
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hop_spans import BETA_LEFT
 
@@ -45,8 +44,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 def _read_as_v1(case: Case) -> bool:
     parts = (case.inventory.nodepools, case.inventory.nodeclaims)
-    served = [part.served for part in parts if isinstance(part, Seen) and part.items]
-    return bool(served) and all(version == "karpenter.sh/v1" for version in served)
+    return any(part.items for part in parts) and all(is_v1(part, one) for part in parts for one in part.items)
 
 
 def _word(kind: str, name: str, *, path: str, value: object) -> Iterator[Word]:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
-from migrations_app.checks.remedies import kubectl, names
+from migrations_app.checks.remedies import NAMES_SHOWN, kubectl, names
+from migrations_app.checks.rolled import fenced
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.ownership import OwnedNode
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
@@ -54,11 +55,12 @@ def _seen(node: OwnedNode) -> str:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    shown = {row.name for row in evidence[:NAMES_SHOWN]}
+    pools = {node.pool for node in case.ownership.nodes if node.name in shown and node.owner == "karpenter_alpha"}
     yield kubectl(
         "# Once a NodePool that fits these pods is ready: fence the old pool, then one node after the other",
-        "kubectl patch provisioners.karpenter.sh NAME --type=json -p "
-        '\'[{"op":"add","path":"/spec/taints/-","value":{"key":"karpenter.sh/legacy","value":"true","effect":"NoSchedule"}}]\'',
+        *(fenced(one) for one in case.inventory.provisioners.items if one.name in pools),
         f"for node in {names(evidence)}; do",
         "  kubectl drain $node --ignore-daemonsets --delete-emptydir-data && kubectl delete node $node",
         "done",

@@ -5,6 +5,7 @@ from typing import Any
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kubectl, ordered
+from migrations_app.checks.rolled import LEGACY, fenced
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.managers import managed
 from migrations_app.inventory.objects import Provisioner, WholeObject
@@ -67,13 +68,6 @@ def _closed(one: Provisioner) -> bool:
 def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     mine = {one.name: one for one in case.inventory.provisioners.items}
     by = managed(mine[evidence[0].name].metadata)
-    body = '{"key":"karpenter.sh/legacy","value":"true","effect":"NoSchedule"}'
-    lines = (_patch(mine[row.name], body) for row in evidence[:NAMES_SHOWN])
+    lines = (fenced(mine[row.name]) for row in evidence[:NAMES_SHOWN])
     about = "# Once a NodePool that admits these pods is ready; nodes that are there keep their pods"
-    yield from ordered(by, (*from_source(by, f"add to spec.taints: {body}"), kubectl(about, *lines)))
-
-
-def _patch(one: Provisioner, body: str) -> str:
-    path, value = ("/spec/taints/-", body) if one.get("spec.taints") else ("/spec/taints", f"[{body}]")
-    patch = f'[{{"op":"add","path":"{path}","value":{value}}}]'
-    return f"kubectl patch provisioners.karpenter.sh {one.name} --type=json -p '{patch}'"
+    yield from ordered(by, (*from_source(by, f"add to spec.taints: {LEGACY}"), kubectl(about, *lines)))

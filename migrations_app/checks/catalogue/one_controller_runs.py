@@ -48,7 +48,9 @@ def _evidence(workload: Workload, *, path: str, seen: str, wanted: str) -> Evide
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         *(
-            f"kubectl -n {row.namespace or 'kube-system'} describe deployment {row.name}  # {row.path or 'absent'}"
+            f"kubectl -n {row.namespace} describe deployment {row.name}  # {row.path}"
+            if row.namespace
+            else "kubectl get deployments -A -l app.kubernetes.io/name=karpenter"
             for row in evidence
         )
     )

@@ -1,11 +1,12 @@
 """Every pool may launch at least one node more, where the hop replaces nodes."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from migrations_app.checks.base import Case, Check
-from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kubectl, merged, ordered
+from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kubectl, ordered
 from migrations_app.checks.rolled import NOTHING_ROLLED, rolled_nodes
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.managers import managed
@@ -60,8 +61,13 @@ def _full(pool: NodePool, resource: str, *, limit: Any, taken: Any, nodes: int) 
 def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     pools = {pool.name: pool for pool in case.inventory.nodepools.items}
     by = managed(pools[evidence[0].name].metadata)
-    lines = (
-        f"kubectl patch nodepools.karpenter.sh {row.name} --type=merge -p {merged(row.path, 'MORE')}  # from {row.seen}"
-        for row in evidence[:NAMES_SHOWN]
-    )
+    lines = (_raised(row) for row in evidence[:NAMES_SHOWN])
     yield from ordered(by, (*from_source(by, "raise spec.limits for the rollout"), kubectl(*lines)))
+
+
+def _raised(row: Evidence) -> str:
+    """Twice as much: every node may stand twice for a while."""
+    most = quantities.read(row.seen.partition(",")[0])
+    limit = {row.path.removeprefix("spec.limits."): str(-(-2 * most[0] // 10**9)) if most else row.seen}
+    patch = json.dumps({"spec": {"limits": limit}}, separators=(",", ":"))
+    return f"kubectl patch nodepools.karpenter.sh {row.name} --type=merge -p '{patch}'  # from {row.seen}"

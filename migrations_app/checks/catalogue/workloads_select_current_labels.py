@@ -6,6 +6,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kept_by, kubectl, merged, ordered
 from migrations_app.checks.values import Evidence, Remedy, Word
 from migrations_app.inventory.mentions import POD_PARTS, Mention, placed
+from migrations_app.inventory.pools import own_pools
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
 
@@ -59,12 +60,19 @@ def _place(one: Mention) -> tuple[str, str, str, str]:
 def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     by = kept_by(case.inventory, evidence[0])
     source = from_source(by, f"put {labels.NODEPOOL} in the place of {labels.PROVISIONER_NAME}")
-    yield from ordered(by, (*source, kubectl(*map(_line, evidence[:NAMES_SHOWN]))))
+    yield from ordered(by, (*source, kubectl(*(_line(case, row) for row in evidence[:NAMES_SHOWN]))))
 
 
-def _line(row: Evidence) -> str:
+def _line(case: Case, row: Evidence) -> str:
     home = f"-n {row.namespace} " if row.namespace else ""
     if row.path.endswith("template.spec.nodeSelector"):
-        patch = merged(row.path, {labels.PROVISIONER_NAME: None, labels.NODEPOOL: "POOL"})
-        return f"kubectl {home}patch {row.kind.lower()} {row.name} --type=merge -p {patch}  # POOL: its NodePool"
+        pool = _pool(case, row.seen.rpartition(" ")[2])
+        patch = merged(row.path, {labels.PROVISIONER_NAME: None, labels.NODEPOOL: pool})
+        return f"kubectl {home}patch {row.kind.lower()} {row.name} --type=merge -p {patch}  # {pool}: its NodePool"
     return f"kubectl {home}edit {row.kind.lower()} {row.name}  # {row.path}: {row.wanted}"
+
+
+def _pool(case: Case, provisioner: str) -> str:
+    """The NodePool of that name, or the only one; a word to fill in where that does not tell."""
+    pools = [pool.name for pool in own_pools(case.inventory)]
+    return provisioner if provisioner in pools else pools[0] if len(pools) == 1 else "POOL"

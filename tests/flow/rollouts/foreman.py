@@ -110,7 +110,7 @@ def _work(row: uuid.UUID, *, point: str, nth: int, how: signal.Signals) -> None:
     from migrations_app.flow import crash_points, execute, lease, request
     from migrations_app.models.rollout import Rollout
 
-    lease.TTL, lease.RENEW_SECONDS = timedelta(seconds=TTL), RENEW  # type: ignore[misc,assignment]  # tests only
+    lease.TTL, lease.RENEW_SECONDS = timedelta(seconds=TTL), RENEW  # type: ignore[assignment]  # tests only
     request.DEADLINE_SECONDS, request.SPARE_SECONDS = DEADLINE, SPARE
     left = nth
 

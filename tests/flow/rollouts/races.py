@@ -66,17 +66,17 @@ def _starter(number: int, rounds: list[list[str]], barrier: Any) -> tuple[int, i
 
 
 def _started(row: str, number: int, barrier: Any) -> str:
-    from migrations_app.access import Person
+    from migrations_app.access import Person, Right
     from migrations_app.errors import Conflict
     from migrations_app.flow import run
     from migrations_app.flow.record import Actor
 
     name = f"starter-{number}"
+    rights: list[Right] = ["operate"]
+    person = Person(id=number, name=name, rights=rights)
     barrier.wait(60)
     try:
-        run.start(
-            uuid.UUID(row), Person(id=number, name=name, rights=("operate",)), digest="d" * 64, by=Actor(name=name)
-        )
+        run.start(uuid.UUID(row), person, digest="d" * 64, by=Actor(name=name))
     except Conflict as lost:
         return f"{lost.code}: {lost.message}"
     return "won"
