@@ -1,24 +1,20 @@
 """The `karpdash` program. What needs the wiring is run here; everything else is the product's own command line."""
 
+import importlib
 import sys
 from collections.abc import Sequence
+from typing import Any
+
+WIRED = {"up": "up", "worker": "lanes", "backup": "backup"}
+"""Commands of the wiring, each with the module that runs it."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit code of the command."""
     words = list(sys.argv[1:] if argv is None else argv)
-    if words[:1] == ["up"]:
-        from karpdash import up
-
-        return up.run(words[1:])
-    if words[:1] == ["worker"]:
-        from karpdash import lanes
-
-        return lanes.run(words[1:])
-    if words[:1] == ["backup"]:
-        from karpdash import backup
-
-        return backup.run(words[1:])
+    if words[:1] and words[0] in WIRED:
+        module: Any = importlib.import_module(f"karpdash.{WIRED[words[0]]}")
+        return int(module.run(words[1:]))
     from migrations_app.cli import main as product
 
     return product(words)

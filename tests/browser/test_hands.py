@@ -132,7 +132,7 @@ def test_the_connection_test_keeps_what_was_typed(browse):
     page.goto("/clusters/new")
     page.get_by_label("Kubeconfig", exact=True).fill("users: [{name: a, user: {exec: {command: id}}}]")
     page.get_by_role("button", name="Test the connection").click()
-    expect(page.get_by_text("Refused.")).to_be_visible()
+    expect(page.get_by_text("Refused.", exact=True)).to_be_visible()
     expect(page.get_by_label("Kubeconfig", exact=True)).to_have_value(re.compile("^users"))
 
 

@@ -4,6 +4,8 @@ import sys
 
 import pytest
 
+from karpdash.command import WIRED
+from karpdash.command import main as program
 from migrations_app.cli import COMMANDS, usage
 from tests.cli.conftest import Karpdash
 
@@ -26,10 +28,21 @@ def test_a_wrong_command_is_wrong_usage(karpdash: Karpdash, words: list[str], to
     assert (said.code, said.out, said.err.splitlines()[0]) == (2, "", f"karpdash: {told}")
 
 
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "up"])
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in WIRED])
 def test_every_command_explains_itself(karpdash: Karpdash, command: str) -> None:
     said = karpdash(command, "--help")
     assert (said.code, said.err, said.out.startswith(f"usage: karpdash {command}")) == (0, "", True)
+
+
+@pytest.mark.parametrize("command", WIRED)
+def test_every_command_of_the_wiring_explains_itself(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["karpdash", command, "--help"])
+    with pytest.raises(SystemExit) as stop:
+        sys.exit(program())
+    told = capsys.readouterr()
+    assert (stop.value.code, told.err, told.out.startswith(f"usage: karpdash {command}")) == (0, "", True)
 
 
 @pytest.mark.parametrize("command", LIGHT)
