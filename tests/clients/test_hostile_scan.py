@@ -10,6 +10,7 @@ import pytest
 
 from migrations_app.clients.kubernetes_live import open_live
 from migrations_app.clients.limits import MIB, Limits
+from migrations_app.flow import readers
 from migrations_app.flow.collect import Collected, collect
 from tests.clients.rig import HERE, connection
 from tests.fakes.evilk8s import EvilServer, Request, Wire
@@ -29,6 +30,7 @@ LIMITS = Limits(
     pages=30,
 )
 BOMB = gzip.compress(b'{"kind": "PodList", "items": [' + b" " * (64 * MIB), 6)
+TOLD_BY_OTHERS = {name for job in (*readers.FIRST, *readers.SECOND) if job.needs for name in job.gives}
 VERSION = b'{"major": "1", "minor": "30", "gitVersion": "v1.30.1"}'
 
 
@@ -74,7 +76,8 @@ EVIL: dict[str, tuple[Callable[[Request, Wire], None], set[str]]] = {
     "redirect": (lambda _, wire: wire.answer(b"", status="302 Found", Location="https://127.0.0.1:1/"), {"redirected"}),
     "overloaded": (lambda _, wire: wire.answer(b"", status="429 Slow", Retry_After="21600"), {"throttled", "timeout"}),
     "failing": (lambda _, wire: wire.answer(b"", status="500 Oops"), {"server_failed", "timeout"}),
-    "forbidden": (lambda _, wire: wire.answer(b"{}", status="403 No"), {"forbidden"}),
+    # Parts whose place a forbidden part tells are never asked for: a right for them would not help alone.
+    "forbidden": (lambda _, wire: wire.answer(b"{}", status="403 No"), {"forbidden", "not_asked"}),
     "unauthorized": (lambda _, wire: wire.answer(b"{}", status="401 No"), {"unauthorized"}),
     "another language": (lambda _, wire: (wire.raw(b"220 smtp\r\n"), wire.cut()), {"garbled", "cut", "timeout"}),
 }
@@ -104,5 +107,6 @@ def test_a_hostile_server_costs_time_and_memory_within_limits(name: str) -> None
     reasons = {line.why for line in found.parts if not line.seen}
     assert reasons <= allowed
     assert reasons
+    assert {line.name for line in found.parts if line.why == "not_asked"} <= TOLD_BY_OTHERS
     assert not found.complete
     assert [line.name for line in found.parts if line.seen and line.count] == ["version"]
