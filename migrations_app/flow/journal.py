@@ -16,6 +16,7 @@ from migrations_app.flow import audit_lag, lease
 from migrations_app.flow.halt import Halt
 from migrations_app.flow.lease import Fence
 from migrations_app.flow.record import Actor, Event, record
+from migrations_app.flow.tries import begin_anew
 from migrations_app.models.policy import KillSwitch
 from migrations_app.models.rollout import Attempt, Rollout
 
@@ -102,6 +103,7 @@ def conclude(work: Work, attempt_id: int, *, told: Outcome) -> None:
         )
         if not changed:
             raise Conflict("the outcome was settled already", code="moved")
+        begin_anew(work.row)
         attempt = Attempt.objects.get(pk=attempt_id)
         _record(_event(work, attempt, verb="step.outcome", what=attempt.path))
 
@@ -129,6 +131,7 @@ def pass_over(work: Work, step: Step, *, verb: str, reason: str, outcome: str = 
             reason=reason[:2000],
             outcome_at=now,
         )
+        begin_anew(work.row)
         _record(_event(work, attempt, verb="step.passed", what=step.title))
 
 

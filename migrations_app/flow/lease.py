@@ -58,6 +58,12 @@ def check(fence: Fence) -> None:
         raise Lost("another worker took over")
 
 
+def check_untaken(fence: Fence) -> None:
+    """Raises Lost once another worker has it; a lease that only ran out is still the last one's to tidy up."""
+    if not _held(fence).select_for_update().exists():
+        raise Lost("another worker took over")
+
+
 def lasts(fence: Fence, seconds: float) -> bool:
     """Whether the lease lives that much longer: a request is only begun when it does (A20)."""
     return _held(fence).filter(expires_at__gt=Now() + timedelta(seconds=seconds)).exists()

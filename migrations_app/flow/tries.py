@@ -20,7 +20,9 @@ _ORDERLY = (Conflict, OperationalError, InterfaceError, SystemExit)
 @contextmanager
 def counted(row: Rollout, fence: Fence) -> Iterator[None]:
     """One try; it is forgotten when the block ends in any orderly way. Raises Lost."""
-    _write(row, fence, tries=row.worker_attempts + 1, expression=F("worker_attempts") + 1)
+    with transaction.atomic():
+        lease.check(fence)
+        _write(row, tries=row.worker_attempts + 1, expression=F("worker_attempts") + 1)
     try:
         yield
     except _ORDERLY:
@@ -36,15 +38,22 @@ def refuse_deadly(row: Rollout) -> None:
         raise Halt("worker_lost", words)
 
 
+def begin_anew(row: Rollout) -> None:
+    """Something got through: those who died before it did not die at what comes next. This try goes on."""
+    if row.worker_attempts > 1:
+        _write(row, tries=1, expression=1)
+
+
 def _forget(row: Rollout, fence: Fence) -> None:
+    """Also after the lease ran out: a worker that was too slow did not die, unless somebody else goes on already."""
     try:
-        _write(row, fence, tries=0, expression=0)
+        with transaction.atomic():
+            lease.check_untaken(fence)
+            _write(row, tries=0, expression=0)
     except (Lost, OperationalError, InterfaceError):
-        return  # whoever comes next counts on
+        return  # whoever comes next counts on, until something gets through
 
 
-def _write(row: Rollout, fence: Fence, *, tries: int, expression: object) -> None:
-    with transaction.atomic():
-        lease.check(fence)
-        Rollout.objects.filter(pk=row.pk).update(worker_attempts=expression)
+def _write(row: Rollout, *, tries: int, expression: object) -> None:
+    Rollout.objects.filter(pk=row.pk).update(worker_attempts=expression)
     row.worker_attempts = tries
