@@ -6,7 +6,8 @@ from django.db import models
 
 
 class Waiver(models.Model):
-    """Without a cluster it holds for all of them. Never edited and never removed: it ends, or is revoked.
+    """Without a cluster it holds for those of its `scope`, a group, or without that for all. Never edited and never
+    removed: it ends, or is revoked.
 
     `blockers`: whoever made it may accept what blocks; without that it covers warnings only.
     """
@@ -28,3 +29,13 @@ class Waiver(models.Model):
     class Meta:
         ordering = ["-made_at", "-pk"]
         indexes = [models.Index(fields=["check_id", "ends_at"])]
+
+
+class GroupWaiver(models.Model):
+    """Narrows a waiver without a cluster to the clusters of a group. One whose group is gone holds nowhere."""
+
+    waiver = models.OneToOneField(Waiver, primary_key=True, on_delete=models.CASCADE, related_name="scope")
+    group = models.ForeignKey(
+        "migrations_app.ClusterGroup", null=True, on_delete=models.SET_NULL, related_name="waivers"
+    )
+    group_name = models.CharField(max_length=80)
