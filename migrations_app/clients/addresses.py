@@ -4,10 +4,12 @@ import ipaddress
 import queue
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from migrations_app.clients.own_places import OwnPlace, addresses_of, is_this_machine
 from migrations_app.errors import AddressRefused, TimedOut, Unreachable
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -19,7 +21,7 @@ MOST_ADDRESSES = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """Where this installation may connect to. `denied` holds its own database and broker; it wins over `allowed`.
+    """Where this installation may connect to. `denied`, and its `own` database and broker, win over `allowed`.
 
     `allowed` opens networks that would be refused as private, loopback or reserved, never metadata services.
     """
@@ -28,6 +30,7 @@ class Reach:
     allow_private: bool = True
     allowed: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
+    own: tuple[OwnPlace, ...] = ()
 
 
 def _networks(*texts: str) -> tuple[Network, ...]:
@@ -132,15 +135,38 @@ def resolve(
 ) -> tuple[str, ...]:
     """Every address of the host, each one judged; one bad address refuses them all.
 
-    Raises AddressRefused, Unreachable when the name does not resolve, TimedOut.
+    Where karpdash's own database and broker are is asked anew each time, by the same resolver. Raises AddressRefused,
+    Unreachable when the name does not resolve, TimedOut.
     """
+    ends = time.monotonic() + seconds
     found = tuple(dict.fromkeys(_asked(host, port, seconds=seconds, resolver=resolver)))[:MOST_ADDRESSES]
     if not found:
         raise Unreachable("the server's name does not resolve", code="unknown_host")
     for address in found:
         if why := why_refused(address, reach):
             raise AddressRefused(f"the server's address is not one this installation connects to ({why})")
+    for place in reach.own:
+        known = addresses_of(
+            place, lambda name, at: _asked(name, at, seconds=ends - time.monotonic(), resolver=resolver)
+        )
+        if any(_leads_to(address, port, own=own, own_port=place.port) for address in found for own in known):
+            raise AddressRefused("the server's address is that of karpdash's own database or broker (denied)")
     return found
+
+
+def _leads_to(address: str, port: int, *, own: str, own_port: int) -> bool:
+    """Another machine is refused whole; of this one, where clusters may well run too, only the port."""
+    ours, theirs = _forms(own), _forms(address)
+    if any(is_this_machine(each) for each in ours):
+        return port == own_port and any(is_this_machine(each) for each in theirs)
+    return not ours.isdisjoint(theirs)
+
+
+def _forms(address: str) -> frozenset[Address]:
+    try:
+        return frozenset(unwrapped(ipaddress.ip_address(address.partition("%")[0])))
+    except ValueError:
+        return frozenset()
 
 
 def _asked(host: str, port: int, *, seconds: float, resolver: Resolver) -> Sequence[str]:

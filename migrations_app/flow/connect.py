@@ -18,6 +18,7 @@ from migrations_app.clients.kubeconfig import in_cluster, read_kubeconfig
 from migrations_app.clients.kubernetes_live import open_live
 from migrations_app.clients.kubernetes_write import open_writer
 from migrations_app.clients.limits import Limits
+from migrations_app.clients.own_places import own_places
 from migrations_app.clients.port import ClusterApi
 from migrations_app.clients.transport import TokenSource
 from migrations_app.clients.writer import Writer
@@ -139,9 +140,14 @@ def keys() -> Keys:
 
 
 def reach() -> Reach:
-    """Which addresses this installation may speak to (K05)."""
+    """Which addresses this installation may speak to (K05): never those of its own database and broker."""
     env = settings.ENV
-    return Reach(allow_loopback=env.allow_loopback, allow_private=env.allow_private, allowed=env.allowed_networks)
+    return Reach(
+        allow_loopback=env.allow_loopback,
+        allow_private=env.allow_private,
+        allowed=env.allowed_networks,
+        own=own_places(env.database, env.broker_url),
+    )
 
 
 def limits() -> Limits:
