@@ -14,6 +14,7 @@ from migrations_app.api.findings import Findings
 from migrations_app.api.fleet import Summary
 from migrations_app.api.fleet_scans import FleetScan, FleetScans
 from migrations_app.api.iam import ClusterIam, Evaluations
+from migrations_app.api.offers import ClusterActions
 from migrations_app.api.plans import Plan, PlanApprove, PlanAsk, Plans
 from migrations_app.api.policies import ClusterPolicy, DefaultPolicy, KillSwitch
 from migrations_app.api.rights import refuse_undeclared
@@ -49,6 +50,7 @@ urlpatterns: list[URLPattern] = [
     *_both("clusters/<uuid:id>/aws/drafts", ClusterDrafts, name="api-cluster-aws-drafts"),
     *_both("clusters/<uuid:id>/scans", ClusterScans, name="api-cluster-scans"),
     *_both("clusters/<uuid:id>/plan", ClusterPlan, name="api-cluster-plan"),
+    *_both("clusters/<uuid:id>/actions", ClusterActions, name="api-cluster-actions"),
     *_both("clusters/<uuid:id>/iam", ClusterIam, name="api-cluster-iam"),
     *_both("scans/<uuid:id>", Scan, name="api-scan"),
     *_both("snapshots", Snapshots, name="api-snapshots"),

@@ -1,6 +1,7 @@
 """Which actions a report calls for, with the words of their buttons; and why the others are not offered (ux 4.1).
 
-Only what the report says is asked: rights, policy and the state of the cluster right now are for the preview.
+Pages and the REST interface show what is said here, and decide nothing. Only what the report says and who asks is
+looked at: policy and the state of the cluster right now are for the preview.
 """
 
 import string
@@ -9,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from migrations_app.actions.base import Action
+from migrations_app.actions.changes import Risk
 from migrations_app.actions.registry import all_actions
 from migrations_app.checks.base import Check
 from migrations_app.checks.registry import all_checks
@@ -17,6 +19,10 @@ from migrations_app.readiness.report import Report
 
 ROLL_BACK = "roll_back"
 """Offered at the rollout that it takes back, never at a check."""
+READ_ONLY = ("sample", "bundle")
+NEVER_SCANNED = "The cluster was never scanned."
+MAY_NOT = "Your account may not prepare plans: the right “prepare and start rollouts” is missing."
+OLDER = "This is an older snapshot."
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,23 +30,51 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
 
     action_id: str
     label: str
+    purpose: str
+    risk: Risk
     enabled: bool
     why: str = ""
     checks: tuple[str, ...] = ()
 
 
+def held(*, may_prepare: bool, source: str, is_latest: bool = True) -> str:
+    """What keeps everybody, or whoever asks, from every action; empty when nothing does."""
+    if not may_prepare:
+        return MAY_NOT
+    if source in READ_ONLY:
+        return f"A {source} is only looked at."
+    return "" if is_latest else OLDER
+
+
 def offers(
-    report: Report, *, actions: Iterable[Action] | None = None, checks: Iterable[Check] | None = None
+    report: Report | None,
+    *,
+    held: str = "",
+    actions: Iterable[Action] | None = None,
+    checks: Iterable[Check] | None = None,
 ) -> tuple[Offer, ...]:
-    """An offer for each action that some check names, in the order of the actions."""
+    """An offer for each action: those that something calls for come first, and what destroys comes last.
+
+    `held` is told before what keeps the single action. Without a report nothing is enabled.
+    """
     resolving = _resolving(all_checks() if checks is None else checks)
     given = [one for one in (all_actions() if actions is None else actions) if one.id != ROLL_BACK]
-    return tuple(_offer(one, report, named=resolving[one.id]) for one in given if one.id in resolving)
+    found = [_offer(one, report, named=resolving.get(one.id, ()), held=held) for one in given]
+    return tuple(sorted(found, key=lambda one: (not one.enabled, one.risk == "destructive", one.label)))
 
 
 def offer_of(report: Report, action_id: str) -> Offer | None:
-    """The offer of that action; None for one that no check names."""
+    """The offer of that action; None where there is none such."""
     return next((one for one in offers(report) if one.action_id == action_id), None)
+
+
+def by_check(given: Iterable[Offer], findings: Iterable[Finding]) -> Mapping[str, tuple[Offer, ...]]:
+    """The buttons of a checklist, by the id of the check; none where nothing is to be done."""
+    known = {one.action_id: one for one in given}
+    resolving = {check.id: check.resolved_by for check in all_checks()}
+    asking = [one for one in findings if one.status not in ("pass", "not_applicable")]
+    rows = {one.id: tuple(known[name] for name in resolving.get(one.id, ()) if name in known) for one in asking}
+    return {check: buttons for check, buttons in rows.items() if buttons}
 
 
 def _resolving(checks: Iterable[Check]) -> dict[str, tuple[str, ...]]:
@@ -52,13 +86,15 @@ def _resolving(checks: Iterable[Check]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _offer(action: Action, report: Report, *, named: tuple[str, ...]) -> Offer:
-    asked = [one for one in report.checks if one.id in named]
+def _offer(action: Action, report: Report | None, *, named: tuple[str, ...], held: str) -> Offer:
+    asked = [one for one in report.checks if one.id in named] if report else []
     failing = [one for one in asked if one.status == "fail"]
-    why = _unseen(action, report) or _why_not(failing, asked)
+    why = held or (_unseen(action, report) or _why_not(failing, asked) if report else NEVER_SCANNED)
     return Offer(
         action_id=action.id,
-        label=_label(action, report, failing=failing),
+        label=_label(action, report, failing=failing) if report else action.title,
+        purpose=action.why,
+        risk=action.risk,
         enabled=not why,
         why=why,
         checks=tuple(dict.fromkeys(one.id for one in failing)),

@@ -11,12 +11,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from migrations_app.queries.cluster import ClusterHead, cluster_head, nodes_of, report_of
+from migrations_app.readiness.offers import Offer, by_check, held, offers
 from migrations_app.readiness.report import PartLine, Report
 from migrations_app.readiness.rights import cluster_role, kinds_of
 from migrations_app.web import ownership
 from migrations_app.web.access import page
 from migrations_app.web.checklist import Hop, by_phase, by_urgency, hops_of
-from migrations_app.web.rollout_offers import of_findings
+from migrations_app.web.rollout_acts import OPERATE
 
 TABS = (
     ("cluster", "Readiness"),
@@ -42,7 +43,7 @@ def readiness(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         context["by_phase"] = request.GET.get("by") == "phase"
         arrange = by_phase if context["by_phase"] else by_urgency
         context["sections"] = arrange(findings, cluster=report.cluster.name)
-        context["offers"] = of_findings(request, context["head"], report=report, findings=findings)
+        context["offers"] = by_check(offered(request, context["head"], report=report), findings)
     return render(request, "cluster/readiness.html", context | {"icons": static("img/icons.svg")})
 
 
@@ -107,6 +108,12 @@ def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str,
         "dated": head.unreachable or not head.is_latest or head.active is not None,
         "testable": head.source in LIVE,
     }
+
+
+def offered(request: HttpRequest, head: ClusterHead, *, report: Report | None) -> tuple[Offer, ...]:
+    """Every action with its button, for whoever looks at this snapshot."""
+    may_prepare = any(request.user.has_perm(f"migrations_app.{one}") for one in OPERATE)
+    return offers(report, held=held(may_prepare=may_prepare, source=head.source, is_latest=head.is_latest))
 
 
 def _snapshot_asked(request: HttpRequest) -> uuid.UUID | None:

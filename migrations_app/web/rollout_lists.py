@@ -23,8 +23,7 @@ from migrations_app.queries.rollouts import (
     rollout_page,
 )
 from migrations_app.web.access import page
-from migrations_app.web.cluster import about
-from migrations_app.web.rollout_offers import startable
+from migrations_app.web.cluster import about, offered
 
 TOLD_FOR = timedelta(days=7)
 """How long approvers are told of what one person approved alone."""
@@ -67,7 +66,7 @@ def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """What was done to one cluster, what may be begun, and who has to agree."""
     context = about(request, cluster_id, tab="cluster-rollouts")
     state = _state(request)
-    known = startable(request, context["head"], report=context["report"])
+    known = offered(request, context["head"], report=context["report"])
     context |= {
         "page": _page(request, RolloutAsk(cluster=cluster_id, state=state)),
         "state": state,

@@ -4,7 +4,17 @@ import pytest
 
 from migrations_app.actions.registry import all_actions, find
 from migrations_app.checks.registry import all_checks
-from migrations_app.readiness.offers import ROLL_BACK, Offer, offer_of, offers
+from migrations_app.readiness.offers import (
+    MAY_NOT,
+    NEVER_SCANNED,
+    OLDER,
+    ROLL_BACK,
+    Offer,
+    by_check,
+    held,
+    offer_of,
+    offers,
+)
 from migrations_app.readiness.report import PartLine
 from tests.builders_rows import a_finding, a_report
 
@@ -16,13 +26,20 @@ def report(*checks, parts=SEEN, **more):
     return a_report(checks=checks or (a_finding("x", status="pass"),), parts=parts, **more)
 
 
+ADOPT = find("adopt_crds")
+
+
 def offer(*checks, **more) -> Offer | None:
     return offer_of(report(*checks, **more), "adopt_crds")
 
 
+def an_offer(**more) -> Offer:
+    return Offer(action_id="adopt_crds", purpose=ADOPT.why, risk=ADOPT.risk, **more)
+
+
 def test_a_failing_check_enables_the_action_that_resolves_it():
-    assert offer(a_finding(CHECK)) == Offer(
-        action_id="adopt_crds", label="Mark 2 CRDs for the release karpenter-crd", enabled=True, checks=(CHECK,)
+    assert offer(a_finding(CHECK)) == an_offer(
+        label="Mark 2 CRDs for the release karpenter-crd", enabled=True, checks=(CHECK,)
     )
 
 
@@ -51,7 +68,7 @@ def test_the_largest_count_of_several_checks_is_said():
     ],
 )
 def test_without_a_failure_it_says_why_not(checks, why):
-    assert offer(*checks) == Offer(action_id="adopt_crds", label=find("adopt_crds").title, enabled=False, why=why)
+    assert offer(*checks) == an_offer(label=ADOPT.title, enabled=False, why=why)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +92,79 @@ def test_nodes_are_counted_where_they_are_known():
     assert (known, unknown) == ("Replace 12 nodes one batch at a time", find("roll_nodes").title)
 
 
+# Which check names which action.
+
+NAMED = {name for check in all_checks() for name in check.resolved_by}
+
+
 def test_every_action_that_a_check_names_exists():
-    named = {name for check in all_checks() for name in check.resolved_by}
-    assert named <= {action.id for action in all_actions()} - {ROLL_BACK}
-    assert {one.action_id for one in offers(report())} == named
+    assert NAMED - {action.id for action in all_actions()} - {ROLL_BACK} == set()
+    assert ROLL_BACK not in NAMED
+
+
+def test_every_action_is_named_by_a_check():
+    """Taking back alone belongs to no check: it is offered at the rollout that it takes back."""
+    assert {action.id for action in all_actions()} - NAMED == {ROLL_BACK}
+    assert len(NAMED) == 10
+
+
+@pytest.mark.parametrize("action_id", sorted(NAMED))
+def test_each_action_stands_at_the_rows_of_its_checks(action_id):
+    named = [check.id for check in all_checks() if action_id in check.resolved_by]
+    for check_id in named:
+        failing = a_finding(check_id)
+        rows = by_check(offers(report(failing)), [failing])
+        found = next(one for one in rows[check_id] if one.action_id == action_id)
+        assert (found.enabled, found.checks, found.why) == (True, (check_id,), "")
+        rows = by_check(offers(report(failing, parts=())), [failing])
+        found = next(one for one in rows[check_id] if one.action_id == action_id)
+        assert found.enabled is False
+        assert found.why.endswith(" could not be read: not asked")
+
+
+@pytest.mark.parametrize(
+    ("status", "shown"),
+    [("fail", True), ("unknown", True), ("manual", True), ("pass", False), ("not_applicable", False)],
+)
+def test_buttons_stand_where_something_may_be_to_do(status, shown):
+    finding = a_finding(CHECK, status=status)
+    assert (CHECK in by_check(offers(report(finding)), [finding])) is shown
+
+
+def test_a_check_without_an_action_has_no_row():
+    without = next(check.id for check in all_checks() if not check.resolved_by)
+    assert by_check(offers(report()), [a_finding(without), a_finding("of_another_release")]) == {}
+
+
+# What keeps everybody from it.
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"may_prepare": False, "source": "sample", "is_latest": False}, MAY_NOT),
+        ({"may_prepare": True, "source": "sample"}, "A sample is only looked at."),
+        ({"may_prepare": True, "source": "bundle", "is_latest": False}, "A bundle is only looked at."),
+        ({"may_prepare": True, "source": "kubeconfig", "is_latest": False}, OLDER),
+        ({"may_prepare": True, "source": "eks"}, ""),
+    ],
+)
+def test_what_keeps_everybody_from_it(given, why):
+    assert held(**given) == why
+
+
+def test_what_keeps_everybody_is_told_at_every_action():
+    assert {(one.enabled, one.why) for one in offers(report(a_finding(CHECK)), held=OLDER)} == {(False, OLDER)}
+    assert {(one.enabled, one.why) for one in offers(None)} == {(False, NEVER_SCANNED)}
+    assert {one.why for one in offers(None, held=MAY_NOT)} == {MAY_NOT}
+
+
+def test_what_is_called_for_comes_first_and_what_destroys_last():
+    every = (a_finding("legacy_provisioners_gone"), a_finding("crds_owned_by_helm"))
+    found = offers(report(*every))
+    assert [(one.enabled, one.risk == "destructive") for one in found] == sorted(
+        ((one.enabled, one.risk == "destructive") for one in found), key=lambda row: (not row[0], row[1])
+    )
+    assert {one.action_id for one in found if one.enabled} == {
+        "adopt_crds", "convert_and_apply", "forced_deletion", "remove_legacy",
+    }  # fmt: skip

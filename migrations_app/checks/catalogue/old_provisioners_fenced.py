@@ -26,6 +26,7 @@ check = Check(
         "whose limits are above what they use; their weight is told beside."
     ),
     hops=(ALPHA_LEFT,),
+    resolved_by=("taint_and_drift",),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",),
 )
 KEEPS_OFF = ("NoSchedule", "NoExecute")

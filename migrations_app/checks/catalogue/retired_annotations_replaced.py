@@ -21,6 +21,7 @@ check = Check(
     says=("{count} object relies on a retired annotation", "{count} objects rely on a retired annotation"),
     hops=("0.32", "0.33+", *hops_from(CONVERTED)),
     severity_at={"0.32": "info", "0.33+": "info", CONVERTED: "blocker"},
+    resolved_by=("rename_markers",),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "kubernetes-sigs/karpenter@v0.37.7:pkg/utils/pod/scheduling.go",

@@ -24,6 +24,7 @@ check = Check(
     says=("{count} pod is placed by a label that is gone", "{count} pods are placed by a label that is gone"),
     hops=hops_from(ALPHA_LEFT),
     severity_at={ALPHA_LEFT: "blocker"},
+    resolved_by=("rename_markers",),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
