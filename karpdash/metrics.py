@@ -14,8 +14,10 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from migrations_app.flow.tally import BEYOND, BUCKETS
-from migrations_app.flow.tokens import authenticate
+from migrations_app.flow.tokens import TokenUse, authenticate
 from migrations_app.queries.metrics import Cell, Duration, Numbers, numbers
+from migrations_app.queries.standing import standing_of
+from migrations_app.queries.visible import ALL, Sight, seeing
 from migrations_app.readiness.report import Verdict
 
 SCOPE = "metrics"
@@ -27,13 +29,20 @@ VERDICTS: tuple[str, ...] = get_args(Verdict)
 def metrics(request: HttpRequest) -> HttpResponse:
     """Everything as text; 401 without a token, 403 for one of another scope, 503 without the database."""
     try:
-        refused = None if settings.ENV.metrics_open else _refused(request)
-        return refused or HttpResponse(generate_latest(registry(numbers(now=timezone.now()))), content_type=TEXT)
+        if settings.ENV.metrics_open:
+            return _told(ALL)
+        use = _use(request)
+        return use if isinstance(use, HttpResponse) else _told(Sight(standing_of(use.owner)))
     except Error:
         return HttpResponse("the database does not answer\n", status=503, content_type="text/plain")
 
 
-def _refused(request: HttpRequest) -> HttpResponse | None:
+def _told(sight: Sight) -> HttpResponse:
+    with seeing(sight):
+        return HttpResponse(generate_latest(registry(numbers(now=timezone.now()))), content_type=TEXT)
+
+
+def _use(request: HttpRequest) -> TokenUse | HttpResponse:
     scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
     use = authenticate(secret.strip()) if scheme.lower() == "bearer" else None
     if use is None:
@@ -41,7 +50,7 @@ def _refused(request: HttpRequest) -> HttpResponse | None:
         return HttpResponse("a token is needed\n", status=401, headers=wanted, content_type="text/plain")
     if SCOPE not in use.scopes:
         return HttpResponse(f"the token lacks the scope {SCOPE}\n", status=403, content_type="text/plain")
-    return None
+    return use
 
 
 def registry(told: Numbers) -> CollectorRegistry:

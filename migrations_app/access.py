@@ -1,14 +1,50 @@
 """Who may look, prepare, approve and start: decided here, once, for pages, API and workers alike."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+import uuid
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
 from migrations_app.actions.changes import Risk
 
-Right = Literal["view", "operate", "approve", "administer", "break_glass"]
+Right = Literal[
+    "view", "scan", "operate", "approve", "register", "change", "remove", "audit", "administer", "break_glass"
+]
+Role = Literal["viewer", "operator", "approver", "admin"]
 Method = Literal["session", "token"]
+RIGHTS: frozenset[Right] = frozenset(
+    ("view", "scan", "operate", "approve", "register", "change", "remove", "audit", "administer", "break_glass")
+)
+ROLES: Mapping[Role, frozenset[Right]] = {
+    "viewer": frozenset(("view",)),
+    "operator": frozenset(("view", "scan", "operate")),
+    "approver": frozenset(("view", "approve")),
+    "admin": RIGHTS - {"break_glass"},
+}
+"""What each role brings. Approving alone in an emergency comes with none: it is given by name (A45)."""
+SOMEWHERE: frozenset[Right] = frozenset(("view", "operate", "approve", "change", "audit"))
+"""Rights that open a page about no cluster in particular when they are held over one; the others need them all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What an account may do where: over every cluster, and beside that over those of a group."""
+
+    everywhere: frozenset[Right] = frozenset()
+    by_group: Mapping[uuid.UUID, frozenset[Right]] = field(default_factory=dict)
+
+    def over(self, groups: Collection[uuid.UUID]) -> frozenset[Right]:
+        """The rights over a cluster that is in these groups."""
+        return self.everywhere.union(*(self.by_group.get(group, frozenset()) for group in groups))
+
+    def over_nothing_named(self) -> frozenset[Right]:
+        """The rights where no cluster is meant in particular."""
+        return self.everywhere | self.over(tuple(self.by_group)) & SOMEWHERE
+
+    def groups_with(self, right: Right) -> frozenset[uuid.UUID]:
+        """The groups over which the right is held."""
+        return frozenset(group for group, rights in self.by_group.items() if right in rights)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +106,10 @@ def may_administer(person: Person) -> Refusal | None:
 
 
 def may_waive(person: Person, *, blocker: bool, everywhere: bool) -> Refusal | None:
-    """Accepting a failing check, beside the right to change the cluster, or taking that back. What blocks, and what is
-    accepted for all clusters, is for those who set the policies."""
+    """Accepting a failing check, which takes the right to change the cluster, or taking that back. What blocks, and
+    what is accepted for all clusters, is for those who set the policies."""
+    if refusal := _lacks(person, "change", what="accept failing checks"):
+        return refusal
     if "administer" in person.rights or not (blocker or everywhere):
         return None
     what = "what blocks" if blocker else "anything for all clusters"

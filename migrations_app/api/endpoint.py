@@ -24,6 +24,7 @@ from migrations_app.flow.acting import SYSTEM, acting_as, becomes
 from migrations_app.flow.record import Actor
 from migrations_app.flow.tokens import TokenUse
 from migrations_app.queries.pages import Page
+from migrations_app.queries.visible import NOTHING, seeing
 
 API_VERSION = "1"
 MIB = 1024 * 1024
@@ -62,7 +63,7 @@ class Endpoint(APIView):
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:  # noqa: ANN401 - DRF's signature
         # Who it is turns out inside, in `initial`; what was set there ends with the request.
-        with acting_as(SYSTEM):
+        with acting_as(SYSTEM), seeing(NOTHING):
             return super().dispatch(request, *args, **kwargs)
 
     def initialize_request(self, request: Any, *args: Any, **kwargs: Any) -> Request:  # noqa: ANN401 - DRF's signature

@@ -1,5 +1,6 @@
 """What each operation asks of who calls it, declared beside the operation; without a declaration nothing starts."""
 
+import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,8 @@ from rest_framework.request import Request
 
 from migrations_app.api.refusals import Problem
 from migrations_app.flow.tokens import SCOPES, TokenUse
+from migrations_app.queries.standing import standing_of
+from migrations_app.queries.visible import Sight, sees, subject_of
 
 METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "trace")
 
@@ -24,6 +27,16 @@ class Need:
 
 
 READ = Need("read")
+ROOT = "api/v1/"
+SUBJECTS = {
+    "clusters": "cluster",
+    "plans": "rollout",
+    "rollouts": "rollout",
+    "scans": "scan",
+    "snapshots": "snapshot",
+    "waivers": "waiver",
+}
+"""What the id in an address stands for, by how the address begins."""
 
 
 class Declared(BasePermission):
@@ -39,9 +52,20 @@ class Declared(BasePermission):
         use = request.auth
         if isinstance(use, TokenUse) and need.scope not in use.scopes:
             raise Problem("forbidden", f"the token lacks the scope {need.scope}")
+        sees(_sight(request, view.kwargs.get("id")))
         if need.right and not request.user.has_perm(f"migrations_app.{need.right}"):
             raise Problem("forbidden", f"the account lacks the right {need.right}")
         return True
+
+
+def _sight(request: Request, key: object) -> Sight:
+    """What whoever calls sees, and which cluster the address is about. Raises NotFound for what is out of sight."""
+    standing = standing_of(request.user)
+    found = request.resolver_match
+    first = found.route.removeprefix(ROOT).partition("/")[0] if found else ""
+    kind = SUBJECTS.get(first)
+    named = kind is not None and isinstance(key, uuid.UUID)
+    return Sight(standing, subject_of(str(kind), key, standing=standing) if named else None)  # type: ignore[arg-type]  # `named` says that it is one
 
 
 def undeclared(patterns: Iterable[URLPattern | URLResolver]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from migrations_app.actions import registry
 from migrations_app.actions.plan import Plan
 from migrations_app.errors import BadInput, Conflict, Denied
 from migrations_app.flow.guard_start import refuse_late, refuse_moved, refuse_person
+from migrations_app.flow.people import over
 from migrations_app.flow.record import Actor, Event, record
 from migrations_app.flow.run import abort, pause, resume, settle_by_person, start
 from migrations_app.flow.transition import Cause, found, transition
@@ -62,9 +63,9 @@ def ask(
     `typed` is the cluster's name where the action wants it typed; None where a program asks. Raises Denied, BadInput,
     Conflict.
     """
-    refuse_person(may_prepare(person))
     with transaction.atomic():
         row = _locked(rollout_id)
+        refuse_person(may_prepare(over(person, row.cluster_id)))
         refuse_moved(row, version)
         refuse_late(row)
         action = registry.find(row.action)
@@ -82,7 +83,8 @@ def approve(rollout_id: uuid.UUID, person: Person, *, yes: Yes, by: Actor) -> Ro
     with transaction.atomic():
         row = _awaiting(rollout_id)
         risk = risk_of(row.risk)
-        refuse_person(may_approve(person, author=row.author_id or 0, editors=(), risk=risk, now=now))
+        here = over(person, row.cluster_id)
+        refuse_person(may_approve(here, author=row.author_id or 0, editors=(), risk=risk, now=now))
         refuse_late(row)
         _refuse_other(row, yes, typed=risk in TYPED)
         _store(row, person, yes=yes, now=now)
@@ -98,7 +100,7 @@ def break_glass(rollout_id: uuid.UUID, person: Person, *, yes: Yes, by: Actor) -
     Nothing else is passed over. Raises as `approve`, and BadInput `reason_needed`.
     """
     now = timezone.now()
-    refuse_person(may_break_glass(person, now=now))
+    refuse_person(may_break_glass(over(person, found(rollout_id).cluster_id), now=now))
     if not yes.reason.strip():
         raise BadInput("say what the emergency is", where="reason", code="reason_needed")
     with transaction.atomic():
@@ -114,10 +116,11 @@ def break_glass(rollout_id: uuid.UUID, person: Person, *, yes: Yes, by: Actor) -
 
 def reject(rollout_id: uuid.UUID, person: Person, *, reason: str, by: Actor, version: int | None = None) -> Rollout:
     """A no ends the plan; one that nobody was asked about yet is withdrawn. Raises Denied, Conflict."""
-    if "approve" not in person.rights:
-        refuse_person(may_prepare(person))
     with transaction.atomic():
         row = _locked(rollout_id)
+        here = over(person, row.cluster_id)
+        if "approve" not in here.rights:
+            refuse_person(may_prepare(here))
         refuse_moved(row, version)
         if row.state in ("draft", "previewed"):
             transition(row, "expired", by=by, cause=Cause(code="withdrawn", words=reason), finished_at=timezone.now())

@@ -11,6 +11,7 @@ from migrations_app.actions.progress import begins_batch
 from migrations_app.clients.writer import Writer
 from migrations_app.flow.halt import Halt
 from migrations_app.flow.journal import Work
+from migrations_app.flow.people import named_over
 from migrations_app.flow.policy import closed, policy_of
 from migrations_app.models.rollout import Attempt
 
@@ -22,12 +23,13 @@ COUNTED = "delete"
 def held_back(work: Work, writer: Writer, *, step: Step) -> str:
     """What to wait for before the step's request may be sent, in words; empty when it may.
 
-    At the first step of a batch it raises Halt, too: `other_cluster`, and `closed` by a freeze or the change windows.
+    At the first step of a batch it raises Halt, too: `other_cluster`, `right_gone`, and `closed` by a freeze or the change windows.
     """
     if left := _cancellable(work):
         return left
     if begins_batch(work.plan, step):
         refuse_other_cluster(work, writer)
+        _refuse_without_right(work)
         if why := closed(policy_of(work.row.cluster_id), work.row.action, now=timezone.now()):
             raise Halt("closed", why)
     return _over_the_hour(work, step)
@@ -37,6 +39,13 @@ def refuse_other_cluster(work: Work, writer: Writer) -> None:
     """Raises Halt when another cluster answers than the one that was planned for (A05, T17)."""
     if writer.identity() != work.plan.identity:
         raise Halt("other_cluster", "another cluster answers under this name", state="needs_attention")
+
+
+def _refuse_without_right(work: Work) -> None:
+    """Raises Halt when whoever started it may not start anything on this cluster any more (A41)."""
+    name = work.row.started_by_name
+    if name and not {"operate", "administer"} & named_over(name, work.row.cluster_id):
+        raise Halt("right_gone", f"{name}, who started it, may not do so any more; somebody else can resume it")
 
 
 def _cancellable(work: Work) -> str:

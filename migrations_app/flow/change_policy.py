@@ -14,6 +14,7 @@ from migrations_app.actions import registry
 from migrations_app.actions.changes import RISKS
 from migrations_app.errors import BadInput, Conflict, NotFound
 from migrations_app.flow.guard_start import refuse_person
+from migrations_app.flow.people import over
 from migrations_app.flow.record import Actor, Event, record
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.policy import Policy
@@ -44,7 +45,7 @@ def change_policy(cluster_id: uuid.UUID | None, rules: Rules, *, person: Person,
 
     Raises Denied, NotFound, BadInput, and Conflict `stale` when the policy is no longer at that version.
     """
-    refuse_person(may_administer(person))
+    refuse_person(may_administer(over(person, cluster_id)))
     told = _checked(rules)
     try:
         with transaction.atomic():
@@ -64,7 +65,7 @@ def change_policy(cluster_id: uuid.UUID | None, rules: Rules, *, person: Person,
 
 def drop_policy(cluster_id: uuid.UUID, person: Person, *, version: int, by: Actor) -> None:
     """The cluster follows the policy of all again. Raises as `change_policy`, Conflict where it has none of its own."""
-    refuse_person(may_administer(person))
+    refuse_person(may_administer(over(person, cluster_id)))
     with transaction.atomic():
         row = _same(cluster_id, version)
         if row.cluster_id != cluster_id:

@@ -16,6 +16,7 @@ from migrations_app.actions.plan import LIFETIME_SECONDS
 from migrations_app.actions.states import PLANNED
 from migrations_app.errors import BadInput, Conflict, NotFound
 from migrations_app.flow.guard_start import refuse_moved, refuse_person
+from migrations_app.flow.people import over
 from migrations_app.flow.record import Actor, Event, record
 from migrations_app.flow.transition import found
 from migrations_app.models.cluster import Cluster
@@ -45,7 +46,7 @@ def draft(cluster_id: uuid.UUID, wanted: Wanted, *, by: Actor, person: Person | 
     Raises NotFound, Denied, and BadInput naming the choice that cannot be made.
     """
     if person is not None:
-        refuse_person(may_prepare(person))
+        refuse_person(may_prepare(over(person, cluster_id)))
     if (wanted.action == ROLL_BACK) is (wanted.rolls_back is None):
         raise BadInput("a rollback is asked for at the rollout that it takes back", where="action")
     cluster = Cluster.objects.filter(pk=cluster_id).first()
@@ -91,8 +92,8 @@ def roll_back(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int 
 
     Raises NotFound, Denied, Conflict.
     """
-    refuse_person(may_prepare(person))
     row = found(rollout_id)
+    refuse_person(may_prepare(over(person, row.cluster_id)))
     refuse_moved(row, version)
     if row.state not in TAKEN_BACK:
         raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} is not taken back", code="moved")

@@ -8,13 +8,14 @@ from django.utils import timezone
 from migrations_app.access import Person, Refusal, holds_yes, may_start
 from migrations_app.actions.states import HOLDING
 from migrations_app.errors import Conflict, Denied
-from migrations_app.flow.people import rights_of
+from migrations_app.flow.people import over
 from migrations_app.flow.policy import closed, policy_of
 from migrations_app.flow.record import assert_writable
 from migrations_app.flow.transition import found
 from migrations_app.models.policy import KillSwitch
 from migrations_app.models.rollout import Approval, Rollout
 from migrations_app.queries.policies import needed
+from migrations_app.queries.standing import rights_over
 
 
 def refuse_person(refusal: Refusal | None) -> None:
@@ -66,13 +67,13 @@ def _counts(row: Rollout, one: Approval, *, starter: Person) -> bool:
         return False
     if starter.method == "token" and person.pk == starter.id:
         return False
-    return holds_yes(rights_of(person), alone=one.break_glass)
+    return holds_yes(rights_over(person, row.cluster_id), alone=one.break_glass)
 
 
 def why_not_start(rollout_id: uuid.UUID, person: Person) -> str:
     """What keeps it from beginning now, in words for the button; empty when nothing does."""
     row = found(rollout_id)
-    refusal = may_start(person)
+    refusal = may_start(over(person, row.cluster_id))
     if refusal is not None:
         return refusal.why
     try:

@@ -5,7 +5,9 @@ from django.utils import timezone
 
 from migrations_app.access import Person, may_administer, may_settle, may_stop
 from migrations_app.errors import BadInput, Conflict, Denied
+from migrations_app.flow.announce import announce
 from migrations_app.flow.guard_start import refuse_person
+from migrations_app.flow.people import over
 from migrations_app.flow.record import Actor, Event, record
 from migrations_app.models.policy import KillSwitch
 
@@ -14,7 +16,7 @@ LONGEST = 500
 
 def stop_everything(person: Person, *, why: str, by: Actor) -> None:
     """On, at once; harmless where it is on already. Raises Denied, BadInput without a reason."""
-    refuse_person(may_stop(person))
+    refuse_person(may_stop(over(person, None)))
     if not why.strip():
         raise BadInput("say why everything stops", where="why", code="reason_needed")
     with transaction.atomic():
@@ -23,6 +25,7 @@ def stop_everything(person: Person, *, why: str, by: Actor) -> None:
             return
         row.on, row.why, row.by_name, row.since = True, why.strip()[:LONGEST], person.name, timezone.now()
         _changed(row, by, verb="kill_switch.on", why=row.why)
+        announce("kill_switch.on", "all clusters", by=person.name, why=row.why)
 
 
 def ask_to_lift(person: Person, *, by: Actor) -> None:
@@ -49,6 +52,7 @@ def lift(person: Person, *, by: Actor) -> None:
         row.on, row.why, row.by_name, row.since = False, "", "", None
         row.lifting_id, row.lifting_by = None, ""
         _changed(row, by, verb="kill_switch.off", why=f"asked for by {asked_by}")
+        announce("kill_switch.off", "all clusters", by=person.name, why=f"asked for by {asked_by}")
 
 
 def keep_stopped(person: Person, *, by: Actor) -> None:
@@ -61,9 +65,10 @@ def keep_stopped(person: Person, *, by: Actor) -> None:
 
 
 def _refuse_lifting(person: Person) -> None:
+    here = over(person, None)
     if person.method != "session":
-        refuse_person(may_settle(person))
-    refuse_person(may_administer(person))
+        refuse_person(may_settle(here))
+    refuse_person(may_administer(here))
 
 
 def _on() -> KillSwitch:

@@ -1,15 +1,19 @@
 """The people of an installation: the first one, and what each may do."""
 
 import secrets
+import uuid
+from dataclasses import replace
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 
-from migrations_app.access import Right
+from migrations_app.access import Person, Right
 from migrations_app.flow.acting import tell
+from migrations_app.flow.granted_rights import rights_here
 from migrations_app.models.person import TemporaryPassword
+from migrations_app.queries.standing import rights_over, standing_of
 
 
 def first_admin() -> str:
@@ -25,19 +29,29 @@ def first_admin() -> str:
     return password
 
 
-PERMISSIONS: dict[Right, str] = {
-    "operate": "migrations_app.operate_rollout",
-    "approve": "migrations_app.approve_rollout",
-    "administer": "migrations_app.administer_policy",
-    "break_glass": "migrations_app.break_glass",
-}
-
-
 def rights_of(user: AbstractBaseUser | AnonymousUser) -> frozenset[Right]:
-    """What the account may do with rollouts, as its permissions stand now; looking is for everyone signed in."""
-    if not isinstance(user, User) or not user.is_active:
-        return frozenset()
-    return frozenset(right for right, name in PERMISSIONS.items() if user.has_perm(name)) | {"view"}
+    """What the account may do with the cluster of the request, or where none is meant, as things stand now."""
+    return rights_here(user) if isinstance(user, User) else frozenset()
+
+
+def over(person: Person, cluster_id: uuid.UUID | None) -> Person:
+    """The same person with what they may do now with that very cluster (A41); with None: with every cluster."""
+    user = User.objects.filter(pk=person.id, is_active=True).first()
+    rights = rights_over(user, cluster_id) if user else frozenset[Right]()
+    return replace(person, rights=rights)
+
+
+def over_group(person: Person, group_id: uuid.UUID) -> Person:
+    """The same person with what they may do now with every cluster of that group."""
+    user = User.objects.filter(pk=person.id, is_active=True).first()
+    rights = standing_of(user).over((group_id,)) if user else frozenset[Right]()
+    return replace(person, rights=rights)
+
+
+def named_over(name: str, cluster_id: uuid.UUID) -> frozenset[Right]:
+    """What the account of that name may do with the cluster now; nothing when there is none, or it is closed."""
+    user = User.objects.filter(username=name, is_active=True).first()
+    return rights_over(user, cluster_id) if user else frozenset()
 
 
 def must_change_password(user_id: int) -> bool:

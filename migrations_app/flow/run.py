@@ -10,6 +10,7 @@ from migrations_app.access import Person, may_settle, may_start, may_stop
 from migrations_app.actions.states import HOLDING
 from migrations_app.errors import BadInput, Conflict
 from migrations_app.flow.guard_start import refuse_late, refuse_moved, refuse_person, refuse_start
+from migrations_app.flow.people import over
 from migrations_app.flow.record import WORKER, Actor, Event, record
 from migrations_app.flow.transition import Cause, found, transition
 from migrations_app.models.rollout import Rollout
@@ -23,9 +24,9 @@ def start(rollout_id: uuid.UUID, person: Person, *, digest: str, by: Actor, vers
 
     Raises Denied, Conflict: `digest_moved`, `approval_missing`, `closed`, `kill_switch`, `busy`, `expired`, `moved`.
     """
-    refuse_person(may_start(person))
     with transaction.atomic():
         row = _locked(rollout_id)
+        refuse_person(may_start(over(person, row.cluster_id)))
         if digest != row.digest:
             raise Conflict("the plan is not the one that was shown", code="digest_moved")
         refuse_moved(row, version)
@@ -55,14 +56,16 @@ def pause(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | No
 
 def resume(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Rollout:
     """Running again, under all the guards of a start (A10). Raises Denied, Conflict."""
-    refuse_person(may_start(person))
     with transaction.atomic():
         row = _locked(rollout_id)
+        refuse_person(may_start(over(person, row.cluster_id)))
         refuse_moved(row, version)
         if row.state != "paused":
             raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} is not resumed", code="moved")
         refuse_start(row, person)
-        _run(row, by=by, columns={"wish": "", "gate_since": None, "unknown_since": None})
+        # From here on it runs on the rights of whoever lets it go on.
+        columns = {"wish": "", "gate_since": None, "unknown_since": None, "started_by_name": person.name}
+        _run(row, by=by, columns=columns)
     return row
 
 
@@ -71,9 +74,9 @@ def abort(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | No
     if found(rollout_id).state == "running":
         _wish(rollout_id, person, wish=Rollout.Wish.ABORT, by=by, version=version)
         return
-    refuse_person(may_stop(person))
     with transaction.atomic():
         row = _locked(rollout_id)
+        refuse_person(may_stop(over(person, row.cluster_id)))
         refuse_moved(row, version)
         if row.state == "needs_attention":
             raise Conflict("a person has to say what it came to", code="moved")
@@ -85,7 +88,7 @@ def settle_by_person(
     rollout_id: uuid.UUID, person: Person, *, then: str, reason: str, by: Actor, version: int | None = None
 ) -> Rollout:
     """A person's word on a rollout that needs attention (A09): paused, failed or aborted, with the reason."""
-    refuse_person(may_settle(person))
+    refuse_person(may_settle(over(person, found(rollout_id).cluster_id)))
     if not reason.strip():
         raise BadInput("a reason is needed", where="reason", code="reason_needed")
     if then not in SETTLED:
@@ -110,9 +113,9 @@ def _tell_original(row: Rollout) -> None:
 
 
 def _wish(rollout_id: uuid.UUID, person: Person, *, wish: str, by: Actor, version: int | None) -> None:
-    refuse_person(may_stop(person))
     with transaction.atomic():
         row = _locked(rollout_id)
+        refuse_person(may_stop(over(person, row.cluster_id)))
         # Stopping is safe: it is only refused where there is nothing left to stop.
         if row.state != "running" and version is not None:
             refuse_moved(row, version)

@@ -18,6 +18,7 @@ from migrations_app.errors import BadInput, Conflict, NotFound
 from migrations_app.flow.acting import tell
 from migrations_app.flow.gauges import gauges
 from migrations_app.flow.guard_start import refuse_person
+from migrations_app.flow.people import over
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.measure import Gauges
 from migrations_app.models.snapshot import Snapshot
@@ -48,7 +49,8 @@ def waive(wish: Wish, person: Person, *, now: datetime) -> uuid.UUID:
     Raises Denied, NotFound, BadInput, and Conflict `already_waived` when one of that kind holds already.
     """
     blocks = _checked(wish, now)
-    refuse_person(may_waive(person, blocker=blocks, everywhere=wish.cluster is None))
+    here = over(person, wish.cluster)
+    refuse_person(may_waive(here, blocker=blocks, everywhere=wish.cluster is None))
     with transaction.atomic():
         cluster = _held_cluster(wish.cluster) if wish.cluster else None
         if Waiver.objects.filter(holding(now), check_id=wish.check, cluster=cluster).exists():
@@ -58,7 +60,7 @@ def waive(wish: Wish, person: Person, *, now: datetime) -> uuid.UUID:
             cluster=cluster,
             reason=wish.reason.strip(),
             owner_name=wish.owner.strip(),
-            blockers="administer" in person.rights,
+            blockers="administer" in here.rights,
             made_by_name=person.name,
             made_at=now,
             ends_at=wish.ends_at,
@@ -75,7 +77,8 @@ def revoke(waiver_id: uuid.UUID, person: Person, *, now: datetime) -> None:
         row = Waiver.objects.select_for_update().filter(pk=waiver_id).first()
         if row is None:
             raise NotFound("no such waiver")
-        refuse_person(may_waive(person, blocker=False, everywhere=row.cluster_id is None))
+        here = over(person, row.cluster_id)
+        refuse_person(may_waive(here, blocker=False, everywhere=row.cluster_id is None))
         if row.revoked_at or row.ends_at <= now:
             return
         row.revoked_at, row.revoked_by_name = now, person.name

@@ -10,9 +10,9 @@ from django.db.models.functions import Substr
 
 from migrations_app.audit_verify import FIELDS, Link, line_of
 from migrations_app.models.audit import AuditEvent, AuditHead
-from migrations_app.models.cluster import Cluster
 from migrations_app.queries import cursor
 from migrations_app.queries.pages import Page, keys_of, page_of
+from migrations_app.queries.visible import visible_clusters, visible_texts
 
 CHUNK = 2000
 FAMILIES = (
@@ -77,11 +77,17 @@ def audit_page(ask: AuditAsk, *, after: str, limit: int) -> Page[AuditLine]:
 
 
 def audit_lines(ask: AuditAsk) -> Iterator[AuditLine]:
-    """Every event that fits and is there now, oldest first, in short reads: nothing is held open while it is sent."""
-    last = min(ask.last or head_seq(), head_seq())
-    seen = (ask.first or 1) - 1
+    """Every event that fits and is there now, oldest first, in short reads: nothing is held open while it is sent.
+
+    What may be seen is settled by the call, and not when the first line is asked for.
+    """
+    return _walked(matching(ask), first=ask.first or 1, last=min(ask.last or head_seq(), head_seq()))
+
+
+def _walked(fitting: QuerySet[AuditEvent], *, first: int, last: int) -> Iterator[AuditLine]:
+    seen = first - 1
     while seen < last:
-        rows = list(matching(ask).filter(seq__gt=seen, seq__lte=last).order_by("seq")[:CHUNK])
+        rows = list(fitting.filter(seq__gt=seen, seq__lte=last).order_by("seq")[:CHUNK])
         yield from map(_line, rows)
         if len(rows) < CHUNK:
             return
@@ -90,7 +96,7 @@ def audit_lines(ask: AuditAsk) -> Iterator[AuditLine]:
 
 def export_lines(ask: AuditAsk | None = None) -> Iterator[bytes]:
     """The same as lines that `audit verify` reads, each with its end."""
-    return (as_line(event) for event in audit_lines(ask or AuditAsk()))
+    return map(as_line, audit_lines(ask or AuditAsk()))
 
 
 def as_line(event: AuditLine) -> bytes:
@@ -111,7 +117,7 @@ def density(ask: AuditAsk, *, now: datetime, days: int = 30) -> tuple[tuple[str,
 def cluster_names(lines: Iterable[AuditLine]) -> dict[str, str]:
     """The names that the clusters of these events have now, by id; a removed one is missing."""
     ids = {line.cluster_id for line in lines if line.cluster_id}
-    return {str(row.pk): row.name for row in Cluster.objects.filter(pk__in=[one for one in ids if _is_id(one)])}
+    return {str(row.pk): row.name for row in visible_clusters().filter(pk__in=[one for one in ids if _is_id(one)])}
 
 
 def _is_id(text: str) -> bool:
@@ -169,6 +175,8 @@ def matching(ask: AuditAsk) -> QuerySet[AuditEvent]:
         "seq__lte": ask.last,
     }
     rows = AuditEvent.objects.filter(**{name: value for name, value in wanted.items() if value})
+    if (mine := visible_texts("audit")) is not None:
+        rows = rows.filter(cluster_id__in=mine)
     if ask.plan:
         rows = rows.filter(plan_digest__startswith=ask.plan.removeprefix("sha256:"))
     if ask.verb:

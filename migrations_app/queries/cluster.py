@@ -14,7 +14,8 @@ from migrations_app.models.scan import Scan
 from migrations_app.models.snapshot import Snapshot
 from migrations_app.queries import cursor
 from migrations_app.queries.fleet import UNREACHABLE_AFTER, stale_after
-from migrations_app.queries.interval import interval_of
+from migrations_app.queries.interval import interval_of, with_intervals
+from migrations_app.queries.visible import visible, visible_clusters
 from migrations_app.queries.waivers import held_at
 from migrations_app.readiness.report import OwnedNode, Report
 from migrations_app.readiness.waiving import apply, from_stored
@@ -107,8 +108,8 @@ class SnapshotPage:
 
 def cluster_head(cluster_id: uuid.UUID, *, now: datetime, at: uuid.UUID | None = None) -> ClusterHead:
     """The head with the latest snapshot, or with snapshot `at`. Raises NotFound for either that is not there."""
-    rows = Cluster.objects.select_related("latest").defer("sealed").annotate(kept=Count("snapshots"))
-    row = rows.filter(pk=cluster_id).first()
+    rows = visible_clusters().select_related("latest").defer("sealed").annotate(kept=Count("snapshots"))
+    row = with_intervals(rows).filter(pk=cluster_id).first()
     if row is None:
         raise NotFound("no such cluster")
     chosen = row.latest if at is None else _snapshot(cluster_id, at)
@@ -203,7 +204,8 @@ def _snapshot(cluster_id: uuid.UUID, snapshot_id: uuid.UUID) -> Snapshot:
 
 def _with_content(snapshot_id: uuid.UUID) -> Snapshot:
     # The sheet of permissions has a reader of its own, in queries/iam.py.
-    rows = Snapshot.objects.annotate(is_latest=Exists(Cluster.objects.filter(latest_id=OuterRef("pk"))))
+    latest = Cluster.objects.filter(latest_id=OuterRef("pk"))
+    rows = Snapshot.objects.filter(visible()).annotate(is_latest=Exists(latest))
     row = rows.select_related("content").defer("content__iam").filter(pk=snapshot_id).first()
     if row is None:
         raise NotFound("no such snapshot")

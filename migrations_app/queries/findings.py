@@ -8,10 +8,10 @@ from typing import Any
 from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 
-from migrations_app.models.cluster import Cluster
 from migrations_app.models.snapshot import FindingRow
 from migrations_app.queries import cursor
 from migrations_app.queries.pages import Page, keys_of, page_of
+from migrations_app.queries.visible import visible_clusters
 from migrations_app.queries.waivers import covered, held_everywhere
 from migrations_app.readiness.waiving import Waived, covering
 
@@ -60,7 +60,7 @@ def finding_page(ask: FindingAsk, *, after: str, limit: int) -> Page[FindingLine
     )
     waived = Case(When(covered(now, cluster="cluster"), then=Value("waived")), default=F("status"))
     rows = named.annotate(shown=waived).filter(
-        snapshot__in=Cluster.objects.exclude(latest=None).values("latest"), **_wanted(ask)
+        snapshot__in=visible_clusters().exclude(latest=None).values("latest"), **_wanted(ask)
     )
     keys = keys_of(after, (str, int))
     if keys:

@@ -13,6 +13,7 @@ from migrations_app.models.scan import Scan
 from migrations_app.queries import cursor
 from migrations_app.queries.cursor import Key
 from migrations_app.queries.interval import interval_of
+from migrations_app.queries.visible import visible_clusters
 
 BUCKETS: tuple[str, ...] = (
     "never_scanned",
@@ -107,7 +108,7 @@ def fleet_page(ask: FleetAsk, *, now: datetime, limit: int = PAGE) -> FleetPage:
     found = list(_ordered(chosen, ask)[: limit + 1])
     rows = tuple(_row(cluster, now) for cluster in found[:limit])
     following = _cursor_after(found[limit - 1], ask) if len(found) > limit else ""
-    named = Cluster.objects.exclude(environment="").order_by("environment").values_list("environment", flat=True)
+    named = visible_clusters().exclude(environment="").order_by("environment").values_list("environment", flat=True)
     return FleetPage(rows, _totals(counted), _matching(counted, ask), following, tuple(named.distinct()[:200]))
 
 
@@ -147,7 +148,7 @@ def _stage_case() -> Case:
 
 def _annotated() -> QuerySet[Cluster]:
     running = Scan.objects.filter(cluster=OuterRef("pk"), state__in=("queued", "running")).values("state")[:1]
-    return Cluster.objects.select_related("latest").annotate(
+    return visible_clusters().select_related("latest").annotate(
         bucket=bucket_case(), stage_shown=_stage_case(), active=Coalesce(Subquery(running), Value(""))
     )
 

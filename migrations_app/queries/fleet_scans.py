@@ -9,6 +9,7 @@ from django.db.models import Count, F, Q
 
 from migrations_app.errors import NotFound
 from migrations_app.models.fleet_scan import FleetScan, FleetScanPart
+from migrations_app.queries.visible import sees_all, visible
 
 SLOW = timedelta(seconds=30)
 """A scan that has run so long is named."""
@@ -67,12 +68,13 @@ def fleet_scan(fleet_scan_id: uuid.UUID, *, now: datetime) -> FleetScanState:
     row = FleetScan.objects.filter(pk=fleet_scan_id).first()
     if row is None:
         raise NotFound("no such scan of the fleet")
-    parts = FleetScanPart.objects.filter(fleet_scan=row)
+    parts = FleetScanPart.objects.filter(visible(), fleet_scan=row)
     cells = parts.order_by().values("scan__state", "scan__error_code").annotate(n=Count("pk"))
     counted = {(cell["scan__state"], cell["scan__error_code"]): int(cell["n"]) for cell in cells}
     of = {state: sum(n for (one, _), n in counted.items() if one == state) for state in _STATES}
     there = sum(of.values())
-    total = max(row.total, there)
+    # Who sees a part of the fleet is told of that part alone.
+    total = max(row.total, there) if sees_all() else there
     codes = sorted(((code, n) for (state, code), n in counted.items() if state == "failed"), key=lambda one: -one[1])
     return FleetScanState(
         id=row.pk,

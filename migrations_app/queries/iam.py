@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from migrations_app.errors import NotFound
-from migrations_app.models.cluster import Cluster
 from migrations_app.models.snapshot import Snapshot
+from migrations_app.queries.visible import visible, visible_clusters
 from migrations_app.readiness.report import IamSheet
 
 
@@ -21,7 +21,7 @@ class Newest(NamedTuple):
 def sheet_of(snapshot_id: uuid.UUID) -> IamSheet | None:
     """The sheet of a snapshot; None where it has none. Raises NotFound."""
     rows = Snapshot.objects.select_related("content").defer("content__report", "content__nodes")
-    row = rows.filter(pk=snapshot_id).first()
+    row = rows.filter(visible(), pk=snapshot_id).first()
     if row is None:
         raise NotFound("no such snapshot")
     return row.iam_sheet()
@@ -29,7 +29,7 @@ def sheet_of(snapshot_id: uuid.UUID) -> IamSheet | None:
 
 def newest_sheet(cluster_id: uuid.UUID) -> Newest:
     """The newest sheet. Raises NotFound for a cluster that has none, or that is none."""
-    row = Cluster.objects.select_related("latest").defer("sealed").filter(pk=cluster_id).first()
+    row = visible_clusters().select_related("latest").defer("sealed").filter(pk=cluster_id).first()
     if row is None:
         raise NotFound("no such cluster")
     sheet = sheet_of(row.latest.pk) if row.latest else None

@@ -8,9 +8,9 @@ from typing import Any
 
 from django.db.models import Count
 
-from migrations_app.models.cluster import Cluster
 from migrations_app.models.measure import Tally
 from migrations_app.models.rollout import Rollout
+from migrations_app.queries.visible import visible_clusters
 
 Cell = tuple[Any, ...]
 """Values of the labels, and the number last."""
@@ -41,7 +41,7 @@ class Numbers:
 
 def numbers(*, now: datetime) -> Numbers:
     """Everything that is told to the monitoring."""
-    rows = list(Cluster.objects.values_list("pk", "name", "last_success_at", "gauges__body").order_by("name"))
+    rows = list(visible_clusters().values_list("pk", "name", "last_success_at", "gauges__body").order_by("name"))
     names = {key: name for key, name, _, _ in rows}
     told = [(name, body) for _, name, _, body in rows if isinstance(body, dict)]
     tallies = list(Tally.objects.order_by("pk").values_list("subject", "what", "first", "second", "count"))

@@ -10,6 +10,7 @@ from django.conf import settings
 from migrations_app.actions.changes import RISKS, Risk
 from migrations_app.models.policy import ASKED, KillSwitch, Policy
 from migrations_app.models.rollout import Rollout
+from migrations_app.queries.visible import visible
 
 NEVER_ALONE: dict[Risk, int] = {"destructive": 1}
 """Approvals that no policy can do without (A43)."""
@@ -73,7 +74,7 @@ def policy_row(cluster_id: uuid.UUID | None) -> PolicyRow:
 
 def own_policies() -> tuple[tuple[uuid.UUID, str, int], ...]:
     """(id, name, version) of the clusters that have a policy of their own, by name."""
-    rows = Policy.objects.exclude(cluster=None).select_related("cluster").order_by("cluster__name")
+    rows = Policy.objects.filter(visible()).exclude(cluster=None).select_related("cluster").order_by("cluster__name")
     return tuple((row.cluster.pk, row.cluster.name, row.version) for row in rows if row.cluster)
 
 

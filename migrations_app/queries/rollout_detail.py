@@ -15,6 +15,7 @@ from migrations_app.errors import NotFound
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.queries.policies import needed
 from migrations_app.queries.rollouts import RolloutRow, rollout_row
+from migrations_app.queries.visible import visible
 
 Standing = Literal["todo", "sent", "unknown", "applied", "noop", "refused", "changed_by_other", "done"]
 MOST_LINES = 500
@@ -120,7 +121,7 @@ def rollout_detail(rollout_id: uuid.UUID) -> RolloutDetail:
 
 def journal_of(rollout_id: uuid.UUID, *, limit: int = MOST_LINES) -> tuple[JournalLine, ...]:
     """The newest lines, oldest of them first. Raises NotFound."""
-    if not Rollout.objects.filter(pk=rollout_id).exists():
+    if not Rollout.objects.filter(visible(), pk=rollout_id).exists():
         raise NotFound("no such rollout")
     newest = Attempt.objects.filter(rollout_id=rollout_id).order_by("-pk")[:limit]
     return tuple(reversed([_line(one) for one in newest]))
@@ -128,7 +129,7 @@ def journal_of(rollout_id: uuid.UUID, *, limit: int = MOST_LINES) -> tuple[Journ
 
 def picture_of(rollout_id: uuid.UUID) -> Picture | None:
     """What was last counted; None before anything was. Raises NotFound."""
-    found = Rollout.objects.filter(pk=rollout_id).values_list("picture", flat=True).first()
+    found = Rollout.objects.filter(visible(), pk=rollout_id).values_list("picture", flat=True).first()
     if found is None:
         raise NotFound("no such rollout")
     return _picture(found)

@@ -8,10 +8,10 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from migrations_app.actions.states import FINAL, HOLDING, PLANNED
 from migrations_app.errors import NotFound
-from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Approval, Rollout
 from migrations_app.queries import cursor
 from migrations_app.queries.pages import Page, moment_and_id, page_of
+from migrations_app.queries.visible import visible, visible_clusters
 
 PAGE = 50
 MOST_WAITING = 100
@@ -69,7 +69,7 @@ def rollout_page(ask: RolloutAsk, *, after: str = "", limit: int = PAGE) -> Page
     """Newest first. Raises NotFound for a cluster that is not there, BadInput for a cursor of another list."""
     rows = _rows()
     if ask.cluster is not None:
-        if not Cluster.objects.filter(pk=ask.cluster).exists():
+        if not visible_clusters().filter(pk=ask.cluster).exists():
             raise NotFound("no such cluster")
         rows = rows.filter(cluster_id=ask.cluster)
     if ask.state:
@@ -95,7 +95,12 @@ def rollout_row(rollout_id: uuid.UUID) -> RolloutRow:
 def inbox(person_id: int) -> tuple[RolloutRow, ...]:
     """What waits for the approval of that person, the oldest first: not their own, not what they approved."""
     mine = Approval.objects.filter(rollout=OuterRef("pk"), approver_id=person_id)
-    waiting = _rows().filter(state="awaiting_approval").exclude(author_id=person_id).exclude(Exists(mine))
+    waiting = (
+        _rows()
+        .filter(visible(right="approve"), state="awaiting_approval")
+        .exclude(author_id=person_id)
+        .exclude(Exists(mine))
+    )
     return tuple(row_of(row) for row in waiting.order_by("made_at")[:MOST_WAITING])
 
 
@@ -113,7 +118,8 @@ def holder_of(cluster_id: uuid.UUID) -> RolloutRow | None:
 
 def counts_by_group(cluster_id: uuid.UUID | None = None) -> dict[str, int]:
     """How many rollouts each group holds."""
-    rows = Rollout.objects.filter(cluster_id=cluster_id) if cluster_id else Rollout.objects.all()
+    rows = Rollout.objects.filter(visible())
+    rows = rows.filter(cluster_id=cluster_id) if cluster_id else rows
     counted = dict(rows.order_by().values_list("state").annotate(n=Count("pk")))
     return {group: sum(counted.get(state, 0) for state in states) for group, states in GROUPS.items()}
 
@@ -121,7 +127,8 @@ def counts_by_group(cluster_id: uuid.UUID | None = None) -> dict[str, int]:
 def _rows() -> QuerySet[Rollout]:
     alone = Approval.objects.filter(rollout=OuterRef("pk"), break_glass=True)
     return (
-        Rollout.objects.select_related("cluster")
+        Rollout.objects.filter(visible())
+        .select_related("cluster")
         .defer("plan", "cluster__sealed", "picture", "baseline")
         .annotate(given=Count("approvals"), alone=Exists(alone))
     )

@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from migrations_app.errors import NotFound
-from migrations_app.models.cluster import Cluster
 from migrations_app.queries.cluster import report_of
+from migrations_app.queries.visible import visible_clusters
 from migrations_app.readiness.runbook import Runbook, runbook
 
 
@@ -17,7 +17,7 @@ class NewestRunbook(NamedTuple):
 
 def newest_runbook(cluster_id: uuid.UUID) -> NewestRunbook:
     """The runbook of the newest snapshot. Raises NotFound for a cluster that was never scanned, or that is none."""
-    row = Cluster.objects.select_related("latest").defer("sealed").filter(pk=cluster_id).first()
+    row = visible_clusters().select_related("latest").defer("sealed").filter(pk=cluster_id).first()
     if row is None:
         raise NotFound("no such cluster")
     if row.latest is None:

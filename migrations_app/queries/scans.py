@@ -7,10 +7,10 @@ from datetime import datetime
 from django.db.models import Q
 
 from migrations_app.errors import NotFound
-from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 from migrations_app.queries import cursor
 from migrations_app.queries.pages import Page, moment_and_id, page_of
+from migrations_app.queries.visible import visible, visible_clusters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class ScanAttempt:
 
 def scan_attempt(scan_id: uuid.UUID) -> ScanAttempt:
     """One scan. Raises NotFound."""
-    row = Scan.objects.filter(pk=scan_id).first()
+    row = Scan.objects.filter(visible(), pk=scan_id).first()
     if row is None:
         raise NotFound("no such scan")
     return _row(row)
@@ -42,7 +42,7 @@ def scan_attempt(scan_id: uuid.UUID) -> ScanAttempt:
 
 def scan_page(cluster_id: uuid.UUID, *, after: str, limit: int) -> Page[ScanAttempt]:
     """One page of a cluster's scans. Raises NotFound for a cluster that is not there."""
-    if not Cluster.objects.filter(pk=cluster_id).exists():
+    if not visible_clusters().filter(pk=cluster_id).exists():
         raise NotFound("no such cluster")
     rows = Scan.objects.filter(cluster_id=cluster_id).order_by("-created_at", "-pk")
     keys = moment_and_id(after)

@@ -11,6 +11,7 @@ from migrations_app.models.snapshot import Snapshot
 from migrations_app.queries import cursor
 from migrations_app.queries.cluster import nodes_of
 from migrations_app.queries.pages import Page, keys_of, moment_and_id, page_of
+from migrations_app.queries.visible import visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,8 @@ class SnapshotLine:
 
 def snapshot_page(*, cluster: uuid.UUID | None, complete: bool | None, after: str, limit: int) -> Page[SnapshotLine]:
     """One page, newest first; None means: whichever."""
-    rows = Snapshot.objects.select_related("cluster").defer("cluster__sealed", "parts").order_by("-scanned_at", "-pk")
+    rows = Snapshot.objects.filter(visible()).select_related("cluster").defer("cluster__sealed", "parts")
+    rows = rows.order_by("-scanned_at", "-pk")
     if cluster is not None:
         rows = rows.filter(cluster_id=cluster)
     if complete is not None:

@@ -12,6 +12,7 @@ from migrations_app.errors import NotFound
 from migrations_app.models.waiver import Waiver
 from migrations_app.queries import cursor
 from migrations_app.queries.pages import Page, moment_and_id, page_of
+from migrations_app.queries.visible import visible_or_of_all
 from migrations_app.readiness.waiving import Waived
 
 State = Literal["active", "ended", "revoked"]
@@ -77,7 +78,8 @@ def covered(now: datetime, *, cluster: str) -> Q:
 
 def waiver_of(waiver_id: uuid.UUID, *, now: datetime) -> WaiverRow:
     """One waiver. Raises NotFound."""
-    row = Waiver.objects.select_related("cluster").defer("cluster__sealed").filter(pk=waiver_id).first()
+    rows = Waiver.objects.filter(visible_or_of_all()).select_related("cluster").defer("cluster__sealed")
+    row = rows.filter(pk=waiver_id).first()
     if row is None:
         raise NotFound("no such waiver")
     return _row(row, now)
@@ -85,7 +87,8 @@ def waiver_of(waiver_id: uuid.UUID, *, now: datetime) -> WaiverRow:
 
 def waiver_page(ask: WaiverAsk, *, now: datetime, after: str = "", limit: int = 100) -> Page[WaiverRow]:
     """One page, newest first."""
-    rows = Waiver.objects.select_related("cluster").defer("cluster__sealed").filter(_in_state(ask.state, now))
+    rows = Waiver.objects.filter(_in_state(ask.state, now), visible_or_of_all())
+    rows = rows.select_related("cluster").defer("cluster__sealed")
     if ask.cluster:
         rows = rows.filter(Q(cluster=None) | Q(cluster_id=ask.cluster))
     if ask.check:

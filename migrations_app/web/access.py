@@ -1,8 +1,8 @@
 """Who may open a page. Every page of `urls` is wrapped by `page` or `open_page`; a test walks the addresses."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec
 
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
@@ -13,12 +13,16 @@ from migrations_app.errors import NotFound
 from migrations_app.flow.acting import acting_as
 from migrations_app.flow.people import must_change_password
 from migrations_app.flow.record import Actor
+from migrations_app.queries.standing import standing_of
+from migrations_app.queries.visible import NOTHING, Sight, seeing, subject_of
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 LOOK = "look"
-"""The right of everybody who is signed in."""
+"""The right of everybody who is signed in; what they see is what they hold a role over."""
 OPEN = "open"
+SUBJECTS = {"cluster_id": "cluster", "rollout_id": "rollout", "waiver_id": "waiver"}
+"""What the names in addresses stand for."""
 OWN_SITE = {"same-origin", "none"}
 RIGHTS = {
     "add_cluster": "register clusters",
@@ -45,9 +49,10 @@ def page(right: str = LOOK, *others: str, with_any_password: bool = False) -> Ca
                 return redirect_to_login(request.get_full_path())
             if not with_any_password and must_change_password(request.user.pk):
                 return redirect("password")
-            _require(request, right, *others)
+            acting = acting_as(actor_of(request), request_id=str(getattr(request, "request_id", "")))
             try:
-                with acting_as(actor_of(request), request_id=str(getattr(request, "request_id", ""))):
+                with acting, seeing(_sight(request, kwargs)):
+                    _require(request, right, *others)
                     return view(request, *args, **kwargs)
             except NotFound as missing:
                 raise Http404(missing.message) from None
@@ -75,7 +80,8 @@ def open_page(view: View[P]) -> View[P]:
     @wraps(view)
     def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         _refuse_other_sites(request)
-        return view(request, *args, **kwargs)
+        with seeing(NOTHING):
+            return view(request, *args, **kwargs)
 
     guarded.right = OPEN  # type: ignore[attr-defined]  # as in `page`
     return guarded
@@ -85,6 +91,13 @@ def _refuse_other_sites(request: HttpRequest) -> None:
     """Beside the CSRF token (T09): browsers say where a request comes from, and scripts of a page cannot change it."""
     if request.method not in ("GET", "HEAD") and request.headers.get("Sec-Fetch-Site", "none") not in OWN_SITE:
         raise PermissionDenied("The request came from another site.")
+
+
+def _sight(request: HttpRequest, named: Mapping[str, Any]) -> Sight:
+    """What the person sees, and which cluster the address is about. Raises NotFound for what is out of sight (T11)."""
+    standing = standing_of(request.user)
+    subject = next(((kind, named[name]) for name, kind in SUBJECTS.items() if name in named), None)
+    return Sight(standing, subject_of(*subject, standing=standing) if subject else None)
 
 
 def _require(request: HttpRequest, right: str, *others: str) -> None:

@@ -16,6 +16,7 @@ from migrations_app.api import throttle
 from migrations_app.flow import schedule, tokens
 from migrations_app.flow.scan_cluster import scan_claimed
 from migrations_app.models.cluster import Cluster
+from migrations_app.models.grant import Grant
 from migrations_app.samples import fleet
 
 
@@ -43,7 +44,9 @@ def ada(db: None) -> User:
 @pytest.fixture
 def ben(db: None) -> User:
     """May look, and nothing else."""
-    return User.objects.create_user("ben")
+    user = User.objects.create_user("ben")
+    Grant.objects.create(person=user, role=Grant.Role.VIEWER)
+    return user
 
 
 @pytest.fixture

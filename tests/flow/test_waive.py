@@ -34,7 +34,7 @@ def gil():
 
 @pytest.fixture
 def ann():
-    return person(user("ann"))
+    return person(user("ann", "change_cluster"))
 
 
 def now():

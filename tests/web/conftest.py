@@ -6,6 +6,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.test import Client
 
+from migrations_app.models.grant import Grant
 from tests.builders_rows import NOW
 
 PASSWORD = "correct horse battery staple"
@@ -37,7 +38,9 @@ def ada(db):
 
 @pytest.fixture
 def ben(db):
-    return signed_in(get_user_model().objects.create_user("ben", password=PASSWORD))
+    user = get_user_model().objects.create_user("ben", password=PASSWORD)
+    Grant.objects.create(person=user, role=Grant.Role.VIEWER)
+    return signed_in(user)
 
 
 @pytest.fixture

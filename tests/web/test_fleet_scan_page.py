@@ -108,5 +108,5 @@ def test_one_that_is_not_there(ben):
 def test_the_number_of_queries_does_not_grow(ben, size, django_assert_num_queries):
     _, page = begun(*(f"c{number}" for number in range(size)))
     Scan.objects.update(state="failed", error_code="timeout")
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(10):
         assert ben.get(page).status_code == 200

@@ -58,7 +58,7 @@ def gil(db):
 
 @pytest.fixture
 def ben(db):
-    return Hand("ben")
+    return Hand("ben", "view_cluster")
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """What the forms do: the straight way through, the double submit, the stale page, and the words of each refusal."""
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Permission, User
 
 from migrations_app.models.policy import KillSwitch
 from migrations_app.models.rollout import Approval, Exported, Rollout
@@ -206,6 +206,8 @@ def test_exports_come_as_one_file_for_those_who_act(ada, ben, shop, settings):
 
 def test_rights_that_were_taken_away_count_at_once(cleo, shop):  # A41, T28
     row = a_rollout(shop, state="awaiting_approval")
-    User.objects.get(pk=cleo.user.pk).user_permissions.clear()
+    User.objects.get(pk=cleo.user.pk).user_permissions.set(Permission.objects.filter(codename="view_cluster"))
     assert act(cleo, row, "approve").status_code == 403
+    User.objects.get(pk=cleo.user.pk).user_permissions.clear()
+    assert act(cleo, row, "approve").status_code == 404
     assert state(row) == "awaiting_approval"
