@@ -84,6 +84,8 @@ def families(told: Numbers) -> Iterator[Metric]:
     said = "Requests to the cluster's API server."
     yield _filled(_counter("apiserver_requests", said, "cluster", "verb", "code"), told.requests)
     yield _filled(_gauge("rollout_state", "Rollouts in that state.", "cluster", "state"), told.rollouts)
+    said = "Accepted failures in that state; `ending` hold for two weeks more at most."
+    yield _filled(_gauge("waivers", said, "state"), told.waivers)
 
 
 def _gauge(name: str, said: str, *labels: str) -> GaugeMetricFamily:

@@ -18,6 +18,7 @@ from migrations_app.flow import replay
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.fleet_scan import FleetScan, FleetScanPart
 from migrations_app.models.idempotency import ApiIdempotency
+from migrations_app.models.legacy import LegacyDay
 from migrations_app.models.measure import Pulse, Tally
 from migrations_app.models.rollout import Outbox, Rollout
 from migrations_app.models.scan import Scan
@@ -143,6 +144,7 @@ def _outdated(now: datetime) -> tuple[QuerySet[Any], ...]:
         Scan.objects.filter(state=Scan.State.FAILED, finished_at__lt=now - FAILED_SCANS),
         ApiIdempotency.objects.filter(created_at__lt=now - replay.KEPT),
         Outbox.objects.filter(done_at__lt=now - OUTBOX),
+        LegacyDay.objects.filter(day__lt=(now - WEEKLY).date()),
         Session.objects.filter(expire_date__lt=now),
         Pulse.objects.filter(seen_at__lt=now - SILENT),
         *(model.objects.filter(attempt_time__lt=now - SIGN_INS) for model in _SIGN_INS),

@@ -16,6 +16,7 @@ from migrations_app.checks.values import Finding
 from migrations_app.errors import Conflict
 from migrations_app.flow.gauges import gauges
 from migrations_app.flow.keep import keep
+from migrations_app.flow.note_legacy import note_legacy
 from migrations_app.flow.tally import add_duration, add_error, calls_by_name
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.measure import Gauges
@@ -74,6 +75,7 @@ def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, beside: Beside 
         keep(scan.cluster.pk, scanned.objects, now=now)
         body = gauges(judged, beside.objects)
         Gauges.objects.update_or_create(pk=scan.cluster.pk, defaults={"body": body})
+        note_legacy(scan.cluster.pk, scanned.report.legacy, day=snapshot.scanned_at.date())
         _note_success(scan.cluster, snapshot, now=now)
         # Last, since every other scan of the installation adds to the same rows.
         add_duration(_seconds(scan, now))

@@ -15,7 +15,7 @@ from migrations_app.flow import room, save, tally
 from migrations_app.flow.acting import tell
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
-from migrations_app.queries.interval import interval_of, next_slot, on_a_timetable
+from migrations_app.queries.interval import interval_of, next_slot, on_a_timetable, with_intervals
 
 ATTEMPTS = 3
 SCHEDULE = "schedule"
@@ -139,7 +139,7 @@ def due_scans() -> tuple[uuid.UUID, ...]:
     if room.why_full():
         return ()
     due = Cluster.objects.filter(on_a_timetable(), Q(next_due_at__lte=now) | Q(next_due_at=None))
-    oldest_first = due.order_by(F("last_success_at").asc(nulls_first=True), "pk")
+    oldest_first = with_intervals(due).order_by(F("last_success_at").asc(nulls_first=True), "pk")
     return tuple(scan for cluster in oldest_first[:A_TICK] if (scan := _claim_due(cluster, now)))
 
 

@@ -1,18 +1,36 @@
 """The fleet: clusters by what they wait for, counted, sorted and paged in the database."""
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Case, Count, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
+from django.db.models import (
+    Case,
+    Count,
+    F,
+    IntegerField,
+    OuterRef,
+    Prefetch,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+    Value,
+    When,
+)
 from django.db.models.functions import Coalesce
 
 from migrations_app.models.cluster import Cluster
+from migrations_app.models.group import ClusterGroup
 from migrations_app.models.scan import Scan
 from migrations_app.queries import cursor
 from migrations_app.queries.cursor import Key
-from migrations_app.queries.interval import interval_of
+from migrations_app.queries.failing import where_it_fails
+from migrations_app.queries.groups import groups_in_sight
+from migrations_app.queries.interval import interval_of, with_intervals
+from migrations_app.queries.labels import Label, label_expression, shown_labels, with_labels
 from migrations_app.queries.visible import visible_clusters
 
 BUCKETS: tuple[str, ...] = (
@@ -29,6 +47,7 @@ BUCKETS: tuple[str, ...] = (
 """What a cluster waits for, in the order in which the fleet page shows the groups."""
 STAGES: tuple[str, ...] = ("alpha", "mixed", "beta", "beta_v1", "v1", "no_karpenter", "unknown")
 SORTS: tuple[str, ...] = ("name", "stage", "hop", "blockers", "legacy", "scanned")
+GROUP = "group"
 UNREACHABLE_AFTER = 3
 """Failed scans in a row after which a cluster counts as unreachable; before that its old result stands."""
 STALE_INTERVALS = 3
@@ -38,12 +57,21 @@ PAGE = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetAsk:
-    """What a reader asked for. Empty texts mean no filter; `flat` sorts across the groups."""
+    """What a reader asked for. Empty texts mean no filter; `flat` sorts across all groups.
+
+    `labels` are texts such as team:shop, all of which must fit; `check` with `hop`: where that check fails, see
+    `where_it_fails`. `by` arranges the rows by GROUP, or by the label of a key, instead of by what they wait for.
+    """
 
     q: str = ""
     bucket: str = ""
     stage: str = ""
     environment: str = ""
+    group: uuid.UUID | None = None
+    labels: tuple[str, ...] = ()
+    check: str = ""
+    hop: str = ""
+    by: str = ""
     sort: str = "name"
     descending: bool = False
     flat: bool = False
@@ -52,7 +80,8 @@ class FleetAsk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetRow:
-    """One cluster as the fleet page shows it; `active` is the state of a scan under way, or empty."""
+    """One cluster as the fleet page shows it; `active` is the state of a scan under way, or empty. `groups` are the
+    names of those in sight; `part` is the group or label under which the row stands, where it is arranged so."""
 
     id: uuid.UUID
     name: str
@@ -76,6 +105,9 @@ class FleetRow:
     failures: int
     failing_since: datetime | None
     last_error_code: str
+    groups: tuple[str, ...] = ()
+    labels: tuple[Label, ...] = ()
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,25 +123,57 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class FleetPage:
-    """`matching` counts all rows the filters leave; `next_cursor` is empty on the last page."""
+    """`matching` counts all clusters the filters leave; `next_cursor` is empty on the last page. `parts` counts those
+    under each heading, where they are arranged by group or label: a cluster stands under each of its groups."""
 
     rows: tuple[FleetRow, ...]
     totals: Totals
     matching: int
     next_cursor: str
     environments: tuple[str, ...]
+    parts: Mapping[str, int] = field(default_factory=dict)
 
 
 def fleet_page(ask: FleetAsk, *, now: datetime, limit: int = PAGE) -> FleetPage:
-    """One page of the fleet, in three queries whatever its size."""
-    base = _narrowed(_annotated(), ask)
+    """One page of the fleet, in a few queries whatever its size."""
+    base = _narrowed(_annotated(), ask, now=now)
     counted = _cells(base)
     chosen = base.filter(**_chosen(ask))
-    found = list(_ordered(chosen, ask)[: limit + 1])
-    rows = tuple(_row(cluster, now) for cluster in found[:limit])
+    found = list(_after(_ordered(chosen, ask), ask).prefetch_related("labels", _groups())[: limit + 1])
+    rows = tuple(_row(cluster, ask, now=now) for cluster in found[:limit])
     following = _cursor_after(found[limit - 1], ask) if len(found) > limit else ""
     named = visible_clusters().exclude(environment="").order_by("environment").values_list("environment", flat=True)
-    return FleetPage(rows, _totals(counted), _matching(counted, ask), following, tuple(named.distinct()[:200]))
+    environments = tuple(named.distinct()[:200])
+    parts = _parts(chosen, ask)
+    return FleetPage(rows, _totals(counted), _matching(counted, ask), following, environments, parts)
+
+
+def fleet_ids(ask: FleetAsk, *, now: datetime) -> tuple[uuid.UUID, ...]:
+    """Every cluster that the filters leave."""
+    chosen = _narrowed(_annotated(), ask, now=now).filter(**_chosen(ask))
+    return tuple(chosen.order_by("pk").values_list("pk", flat=True))
+
+
+def _groups() -> "Prefetch[str, QuerySet[ClusterGroup], str]":
+    return Prefetch("groups", queryset=ClusterGroup.objects.filter(groups_in_sight()).only("name"))
+
+
+def _parts(chosen: QuerySet[Cluster], ask: FleetAsk) -> dict[str, int]:
+    if not ask.by or ask.flat:
+        return {}
+    rows: QuerySet[Any, dict[str, Any]] = _arranged(chosen, ask).order_by().values("heading")  # type: ignore[misc]  # as in `_cells`
+    return {told["heading"]: told["n"] for told in rows.annotate(n=Count("pk"))}
+
+
+def _arranged(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
+    """Each row with its heading: a number, or a text where groups or labels are asked for."""
+    if ask.flat or not ask.by:
+        return rows.annotate(heading=Value(0) if ask.flat else F("bucket"))
+    if ask.by != GROUP:
+        return rows.annotate(heading=label_expression(ask.by))
+    # Joined to the groups, once: a cluster out of all groups in sight is only seen by those who see every group.
+    mine = Q(groups=ask.group) if ask.group else groups_in_sight("groups")
+    return rows.filter(mine).annotate(heading=Coalesce(F("groups__name"), Value("")))
 
 
 def _cells(rows: QuerySet[Cluster]) -> tuple[dict[str, Any], ...]:
@@ -148,12 +212,14 @@ def _stage_case() -> Case:
 
 def _annotated() -> QuerySet[Cluster]:
     running = Scan.objects.filter(cluster=OuterRef("pk"), state__in=("queued", "running")).values("state")[:1]
-    return visible_clusters().select_related("latest").annotate(
-        bucket=bucket_case(), stage_shown=_stage_case(), active=Coalesce(Subquery(running), Value(""))
+    return (
+        with_intervals(visible_clusters())
+        .select_related("latest")
+        .annotate(bucket=bucket_case(), stage_shown=_stage_case(), active=Coalesce(Subquery(running), Value("")))
     )
 
 
-def _narrowed(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
+def _narrowed(rows: QuerySet[Cluster], ask: FleetAsk, *, now: datetime) -> QuerySet[Cluster]:
     for word in ask.q.split()[:5]:
         rows = rows.filter(
             Q(name__icontains=word)
@@ -161,7 +227,14 @@ def _narrowed(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
             | Q(server__icontains=word)
             | Q(latest__karpenter_version__startswith=word.removeprefix("v"))
         )
-    return rows.filter(environment=ask.environment) if ask.environment else rows
+    if ask.environment:
+        rows = rows.filter(environment=ask.environment)
+    if ask.group:
+        members = ClusterGroup.objects.filter(groups_in_sight(), pk=ask.group).values("clusters")
+        rows = rows.filter(pk__in=members)
+    if ask.check:
+        rows = where_it_fails(rows, ask.check, hop=ask.hop, now=now)
+    return with_labels(rows, ask.labels)
 
 
 def _chosen(ask: FleetAsk) -> dict[str, int]:
@@ -187,14 +260,14 @@ def _sort_expression(sort: str) -> Any:  # noqa: ANN401 - Django's expressions s
 
 
 def _ordered(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
-    rows = rows.annotate(key=_sort_expression(ask.sort), group=Value(0) if ask.flat else F("bucket"))
+    rows = _arranged(rows, ask).annotate(key=_sort_expression(ask.sort))
     turn = "-" if ask.descending else ""
-    rows = rows.order_by("group", f"{turn}key", f"{turn}name" if ask.sort == "name" else "name")
-    return _after(rows, ask)
+    return rows.order_by("heading", f"{turn}key", f"{turn}name" if ask.sort == "name" else "name")
 
 
 def _after(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
-    kinds: tuple[type[Key], ...] = (int, str if ask.sort in ("hop", "scanned") else int, str)
+    heading: type[Key] = str if ask.by and not ask.flat else int
+    kinds: tuple[type[Key], ...] = (heading, str if ask.sort in ("hop", "scanned") else int, str)
     keys = cursor.decode(ask.cursor, kinds)
     if keys is None:
         return rows
@@ -205,7 +278,7 @@ def _after(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
     beyond = "lt" if ask.descending else "gt"
     by_name = beyond if ask.sort == "name" else "gt"
     later = Q(**{f"key__{beyond}": value}) | Q(key=value, **{f"name__{by_name}": name})
-    return rows.filter(Q(group__gt=group) | Q(group=group) & later)
+    return rows.filter(Q(heading__gt=group) | Q(heading=group) & later)
 
 
 def _moment(text: str) -> datetime | None:
@@ -217,10 +290,10 @@ def _moment(text: str) -> datetime | None:
 
 def _cursor_after(last: Any, ask: FleetAsk) -> str:  # noqa: ANN401 - a Cluster with annotations of `_ordered`
     key = last.key.isoformat() if ask.sort == "scanned" else last.key
-    return cursor.encode((last.group, key, last.name))
+    return cursor.encode((last.heading, key, last.name))
 
 
-def _row(cluster: Any, now: datetime) -> FleetRow:  # noqa: ANN401 - a Cluster with annotations of `_annotated`
+def _row(cluster: Any, ask: FleetAsk, *, now: datetime) -> FleetRow:  # noqa: ANN401 - a Cluster with annotations of `_annotated`
     latest = cluster.latest
     limit = stale_after(interval_of(cluster))
     return FleetRow(
@@ -246,6 +319,9 @@ def _row(cluster: Any, now: datetime) -> FleetRow:  # noqa: ANN401 - a Cluster w
         failures=cluster.failures,
         failing_since=cluster.failing_since,
         last_error_code=cluster.last_error_code,
+        groups=tuple(group.name for group in cluster.groups.all()),
+        labels=shown_labels(cluster),
+        part=str(cluster.heading) if ask.by and not ask.flat else "",
     )
 
 

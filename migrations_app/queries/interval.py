@@ -5,21 +5,43 @@ import uuid
 from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Min, OuterRef, Q, QuerySet, Subquery
 
 from migrations_app.models.cluster import Cluster
+from migrations_app.models.group import ClusterGroup
+
+OF_GROUPS = "of_groups"
 
 
 def interval_of(cluster: Cluster) -> int:
-    """Seconds between two scans: the cluster's own, else its group's, else the default; 0: on demand only."""
-    group = getattr(cluster, "group", None)
-    of_group = getattr(group, "scan_interval", None)
-    return cluster.interval_seconds or of_group or int(settings.ENV.scan_interval)
+    """Seconds between two scans: the cluster's own, else the shortest of its groups', else the default; 0: on demand
+    only. Rows of `with_intervals` are not asked about again."""
+    if cluster.interval_seconds:
+        return cluster.interval_seconds
+    told = vars(cluster)
+    of_groups = told[OF_GROUPS] if OF_GROUPS in told else _shortest(cluster.pk)
+    return of_groups or int(settings.ENV.scan_interval)
+
+
+def with_intervals(rows: QuerySet[Cluster]) -> QuerySet[Cluster]:
+    """The same rows, each with the shortest interval of its groups."""
+    mine = _timed().filter(clusters=OuterRef("pk")).order_by("interval_seconds").values("interval_seconds")
+    return rows.annotate(**{OF_GROUPS: Subquery(mine[:1])})
+
+
+def _shortest(cluster_id: uuid.UUID) -> int | None:
+    return _timed().filter(clusters=cluster_id).aggregate(least=Min("interval_seconds"))["least"]
+
+
+def _timed() -> QuerySet[ClusterGroup]:
+    return ClusterGroup.objects.filter(interval_seconds__gt=0)
 
 
 def on_a_timetable() -> Q:
     """Clusters that are scanned without being asked."""
-    return Q() if settings.ENV.scan_interval else Q(interval_seconds__gt=0)
+    if settings.ENV.scan_interval:
+        return Q()
+    return Q(interval_seconds__gt=0) | Q(pk__in=_timed().values("clusters"))
 
 
 def next_slot(cluster_id: uuid.UUID, interval: int, *, now: datetime) -> datetime:

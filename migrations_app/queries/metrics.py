@@ -1,4 +1,4 @@
-"""The numbers of a scrape, in three queries whatever the size of the fleet."""
+"""The numbers of a scrape, in four queries whatever the size of the fleet."""
 
 import uuid
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ from django.db.models import Count
 from migrations_app.models.measure import Tally
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.visible import visible_clusters
+from migrations_app.queries.waivers import waiver_states
 
 Cell = tuple[Any, ...]
 """Values of the labels, and the number last."""
@@ -36,6 +37,8 @@ class Numbers:
     errors: tuple[Cell, ...] = ()
     requests: tuple[Cell, ...] = ()
     rollouts: tuple[Cell, ...] = ()
+    waivers: tuple[Cell, ...] = ()
+    """By state alone: a label of the cluster would make a series of each."""
     duration: Duration = Duration()
 
 
@@ -58,6 +61,7 @@ def numbers(*, now: datetime) -> Numbers:
             (name, first, second, count) for name, what, first, second, count in counted if what == "request"
         ),
         rollouts=_rollouts(names),
+        waivers=tuple(waiver_states(now).items()),
         duration=_duration(tallies),
     )
 

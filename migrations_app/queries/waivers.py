@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q
 
 from migrations_app.errors import NotFound
-from migrations_app.models.waiver import Waiver
+from migrations_app.models.group import ClusterGroup
+from migrations_app.models.waiver import GroupWaiver, Waiver
 from migrations_app.queries import cursor
+from migrations_app.queries.groups import groups_in_sight
 from migrations_app.queries.pages import Page, moment_and_id, page_of
 from migrations_app.queries.visible import visible_or_of_all
 from migrations_app.readiness.waiving import Waived
@@ -18,16 +20,20 @@ from migrations_app.readiness.waiving import Waived
 State = Literal["active", "ended", "revoked"]
 STATES: tuple[State, ...] = ("active", "ended", "revoked")
 SOON = timedelta(days=14)
+_MEMBERS = ClusterGroup.clusters.through
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaiverRow:
-    """`cluster` is None for a waiver of all clusters. `days_left` is 0 on its last day, and once it is over."""
+    """`cluster` is None for a waiver of a group, named by `group`, and for one of all clusters. `group` is None as well
+    where the group is gone; its name stays. `days_left` is 0 on its last day, and once it is over."""
 
     id: uuid.UUID
     check: str
     cluster: uuid.UUID | None
     cluster_name: str
+    group: uuid.UUID | None = None
+    group_name: str = ""
     reason: str
     owner: str
     blockers: bool
@@ -43,9 +49,10 @@ class WaiverRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaiverAsk:
-    """Empty texts mean no filter; `cluster` leaves those of all clusters in, since they hold there too."""
+    """Empty texts mean no filter; `cluster` leaves those of its groups and of all in, since they hold there too."""
 
     cluster: uuid.UUID | None = None
+    group: uuid.UUID | None = None
     check: str = ""
     state: State | Literal[""] = ""
 
@@ -57,29 +64,74 @@ def holding(now: datetime) -> Q:
 
 def held_at(cluster_id: uuid.UUID, now: datetime) -> tuple[Waived, ...]:
     """What holds at one cluster."""
-    here = Q(cluster=None) | Q(cluster_id=cluster_id)
-    return tuple(_waived(row) for row in Waiver.objects.filter(holding(now), here))
+    return tuple(_waived(row) for row in Waiver.objects.filter(holding(now), reaching(cluster_id)))
 
 
 def held_everywhere(now: datetime) -> Mapping[uuid.UUID | None, tuple[Waived, ...]]:
     """What holds, by cluster; under None stands what holds at all of them."""
     found: dict[uuid.UUID | None, tuple[Waived, ...]] = {}
-    for row in Waiver.objects.filter(holding(now)):
-        found[row.cluster_id] = (*found.get(row.cluster_id, ()), _waived(row))
+    rows = list(Waiver.objects.filter(holding(now)).select_related("scope"))
+    members = _members({scope.group_id for row in rows if (scope := _scope(row)) and scope.group_id})
+    for row in rows:
+        scope = _scope(row)
+        for place in members.get(scope.group_id, ()) if scope else (row.cluster_id,):
+            found[place] = (*found.get(place, ()), _waived(row))
+    return found
+
+
+def reaching(cluster_id: uuid.UUID) -> Q:
+    """Waivers that are given for that cluster, for a group that it is in, or for all clusters."""
+    in_group = Q(scope__group__in=_MEMBERS.objects.filter(cluster_id=cluster_id).values("clustergroup_id"))
+    return Q(cluster=None, scope=None) | Q(cluster=cluster_id) | in_group
+
+
+def waivers_in_sight() -> Q:
+    """Those of clusters and groups that whoever asks may see, and those of all clusters."""
+    return visible_or_of_all() & (Q(scope=None) | Q(groups_in_sight("scope__group"), scope__isnull=False))
+
+
+def waiver_states(now: datetime) -> dict[str, int]:
+    """How many waivers in sight there are in each state; those that end soon are counted as `ending`, not as active."""
+    soon = Q(ends_at__lte=now + SOON)
+    wanted = {
+        "active": holding(now) & ~soon,
+        "ending": holding(now) & soon,
+        "ended": _in_state("ended", now),
+        "revoked": _in_state("revoked", now),
+    }
+    rows = Waiver.objects.filter(waivers_in_sight())
+    return dict(rows.aggregate(**{name: Count("pk", filter=which) for name, which in wanted.items()}))
+
+
+def _scope(row: Waiver) -> GroupWaiver | None:
+    return getattr(row, "scope", None)
+
+
+def _members(groups: set[uuid.UUID]) -> Mapping[uuid.UUID | None, tuple[uuid.UUID, ...]]:
+    """The clusters of each group; asked for only where there is a group."""
+    found: dict[uuid.UUID | None, tuple[uuid.UUID, ...]] = {}
+    rows = _MEMBERS.objects.filter(clustergroup_id__in=groups) if groups else _MEMBERS.objects.none()
+    for group, cluster in rows.order_by("pk").values_list("clustergroup_id", "cluster_id"):
+        found[group] = (*found.get(group, ()), cluster)
     return found
 
 
 def covered(now: datetime, *, cluster: str) -> Q:
     """For rows of findings: whether a waiver covers the failing check; `cluster` names the column of its cluster."""
-    mine = Q(cluster=None) | Q(cluster=OuterRef(cluster))
+    mine = Q(cluster=None, scope=None) | Q(cluster=OuterRef(cluster)) | Q(scope__group__clusters=OuterRef(cluster))
     rows = Waiver.objects.filter(holding(now), mine, check_id=OuterRef("check_id"))
     return Q(status="fail") & (Exists(rows.filter(blockers=True)) | ~Q(severity="blocker") & Exists(rows))
 
 
 def waiver_of(waiver_id: uuid.UUID, *, now: datetime) -> WaiverRow:
     """One waiver. Raises NotFound."""
-    rows = Waiver.objects.filter(visible_or_of_all()).select_related("cluster").defer("cluster__sealed")
-    row = rows.filter(pk=waiver_id).first()
+    row = (
+        Waiver.objects.filter(waivers_in_sight())
+        .select_related("cluster", "scope")
+        .defer("cluster__sealed")
+        .filter(pk=waiver_id)
+        .first()
+    )
     if row is None:
         raise NotFound("no such waiver")
     return _row(row, now)
@@ -87,10 +139,12 @@ def waiver_of(waiver_id: uuid.UUID, *, now: datetime) -> WaiverRow:
 
 def waiver_page(ask: WaiverAsk, *, now: datetime, after: str = "", limit: int = 100) -> Page[WaiverRow]:
     """One page, newest first."""
-    rows = Waiver.objects.filter(_in_state(ask.state, now), visible_or_of_all())
-    rows = rows.select_related("cluster").defer("cluster__sealed")
+    rows = Waiver.objects.filter(_in_state(ask.state, now), waivers_in_sight())
+    rows = rows.select_related("cluster", "scope").defer("cluster__sealed")
     if ask.cluster:
-        rows = rows.filter(Q(cluster=None) | Q(cluster_id=ask.cluster))
+        rows = rows.filter(reaching(ask.cluster))
+    if ask.group:
+        rows = rows.filter(scope__group=ask.group)
     if ask.check:
         rows = rows.filter(check_id=ask.check)
     keys = moment_and_id(after)
@@ -127,11 +181,14 @@ def _waived(row: Waiver) -> Waived:
 def _row(row: Waiver, now: datetime) -> WaiverRow:
     state: State = "revoked" if row.revoked_at else "active" if row.ends_at > now else "ended"
     left = row.ends_at - now if state == "active" else timedelta(0)
+    scope = _scope(row)
     return WaiverRow(
         id=row.pk,
         check=row.check_id,
         cluster=row.cluster_id,
         cluster_name=row.cluster.name if row.cluster else "",
+        group=scope.group_id if scope else None,
+        group_name=scope.group_name if scope else "",
         reason=row.reason,
         owner=row.owner_name,
         blockers=row.blockers,

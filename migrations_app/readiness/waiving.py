@@ -16,7 +16,7 @@ from migrations_app.readiness.verdict import hop_line
 
 class Waived(msgspec.Struct, frozen=True, kw_only=True):
     """One waiver that holds. `blockers`: it was given by somebody who may accept what blocks; `own`: for this cluster
-    alone, not for all of them."""
+    alone, not for a group or for all of them."""
 
     check: str
     owner: str
@@ -54,8 +54,13 @@ def covering(waivers: Iterable[Waived], *, check: str, status: Status, severity:
 
 def as_stored(held: Iterable[Waived]) -> list[dict[str, object]]:
     """What a snapshot remembers of the waivers that it was counted with."""
-    told: list[dict[str, object]] = msgspec.to_builtins(sorted(held, key=lambda one: (one.check, one.own, one.ends_at)))
+    told: list[dict[str, object]] = msgspec.to_builtins(sorted(held, key=_order))
     return told
+
+
+def _order(one: Waived) -> tuple[str, bool, datetime, str, str, bool]:
+    """One order of any waivers, however they were found."""
+    return one.check, one.own, one.ends_at, one.owner, one.reason, one.blockers
 
 
 def from_stored(told: Iterable[object] | None) -> tuple[Waived, ...]:

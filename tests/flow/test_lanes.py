@@ -22,8 +22,9 @@ from migrations_app import tasks
 from migrations_app.errors import Conflict
 from migrations_app.flow import probe, register, room, save, schedule
 from migrations_app.models.cluster import Cluster
+from migrations_app.models.group import ClusterGroup
 from migrations_app.models.scan import Scan
-from migrations_app.queries.interval import interval_of, next_slot, share
+from migrations_app.queries.interval import interval_of, next_slot, share, with_intervals
 from tests.fakes.evilk8s import AUTHORITY, EvilServer
 
 NOON = datetime(2026, 3, 21, 12, 0, tzinfo=UTC)
@@ -79,19 +80,19 @@ def test_a_fleet_is_spread_over_the_interval():
     assert (sorted(tenths), min(tenths.values()) > 60, max(tenths.values()) < 140) == (list(range(10)), True, True)
 
 
+@database
 @pytest.mark.parametrize(
     ("own", "group", "default", "seconds"),
     [(60, 90, 600, 60), (None, 90, 600, 90), (None, None, 600, 600), (None, None, 0, 0)],
 )
-def test_whose_interval_counts(settings, own, group, default, seconds):
+def test_whose_interval_counts(settings, django_assert_num_queries, own, group, default, seconds):
     settings.ENV = dataclasses.replace(settings.ENV, scan_interval=default)
-
-    class Row:
-        interval_seconds = own
-
-    row = Row()
-    if group:
-        row.group = type("Group", (), {"scan_interval": group})()
+    row = Cluster.objects.create(name="a", source="sample", interval_seconds=own)
+    for number, seconds_of in enumerate((group, group and group + 60, None)):
+        ClusterGroup.objects.create(name=f"g{number}", interval_seconds=seconds_of).clusters.add(row)
+    annotated = with_intervals(Cluster.objects.all()).get()
+    with django_assert_num_queries(0):
+        assert interval_of(annotated) == seconds
     assert interval_of(row) == seconds
 
 
