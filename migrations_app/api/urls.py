@@ -7,6 +7,7 @@ from migrations_app.api.audit import Audit, AuditExport
 from migrations_app.api.checks import Check, Checks
 from migrations_app.api.clusters import Cluster, Clusters
 from migrations_app.api.conversions import Conversions
+from migrations_app.api.credentials import ClusterKubeconfig
 from migrations_app.api.description import Docs, NoSuchPage, ProblemMeaning, Schema
 from migrations_app.api.eks import ClusterAws, ClusterDrafts, EksDrafts
 from migrations_app.api.endpoint import Endpoint
@@ -50,6 +51,7 @@ urlpatterns: list[URLPattern] = [
     *_both("clusters/<uuid:id>/aws/drafts", ClusterDrafts, name="api-cluster-aws-drafts"),
     *_both("clusters/<uuid:id>/scans", ClusterScans, name="api-cluster-scans"),
     *_both("clusters/<uuid:id>/plan", ClusterPlan, name="api-cluster-plan"),
+    *_both("clusters/<uuid:id>/kubeconfig", ClusterKubeconfig, name="api-cluster-kubeconfig"),
     *_both("clusters/<uuid:id>/actions", ClusterActions, name="api-cluster-actions"),
     *_both("clusters/<uuid:id>/iam", ClusterIam, name="api-cluster-iam"),
     *_both("scans/<uuid:id>", Scan, name="api-scan"),

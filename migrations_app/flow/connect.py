@@ -57,8 +57,8 @@ def _open(cluster: Cluster, *, user: str, within: Limits) -> Iterator[ClusterApi
 
 
 @contextmanager
-def connect_writer(cluster: Cluster, *, user: str = "") -> Iterator[Writer]:
-    """A way to change the cluster, closed at the end. `user` is seen in CloudTrail (T20).
+def connect_writer(cluster: Cluster, *, user: str = "", within: Limits | None = None) -> Iterator[Writer]:
+    """A way to change the cluster, closed at the end. `user` is seen in CloudTrail (T20), `within` as in `connect`.
 
     Raises CouldNotLook, BadSetting, and BadInput (code `read_only`) for a bundle or a sample.
     """
@@ -66,7 +66,7 @@ def connect_writer(cluster: Cluster, *, user: str = "") -> Iterator[Writer]:
         raise BadInput("a bundle or a sample is only looked at", where=cluster.name, code="read_only")
     with (
         _way(cluster, user=user) as (connection, token),
-        closing(open_writer(connection, reach=reach(), limits=limits(), token=token)) as writer,
+        closing(open_writer(connection, reach=reach(), limits=within or limits(), token=token)) as writer,
     ):
         try:
             yield writer

@@ -10,14 +10,14 @@ from django.views.decorators.http import require_http_methods
 
 from migrations_app.errors import BadInput, Conflict
 from migrations_app.flow import register as clusters
-from migrations_app.flow import register_eks
+from migrations_app.flow import register_eks, replace_credentials
 from migrations_app.flow.draft_access import Draft
 from migrations_app.queries.cluster import ClusterHead
 from migrations_app.web import drafts
 from migrations_app.web.access import page
 from migrations_app.web.cluster import about
 from migrations_app.web.drafts import Tried, tried, user_name
-from migrations_app.web.forms import AccessForm, EksForm
+from migrations_app.web.forms import AccessForm, EksForm, KubeconfigForm
 
 
 @page("change_cluster")
@@ -27,7 +27,7 @@ def connection(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     context = about(request, cluster_id, tab="cluster")
     if request.method == "GET":
         return _page(request, context)
-    step = {"draft": _drafted, "try": _tried, "save": _saved, "remove": _removed}.get(request.POST.get("do", ""))
+    step = STEPS.get(request.POST.get("do", ""))
     return step(request, context) if step else _page(request, context, test=_test(context["head"], user_name(request)))
 
 
@@ -38,6 +38,7 @@ def _page(
     draft: Draft | None = None,
     start: EksForm | None = None,
     form: AccessForm | None = None,
+    file: KubeconfigForm | None = None,
     test: Tried | None = None,
 ) -> HttpResponse:
     head: ClusterHead = context["head"]
@@ -47,10 +48,11 @@ def _page(
         "draft": draft,
         "start": start or EksForm(initial={"eks_cluster": begun}),
         "form": form or AccessForm(initial={"version": head.version, "draft": draft.text if draft else ""}),
+        "file": file or KubeconfigForm(initial={"version": head.version, "context": head.context}),
         "test": test,
         "may_have_aws": head.source in register_eks.WITH_ACCESS,
     }
-    bad = bool((start and start.errors) or (form and form.errors))
+    bad = any(one is not None and one.errors for one in (start, form, file))
     return render(request, "cluster/connection.html", context | shown, status=422 if bad else 200)
 
 
@@ -110,3 +112,47 @@ def _removed(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     else:
         messages.success(request, "karpdash has forgotten the role. You may delete it in AWS.")
     return redirect("cluster-connection", context["head"].id)
+
+
+def _tried_kubeconfig(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+    form = KubeconfigForm(request.POST)
+    if not form.is_valid():
+        return _page(request, context, file=form)
+    said = form.cleaned_data
+    text = said["kubeconfig"].encode()
+    try:
+        found = replace_credentials.try_kubeconfig_for(context["head"].id, text, context=said["context"])
+    except BadInput as refused:
+        return _page(request, context, file=form, test=Tried(refused=str(refused)))
+    return _page(request, context, file=form, test=Tried(found.result, note=SAME[found.same]))
+
+
+def _replaced(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+    form = KubeconfigForm(request.POST)
+    if not form.is_valid():
+        return _page(request, context, file=form)
+    said = form.cleaned_data
+    options = {name: said[name] for name in ("context", "typed_name", "version")}
+    try:
+        replace_credentials.replace_kubeconfig(context["head"].id, said["kubeconfig"].encode(), **options)
+    except (BadInput, Conflict) as refused:
+        named = refused.where in form.fields
+        form.add_error(refused.where if named else "kubeconfig", refused.message if named else str(refused))
+        return _page(request, context, file=form)
+    messages.success(request, "The new kubeconfig is proven and kept; plans made before it are over.")
+    return redirect("cluster-connection", context["head"].id)
+
+
+SAME = {
+    "same": "",
+    "other": "It leads to another cluster than the one that is registered here: it would not be kept.",
+    "unknown": "Whether it leads to the same cluster can not be told: to keep it, the cluster's name has to be typed.",
+}
+STEPS = {
+    "draft": _drafted,
+    "try": _tried,
+    "save": _saved,
+    "remove": _removed,
+    "kubeconfig-try": _tried_kubeconfig,
+    "kubeconfig-save": _replaced,
+}

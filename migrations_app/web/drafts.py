@@ -17,11 +17,12 @@ _FIELDS = {"region": "eks_region"}
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """The result of a test; `refused` says why the input itself could not be used."""
+    """The result of a test; `refused` says why the input itself could not be used, `note` what to know beside it."""
 
     result: ConnectionTest | None = None
     refused: str = ""
     access: AccessTest | None = None
+    note: str = ""
 
 
 def tried(access: AccessTest) -> Tried:

@@ -1,5 +1,7 @@
 """Plain forms. They read what a page sends; whether it makes sense is for flow to say."""
 
+from typing import Any
+
 from django import forms
 
 MIB = 1024 * 1024
@@ -68,6 +70,34 @@ class AccessForm(forms.Form):
     role_arn = role_field()
     draft = forms.CharField(max_length=4000, widget=forms.HiddenInput)
     version = forms.IntegerField(widget=forms.HiddenInput)
+
+
+class KubeconfigForm(forms.Form):
+    """Another kubeconfig for a cluster that is registered already."""
+
+    kubeconfig = forms.CharField(
+        max_length=LARGEST_KUBECONFIG,
+        strip=False,
+        label="New kubeconfig",
+        help_text="With certificate-authority-data, and a token or client certificate data.",
+        widget=Unshown(attrs={"rows": 7, "spellcheck": "false", "autocomplete": "off"}),
+    )
+    context = forms.CharField(
+        max_length=253, required=False, label="Context", help_text="Empty: the current context of the file."
+    )
+    typed_name = forms.CharField(
+        max_length=200,
+        required=False,
+        strip=False,
+        label="The cluster's name",
+        help_text="Only where karpdash can not tell by itself that it is the same cluster.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    version = forms.IntegerField(widget=forms.HiddenInput)
+
+    def __init__(self, *given: Any, **named: Any) -> None:  # noqa: ANN401 - as of a form
+        # Its page holds other forms with fields of the same names.
+        super().__init__(*given, **{"auto_id": "file_%s"} | named)
 
 
 class RegisterForm(DetailsForm):
