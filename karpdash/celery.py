@@ -54,6 +54,7 @@ app.conf.update(
         "audit checkpoints": {"task": "checkpoint", "schedule": 5.0, "options": {"expires": 5}},
         "stranded scans": {"task": "sweep", "schedule": float(TICK), "options": {"expires": TICK}},
         "waivers": {"task": "keep_waivers", "schedule": float(TICK), "options": {"expires": TICK}},
+        "news": {"task": "notify", "schedule": float(TICK), "options": {"expires": TICK}},
         "old rows": {"task": "retain", "schedule": 600.0, "options": {"expires": 600}},
     },
 )

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from migrations_app.clients.audit_sink import Sinks
 from migrations_app.clients.aws_access import Keys, OwnIdentity
+from migrations_app.clients.mail import MailServer, read_mail_server
 from migrations_app.clients.registry_url import read_registry
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import BadInput, BadSetting
@@ -64,6 +65,9 @@ class Raw:
         "official",
         "Where charts are pulled from: official, a mirror such as oci://registry.example/karpenter, or empty.",
     )
+    email_url: str = _setting(
+        "", "smtp:// (STARTTLS) or smtps://user:password@host:port?from=address, for e-mail; empty: none.", shown=False
+    )
     log_level: str = _setting("INFO", "DEBUG, INFO, WARNING or ERROR.")
     aws_access_key_id: str = _setting(
         "", "karpdash's own AWS identity; it takes the role of each cluster.", shown=False
@@ -112,6 +116,7 @@ class Env:
     aws: OwnIdentity = field(default_factory=OwnIdentity)
     audit_signing_key: bytes = field(default=b"", repr=False)
     audit_sinks: Sinks = field(default_factory=Sinks)
+    email: MailServer | None = None
 
 
 def settings_rows() -> tuple[tuple[str, str, str], ...]:
@@ -167,6 +172,7 @@ def read(environ: Mapping[str, str]) -> Env:
         ),
         audit_signing_key=_signing_key(raw.audit_signing_key or _kept_secret(data_dir / "audit.key")),
         audit_sinks=_audit_sinks(raw),
+        email=_email(raw.email_url),
     )
 
 
@@ -295,6 +301,14 @@ def _audit_url(raw: Raw) -> str:
     if parts.scheme == "http" and not (raw.allow_loopback == "1" and _is_this_machine(host)):
         raise _bad("AUDIT_URL", "plain http is only taken for a loopback address, with KARPDASH_ALLOW_LOOPBACK=1")
     return url
+
+
+def _email(url: str) -> MailServer | None:
+    """None: no mail is sent. The address stands in no message, since it may hold a password."""
+    try:
+        return read_mail_server(url) if url else None
+    except BadInput as wrong:
+        raise _bad("EMAIL_URL", wrong.message) from None
 
 
 def _aws_keys(raw: Raw) -> Keys | None:

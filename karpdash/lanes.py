@@ -16,6 +16,8 @@ ROUTES = {
     "scan_cluster": {"queue": "scan"},
     "prepare_rollout": {"queue": "action"},
     "advance_rollout": {"queue": "action"},
+    # News waits for receivers as probes wait for clusters: it ends by its own clock, and holds no rollout up.
+    "deliver": {"queue": "probe"},
 }
 """What is named here has its own lane; everything else is upkeep."""
 

@@ -110,6 +110,8 @@ def _own(env: Env) -> Iterator[str]:
     yield env.secret_key
     yield str(env.database.get("PASSWORD", ""))
     yield env.audit_sinks.token.reveal()
+    if env.email:
+        yield env.email.password.reveal()
     if env.aws.keys:
         yield env.aws.keys.secret.reveal()
         yield env.aws.keys.token.reveal()

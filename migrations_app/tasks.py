@@ -14,11 +14,13 @@ from structlog.contextvars import bound_contextvars
 
 from migrations_app.errors import Conflict
 from migrations_app.flow import checkpoint_push, execute, preview, pulse, room, schedule, waive
+from migrations_app.flow import notify as notify_flow
 from migrations_app.flow import scan_fleet as scan_fleet_flow
 from migrations_app.flow.probe import probe_claimed
 from migrations_app.flow.retain import sweep_old
 from migrations_app.flow.scan_cluster import scan_claimed
 from migrations_app.flow.schedule import Claim
+from migrations_app.flow.sort_news import sort_news
 from migrations_app.flow.stranded import stranded_rollouts
 from migrations_app.flow.void_plans import expire_old_plans
 
@@ -139,6 +141,22 @@ def keep_waivers() -> None:
     waive.keep_up(timezone.now())
 
 
+@shared_task(name="notify", ignore_result=True)
+def notify() -> None:
+    """Sorts the news to its channels, and wakes those that have something to send."""
+    now = timezone.now()
+    sort_news(now)
+    for channel_id in notify_flow.due(now):
+        wake_channel(channel_id)
+
+
+@shared_task(name="deliver", ignore_result=True)
+def deliver(channel_id: str) -> None:
+    """Sends what waits for one channel."""
+    with bound_contextvars(channel=channel_id):
+        notify_flow.deliver(uuid.UUID(channel_id))
+
+
 @shared_task(name="retain", ignore_result=True)
 def retain() -> None:
     """Takes away what is kept no longer, a little at a time (R26)."""
@@ -155,6 +173,11 @@ def wake(scan_id: uuid.UUID) -> bool:
 def wake_fleet_scan(fleet_scan_id: uuid.UUID) -> bool:
     """As `wake`, for a wish to scan the fleet."""
     return _send(begin_fleet_scan, str(fleet_scan_id))
+
+
+def wake_channel(channel_id: uuid.UUID) -> bool:
+    """Nudges a worker; False when the broker is down: the timetable comes back to it (R05)."""
+    return _send(deliver, str(channel_id))
 
 
 def _send(task: "Task[[str], None]", row_id: str) -> bool:

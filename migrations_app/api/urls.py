@@ -4,10 +4,12 @@ from django.urls import URLPattern, path, re_path
 
 from migrations_app.api import schemes
 from migrations_app.api.audit import Audit, AuditExport
+from migrations_app.api.channels import Channel, Channels, ChannelSecret, ChannelTest
 from migrations_app.api.checks import Check, Checks
 from migrations_app.api.clusters import Cluster, Clusters
 from migrations_app.api.conversions import Conversions
 from migrations_app.api.credentials import ClusterKubeconfig
+from migrations_app.api.deliveries import Deliveries, Delivery, DeliveryResend
 from migrations_app.api.description import Docs, NoSuchPage, ProblemMeaning, Schema
 from migrations_app.api.eks import ClusterAws, ClusterDrafts, EksDrafts
 from migrations_app.api.endpoint import Endpoint
@@ -84,6 +86,13 @@ urlpatterns: list[URLPattern] = [
     *_both("policies/default", DefaultPolicy, name="api-policy-default"),
     *_both("clusters/<uuid:id>/policy", ClusterPolicy, name="api-cluster-policy"),
     *_both("kill-switch", KillSwitch, name="api-kill-switch"),
+    *_both("channels", Channels, name="api-channels"),
+    *_both("channels/<uuid:id>", Channel, name="api-channel"),
+    *_both("channels/<uuid:id>/secret", ChannelSecret, name="api-channel-secret"),
+    *_both("channels/<uuid:id>/test", ChannelTest, name="api-channel-test"),
+    *_both("deliveries", Deliveries, name="api-deliveries"),
+    *_both("deliveries/<uuid:id>", Delivery, name="api-delivery"),
+    *_both("deliveries/<uuid:id>/resend", DeliveryResend, name="api-delivery-resend"),
     *_both("waivers", Waivers, name="api-waivers"),
     *_both("waivers/<uuid:id>", Waiver, name="api-waiver"),
     *_both("snapshots/<uuid:id>/sarif", SnapshotSarif, name="api-snapshot-sarif"),

@@ -18,6 +18,7 @@ from migrations_app.errors import AddressRefused, Garbled, ServerFailed, TimedOu
 
 SECONDS = 2.0
 _HEAD = 4096
+_RECORD = 16_384
 _NO_TOKEN = Secret("")
 _stuck: dict[str, threading.Thread] = {}
 """Writers that did not come back, by path: nobody else waits behind them."""
@@ -82,6 +83,11 @@ def post(url: str, lines: bytes, *, token: Secret, reach: Reach, seconds: float 
 
     Raises CouldNotLook: AddressRefused, TlsRefused, TimedOut, Unreachable, ServerFailed, Garbled.
     """
+    exchange(url, _request(urlsplit(url), lines, token=token), reach=reach, seconds=seconds, resolver=resolver)
+
+
+def exchange(url: str, request: bytes, *, reach: Reach, seconds: float, resolver: Resolver = ask_resolver) -> None:
+    """Sends a whole request to an address that was judged, and returns when a 2xx comes back. Raises as `post`."""
     ends = time.monotonic() + seconds
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
@@ -92,11 +98,11 @@ def post(url: str, lines: bytes, *, token: Secret, reach: Reach, seconds: float 
     try:
         with socket.create_connection((addresses[0], port), timeout=left()) as plain:
             if parts.scheme != "https":
-                status = _asked(plain, _request(parts, lines, token=token), left=left)
+                status = _asked(plain, request, left=left)
             else:
                 plain.settimeout(left())
                 with _context().wrap_socket(plain, server_hostname=host) as safe:
-                    status = _asked(safe, _request(parts, lines, token=token), left=left)
+                    status = _asked(safe, request, left=left)
     except TimeoutError:
         raise TimedOut("the sink did not answer in time") from None
     except ssl.SSLError:
@@ -139,8 +145,11 @@ def _request(parts: SplitResult, lines: bytes, *, token: Secret) -> bytes:
 
 def _asked(line: socket.socket, request: bytes, *, left: Callable[[], float]) -> int:
     """The status of the answer; the rest of it is not read, and each wait counts against the one deadline."""
-    line.settimeout(left())
-    line.sendall(request)
+    # Over TLS the time given to sendall starts anew with each record: a reader that takes one now and then would never
+    # run out of it.
+    for start in range(0, len(request), _RECORD):
+        line.settimeout(left())
+        line.sendall(request[start : start + _RECORD])
     head = b""
     while b"\n" not in head and len(head) < _HEAD:
         line.settimeout(left())

@@ -11,7 +11,7 @@ from typing import Any
 from axes.models import AccessAttempt, AccessFailureLog, AccessLog
 from django.contrib.sessions.models import Session
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from migrations_app.flow import replay
@@ -20,6 +20,7 @@ from migrations_app.models.fleet_scan import FleetScan, FleetScanPart
 from migrations_app.models.idempotency import ApiIdempotency
 from migrations_app.models.legacy import LegacyDay
 from migrations_app.models.measure import Pulse, Tally
+from migrations_app.models.notification import Announced, Delivery
 from migrations_app.models.rollout import Outbox, Rollout
 from migrations_app.models.scan import Scan
 from migrations_app.models.snapshot import Content, FindingRow, Snapshot
@@ -34,6 +35,8 @@ WEEKLY = timedelta(days=365)
 """How old a snapshot gets as one of all, as the last one of its day, and as the last one of its week."""
 DONE_SCANS, FAILED_SCANS, FLEET_SCANS = timedelta(days=7), timedelta(days=30), timedelta(days=30)
 OUTBOX, SILENT, SIGN_INS = timedelta(days=7), timedelta(days=1), timedelta(days=90)
+DELIVERIES, ANNOUNCED = timedelta(days=30), timedelta(days=400)
+"""What was announced once is remembered for longer than any waiver lasts."""
 SETTLING = timedelta(hours=1)
 """A content so young may belong to a snapshot that is being published."""
 GONE = ""
@@ -144,6 +147,8 @@ def _outdated(now: datetime) -> tuple[QuerySet[Any], ...]:
         Scan.objects.filter(state=Scan.State.FAILED, finished_at__lt=now - FAILED_SCANS),
         ApiIdempotency.objects.filter(created_at__lt=now - replay.KEPT),
         Outbox.objects.filter(done_at__lt=now - OUTBOX),
+        Delivery.objects.filter(~Q(state=Delivery.State.WAITING), made_at__lt=now - DELIVERIES),
+        Announced.objects.filter(at__lt=now - ANNOUNCED),
         LegacyDay.objects.filter(day__lt=(now - WEEKLY).date()),
         Session.objects.filter(expire_date__lt=now),
         Pulse.objects.filter(seen_at__lt=now - SILENT),

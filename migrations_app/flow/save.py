@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from migrations_app.checks.values import Finding
 from migrations_app.errors import Conflict
+from migrations_app.flow.announce import latest_of, tell_changes, tell_failing, tell_recovered
 from migrations_app.flow.gauges import gauges
 from migrations_app.flow.keep import keep
 from migrations_app.flow.note_legacy import note_legacy
@@ -70,6 +71,8 @@ def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, beside: Beside 
         Cluster.objects.select_for_update().only("pk").get(pk=scan.cluster_id)
         waivers = held_at(scan.cluster_id, now)
         judged = apply(scanned.report, waivers, now=now)
+        tell_changes(latest_of(scan.cluster_id), judged, scan.cluster)
+        tell_recovered(scan.cluster)
         snapshot = _snapshot(scan.cluster, packed.digest, report=judged, held=waivers)
         Scan.objects.filter(pk=scan_id).update(snapshot=snapshot, calls=calls_by_name(beside.calls))
         keep(scan.cluster.pk, scanned.objects, now=now)
@@ -198,5 +201,6 @@ def fail(
                 "failures", "failing_since", "last_attempt_at", "last_error_code", "last_error_detail", "next_due_at",
             ]
         )  # fmt: skip
+        tell_failing(cluster)
         add_error(cluster.pk, code)
         add_duration(_seconds(Scan.objects.get(pk=scan_id), now))

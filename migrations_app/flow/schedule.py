@@ -13,6 +13,7 @@ from django.utils import timezone
 from migrations_app.errors import NotFound
 from migrations_app.flow import room, save, tally
 from migrations_app.flow.acting import tell
+from migrations_app.flow.announce import tell_failing
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 from migrations_app.queries.interval import interval_of, next_slot, on_a_timetable, with_intervals
@@ -178,6 +179,7 @@ def _give_up(scan: Scan, now: datetime) -> None:
                 last_error_code="worker_lost",
                 last_error_detail=detail,
             )
+            tell_failing(Cluster.objects.defer("sealed").get(pk=scan.cluster_id))
 
 
 def crashed(held: Claim, kind: str) -> None:

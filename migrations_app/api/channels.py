@@ -1,0 +1,185 @@
+"""channels: where news goes to."""
+
+import uuid
+from typing import Any
+
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from migrations_app.api import entity_tags
+from migrations_app.api.described import described, page_of
+from migrations_app.api.endpoint import Endpoint, asked, given, page_answer
+from migrations_app.api.fields import Strict, Text, Told
+from migrations_app.api.replayed import replayed
+from migrations_app.api.rights import Need
+from migrations_app.flow.channels import Change, Wanted, add_channel, change_channel, forget_channel, rotate, send_test
+from migrations_app.queries.channels import ChannelRow as Row
+from migrations_app.queries.channels import all_channels, channel_row
+from migrations_app.queries.pages import Page
+from migrations_app.readiness.news import EVENTS
+from migrations_app.tasks import wake_channel
+
+ADMIN = Need("admin", "administer_policy")
+
+
+class GroupName(serializers.Serializer[Any]):
+    """A group of clusters."""
+
+    id = serializers.UUIDField()
+    name = Told()
+
+
+class ChannelRow(serializers.Serializer[Any]):
+    """A channel. `place` is what may be shown of its address; the address itself is written, never read. Without
+    `everywhere` it hears of the clusters of its groups only, and of what concerns all clusters."""
+
+    id = serializers.UUIDField()
+    name = Told()
+    kind = Told()
+    place = Told()
+    events = serializers.ListField(child=Told())
+    everywhere = serializers.BooleanField()
+    groups = GroupName(many=True)
+    enabled = serializers.BooleanField()
+    failures = serializers.IntegerField(help_text="Messages in a row that were not received.")
+    made_by = Told()
+    made_at = serializers.DateTimeField()
+
+
+class MadeChannel(ChannelRow):
+    """A new channel with the secret that signs what is sent to it; it is never shown again. Empty: not signed."""
+
+    secret = Told()
+
+
+class NewSecret(serializers.Serializer[Any]):
+    """A secret that is never shown again."""
+
+    secret = Told()
+
+
+class Sent(serializers.Serializer[Any]):
+    """A delivery that is on its way."""
+
+    delivery = serializers.UUIDField()
+
+
+def _events(*, required: bool = True) -> serializers.ListField:
+    child = serializers.ChoiceField(choices=EVENTS)
+    return serializers.ListField(child=child, allow_empty=False, max_length=30, required=required)
+
+
+def _groups() -> serializers.ListField:
+    said = "Ids of groups of clusters; none: every cluster."
+    return serializers.ListField(child=serializers.UUIDField(), required=False, max_length=50, help_text=said)
+
+
+class NewChannel(Strict):
+    name = Text(max_length=80)
+    kind = serializers.ChoiceField(choices=("webhook", "slack", "email"))
+    target = Text(max_length=2000, write_only=True, help_text="An https address, or a mailbox.")
+    events = _events()
+    groups = _groups()
+
+
+class ChannelChange(Strict):
+    """What is to be otherwise."""
+
+    name = Text(max_length=80, required=False)
+    target = Text(max_length=2000, write_only=True, required=False, help_text="An https address, or a mailbox.")
+    events = _events(required=False)
+    groups = _groups()
+    enabled = serializers.BooleanField(required=False)
+
+
+class Channels(Endpoint):
+    """Every channel."""
+
+    needs = {"GET": ADMIN, "POST": ADMIN}
+
+    @described("GET", id="channels_list", tag="channels", answers={200: page_of("Channel", ChannelRow)})
+    def get(self, request: Request) -> Response:
+        """Channels by name, on one page."""
+        asked(request, Strict)
+        return page_answer(request, Page(all_channels(), ""), shape=ChannelRow)
+
+    @described("POST", id="channels_create", tag="channels", body=NewChannel, answers={201: MadeChannel})
+    @replayed
+    def post(self, request: Request) -> Response:
+        """Makes a channel; for a webhook the answer holds its secret, once."""
+        said = given(request, NewChannel)
+        wanted = Wanted(**said | {"events": tuple(said["events"]), "groups": tuple(said.get("groups", ()))})
+        made = add_channel(wanted, by=request.user.get_username(), now=timezone.now())
+        row = channel_row(made.id)
+        answer = Response(ChannelRow(row).data | {"secret": made.secret.reveal()}, status=201)
+        answer["ETag"] = entity_tags.of_version(row.version)
+        answer["Location"] = reverse("api-channel", kwargs={"id": made.id}, request=request)
+        return answer
+
+
+class Channel(Endpoint):
+    """One channel."""
+
+    needs = {"GET": ADMIN, "PATCH": ADMIN, "DELETE": ADMIN}
+
+    @described("GET", id="channels_read", tag="channels", named=True, answers={200: ChannelRow})
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """The channel, without its address and secrets."""
+        asked(request, Strict)
+        return _shown(channel_row(id))
+
+    @described("PATCH", id="channels_change", tag="channels", named=True, body=ChannelChange, answers={200: ChannelRow})
+    def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Changes what is told, and nothing else."""
+        row = channel_row(id)
+        entity_tags.require_match(request, entity_tags.of_version(row.version))
+        said = given(request, ChannelChange, partial=True)
+        said |= {name: tuple(said[name]) for name in ("events", "groups") if name in said}
+        change_channel(id, Change(**said), version=row.version)
+        return _shown(channel_row(id))
+
+    @described("DELETE", id="channels_forget", tag="channels", named=True, answers={204: None})
+    def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Removes the channel with its log."""
+        entity_tags.require_match(request, entity_tags.of_version(channel_row(id).version))
+        forget_channel(id)
+        return Response(status=204)
+
+
+class ChannelSecret(Endpoint):
+    """What signs a webhook's messages."""
+
+    needs = {"POST": ADMIN}
+
+    @described("POST", id="channels_turn_secret", tag="channels", named=True, answers={201: NewSecret})
+    @replayed
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """A new secret, shown once. The one before it goes on signing beside it until the next turn."""
+        given(request, Strict)
+        return Response({"secret": rotate(id).reveal()}, status=201)
+
+
+class ChannelTest(Endpoint):
+    """A message of no meaning."""
+
+    needs = {"POST": ADMIN}
+
+    @described("POST", id="channels_test", tag="channels", named=True, answers={202: Sent})
+    @replayed
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Puts a test message on its way; what came of it stands in the deliveries."""
+        given(request, Strict)
+        made = send_test(id, by=request.user.get_username(), now=timezone.now())
+        wake_channel(id)
+        answer = Response({"delivery": made}, status=202)
+        answer["Location"] = reverse("api-delivery", kwargs={"id": made}, request=request)
+        return answer
+
+
+def _shown(row: Row) -> Response:
+    answer = Response(ChannelRow(row).data)
+    answer["ETag"] = entity_tags.of_version(row.version)
+    return answer

@@ -1,0 +1,46 @@
+"""Carries news to addresses that people gave: https only, judged addresses, nothing followed, ten seconds (T03)."""
+
+import hashlib
+import hmac
+from collections.abc import Mapping, Sequence
+from urllib.parse import SplitResult, urlsplit
+
+from migrations_app.clients.addresses import Reach, Resolver, ask_resolver
+from migrations_app.clients.audit_sink import exchange
+from migrations_app.clients.secret import Secret
+from migrations_app.errors import BadInput
+
+SECONDS = 10.0
+LONGEST = 2000
+
+
+def read_address(url: str) -> SplitResult:
+    """The parts of an https address. Raises BadInput; the address stands in no message, since it may be a secret."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise BadInput("is no URL", where="target", code="bad_target") from None
+    plain = url.isascii() and url.isprintable() and " " not in url and "\\" not in url and len(url) <= LONGEST
+    if not plain or not host or port == 0 or parts.scheme != "https" or "@" in parts.netloc or parts.fragment:
+        raise BadInput("must be https://host/path", where="target", code="bad_target")
+    return parts
+
+
+def post(url: str, body: bytes, *, headers: Mapping[str, str], reach: Reach, resolver: Resolver = ask_resolver) -> None:
+    """Sends the body; any 2xx means received, and nothing else of the answer is read.
+
+    Raises BadInput, and CouldNotLook: AddressRefused, TlsRefused, TimedOut, Unreachable, ServerFailed, Garbled.
+    """
+    parts = read_address(url)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    told = {"Host": parts.netloc, "User-Agent": "karpdash", "Content-Length": str(len(body)), "Connection": "close"}
+    lines = [f"POST {path} HTTP/1.1", *(f"{name}: {value}" for name, value in (told | dict(headers)).items()), "", ""]
+    exchange(url, "\r\n".join(lines).encode("ascii") + body, reach=reach, seconds=SECONDS, resolver=resolver)
+
+
+def signed(body: bytes, *, secrets: Sequence[Secret], at: int) -> dict[str, str]:
+    """The headers by which a receiver knows that the body is ours and of now: one signature for each secret."""
+    text = str(at).encode() + b"." + body
+    found = [hmac.new(one.reveal().encode(), text, hashlib.sha256).hexdigest() for one in secrets]
+    return {"Karpdash-Timestamp": str(at), "Karpdash-Signature": ",".join(f"v1={one}" for one in found)}
