@@ -10,7 +10,7 @@ from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kubectl, me
 from migrations_app.checks.values import Evidence, Remedy
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.managers import Managed, managed
-from migrations_app.inventory.objects import Named
+from migrations_app.inventory.objects import Named, WholeObject
 
 RESOURCES: Final = {
     "Provisioner": ("provisioners", "provisioners.karpenter.sh"),
@@ -67,3 +67,11 @@ def described(evidence: Sequence[Evidence]) -> str:
     """A command that shows the objects, all of one kind; it changes nothing."""
     names = dict.fromkeys(shlex.quote(row.name) for row in chain(evidence[:NAMES_SHOWN]))
     return f"kubectl describe {RESOURCES[evidence[0].kind][1]} {' '.join(names)}"
+
+
+def appended(one: WholeObject, path: str, value: object) -> list[dict[str, object]]:
+    """The JSON patch that adds the value to a list which may be absent: nothing can be added to what is not there."""
+    at, there = f"/{path.replace('.', '/')}", one.get(path)
+    if isinstance(there, list) and there:
+        return [{"op": "add", "path": f"{at}/-", "value": value}]
+    return [{"op": "add", "path": at, "value": [value]}]

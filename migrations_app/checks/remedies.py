@@ -53,7 +53,8 @@ def kept_by(inventory: Inventory, row: Evidence) -> Managed:
 
 
 def kubectl(*lines: str) -> Remedy:
-    return Remedy(how="kubectl", text="\n".join(lines))
+    """Those lines of shell; empty ones are left out."""
+    return Remedy(how="kubectl", text="\n".join(filter(None, lines)))
 
 
 def chart_values(

@@ -1,16 +1,18 @@
 """Which nodes a hop replaces, and which pods sit on them: what drains and protections are asked about."""
 
+import json
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from migrations_app.checks.base import Case
+from migrations_app.checks.changing import appended
 from migrations_app.checks.values import AtLeast, Evidence
 from migrations_app.inventory.objects import PodGroup, Provisioner
 from migrations_app.inventory.podgroups import NODES_KEPT
 from migrations_app.karpenter.replacements import replacements
 
 NOTHING_ROLLED = "the hop replaces no node that is there now"
-LEGACY = '{"key":"karpenter.sh/legacy","value":"true","effect":"NoSchedule"}'
+LEGACY_TAINT = {"key": "karpenter.sh/legacy", "value": "true", "effect": "NoSchedule"}
 """The taint by which the guide keeps new pods away from what a Provisioner launches."""
 BOUND = AtLeast("of large groups of pods only some nodes are kept")
 
@@ -63,7 +65,9 @@ def _counted(group: PodGroup, mine: tuple[str, ...]) -> There:
 
 
 def fenced(one: Provisioner) -> str:
-    """The command that keeps new pods off its nodes."""
-    path, value = ("/spec/taints/-", LEGACY) if one.get("spec.taints") else ("/spec/taints", f"[{LEGACY}]")
-    patch = f'[{{"op":"add","path":"{path}","value":{value}}}]'
+    """The command that keeps new pods off its nodes; empty where its taints do that already."""
+    taints = one.get("spec.taints")
+    if isinstance(taints, list) and LEGACY_TAINT in taints:
+        return ""
+    patch = json.dumps(appended(one, "spec.taints", LEGACY_TAINT), separators=(",", ":"))
     return f"kubectl patch provisioners.karpenter.sh {one.name} --type=json -p '{patch}'"

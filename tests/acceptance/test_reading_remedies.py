@@ -1,56 +1,6 @@
-"""The readers of remedies read what they should, and refuse what is broken."""
-
-import shutil
-import subprocess
-
-import pytest
+"""The reader of commands in remedies reads what it should."""
 
 from tests.acceptance.commands import Command, commands
-from tests.acceptance.hcl import BadHclError, read
-
-GOOD = {
-    'a = "b"': ["a"],
-    "# only words\n": [],
-    'version = "1"\nvalues = [<<-YAML\n  a:\n    b: [1]\n  YAML\n]\n': ["version", "values"],
-    'resource "aws_x" "y" {\n  name = "$${a}"\n  policy = jsonencode({"A": [1, true], "b" = {}})\n}\n': ["resource"],
-    "a = [\n  1,\n  2,\n]\nb = x.y[0].z": ["a", "b"],
-    'x {\n  y {\n    z = -1.5\n  }\n}\n\nq = f(1, "2")': ["x", "q"],
-    'a = {\n  b = 1\n  "c d": 2\n}': ["a"],
-}
-BAD = [
-    "a",
-    'a = "b',
-    "a = ",
-    "a b = 1",
-    "a {",
-    "a = [1 2]",
-    "a = 1 b = 2",
-    "a = <<X\nb",
-    'a = "${b"',
-    "}",
-    "1 = 2",
-    "? = 1",
-]
-
-
-@pytest.mark.parametrize("text", GOOD)
-def test_what_is_hcl_is_read(text: str) -> None:
-    assert read(text) == GOOD[text]
-
-
-@pytest.mark.parametrize("text", BAD)
-def test_what_is_none_is_refused(text: str) -> None:
-    with pytest.raises(BadHclError):
-        read(text)
-
-
-@pytest.mark.parametrize(("text", "good"), [*((text, True) for text in GOOD), *((text, False) for text in BAD)])
-def test_terraform_agrees_where_it_is_at_hand(text: str, good: bool) -> None:
-    program = shutil.which("terraform")
-    if program is None:
-        pytest.skip("terraform is not at hand")
-    done = subprocess.run([program, "fmt", "-"], input=text, text=True, capture_output=True, check=False)
-    assert (done.returncode == 0) is good
 
 
 def test_commands_on_objects() -> None:

@@ -4,14 +4,15 @@ import json
 import re
 import subprocess
 
+import hcl2
 import pytest
 import yaml
+from lark.exceptions import LarkError
 
 from migrations_app.actions.registry import all_actions
 from tests.acceptance import upstream
 from tests.acceptance.advice import Advice, advice, without_advice
 from tests.acceptance.commands import Command, commands
-from tests.acceptance.hcl import BadHclError, read
 
 pytestmark = pytest.mark.skipif(upstream.MISSING, reason=upstream.REASON)
 EXEMPT = {"alpha_crds_gone", "way_back_open"}
@@ -20,7 +21,7 @@ SHELL = ("kubectl", "helm", "iam")
 SHORT = {"crd": "customresourcedefinition", "pdb": "poddisruptionbudget", "serviceaccounts": "serviceaccount"}
 
 
-def _kind(resource: str) -> str:
+def kind_of(resource: str) -> str:
     """The kind, in small letters, of what kubectl is given as a resource."""
     word = resource.partition(".")[0].lower()
     word = SHORT.get(word, word)
@@ -43,7 +44,7 @@ def _wrong(one: Advice) -> str:
         if how == "action":
             return "" if one.remedy.action in {action.id for action in all_actions()} else "no such action"
         if how == "terraform":
-            read(text)
+            hcl2.loads(f"{text}\n")
         elif text.startswith("{"):
             json.loads(text)
         elif how in SHELL or first.startswith(("flux ", "argocd ")):
@@ -52,7 +53,7 @@ def _wrong(one: Advice) -> str:
         else:
             told = yaml.safe_load(text)
             return "" if told is None or isinstance(told, dict) else f"{type(told).__name__} where values belong"
-    except (BadHclError, ValueError, yaml.YAMLError) as wrong:
+    except (LarkError, ValueError, yaml.YAMLError) as wrong:
         return str(wrong) or type(wrong).__name__
     return ""
 
@@ -94,7 +95,7 @@ def test_no_remedy_is_prose_that_a_shell_would_run() -> None:
 
 
 def _there(command: Command, one: Advice) -> bool:
-    kind = _kind(command.resource)
+    kind = kind_of(command.resource)
     return any(
         (found["kind"].lower(), found["metadata"]["name"]) == (kind, command.name)
         and command.namespace in ("", found["metadata"].get("namespace", ""))

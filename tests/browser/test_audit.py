@@ -37,7 +37,7 @@ def test_a_click_narrows_the_log_and_the_export_keeps_that(browse, busy):
     page = browse()
     page.goto("/audit")
     page.get_by_role("link", name="step.outcome").click()
-    assert page.locator("tr[data-row]").count() == 1
+    expect(page.locator("tr[data-row]")).to_have_count(1)
     page.locator("tr[data-row] summary").click()
     page.get_by_text("Export", exact=True).click()
     with page.expect_download() as saved:

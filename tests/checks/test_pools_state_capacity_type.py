@@ -88,6 +88,6 @@ def test_the_remedy_adds_the_requirement():
 
 PATCH = (
     "kubectl patch nodepools.karpenter.sh web --type=json -p "
-    '\'[{"op":"add","path":"/spec/template/spec/requirements/-",'
-    '"value":{"key":"karpenter.sh/capacity-type","operator":"In","values":["on-demand"]}}]\''
+    '\'[{"op":"add","path":"/spec/template/spec/requirements",'
+    '"value":[{"key":"karpenter.sh/capacity-type","operator":"In","values":["on-demand"]}]}]\''
 )

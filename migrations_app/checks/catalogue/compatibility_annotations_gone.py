@@ -27,6 +27,7 @@ check = Check(
         "{count} compatibility annotations still carry settings",
     ),
     hops=(BETA_LEFT,),
+    resolved_by=("convert_and_apply",),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "kubernetes-sigs/karpenter@v1.0.9:pkg/apis/v1/labels.go",

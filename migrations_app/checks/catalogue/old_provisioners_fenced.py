@@ -1,11 +1,12 @@
 """No Provisioner launches nodes any more while NodePools take over."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kubectl, ordered
-from migrations_app.checks.rolled import LEGACY, fenced
+from migrations_app.checks.rolled import LEGACY_TAINT, fenced
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.managers import managed
 from migrations_app.inventory.objects import Provisioner, WholeObject
@@ -71,4 +72,6 @@ def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     by = managed(mine[evidence[0].name].metadata)
     lines = (fenced(mine[row.name]) for row in evidence[:NAMES_SHOWN])
     about = "# Once a NodePool that admits these pods is ready; nodes that are there keep their pods"
-    yield from ordered(by, (*from_source(by, f"add to spec.taints: {LEGACY}"), kubectl(about, *lines)))
+    yield from ordered(
+        by, (*from_source(by, f"add to spec.taints: {json.dumps(LEGACY_TAINT)}"), kubectl(about, *lines))
+    )

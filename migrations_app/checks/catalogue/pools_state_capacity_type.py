@@ -1,11 +1,13 @@
 """Every pool says whether it may launch spot instances."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 from migrations_app.checks.base import Case, Check
+from migrations_app.checks.changing import appended, target
 from migrations_app.checks.fields import cause
-from migrations_app.checks.remedies import from_source, kubectl, ordered
+from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kubectl, ordered
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.managers import managed
 from migrations_app.inventory.objects import NodePool, WholeObject
@@ -57,16 +59,18 @@ def _states(row: Any) -> bool:  # noqa: ANN401 - the tree is the API's own JSON
 
 @check.advise
 def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    pools = {("NodePool", pool.name): pool.metadata for pool in case.inventory.nodepools.items}
-    pools |= {("Provisioner", pool.name): pool.metadata for pool in case.inventory.provisioners.items}
-    by = managed(pools[evidence[0].kind, evidence[0].name])
-    value = f'{{"key":"{labels.CAPACITY_TYPE}","operator":"In","values":["{labels.ON_DEMAND}"]}}'
-    lines = (_patch(row, value) for row in evidence)
+    pools: dict[tuple[str, str], WholeObject] = {
+        ("NodePool", pool.name): pool for pool in case.inventory.nodepools.items
+    }
+    pools |= {("Provisioner", pool.name): pool for pool in case.inventory.provisioners.items}
+    by = managed(pools[evidence[0].kind, evidence[0].name].metadata)
+    value = {"key": labels.CAPACITY_TYPE, "operator": "In", "values": [labels.ON_DEMAND]}
+    lines = (_line(pools[row.kind, row.name], row, value) for row in evidence[:NAMES_SHOWN])
     note = "# Nodes launched before will drift where the new requirement does not admit them"
-    yield from ordered(by, (*from_source(by, f"add the requirement {value}"), kubectl(note, *lines)))
+    told = json.dumps(value, separators=(",", ":"))
+    yield from ordered(by, (*from_source(by, f"add the requirement {told}"), kubectl(note, *lines)))
 
 
-def _patch(row: Evidence, value: str) -> str:
-    path = "/" + row.path.replace(".", "/")
-    patch = f'[{{"op":"add","path":"{path}/-","value":{value}}}]'
-    return f"kubectl patch {row.kind.lower()}s.karpenter.sh {row.name} --type=json -p '{patch}'"
+def _line(pool: WholeObject, row: Evidence, value: object) -> str:
+    patch = json.dumps(appended(pool, row.path, value), separators=(",", ":"))
+    return f"kubectl patch {target(row)} --type=json -p '{patch}'"

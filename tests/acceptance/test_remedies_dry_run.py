@@ -1,0 +1,120 @@
+"""What a remedy patches, a real API server takes: a dry run of each patch over the object as the cluster holds it."""
+
+import copy
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.acceptance import upstream
+from tests.acceptance.advice import Advice, advice
+from tests.acceptance.clusters import CLEAN
+from tests.acceptance.commands import Command, commands
+from tests.acceptance.test_remedies import kind_of
+from tests.servers.api_client import RefusedError
+from tests.servers.apiserver import ApiServer
+from tests.servers.crds import without_rules
+
+pytestmark = pytest.mark.skipif(upstream.MISSING, reason=upstream.REASON)
+Document = dict[str, Any]
+GIVEN_OUT = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "deletionTimestamp")
+SERVED_AS = {"policy/v1": "policy/v1beta1"}
+"""What a 1.20 server serves in the place of versions that it does not know yet; their fields are the same."""
+
+
+class Patching(NamedTuple):
+    """A patch that a remedy tells, the object it is for, and the definition of that object's kind if it needs one."""
+
+    command: Command
+    advice: Advice
+    object: Document
+    definition: Document | None
+
+
+def patchings() -> list[Patching]:
+    """Each patch once for each version of what it is for."""
+    every = [(command, one) for one in advice() for command in commands(one.remedy.text) if command.patch is not None]
+    found = [Patching(command, one, _object(command, one), None) for command, one in every]
+    once = {(one.object["apiVersion"], one.object["kind"], repr(one.command.patch)): one for one in found}
+    return [one._replace(definition=_definition(one.object, one.advice)) for one in once.values()]
+
+
+def _object(command: Command, one: Advice) -> Document:
+    kind = kind_of(command.resource)
+    (found,) = (
+        document
+        for document in one.documents
+        if (document["kind"].lower(), document["metadata"]["name"]) == (kind, command.name)
+        and command.namespace in ("", document["metadata"].get("namespace", ""))
+    )
+    metadata = {key: value for key, value in found["metadata"].items() if key not in GIVEN_OUT}
+    served = SERVED_AS.get(found["apiVersion"], found["apiVersion"])
+    return {**copy.deepcopy(found), "apiVersion": served, "metadata": {**metadata, "ownerReferences": []}}
+
+
+def _definition(document: Document, one: Advice) -> Document | None:
+    """That of the cluster; the sample fleet has outlines only, which would take fields away."""
+    wanted = (document["apiVersion"].partition("/")[0], document["kind"])
+    for found in one.documents:
+        spec = found.get("spec", {})
+        if found["kind"] == "CustomResourceDefinition" and (spec["group"], spec["names"]["kind"]) == wanted:
+            metadata = {"name": found["metadata"]["name"]}
+            whole = without_rules({**found, "metadata": metadata, "spec": _as_written(document, spec)})
+            return whole if one.cluster in {clean.name for clean in CLEAN} or "/" in one.cluster else _lenient(whole)
+    return None
+
+
+def _as_written(document: Document, spec: Document) -> Document:
+    """Stores what the object was written as, since the webhook that converts is no part of this server."""
+    written = document["apiVersion"].rpartition("/")[2]
+    versions = [{**one, "storage": one["name"] == written} for one in spec["versions"]]
+    return {**spec, "conversion": {"strategy": "None"}, "versions": versions}
+
+
+def _tried(server: ApiServer, one: Patching) -> str:
+    """What the server has against the patch; empty where nothing."""
+    server.wipe()
+    if one.definition:
+        server.load_documents([one.definition])
+    if space := one.object["metadata"].get("namespace"):
+        server.admin.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}})
+    _stored(server, one)
+    path = server.admin.path_of(one.object, one.command.subresource)
+    if stored := one.object.get("status", {}).get("storedVersions"):
+        server.admin.patch(f"{server.admin.path_of(one.object)}/status", {"status": {"storedVersions": stored}})
+    try:
+        assert one.command.patch is not None
+        server.admin.patch(path, one.command.patch, how=one.command.how, dryRun="All")
+    except RefusedError as wrong:
+        return str(wrong)
+    return ""
+
+
+def _stored(server: ApiServer, one: Patching) -> None:
+    """Puts the object there, as of older days where today's schema would not let it in any more."""
+    try:
+        server.admin.create(without_rules(one.object))
+    except RefusedError as wrong:
+        if wrong.status != 422 or one.definition is None:
+            raise
+        server.load_documents([_lenient(one.definition)])
+        server.admin.create(without_rules(one.object))
+        server.load_documents([one.definition])
+
+
+def _lenient(definition: Document) -> Document:
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    versions = [{**one, "schema": schema} for one in definition["spec"]["versions"]]
+    return {**definition, "spec": {**definition["spec"], "versions": versions}}
+
+
+def test_a_real_server_takes_every_patch(apiserver: ApiServer) -> None:
+    every = patchings()
+    assert len(every) >= 25
+    refused = [f"{wrong}: {one.command} of {one.advice}" for one in every if (wrong := _tried(apiserver, one))]
+    assert not refused, "\n\n".join(refused)
+
+
+def test_the_server_refuses_a_patch_that_does_not_fit(apiserver: ApiServer) -> None:
+    one = next(one for one in patchings() if one.command.how == "merge" and one.object["kind"] == "NodePool")
+    broken = one._replace(command=one.command._replace(patch={"spec": {"limits": "many"}}))
+    assert "422" in _tried(apiserver, broken)
