@@ -29,6 +29,16 @@ from migrations_app.queries.pages import Page
 from migrations_app.tasks import wake
 
 LARGEST_BUNDLE = 64 * MIB
+LABELS = r"^[a-z0-9][a-z0-9._/-]{0,62}:[^,]{0,120}(,[a-z0-9][a-z0-9._/-]{0,62}:[^,]{0,120}){0,7}$"
+"""Key and value of at most eight labels."""
+
+
+class LabelShown(serializers.Serializer[Any]):
+    """A label; `derived`: it stands in the ARN of the cluster and cannot be set."""
+
+    key = Told()
+    value = Told()
+    derived = serializers.BooleanField()
 
 
 class ClusterRow(serializers.Serializer[Any]):
@@ -56,6 +66,8 @@ class ClusterRow(serializers.Serializer[Any]):
     failures = serializers.IntegerField()
     failing_since = serializers.DateTimeField(allow_null=True)
     last_error_code = Told()
+    groups = serializers.ListField(child=Told(), help_text="Names of the groups that it is in.")
+    labels = LabelShown(many=True)
 
 
 class SnapshotSummary(serializers.Serializer[Any]):
@@ -107,9 +119,28 @@ class ClusterDetail(serializers.Serializer[Any]):
     scan_under_way = serializers.UUIDField(source="active.id", allow_null=True, default=None)
 
 
-class ClusterQuery(Paged):
-    q = serializers.CharField(required=False, max_length=200, help_text="Words in name, environment, server, release.")
+def labels_asked() -> serializers.RegexField:
+    """A filter by labels."""
+    said = "Such as team:shop; several with commas between them must all fit."
+    return serializers.RegexField(LABELS, required=False, max_length=1000, help_text=said)
+
+
+class Narrowed(Strict):
+    """What narrows the fleet, in lists and sums alike."""
+
     environment = serializers.CharField(required=False, max_length=40)
+    group = serializers.UUIDField(required=False)
+    label = labels_asked()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
+    check = serializers.CharField(
+        required=False, max_length=80, help_text="Clusters at which this check fails, and is not waived."
+    )
+    hop = serializers.CharField(
+        required=False, max_length=10, help_text="With `check`: fails at this hop; `next`: at the one taken next."
+    )
+
+
+class ClusterQuery(Narrowed, Paged):
+    q = serializers.CharField(required=False, max_length=200, help_text="Words in name, environment, server, release.")
     stage = serializers.ChoiceField(required=False, choices=STAGES)
     bucket = serializers.ChoiceField(required=False, choices=BUCKETS, help_text="What the cluster waits for.")
 
@@ -161,8 +192,8 @@ class Clusters(Endpoint):
     def get(self, request: Request) -> Response:
         """Clusters by name, each with the numbers of its latest snapshot."""
         query = asked(request, ClusterQuery)
-        chosen = {name: query.get(name, "") for name in ("q", "environment", "stage", "bucket")}
-        ask = FleetAsk(flat=True, cursor=cursor_of(request, query), **chosen)
+        chosen = {name: query.get(name, "") for name in ("q", "stage", "bucket")}
+        ask = FleetAsk(flat=True, cursor=cursor_of(request, query), **chosen | narrowed(query))
         found = fleet_page(ask, now=timezone.now(), limit=query["limit"])
         return page_answer(request, Page(found.rows, found.next_cursor), shape=ClusterRow)
 
@@ -217,6 +248,12 @@ class Cluster(Endpoint):
         entity_tags.require_match(request, entity_tags.of_version(head.version))
         register.remove(id, typed_name=head.name)
         return Response(status=204)
+
+
+def narrowed(query: dict[str, Any]) -> dict[str, Any]:
+    """The fields of FleetAsk that a `Narrowed` query fills."""
+    texts = {name: query.get(name, "") for name in ("environment", "check", "hop")}
+    return texts | {"group": query.get("group"), "labels": tuple(filter(None, query.get("label", "").split(",")))}
 
 
 def detail(head: ClusterHead) -> Response:

@@ -7,15 +7,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from migrations_app.api.clusters import Narrowed, narrowed
 from migrations_app.api.described import described
 from migrations_app.api.endpoint import Endpoint, asked
-from migrations_app.api.fields import Strict, Told
+from migrations_app.api.fields import Told
 from migrations_app.api.rights import READ
 from migrations_app.queries.fleet import FleetAsk, fleet_page
-
-
-class FleetQuery(Strict):
-    environment = serializers.CharField(required=False, max_length=40)
 
 
 class FleetSummary(serializers.Serializer[Any]):
@@ -34,11 +31,11 @@ class Summary(Endpoint):
 
     needs = {"GET": READ}
 
-    @described("GET", id="fleet_summary", tag="fleet", query=FleetQuery, answers={200: FleetSummary})
+    @described("GET", id="fleet_summary", tag="fleet", query=Narrowed, answers={200: FleetSummary})
     def get(self, request: Request) -> Response:
         """Clusters by stage and by what they wait for, and how much legacy is left."""
-        query = asked(request, FleetQuery)
-        page = fleet_page(FleetAsk(environment=query.get("environment", "")), now=timezone.now(), limit=1)
+        query = asked(request, Narrowed)
+        page = fleet_page(FleetAsk(**narrowed(query)), now=timezone.now(), limit=1)
         told = page.totals
         return Response(
             FleetSummary(

@@ -4,6 +4,7 @@ from django.urls import URLPattern, path, re_path
 
 from migrations_app.api import schemes
 from migrations_app.api.audit import Audit, AuditExport
+from migrations_app.api.burndown import BurndownOf
 from migrations_app.api.channels import Channel, Channels, ChannelSecret, ChannelTest
 from migrations_app.api.checks import Check, Checks
 from migrations_app.api.clusters import Cluster, Clusters
@@ -16,7 +17,9 @@ from migrations_app.api.endpoint import Endpoint
 from migrations_app.api.findings import Findings
 from migrations_app.api.fleet import Summary
 from migrations_app.api.fleet_scans import FleetScan, FleetScans
+from migrations_app.api.groups import Group, GroupMembers, Groups
 from migrations_app.api.iam import ClusterIam, Evaluations
+from migrations_app.api.labels import ClusterLabels
 from migrations_app.api.offers import ClusterActions
 from migrations_app.api.plans import Plan, PlanApprove, PlanAsk, Plans
 from migrations_app.api.policies import ClusterPolicy, DefaultPolicy, KillSwitch
@@ -33,6 +36,7 @@ from migrations_app.api.rollouts import (
     RolloutStart,
 )
 from migrations_app.api.runbooks import ClusterPlan
+from migrations_app.api.saved_views import SavedView, SavedViews
 from migrations_app.api.scans import ClusterScans, Scan
 from migrations_app.api.snapshots import Snapshot, SnapshotNodes, Snapshots, SnapshotSarif
 from migrations_app.api.tokens import Token, Tokens
@@ -56,6 +60,10 @@ urlpatterns: list[URLPattern] = [
     *_both("clusters/<uuid:id>/kubeconfig", ClusterKubeconfig, name="api-cluster-kubeconfig"),
     *_both("clusters/<uuid:id>/actions", ClusterActions, name="api-cluster-actions"),
     *_both("clusters/<uuid:id>/iam", ClusterIam, name="api-cluster-iam"),
+    *_both("clusters/<uuid:id>/labels", ClusterLabels, name="api-cluster-labels"),
+    *_both("groups", Groups, name="api-groups"),
+    *_both("groups/<uuid:id>", Group, name="api-group"),
+    *_both("groups/<uuid:id>/clusters", GroupMembers, name="api-group-clusters"),
     *_both("scans/<uuid:id>", Scan, name="api-scan"),
     *_both("snapshots", Snapshots, name="api-snapshots"),
     *_both("snapshots/<uuid:id>", Snapshot, name="api-snapshot"),
@@ -66,6 +74,9 @@ urlpatterns: list[URLPattern] = [
     *_both("conversions", Conversions, name="api-conversions"),
     *_both("iam/evaluations", Evaluations, name="api-iam-evaluations"),
     *_both("fleet/summary", Summary, name="api-fleet-summary"),
+    *_both("fleet/burndown", BurndownOf, name="api-fleet-burndown"),
+    *_both("fleet/views", SavedViews, name="api-fleet-views"),
+    *_both("fleet/views/<uuid:id>", SavedView, name="api-fleet-view"),
     *_both("fleet/scans", FleetScans, name="api-fleet-scans"),
     *_both("fleet/scans/<uuid:id>", FleetScan, name="api-fleet-scan"),
     *_both("audit", Audit, name="api-audit"),

@@ -22,12 +22,15 @@ CHANGE = Need("admin", "change_cluster")
 
 
 class WaiverRow(serializers.Serializer[Any]):
-    """A waiver. `cluster` is null for one of all clusters; `blockers` tells whether it covers what blocks."""
+    """A waiver. `cluster` is null for one of a group, named by `group`, and for one of all clusters; `blockers` tells
+    whether it covers what blocks."""
 
     id = serializers.UUIDField()
     check = Told()
     cluster = serializers.UUIDField(allow_null=True)
     cluster_name = Told()
+    group = serializers.UUIDField(allow_null=True)
+    group_name = Told()
     reason = Told()
     owner = Told()
     blockers = serializers.BooleanField()
@@ -41,17 +44,19 @@ class WaiverRow(serializers.Serializer[Any]):
 
 
 class WaiverQuery(Paged):
-    cluster = serializers.UUIDField(required=False, help_text="With those of all clusters, which hold there too.")
+    cluster = serializers.UUIDField(required=False, help_text="With those of its groups and of all.")
+    group = serializers.UUIDField(required=False, help_text="Those that are given for this group.")
     check = serializers.CharField(required=False, max_length=80)
     state = serializers.ChoiceField(required=False, choices=STATES)
 
 
 class NewWaiver(Strict):
-    """Without a cluster it holds for all of them. A check that can block, and all clusters, ask for the right to change
-    policies as well."""
+    """For a cluster, or for a group; with neither it holds everywhere. A check that can block, a group and all clusters
+    ask for the right to change policies as well."""
 
     check = Text(max_length=80)
     cluster = serializers.UUIDField(required=False, allow_null=True, default=None)
+    group = serializers.UUIDField(required=False, allow_null=True, default=None)
     reason = Text(max_length=500)
     owner = Text(max_length=150, help_text="Who answers for it: a person or a team.")
     ends_at = serializers.DateTimeField(help_text="At most a year ahead; from then on the check fails again.")
@@ -66,7 +71,8 @@ class Waivers(Endpoint):
     def get(self, request: Request) -> Response:
         """Waivers, newest first."""
         query = asked(request, WaiverQuery)
-        ask = WaiverAsk(cluster=query.get("cluster"), check=query.get("check", ""), state=query.get("state", ""))
+        texts = {name: query.get(name, "") for name in ("check", "state")}
+        ask = WaiverAsk(cluster=query.get("cluster"), group=query.get("group"), **texts)
         page = waiver_page(ask, now=timezone.now(), after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=WaiverRow)
 

@@ -5,6 +5,7 @@ Whoever may change a group decides over rights, so the pages and the API ask for
 
 import uuid
 from collections.abc import Collection
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
@@ -77,7 +78,7 @@ def drop_group(group_id: uuid.UUID, *, version: int | None = None) -> None:
         for waiver in list(held):
             Waiver.objects.filter(pk=waiver.pk).update(revoked_at=timezone.now(), revoked_by_name=actor().name)
             tell("waiver.revoked", f"check {waiver.check_id}", waiver=str(waiver.pk), why="the group is removed")
-        told = {"clusters": len(there), "roles": row.grants.count(), "interval_seconds": row.interval_seconds}
+        told: dict[str, Any] = {"clusters": len(there), "roles": row.grants.count(), "interval_seconds": row.interval_seconds}
         tell("group.removed", row.name, group=str(group_id), **told)
         row.delete()
         _retime(Cluster.objects.filter(pk__in=there))
@@ -95,7 +96,7 @@ def _moved(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID], *, into: boo
         if not moved:
             return 0
         change = row.clusters.add if into else row.clusters.remove
-        change(*moved)
+        change(*Cluster.objects.filter(pk__in=moved).only("pk"))
         ClusterGroup.objects.filter(pk=row.pk).update(version=row.version + 1)
         names = sorted(found[one] for one in moved)
         verb = "group.joined" if into else "group.left"

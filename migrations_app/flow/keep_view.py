@@ -1,6 +1,7 @@
 """A way to look at the fleet is kept under a name, shared, and forgotten."""
 
 import uuid
+from typing import Any
 
 from django.db import IntegrityError, transaction
 
@@ -20,7 +21,7 @@ def keep_view(person_id: int, *, name: str, query: str, shared: bool = False) ->
         mine = SavedView.objects.filter(owner_id=person_id)
         if mine.exclude(name=called).count() >= MOST:
             raise BadInput(f"{MOST} views are kept at most; remove one first", where="name")
-        told = {"query": query.lstrip("?"), "shared": shared}
+        told: dict[str, Any] = {"query": query.lstrip("?"), "shared": shared}
         row, _ = SavedView.objects.update_or_create(owner_id=person_id, name=called, defaults=told)
         tell("view.kept", called, view=str(row.pk), **told)
     return row.pk

@@ -109,7 +109,7 @@ class SnapshotPage:
 def cluster_head(cluster_id: uuid.UUID, *, now: datetime, at: uuid.UUID | None = None) -> ClusterHead:
     """The head with the latest snapshot, or with snapshot `at`. Raises NotFound for either that is not there."""
     rows = visible_clusters().select_related("latest").defer("sealed").annotate(kept=Count("snapshots"))
-    row = with_intervals(rows).filter(pk=cluster_id).first()
+    row: Any = with_intervals(rows).filter(pk=cluster_id).first()  # with its annotations, as in `report_of`
     if row is None:
         raise NotFound("no such cluster")
     chosen = row.latest if at is None else _snapshot(cluster_id, at)

@@ -30,7 +30,8 @@ def with_intervals(rows: QuerySet[Cluster]) -> QuerySet[Cluster]:
 
 
 def _shortest(cluster_id: uuid.UUID) -> int | None:
-    return _timed().filter(clusters=cluster_id).aggregate(least=Min("interval_seconds"))["least"]
+    told: dict[str, int | None] = _timed().filter(clusters=cluster_id).aggregate(least=Min("interval_seconds"))
+    return told["least"]
 
 
 def _timed() -> QuerySet[ClusterGroup]:

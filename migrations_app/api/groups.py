@@ -1,0 +1,157 @@
+"""groups: clusters taken together, for roles, intervals and waivers."""
+
+import uuid
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from migrations_app.api import entity_tags
+from migrations_app.api.described import described, page_of
+from migrations_app.api.endpoint import Endpoint, asked, cursor_of, given, page_answer
+from migrations_app.api.fields import Paged, Strict, Text, Told, Whole
+from migrations_app.api.replayed import replayed
+from migrations_app.api.rights import READ, Need
+from migrations_app.flow import arrange
+from migrations_app.flow.register import LONGEST_INTERVAL, SHORTEST_INTERVAL
+from migrations_app.queries.groups import group_of, group_page, members_of
+
+CHANGE = Need("admin", "administer_policy")
+"""Who is in a group decides who may do what to it."""
+MOST_AT_ONCE = 1000
+
+
+class GroupShown(serializers.Serializer[Any]):
+    """A group. `clusters` counts its clusters; `interval_seconds` holds for those without an interval of their own, and
+    of several groups the shortest counts. The ETag counts changes, those of its clusters as well."""
+
+    id = serializers.UUIDField()
+    name = Told()
+    interval_seconds = serializers.IntegerField(allow_null=True)
+    clusters = serializers.IntegerField()
+    version = serializers.IntegerField()
+    created_at = serializers.DateTimeField()
+    created_by = Told()
+
+
+class NewGroup(Strict):
+    name = Text(max_length=80)
+    interval_seconds = Whole(
+        required=False, allow_null=True, default=None, min_value=SHORTEST_INTERVAL, max_value=LONGEST_INTERVAL
+    )
+
+
+class GroupChange(Strict):
+    """What is left out stays as it is."""
+
+    name = Text(required=False, max_length=80)
+    interval_seconds = Whole(required=False, allow_null=True, min_value=SHORTEST_INTERVAL, max_value=LONGEST_INTERVAL)
+
+
+class MemberShown(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    name = Told()
+    environment = Told()
+
+
+class MembersShown(serializers.Serializer[Any]):
+    """The clusters of a group, by name."""
+
+    clusters = MemberShown(many=True)
+
+
+class Moved(Strict):
+    """Clusters to put in, and to take out."""
+
+    add = serializers.ListField(child=serializers.UUIDField(), required=False, default=list, max_length=MOST_AT_ONCE)
+    remove = serializers.ListField(child=serializers.UUIDField(), required=False, default=list, max_length=MOST_AT_ONCE)
+
+
+class Groups(Endpoint):
+    """Groups of clusters."""
+
+    needs = {"GET": READ, "POST": CHANGE}
+
+    @described("GET", id="groups_list", tag="groups", query=Paged, answers={200: page_of("Group", GroupShown)})
+    def get(self, request: Request) -> Response:
+        """Groups by name: those over which the caller may look."""
+        query = asked(request, Paged)
+        page = group_page(after=cursor_of(request, query), limit=query["limit"])
+        return page_answer(request, page, shape=GroupShown)
+
+    @described("POST", id="groups_create", tag="groups", body=NewGroup, answers={201: GroupShown})
+    @replayed
+    def post(self, request: Request) -> Response:
+        """Makes a group without clusters."""
+        said = given(request, NewGroup)
+        made = arrange.make_group(said["name"], interval=said["interval_seconds"])
+        answer = _shown(made)
+        answer.status_code = 201
+        answer["Location"] = reverse("api-group", kwargs={"id": made}, request=request)
+        return answer
+
+
+class Group(Endpoint):
+    """One group."""
+
+    needs = {"GET": READ, "PATCH": CHANGE, "DELETE": CHANGE}
+
+    @described("GET", id="groups_read", tag="groups", named=True, answers={200: GroupShown})
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """The group with its ETag."""
+        asked(request, Strict)
+        return _shown(id)
+
+    @described("PATCH", id="groups_change", tag="groups", named=True, body=GroupChange, answers={200: GroupShown})
+    def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Changes name or interval, if nobody else did so meanwhile."""
+        row = group_of(id)
+        entity_tags.require_match(request, entity_tags.of_version(row.version))
+        said = {"name": row.name, "interval_seconds": row.interval_seconds} | given(request, GroupChange, partial=True)
+        arrange.change_group(id, name=said["name"], interval=said["interval_seconds"], version=row.version)
+        return _shown(id)
+
+    @described("DELETE", id="groups_remove", tag="groups", named=True, answers={204: None})
+    def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Removes the group with the roles over it, and revokes its waivers. Its clusters stay."""
+        row = group_of(id)
+        entity_tags.require_match(request, entity_tags.of_version(row.version))
+        arrange.drop_group(id, version=row.version)
+        return Response(status=204)
+
+
+class GroupMembers(Endpoint):
+    """Who is in a group."""
+
+    needs = {"GET": READ, "POST": CHANGE}
+
+    @described("GET", id="groups_clusters", tag="groups", named=True, answers={200: MembersShown})
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """All clusters of the group, by name."""
+        asked(request, Strict)
+        return _members(id)
+
+    @described("POST", id="groups_move", tag="groups", named=True, body=Moved, answers={200: MembersShown})
+    @replayed
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Puts clusters in and takes clusters out; what is so already stays so."""
+        said = given(request, Moved)
+        arrange.put_in(id, said["add"])
+        arrange.take_out(id, said["remove"])
+        return _members(id)
+
+
+def _members(group_id: uuid.UUID) -> Response:
+    row = group_of(group_id)
+    answer = Response(MembersShown({"clusters": members_of(group_id)}).data)
+    answer["ETag"] = entity_tags.of_version(row.version)
+    return answer
+
+
+def _shown(group_id: uuid.UUID) -> Response:
+    row = group_of(group_id)
+    answer = Response(GroupShown(row).data)
+    answer["ETag"] = entity_tags.of_version(row.version)
+    return answer
