@@ -2,6 +2,7 @@
 
 import pytest
 from django.conf import settings as django_settings
+from playwright.sync_api import expect
 
 from migrations_app.flow import checkpoint_push
 from migrations_app.flow.record import Actor
