@@ -9,12 +9,24 @@ from typing import Literal
 from migrations_app.actions.changes import Risk
 
 Right = Literal[
-    "view", "scan", "operate", "approve", "register", "change", "remove", "audit", "administer", "break_glass"
+    "view", "scan", "operate", "approve", "register", "change", "remove", "audit", "administer", "people", "break_glass"
 ]
 Role = Literal["viewer", "operator", "approver", "admin"]
 Method = Literal["session", "token"]
 RIGHTS: frozenset[Right] = frozenset(
-    ("view", "scan", "operate", "approve", "register", "change", "remove", "audit", "administer", "break_glass")
+    (
+        "view",
+        "scan",
+        "operate",
+        "approve",
+        "register",
+        "change",
+        "remove",
+        "audit",
+        "administer",
+        "people",
+        "break_glass",
+    )
 )
 ROLES: Mapping[Role, frozenset[Right]] = {
     "viewer": frozenset(("view",)),
@@ -103,6 +115,13 @@ def may_administer(person: Person) -> Refusal | None:
     if "administer" in person.rights:
         return None
     return Refusal(code="forbidden", why="the account may not change policies")
+
+
+def may_appoint(person: Person) -> Refusal | None:
+    """Accounts, teams, and who gets which role."""
+    if "people" in person.rights:
+        return None
+    return Refusal(code="forbidden", why="the account may not decide what others may do")
 
 
 def may_waive(person: Person, *, blocker: bool, everywhere: bool) -> Refusal | None:

@@ -18,6 +18,7 @@ from migrations_app.api.findings import Findings
 from migrations_app.api.fleet import Summary
 from migrations_app.api.fleet_scans import FleetScan, FleetScans
 from migrations_app.api.groups import Group, GroupMembers, Groups
+from migrations_app.api.grants import Grants
 from migrations_app.api.iam import ClusterIam, Evaluations
 from migrations_app.api.labels import ClusterLabels
 from migrations_app.api.offers import ClusterActions
@@ -107,6 +108,7 @@ urlpatterns: list[URLPattern] = [
     *_both("waivers", Waivers, name="api-waivers"),
     *_both("waivers/<uuid:id>", Waiver, name="api-waiver"),
     *_both("snapshots/<uuid:id>/sarif", SnapshotSarif, name="api-snapshot-sarif"),
+    *_both("grants", Grants, name="api-grants"),
     *_both("tokens", Tokens, name="api-tokens"),
     *_both("tokens/<uuid:id>", Token, name="api-token"),
     *_both("problems/<slug:code>", ProblemMeaning, name="api-problem"),

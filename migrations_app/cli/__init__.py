@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "bundle": "write what a scan reads into a redacted file",
     "cluster": "add, list or remove registered clusters",
     "token": "create, list or revoke API tokens",
+    "person": "create, list, close or open accounts, and give them roles",
     "audit": "prove, export or seal the audit log",
 }
 _ELSEWHERE = ("up", "worker", "backup")

@@ -23,6 +23,7 @@ PERMISSIONS: Mapping[Right, str] = {
     "remove": f"{APP}.delete_cluster",
     "audit": f"{APP}.view_auditevent",
     "administer": f"{APP}.administer_policy",
+    "people": f"{APP}.change_grant",
     "break_glass": f"{APP}.break_glass",
 }
 """Django's names of the rights; one that is given to an account or a team holds over every cluster."""

@@ -34,6 +34,7 @@ RIGHTS = {
     "approve_rollout": "approve plans",
     "administer_policy": "change policies",
     "break_glass": "approve alone in an emergency",
+    "change_grant": "decide what others may do",
 }
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 LOOK = {
     "fleet", "password", "catalogue", "cluster", "cluster-nodes", "cluster-parts", "cluster-history",
     "cluster-changes", "cluster-progress", "cluster-convert", "convert", "cluster-iam",
-    "cluster-plan", "cluster-plan-slash", "cluster-waivers", "waivers",
+    "cluster-plan", "cluster-plan-slash", "cluster-waivers", "waivers", "tokens",
 }  # fmt: skip
 OPEN = {"login", "logout"}
 RIGHTS = {
@@ -32,6 +32,15 @@ RIGHTS = {
 RIGHTS_TO_LOOK = dict.fromkeys(("audit", "audit-jsonl", "audit-csv"), "view_auditevent")
 FLEET_SCANS = {"fleet-scan": access.LOOK, "fleet-scan-all": "add_scan"}  # tested in test_fleet_scan_page.py
 WAIVERS = {"waiver-revoke": "change_cluster"}  # tested in test_waivers.py
+PEOPLE = {
+    "people": "change_grant",
+    "people-change": "change_grant",
+    "token-revoke": access.LOOK,
+}  # tested in test_people.py and test_tokens.py
+NEWS = dict.fromkeys(
+    ("notifications", "channel-change", "channel-forget", "channel-rotate", "channel-test", "delivery-resend"),
+    "administer_policy",
+)  # tested in test_notifications.py
 POST_ONLY = {"logout", "cluster-scan"}
 MUTATING = set(RIGHTS) | {"logout", "password", "convert"}
 
@@ -45,7 +54,7 @@ def address(name, cluster=None):
 def test_every_address_declares_its_right():
     declared = {route.name: getattr(route.callback, "right", None) for route in urlpatterns}
     expected = dict.fromkeys(LOOK, access.LOOK) | dict.fromkeys(OPEN, access.OPEN) | RIGHTS | RIGHTS_TO_LOOK | DECLARED
-    assert declared == expected | FLEET_SCANS | WAIVERS
+    assert declared == expected | FLEET_SCANS | WAIVERS | PEOPLE | NEWS
 
 
 @pytest.mark.parametrize("name", sorted(LOOK | set(RIGHTS)))
@@ -81,7 +90,7 @@ def test_cleo_may_scan_and_nothing_else(cleo, woken):
 
 
 @pytest.mark.parametrize(
-    "name", sorted((set(RIGHTS) | LOOK) - {"fleet", "password", "catalogue", "convert", "cluster-new", "waivers"})
+    "name", sorted((set(RIGHTS) | LOOK) - {"fleet", "password", "catalogue", "convert", "cluster-new", "waivers", "tokens"})
 )
 def test_absent_clusters_are_404(ada, name):
     method = ada.post if name in RIGHTS else ada.get

@@ -1,0 +1,82 @@
+"""`karpdash person`: accounts and their roles, for the first administrator and for scripts."""
+
+import argparse
+
+from migrations_app.cli.django_door import at_terminal, open_door
+from migrations_app.cli.screen import Exit, note, show
+
+
+def run(argv: list[str]) -> int:
+    """0 done, 2 wrong usage or input."""
+    options = _parser().parse_args(argv)
+    open_door()
+    with at_terminal():
+        return int(options.do(options))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="karpdash person", description="Accounts and what they may do.")
+    verbs = parser.add_subparsers(required=True, metavar="create|list|grant|close|open")
+    create = verbs.add_parser("create", help="print the one-time password of a new account")
+    create.add_argument("name")
+    create.add_argument("--admin", action="store_true", help="with the role admin over every cluster")
+    create.set_defaults(do=_create)
+    verbs.add_parser("list", help="show accounts and roles").set_defaults(do=_list)
+    grant = verbs.add_parser("grant", help="give a role")
+    grant.add_argument("name")
+    grant.add_argument("role", help="viewer, operator, approver or admin")
+    grant.add_argument("--over", metavar="GROUP", default="", help="a group of clusters; without it: every cluster")
+    grant.set_defaults(do=_grant)
+    for word, active in (("close", False), ("open", True)):
+        verb = verbs.add_parser(word, help="end an account with its sessions and tokens" if not active else "undo that")
+        verb.add_argument("name")
+        verb.set_defaults(do=_turn, active=active)
+    return parser
+
+
+def _create(options: argparse.Namespace) -> int:
+    from django.db import transaction
+
+    from migrations_app.flow import appoint
+
+    with transaction.atomic():
+        password = appoint.make_account(options.name, person=None)
+        if options.admin:
+            appoint.give(appoint.Gift(role="admin", person=options.name), person=None)
+    note(f"{options.name} signs in with this password once, and chooses another; it is not shown again:")
+    show(f"{password}\n")
+    return Exit.READY
+
+
+def _list(_options: argparse.Namespace) -> int:
+    from migrations_app.queries.people import accounts, grant_page
+    from migrations_app.readiness.outputs.plain import plain
+
+    given = grant_page().rows
+    for row in accounts():
+        mine = [one for one in given if one.person == row.name or one.team in row.teams]
+        roles = ", ".join(f"{one.role} over {one.over_name or 'every cluster'}" for one in mine)
+        state = "" if row.active else "  closed"
+        show(f"{plain(row.name):<20}  {'everything' if row.everything else plain(roles) or 'no role'}{state}\n")
+    return Exit.READY
+
+
+def _grant(options: argparse.Namespace) -> int:
+    from migrations_app.errors import NotFound
+    from migrations_app.flow import appoint
+    from migrations_app.queries.people import group_choices
+
+    over = next((key for key, name in group_choices() if name == options.over), None)
+    if options.over and over is None:
+        raise NotFound(f"no group of clusters named {options.over!r}", where="over")
+    appoint.give(appoint.Gift(role=options.role, person=options.name, over=over), person=None)
+    note(f"{options.name} is {options.role} over {options.over or 'every cluster'}")
+    return Exit.READY
+
+
+def _turn(options: argparse.Namespace) -> int:
+    from migrations_app.flow import appoint
+
+    appoint.set_active(options.name, active=options.active, person=None)
+    note(f"{options.name} is {'open' if options.active else 'closed'}")
+    return Exit.READY
