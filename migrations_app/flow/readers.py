@@ -7,10 +7,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from migrations_app.clients.helm import read_release
 from migrations_app.clients.port import ClusterApi, Page, Resource, Served
 from migrations_app.errors import Expired, Garbled, NotServed, ServerFailed, TimedOut
-from migrations_app.flow import read_rules
+from migrations_app.flow import read_releases, read_rules
 from migrations_app.inventory import belonging
 from migrations_app.inventory import objects as o
 from migrations_app.inventory.metadata_users import may_ask_metadata
@@ -320,41 +319,6 @@ def _selects(service: o.Service, labels: tuple[o.Strings, ...]) -> bool:
     return bool(wanted) and any(wanted <= given.items() for given in labels)
 
 
-def _helm_releases(reading: Reading) -> Parts:
-    releases: list[o.HelmRelease] = []
-    bad: list[Quarantined] = []
-
-    def begin() -> Callable[[Page], None]:
-        releases.clear()
-        bad.clear()
-
-        def take(page: Page) -> None:
-            for item in page.items:
-                found = read_release(bytes(item))
-                if isinstance(found, Quarantined):
-                    bad.append(found)
-                elif found is not None:
-                    releases.append(found)
-
-        return take
-
-    for home in reading.homes:
-        # Records are up to 1 MB each; other people's Secrets are never asked for.
-        narrowed = reading.resource(kinds.SECRET, namespace=home, label_selector="owner=helm", page_size=20)
-        kept = tuple(releases)
-        reading.each_page(narrowed, begin)
-        releases[:0] = kept
-    return {"helm_releases": Seen(tuple(_newest(releases)), "v1", tuple(bad))}
-
-
-def _newest(releases: list[o.HelmRelease]) -> Iterable[o.HelmRelease]:
-    """The deployed revision of each release; the newest one where none is deployed."""
-    by_name: dict[tuple[str, str], o.HelmRelease] = {}
-    for release in sorted(releases, key=lambda r: (r.status == "deployed", r.revision)):
-        by_name[release.namespace, release.name] = release
-    return by_name.values()
-
-
 VERSION = Job(("version",), _version)
 DISCOVERY = Job(("discovery",), _discovery)
 FIRST: tuple[Job, ...] = (
@@ -386,5 +350,5 @@ SECOND: tuple[Job, ...] = (
     Job(("network_policies",), read_rules.network_policies, needs=("controller",)),
     Job(("services", "endpoints"), _services, needs=("controller", "crds", "webhooks")),
     Job(("settings",), _settings, needs=("controller",)),
-    Job(("helm_releases",), _helm_releases, needs=("controller",)),
+    Job(("helm_releases",), read_releases.helm_releases, needs=("controller",)),
 )

@@ -7,6 +7,7 @@ from typing import Any
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.managers import Managed, delivered
 from migrations_app.inventory.objects import Delivery, HelmRelease, Tree, Workload
+from migrations_app.inventory.seen import Unseen
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.releases import find
 from migrations_app.karpenter.versions import Release
@@ -79,6 +80,14 @@ def webhooks_off(found: Installation | None, running: Release | None) -> bool:
 def helm_release(inventory: Inventory, *, chart: str = CHART) -> HelmRelease | None:
     """The deployed Helm release of that chart, where its record was seen."""
     return next((release for release in inventory.helm_releases.items if release.chart == chart), None)
+
+
+def records_unread(inventory: Inventory) -> str:
+    """Why Helm's records are not all known, for a sentence; empty when each namespace was read whole."""
+    part = inventory.helm_releases
+    if isinstance(part, Unseen):
+        return part.why
+    return next((f"{one.name}: {one.why}" for one in part.quarantined), "")
 
 
 def given_values(inventory: Inventory, *, chart: str = CHART) -> Values | None:

@@ -12,6 +12,8 @@ from django.utils import timezone
 
 from migrations_app.queries.cluster import ClusterHead, cluster_head, nodes_of, report_of
 from migrations_app.readiness.offers import Offer, by_check, held, offers
+from migrations_app.queries.groups import groups_of_cluster
+from migrations_app.queries.labels import labels_told
 from migrations_app.readiness.report import PartLine, Report
 from migrations_app.readiness.rights import cluster_role, kinds_of
 from migrations_app.web import ownership
@@ -69,7 +71,7 @@ def parts(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     context = about(request, cluster_id, tab="cluster-parts")
     report = context["report"]
     if report is not None:
-        forbidden = [part.name for part in context["unread"] if part.why == "forbidden"]
+        forbidden = [part.name for part in report.parts if part.why == "forbidden" or _partly_forbidden(part)]
         context["rule"] = cluster_role(kinds_of(forbidden))
         context["seen"] = [part for part in report.parts if part.seen]
         context["set_aside"] = [part for part in report.parts if part.quarantined]
@@ -107,6 +109,8 @@ def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str,
         "interval": head.interval_seconds or settings.ENV.scan_interval,
         "dated": head.unreachable or not head.is_latest or head.active is not None,
         "testable": head.source in LIVE,
+        "labels": labels_told(cluster_id, environment=head.environment, arn=head.eks_arn),
+        "groups": groups_of_cluster(cluster_id),
     }
 
 
@@ -133,6 +137,11 @@ def _no_hop(head: ClusterHead) -> Hop:
 
 def _unread(report: Report | None) -> list[PartLine]:
     return [part for part in report.parts if not part.seen] if report else []
+
+
+def _partly_forbidden(part: PartLine) -> bool:
+    """Whether what was set aside first is a namespace that may not be read."""
+    return bool(part.quarantined) and part.detail.endswith(": forbidden")
 
 
 def _tabs(request: HttpRequest, head: ClusterHead, *, report: Report | None, chosen: str) -> list[dict[str, Any]]:

@@ -142,6 +142,23 @@ def test_without_the_release_role_only_that_part_is_unknown(server):  # R15
 
 
 @pytest.mark.django_db(transaction=True)
+def test_with_the_release_role_in_one_of_two_namespaces_nothing_passes_on_the_other(server):  # R15
+    """No controller tells where Karpenter lives, so both of its usual homes are looked into."""
+    kubeconfig = bound(server)
+    server.admin.request("DELETE", "/apis/apps/v1/namespaces/kube-system/deployments/karpenter")
+    with connect(registered(kubeconfig)) as api:
+        api.get("/version")
+        collected = collect(api, cluster="shop")
+    lines = {line.name: line for line in collected.parts}
+    assert [line.name for line in collected.parts if not line.seen] == []
+    told = lines["helm_releases"]
+    assert (told.seen, told.quarantined, told.detail) == (
+        True, 1, "every record of the namespace karpenter: forbidden",
+    )  # fmt: skip
+    assert collected.complete is False
+
+
+@pytest.mark.django_db(transaction=True)
 def test_an_action_without_its_role_is_refused_at_the_preview(server):  # A26
     row = previewed(registered(bound(server)), "roll_nodes")
     assert (row.state, row.cause_code) == ("expired", "missing_rights")

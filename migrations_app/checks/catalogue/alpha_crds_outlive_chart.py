@@ -6,11 +6,10 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at_crd
 from migrations_app.checks.remedies import kubectl, names
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
-from migrations_app.inventory.installation import CRD_CHART
+from migrations_app.inventory.installation import CRD_CHART, records_unread
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.managers import managed
 from migrations_app.inventory.objects import CRD
-from migrations_app.inventory.seen import Unseen
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT
 
@@ -47,9 +46,9 @@ def judge(case: Case) -> Iterator[Word]:
     if not found:
         yield NotApplicable("no alpha object is left")
         return
-    records = case.inventory.helm_releases
-    if isinstance(records, Unseen) and not any(managed(crd.metadata).name for crd in found):
-        yield CannotTell(f"whether {CRD_CHART} owns the CRDs is not known: Helm's records are unseen ({records.why})")
+    unread = records_unread(case.inventory)
+    if unread and not any(managed(crd.metadata).name for crd in found):
+        yield CannotTell(f"whether {CRD_CHART} owns the CRDs is not known: Helm's records are unseen ({unread})")
     for crd in found:
         owner = _deletes(case.inventory, crd)
         if owner:

@@ -8,8 +8,7 @@ from migrations_app.checks.remedies import CHARTS, crd_chart, spelled
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.conversion import webhook_service
 from migrations_app.inventory.crd_chart import Aim, aim, crd_values
-from migrations_app.inventory.installation import CRD_CHART, Values, helm_release, installation
-from migrations_app.inventory.seen import Unseen
+from migrations_app.inventory.installation import CRD_CHART, Values, helm_release, installation, records_unread
 from migrations_app.karpenter.controller import lost_crd_chart_keys
 
 check = Check(
@@ -31,8 +30,9 @@ check = Check(
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
     values, found = crd_values(case.inventory), installation(case.inventory)
-    if values is None and isinstance(case.inventory.helm_releases, Unseen):
-        yield CannotTell(f"Helm's records could not be read ({case.inventory.helm_releases.why})")
+    unread = records_unread(case.inventory)
+    if values is None and unread:
+        yield CannotTell(f"Helm's records could not be read ({unread})")
         return
     if values is None or found is None:
         yield NotApplicable("the chart karpenter-crd is not installed, or there is no controller")
@@ -43,8 +43,8 @@ def judge(case: Case) -> Iterator[Word]:
         yield Evidence(
             kind="HelmRelease", namespace=crds.namespace, name=crds.name, path="chart", seen=seen, wanted=wanted
         )
-    for unread in lost_crd_chart_keys(values.tree, case.step.release):
-        yield at_value(values, unread.key, seen=unread.fate, wanted="absent")
+    for lost in lost_crd_chart_keys(values.tree, case.step.release):
+        yield at_value(values, lost.key, seen=lost.fate, wanted="absent")
     planned = aim(case.inventory, case.step.release)
     if planned is not None:
         yield from _aimed(case, values, planned=planned)

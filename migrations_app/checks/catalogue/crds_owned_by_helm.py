@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl, names
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
-from migrations_app.inventory.installation import CRD_CHART, installation
+from migrations_app.inventory.installation import CRD_CHART, installation, records_unread
 from migrations_app.inventory.managers import managed
 from migrations_app.inventory.objects import CRD
-from migrations_app.inventory.seen import Seen
 from migrations_app.karpenter import labels
 
 check = Check(
@@ -49,13 +48,13 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 def _releases(case: Case) -> frozenset[tuple[str, str]] | None:
-    """Releases of karpenter-crd; None where no record of any was seen, which proves nothing.
+    """Releases of karpenter-crd; None where no record of any was seen, or not all were, which proves nothing.
 
     A CRD marked as the controller's own release's is refused as much as one without marks.
     """
     part = case.inventory.helm_releases
     found = frozenset((release.namespace, release.name) for release in part.items if release.chart == CRD_CHART)
-    return found if isinstance(part, Seen) and found else None
+    return found if found and not records_unread(case.inventory) else None
 
 
 def _whole(crd: CRD, known: frozenset[tuple[str, str]] | None) -> bool:

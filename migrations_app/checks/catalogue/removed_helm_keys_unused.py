@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import chart_values
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
-from migrations_app.inventory.installation import given_values, value_at
-from migrations_app.inventory.seen import Unseen
+from migrations_app.inventory.installation import given_values, records_unread, value_at
 from migrations_app.karpenter.controller import lost_helm_keys
 
 check = Check(
@@ -47,9 +46,8 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 def _why(case: Case) -> str:
-    part = case.inventory.helm_releases
-    if isinstance(part, Unseen):
-        return f"Helm's records could not be read ({part.why}), so the values are not known"
+    if unread := records_unread(case.inventory):
+        return f"Helm's records could not be read ({unread}), so the values are not known"
     return "no Helm record and no Flux or Argo CD object tells the values of the chart karpenter"
 
 
