@@ -18,6 +18,7 @@ from migrations_app.flow import notify as notify_flow
 from migrations_app.flow import scan_fleet as scan_fleet_flow
 from migrations_app.flow.probe import probe_claimed
 from migrations_app.flow.retain import sweep_old
+from migrations_app.flow.scan_after import waiting_scan
 from migrations_app.flow.scan_cluster import scan_claimed
 from migrations_app.flow.schedule import Claim
 from migrations_app.flow.sort_news import sort_news
@@ -89,6 +90,8 @@ def advance_rollout(rollout_id: str) -> None:
         more = execute.advance(uuid.UUID(rollout_id), holder=holder)
     if more:
         wake_rollout(uuid.UUID(rollout_id), advance_rollout)
+    elif scan := waiting_scan(uuid.UUID(rollout_id)):
+        wake(scan)
 
 
 @shared_task(name="sweep_rollouts", ignore_result=True)

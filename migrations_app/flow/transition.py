@@ -11,6 +11,7 @@ from migrations_app.errors import Conflict, NotFound
 from migrations_app.flow import lease
 from migrations_app.flow.lease import Fence
 from migrations_app.flow.record import Actor, Event, record
+from migrations_app.flow.scan_after import ENDED, ask_for_scan
 from migrations_app.models.rollout import Outbox, Rollout
 
 WAKE = "rollout.advance"
@@ -50,6 +51,8 @@ def transition(
             raise Conflict("the rollout was changed meanwhile", code="moved")
         record(_event(row, then, by=by, cause=told))
         Outbox.objects.create(topic=f"rollout.{then}", body={"rollout": str(row.pk), "cause": told.code})
+        if then in ENDED:
+            ask_for_scan(row)
     for name, value in changed.items():
         setattr(row, name, value)
     return row.version
