@@ -102,6 +102,7 @@ def _live(detail: RolloutDetail) -> dict[str, Any]:
         "polled": detail.row.state in view.POLLED,
         "counters": view.counters(detail),
         "blocked": view.blocked(detail),
+        "blocked_rest": view.blocked_rest(detail),
         "picture": picture,
         "timeline": [(one, titles.get(one.step, one.step)) for one in newest],
         "timeline_rest": len(lines) - len(newest),

@@ -13,6 +13,7 @@ from migrations_app.actions.changes import RISKS
 from migrations_app.actions.gate import Blocked, Picture
 from migrations_app.actions.plan import Plan
 from migrations_app.actions.render import DiffLine, as_kubectl, diff_lines, gitops_patch, step_lines
+from migrations_app.flow import watch
 from migrations_app.flow.approve import TYPED
 from migrations_app.flow.draft import TAKEN_BACK
 from migrations_app.flow.guard_start import why_not_start
@@ -54,6 +55,7 @@ class Counter:
     value: int | None
     was: int | None = None
     bad: bool = False
+    at_least: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +129,7 @@ def counters(detail: RolloutDetail) -> tuple[Counter, ...]:
     if now is None:
         return ()
     more = _more(now.pending_pods, before.pending_pods)
+    held = None if now.legacy_nodes is None else len(now.blocked)
     return (
         Counter(word="older nodes left", value=now.legacy_nodes, was=before.legacy_nodes),
         Counter(word="older objects left", value=now.legacy_objects, was=before.legacy_objects),
@@ -134,12 +137,18 @@ def counters(detail: RolloutDetail) -> tuple[Counter, ...]:
         Counter(word="Ready nodes", value=now.ready_nodes, was=before.ready_nodes),
         Counter(word="Pending pods", value=now.pending_pods, was=before.pending_pods, bad=more),
         Counter(word="claims without a Ready node", value=now.unready_claims, was=before.unready_claims),
+        Counter(word="pods held by a budget", value=held, at_least=len(now.blocked) >= watch.MOST_BLOCKED),
     )
 
 
 def blocked(detail: RolloutDetail) -> tuple[Blocked, ...]:
     """Pods that a budget keeps where they are."""
     return detail.picture.blocked[:MOST_BLOCKED] if detail.picture else ()
+
+
+def blocked_rest(detail: RolloutDetail) -> int:
+    """How many more than `blocked` gives; where so many were found that nobody counted on, at least as many."""
+    return len(detail.picture.blocked[MOST_BLOCKED:]) if detail.picture else 0
 
 
 def live_tag(detail: RolloutDetail) -> bytes:

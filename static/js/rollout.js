@@ -16,16 +16,22 @@
     }
   }
 
+  // Never by sending a form anew: what a refused form brought up stands at the address of that form.
+  function again() {
+    if (location.pathname === live.dataset.page) location.reload();
+    else location.replace(live.dataset.page);
+  }
+
   async function look() {
     if (document.hidden) return;
     try {
       const headers = tag ? { "If-None-Match": tag } : {};
       const answer = await fetch(live.dataset.live, { headers, cache: "no-store", credentials: "same-origin" });
-      if (answer.redirected || answer.status === 403 || answer.status === 404) { location.reload(); return; }
+      if (answer.redirected || answer.status === 403 || answer.status === 404) { again(); return; }
       if (answer.status !== 200 && answer.status !== 304) { lost(true); return; }
       // What may be done depends on the state: the whole page is asked for anew, once it moved.
       const version = answer.headers.get("X-Rollout-Version");
-      if (version && version !== live.dataset.version) { location.reload(); return; }
+      if (version && version !== live.dataset.version) { again(); return; }
       tag = answer.headers.get("ETag") || "";
       if (answer.status === 200) {
         // Parsed apart: nothing in it is run, and what is shown is taken over as elements.
