@@ -7,6 +7,7 @@ import ipaddress
 import os
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -80,6 +81,13 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(FIXTURE_MARKERS[name])
     if used and item.get_closest_marker("xdist_group") is None:
         item.add_marker(pytest.mark.xdist_group(_group(item, used[0])))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuses tests of the same id: workers would run one of them and count it as all."""
+    twice = [name for name, count in Counter(item.nodeid for item in items).items() if count > 1]
+    if twice:
+        raise pytest.UsageError(f"tests of the same id: {', '.join(twice)}")
 
 
 def _group(item: pytest.Item, fixture: str) -> str:
