@@ -108,6 +108,7 @@ class _Over:
         """The line that is cut from now on. Raises TimeoutError when it is too late for that."""
         self._line = line
         if self.ran_out:
+            line.close()
             raise TimeoutError("the time for the mail server is over")
         return line
 
@@ -143,8 +144,12 @@ class _Line(smtplib.SMTP):
         if not self._server.safe:
             return plain
         safe = tls().wrap_socket(plain, server_hostname=self._server.host, do_handshake_on_connect=False)
-        self._over.watch(safe)
-        safe.do_handshake()
+        try:
+            self._over.watch(safe)
+            safe.do_handshake()
+        except OSError:
+            safe.close()
+            raise
         return safe
 
     def begin_tls(self) -> None:

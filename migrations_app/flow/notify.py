@@ -24,10 +24,10 @@ from migrations_app.clients.secret import Secret
 from migrations_app.errors import BadInput, BadSetting, CouldNotLook
 from migrations_app.flow.channels import opened
 from migrations_app.flow.connect import reach
-from migrations_app.flow.people import rights_of
 from migrations_app.flow.sort_news import TOGETHER
 from migrations_app.models.notification import Channel, Delivery
 from migrations_app.queries.interval import share
+from migrations_app.queries.standing import rights_over, standing_of
 from migrations_app.readiness.news import Event, headline, text_of
 
 log = logging.getLogger(__name__)
@@ -76,9 +76,11 @@ def _taken(channel: Channel, now: datetime) -> list[Delivery]:
     """The deliveries of the next message, with this attempt counted; what was tried too often is given up (R36)."""
     waiting = Delivery.objects.filter(channel=channel, state=Delivery.State.WAITING)
     with transaction.atomic():
+        # Each mail to the people goes to those who have a say in its cluster.
+        most = 1 if channel.kind == Channel.Kind.PEOPLE else BATCH
         waiting.filter(attempts__gte=F("tries_from") + TRIES).update(state=Delivery.State.FAILED)
         ripe = Q(next_at__lte=now) | Q(next_at__lte=now + TOGETHER, attempts=0)
-        rows = list(waiting.filter(ripe).select_for_update().order_by("made_at", "pk")[:BATCH])
+        rows = list(waiting.filter(ripe).select_for_update().order_by("made_at", "pk")[:most])
         return sorted((row for row in rows if _counted(row, waiting, now=now)), key=lambda row: str(row.body["time"]))
 
 
@@ -124,7 +126,7 @@ def _mailed(channel: Channel, events: Sequence[Event]) -> str:
     server = settings.ENV.email
     if server is None:
         return "no_mail"
-    to = _everybody() if channel.kind == Channel.Kind.PEOPLE else (opened(channel).target,)
+    to = _everybody(events) if channel.kind == Channel.Kind.PEOPLE else (opened(channel).target,)
     if not to:
         return "no_recipients"
     mark = hashlib.sha256("".join(sorted(event["id"] for event in events)).encode()).hexdigest()[:40]
@@ -138,11 +140,18 @@ def _mailed(channel: Channel, events: Sequence[Event]) -> str:
     return ""
 
 
-def _everybody() -> tuple[str, ...]:
-    """The mailboxes of those who approve or administer."""
+def _everybody(events: Sequence[Event]) -> tuple[str, ...]:
+    """The mailboxes of those who approve or administer what the events are about: each of the clusters, or anything."""
     people = User.objects.filter(is_active=True).exclude(email="").order_by("pk")
     asked = frozenset({"approve", "administer"})
-    return tuple(dict.fromkeys(user.email for user in people.iterator() if asked & rights_of(user)))
+    clusters = sorted({event["data"]["cluster"] for event in events if event["data"].get("cluster")})
+
+    def told(user: User) -> bool:
+        if not clusters:
+            return bool(asked & standing_of(user).over_nothing_named())
+        return all(asked & rights_over(user, uuid.UUID(key)) for key in clusters)
+
+    return tuple(dict.fromkeys(user.email for user in people.iterator() if told(user)))
 
 
 def _note(channel: Channel, rows: Iterable[Delivery], *, wrong: str, now: datetime) -> None:

@@ -5,6 +5,7 @@ import ssl
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from tests.fakes.certificates import Authority
@@ -58,6 +59,11 @@ class _Session(socketserver.StreamRequestHandler):
         while line := self.rfile.readline(2000):
             if self._done(line.decode("latin-1").strip()):
                 return
+
+    def finish(self) -> None:
+        with suppress(OSError):
+            super().finish()
+        self.connection.close()
 
     def _done(self, line: str) -> bool:
         verb = line.partition(" ")[0].upper()
