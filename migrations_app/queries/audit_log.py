@@ -16,7 +16,8 @@ from migrations_app.queries.visible import visible_clusters, visible_texts
 
 CHUNK = 2000
 FAMILIES = (
-    "rollout", "step", "policy", "switch", "cluster", "access", "scan", "token", "sign_in", "account", "audit",
+    "rollout", "step", "policy", "switch", "cluster", "group", "view", "waiver", "access", "scan", "token", "sign_in",
+    "account", "audit",
 )  # fmt: skip
 """What verbs begin with."""
 

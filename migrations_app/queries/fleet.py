@@ -260,9 +260,10 @@ def _sort_expression(sort: str) -> Any:  # noqa: ANN401 - Django's expressions s
 
 
 def _ordered(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
-    found: Any = _arranged(rows, ask).annotate(key=_sort_expression(ask.sort))  # as in `_cells`
+    found: Any = _arranged(rows, ask).annotate(key=_sort_expression(ask.sort))
     turn = "-" if ask.descending else ""
-    ordered: QuerySet[Cluster] = found.order_by("heading", f"{turn}key", f"{turn}name" if ask.sort == "name" else "name")
+    name = f"{turn}name" if ask.sort == "name" else "name"
+    ordered: QuerySet[Cluster] = found.order_by("heading", f"{turn}key", name)
     return ordered
 
 

@@ -10,10 +10,10 @@ from migrations_app.errors import NotFound
 from migrations_app.models.group import ClusterGroup
 from migrations_app.queries import cursor
 from migrations_app.queries.pages import Page, keys_of, page_of
-from migrations_app.queries.visible import sees_all, sight
+from migrations_app.queries.visible import sees_all, sight, visible_clusters
 
-MOST = 200
-"""Groups that a page offers to choose from."""
+MOST, MOST_OUTSIDE = 200, 2000
+"""Groups, and clusters outside of a group, that a page offers to choose from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +64,19 @@ def members_of(group_id: uuid.UUID) -> tuple[Member, ...]:
     rows = ClusterGroup.clusters.through.objects.filter(groups_in_sight("clustergroup_id"), clustergroup_id=group_id)
     found = rows.order_by("cluster__name").values_list("cluster_id", "cluster__name", "cluster__environment")
     return tuple(Member(*one) for one in found)
+
+
+def outside_of(group_id: uuid.UUID) -> tuple[Member, ...]:
+    """The clusters in sight that are not in the group, by name; at most MOST_OUTSIDE."""
+    inside = ClusterGroup.clusters.through.objects.filter(clustergroup_id=group_id).values("cluster_id")
+    rows = visible_clusters().exclude(pk__in=inside).order_by("name").values_list("pk", "name", "environment")
+    return tuple(Member(*one) for one in rows[:MOST_OUTSIDE])
+
+
+def groups_of_cluster(cluster_id: uuid.UUID) -> tuple[tuple[uuid.UUID, str], ...]:
+    """Ids and names of the groups in sight that the cluster is in, by name."""
+    rows = ClusterGroup.objects.filter(groups_in_sight(), clusters=cluster_id).order_by("name")
+    return tuple(rows.values_list("pk", "name"))
 
 
 def group_choices() -> tuple[tuple[uuid.UUID, str], ...]:

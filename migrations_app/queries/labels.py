@@ -60,6 +60,12 @@ def labels_of(cluster_id: uuid.UUID) -> tuple[Label, ...]:
     return shown_labels(row) if row else ()
 
 
+def labels_told(cluster_id: uuid.UUID, *, environment: str, arn: str) -> tuple[Label, ...]:
+    """The same for a cluster that was read already: one query."""
+    said = ClusterLabel.objects.filter(cluster_id=cluster_id).values_list("key", "value")
+    return labels_in(Cluster(environment=environment, eks_arn=arn), said)
+
+
 def shown_labels(row: Cluster) -> tuple[Label, ...]:
     """All labels of a row that was read with its `labels`."""
     return labels_in(row, ((one.key, one.value) for one in row.labels.all()))

@@ -11,9 +11,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from migrations_app.queries.cluster import ClusterHead, cluster_head, nodes_of, report_of
-from migrations_app.readiness.offers import Offer, by_check, held, offers
 from migrations_app.queries.groups import groups_of_cluster
 from migrations_app.queries.labels import labels_told
+from migrations_app.readiness.offers import Offer, by_check, held, offers
 from migrations_app.readiness.report import PartLine, Report
 from migrations_app.readiness.rights import cluster_role, kinds_of
 from migrations_app.web import ownership

@@ -1,5 +1,6 @@
 """The overview: where the fleet stands, and what each cluster waits for."""
 
+import re
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -7,10 +8,31 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.utils import timezone
 
-from migrations_app.queries.fleet import BUCKETS, PAGE, SORTS, STAGES, FleetAsk, FleetPage, FleetRow, Totals, fleet_page
+from migrations_app.checks.registry import all_checks
+from migrations_app.karpenter.hops import HOPS
+from migrations_app.queries.failing import NEXT
+from migrations_app.queries.fleet import (
+    BUCKETS,
+    GROUP,
+    PAGE,
+    SORTS,
+    STAGES,
+    FleetAsk,
+    FleetPage,
+    FleetRow,
+    Totals,
+    fleet_page,
+)
 from migrations_app.queries.fleet_scans import open_fleet_scan
+from migrations_app.queries.groups import group_choices
+from migrations_app.queries.labels import label_choices
+from migrations_app.queries.views import view_page
 from migrations_app.web.access import page
+from migrations_app.web.uuids import uuid_in
 
+MOST_LABELS = 8
+BY_LABEL = "label:"
+_LABEL = re.compile(r"[a-z0-9][a-z0-9._/-]{0,62}:[^,]{0,120}", re.ASCII)
 HEADLINE = (("blocked", "blocked"), ("needs_facts", "need facts"), ("unreachable", "unreachable"))
 COLUMNS = (
     ("Cluster", "name", ""),
@@ -44,17 +66,29 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """`bucket` is empty in the one list that has no groups."""
+    """`bucket` is empty where the list is not arranged by what clusters wait for; `part` is the heading where it is
+    arranged by group or label, and None elsewhere."""
 
     bucket: str
     total: int
     rows: tuple[FleetRow, ...]
+    part: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A filter that is on, and what the address becomes for the label or the check without it."""
+
+    word: str
+    label: str
+    check: str
 
 
 @page()
 def fleet(request: HttpRequest) -> HttpResponse:
     """Every cluster, a page at a time; all of search, sort and filter stands in the address."""
     ask = asked(request.GET)
+    labels = label_choices()
     found = fleet_page(ask, now=timezone.now())
     stops = tuple(Stop(stage, found.totals.stages[stage], stage == ask.stage) for stage in STAGES)
     context = {
@@ -69,8 +103,17 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "shown_rows": len(found.rows),
         "buckets": tuple((name, count) for name, count in found.totals.buckets.items() if count),
         "headline": _headline(found.totals),
-        "narrowed": bool(ask.q or ask.bucket or ask.stage or ask.environment),
+        "narrowed": bool(ask.q or ask.bucket or ask.stage or ask.environment or ask.group or ask.labels or ask.check),
         "fleet_scan": open_fleet_scan(),
+        "view": request.GET.get("view", ""),
+        "label": ",".join(ask.labels),
+        "labels": labels,
+        "label_keys": tuple(labels) or ("environment",),
+        "group_choices": group_choices(),
+        "chips": _chips(ask),
+        "kept": view_page(int(request.user.pk or 0)).rows,
+        "here": request.GET.urlencode(),
+        "by_label": ask.by if ask.by != GROUP else "",
     }
     return render(request, "fleet/page.html", context)
 
@@ -82,11 +125,34 @@ def asked(query: QueryDict) -> FleetAsk:
         bucket=_one_of(query.get("bucket", ""), BUCKETS),
         stage=_one_of(query.get("stage", ""), STAGES),
         environment=query.get("environment", "")[:40],
+        group=uuid_in(query.get("group", "")),
+        labels=labels_asked(query),
+        check=_one_of(query.get("check", ""), tuple(check.id for check in all_checks())),
+        hop=_one_of(query.get("hop", ""), (NEXT, *HOPS)),
+        by=_arranged_by(query.get("view", "")),
         sort=_one_of(query.get("sort", ""), SORTS) or "name",
         descending=query.get("desc") == "1",
         flat=query.get("view") == "flat",
         cursor=query.get("cursor", ""),
     )
+
+
+def labels_asked(query: QueryDict) -> tuple[str, ...]:
+    """The labels in the address, such as team:shop,tier:1."""
+    return tuple(text for text in query.get("label", "").split(",") if _LABEL.fullmatch(text))[:MOST_LABELS]
+
+
+def _arranged_by(view: str) -> str:
+    key = view.removeprefix(BY_LABEL)
+    return GROUP if view == GROUP else key if view.startswith(BY_LABEL) and _LABEL.fullmatch(f"{key}:") else ""
+
+
+def _chips(ask: FleetAsk) -> tuple[Chip, ...]:
+    whole = ",".join(ask.labels)
+    labels = (Chip(one, ",".join(text for text in ask.labels if text != one), ask.check) for one in ask.labels)
+    at = {"": "", NEXT: " at the next hop"}.get(ask.hop, f" at {ask.hop}")
+    checks = (Chip(f"{ask.check} fails{at}", whole, ""),) if ask.check else ()
+    return (*checks, *labels)
 
 
 def _one_of(text: str, choices: tuple[str, ...]) -> str:
@@ -103,6 +169,9 @@ def _column(ask: FleetAsk, word: str, *, sort: str, css: str) -> Column:
 def _groups(found: FleetPage, ask: FleetAsk) -> tuple[Group, ...]:
     if ask.flat:
         return (Group("", found.matching, found.rows),) if found.rows else ()
+    if ask.by:
+        parts = groupby(found.rows, key=lambda row: row.part)
+        return tuple(Group("", found.parts.get(part, 0), tuple(rows), part) for part, rows in parts)
     cut = groupby(found.rows, key=lambda row: row.bucket)
     return tuple(Group(bucket, found.totals.buckets[bucket], tuple(rows)) for bucket, rows in cut)
 

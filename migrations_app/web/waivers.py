@@ -15,9 +15,11 @@ from migrations_app.errors import BadInput, Conflict, Denied
 from migrations_app.flow import waive as waiving
 from migrations_app.flow.waive import Wish
 from migrations_app.queries.cluster import ClusterHead, cluster_head
+from migrations_app.queries.groups import groups_of_cluster
 from migrations_app.queries.waivers import WaiverAsk, waiver_of, waiver_page
 from migrations_app.web.access import page
 from migrations_app.web.persons import person_of
+from migrations_app.web.uuids import uuid_in
 
 USUAL = timedelta(days=90)
 
@@ -34,6 +36,9 @@ class WaiveForm(forms.Form):
         label="Until",
         help_text="The last day, UTC; at most a year ahead.",
         widget=forms.DateInput(attrs={"type": "date"}),
+    )
+    group = forms.ChoiceField(
+        required=False, label="For a group", help_text="All clusters that are in it, now and later."
     )
     everywhere = forms.BooleanField(required=False, label="For all clusters")
 
@@ -58,6 +63,7 @@ def waive(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """Accepts a failing check of the cluster."""
     head = cluster_head(cluster_id, now=timezone.now())
     form = WaiveForm(request.POST or None, initial=_usual(request))
+    _offer_groups(form, cluster_id)
     if request.method == "POST" and form.is_valid() and _waived(request, head, form=form):
         messages.success(request, "The check is waived. It stays in sight, and fails again when the waiver ends.")
         return redirect("cluster", cluster_id)
@@ -76,6 +82,13 @@ def revoke(request: HttpRequest, waiver_id: uuid.UUID) -> HttpResponse:
     except Denied as refused:
         messages.error(request, f"Not revoked: {refused.message}.")
     return redirect("cluster-waivers", row.cluster) if row.cluster else redirect("waivers")
+
+
+def _offer_groups(form: WaiveForm, cluster_id: uuid.UUID) -> None:
+    """The groups of the cluster to choose from."""
+    choices = [(str(key), name) for key, name in groups_of_cluster(cluster_id)]
+    if isinstance(field := form.fields["group"], forms.ChoiceField):
+        field.choices = [("", "This cluster alone"), *choices]
 
 
 def _listed(request: HttpRequest, head: ClusterHead | None) -> HttpResponse:
@@ -100,7 +113,8 @@ def _waived(request: HttpRequest, head: ClusterHead, *, form: WaiveForm) -> bool
     said = form.cleaned_data
     wish = Wish(
         check=said["check"],
-        cluster=None if said["everywhere"] else head.id,
+        cluster=None if said["everywhere"] or said["group"] else head.id,
+        group=uuid_in(said["group"]) if not said["everywhere"] else None,
         reason=said["reason"],
         owner=said["owner"],
         ends_at=datetime.combine(said["ends_on"], time(23, 59, 59), tzinfo=UTC),

@@ -19,6 +19,7 @@ LOOK = {
     "fleet", "password", "catalogue", "cluster", "cluster-nodes", "cluster-parts", "cluster-history",
     "cluster-changes", "cluster-progress", "cluster-convert", "convert", "cluster-iam",
     "cluster-plan", "cluster-plan-slash", "cluster-waivers", "waivers", "tokens",
+    "burndown", "groups",
 }  # fmt: skip
 OPEN = {"login", "logout"}
 RIGHTS = {
@@ -28,10 +29,16 @@ RIGHTS = {
     "cluster-change": "change_cluster",
     "cluster-remove": "delete_cluster",
     "cluster-waive": "change_cluster",
+    "cluster-labels": "change_cluster",
 }
 RIGHTS_TO_LOOK = dict.fromkeys(("audit", "audit-jsonl", "audit-csv"), "view_auditevent")
 FLEET_SCANS = {"fleet-scan": access.LOOK, "fleet-scan-all": "add_scan"}  # tested in test_fleet_scan_page.py
 WAIVERS = {"waiver-revoke": "change_cluster"}  # tested in test_waivers.py
+GROUPS = {  # tested in test_groups.py
+    "group": access.LOOK, "fleet-view-keep": access.LOOK, "fleet-view-forget": access.LOOK,
+    "fleet-labels": "change_cluster", "fleet-members": "administer_policy", "group-new": "administer_policy",
+    "group-change": "administer_policy", "group-members": "administer_policy", "group-remove": "administer_policy",
+}  # fmt: skip
 PEOPLE = {
     "people": "change_grant",
     "people-change": "change_grant",
@@ -54,7 +61,7 @@ def address(name, cluster=None):
 def test_every_address_declares_its_right():
     declared = {route.name: getattr(route.callback, "right", None) for route in urlpatterns}
     expected = dict.fromkeys(LOOK, access.LOOK) | dict.fromkeys(OPEN, access.OPEN) | RIGHTS | RIGHTS_TO_LOOK | DECLARED
-    assert declared == expected | FLEET_SCANS | WAIVERS | PEOPLE | NEWS
+    assert declared == expected | FLEET_SCANS | WAIVERS | GROUPS | PEOPLE | NEWS
 
 
 @pytest.mark.parametrize("name", sorted(LOOK | set(RIGHTS)))
@@ -89,9 +96,10 @@ def test_cleo_may_scan_and_nothing_else(cleo, woken):
     assert sorted(refused) == sorted(set(RIGHTS) - {"cluster-scan"})
 
 
-@pytest.mark.parametrize(
-    "name", sorted((set(RIGHTS) | LOOK) - {"fleet", "password", "catalogue", "convert", "cluster-new", "waivers", "tokens"})
-)
+CLUSTERS = sorted({one for one in set(RIGHTS) | LOOK if one.startswith("cluster")} - {"cluster-new"})
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
 def test_absent_clusters_are_404(ada, name):
     method = ada.post if name in RIGHTS else ada.get
     query = {"before": uuid.UUID(int=1), "after": uuid.UUID(int=2)} if name == "cluster-changes" else {"name": "x"}
