@@ -110,6 +110,25 @@
     if (target) target.scrollIntoView();
   }
 
+  // ---- a part that asks again by itself says so when no answer comes; an answer puts a new part in its place
+  const LATE = 8000;
+  const heard = new WeakMap();
+  function unheard(part, failed = false) {
+    if (!heard.has(part)) heard.set(part, Date.now());
+    const since = heard.get(part);
+    const told = one("[data-unheard]", part);
+    if (!told || !told.hidden || (!failed && Date.now() - since < LATE)) return;
+    one("[data-unheard-since]", part).textContent = `${new Date(since).toISOString().slice(11, 19)} UTC`;
+    told.hidden = false;
+  }
+  const listen = () => { for (const part of all("[data-polls]")) unheard(part); };
+  for (const name of ["htmx:sendError", "htmx:responseError", "htmx:timeout"]) {
+    document.addEventListener(name, (event) => {
+      const part = event.target.closest("[data-polls]");
+      if (part) unheard(part, true);
+    });
+  }
+
   document.addEventListener("keydown", onKey);
   document.addEventListener("click", (event) => {
     const act = event.target.closest("[data-act]");
@@ -123,9 +142,11 @@
   document.addEventListener("change", (event) => {
     if (event.target.matches("[data-autosubmit] select, [data-autosubmit] input[type=radio]")) event.target.form.requestSubmit();
   });
-  document.addEventListener("htmx:afterSwap", (event) => { addCopyButtons(event.target); tick(); });
+  document.addEventListener("htmx:afterSwap", (event) => { addCopyButtons(event.target); tick(); listen(); });
   addEventListener("hashchange", openTarget);
   addCopyButtons(document);
   openTarget();
   setInterval(tick, 20000);
+  listen();
+  setInterval(listen, 1000);
 })();

@@ -4,6 +4,7 @@
   const live = document.querySelector("[data-live]");
   if (!live || !live.hasAttribute("data-polled")) return;
   const EVERY = 2000;
+  const LATE = 8000;
   let tag = "";
   let lostSince = null;
 
@@ -26,7 +27,9 @@
     if (document.hidden) return;
     try {
       const headers = tag ? { "If-None-Match": tag } : {};
-      const answer = await fetch(live.dataset.live, { headers, cache: "no-store", credentials: "same-origin" });
+      // Who does not answer at all is given up, and told as lost, as well.
+      const signal = AbortSignal.timeout(LATE);
+      const answer = await fetch(live.dataset.live, { headers, cache: "no-store", credentials: "same-origin", signal });
       if (answer.redirected || answer.status === 403 || answer.status === 404) { again(); return; }
       if (answer.status !== 200 && answer.status !== 304) { lost(true); return; }
       // What may be done depends on the state: the whole page is asked for anew, once it moved.

@@ -20,7 +20,13 @@ from tests.builders_rows import (
 )
 
 PASSWORD = "correct horse battery staple"
-EXPECTED_ERRORS = ("404 (Not Found)", "422 (Unprocessable", "403 (Forbidden)", "429 (Too Many")
+EXPECTED_ERRORS = (
+    "404 (Not Found)",
+    "422 (Unprocessable",
+    "403 (Forbidden)",
+    "429 (Too Many",
+    "Response Status Error Code 404",
+)
 
 
 @pytest.fixture(autouse=True)
