@@ -62,7 +62,8 @@ def chart_values(
 ) -> tuple[Remedy, ...]:
     """How to give these values to the chart karpenter, in each tool; empty text as a value takes it out.
 
-    `to` is the release to bring the chart to, where that is not the running one.
+    `to` is the release to bring the chart to, where that is not the running one; code that pins a version keeps it
+    otherwise. Without values `about` says what is to be changed.
     """
     found = installation(case.inventory)
     by = found.managed if found else Managed("hand")
@@ -77,9 +78,7 @@ def chart_values(
         by,
         (
             Remedy(how="helm", text=f"{comment}{upgrade}"),
-            *as_code(
-                by, release=release, tree=yaml_of(given), version=version if to or not given else "", about=comment
-            ),
+            *as_code(by, release=release, tree=yaml_of(given), version=version if to else "", about=comment),
         ),
     )
 

@@ -27,14 +27,14 @@ def as_code(by: Managed, *, release: str, tree: str, version: str, about: str) -
 
 def _flux(name: str, *, tree: str, version: str, about: str) -> str:
     if not version:
-        return f"# HelmRelease{name}, spec.values\n{about}{tree}"
+        return f"# HelmRelease{name}, spec.values\n{about}{tree}".rstrip()
     values = f"values:\n{indent(tree, '  ')}" if tree else ""
     return f"# HelmRelease{name}, spec\n{about}chart:\n  spec:\n    version: {version}\n{values}".rstrip()
 
 
 def _argocd(name: str, *, tree: str, version: str, about: str) -> str:
     if not version:
-        return f"# Application{name}, spec.source.helm.valuesObject\n{about}{tree}"
+        return f"# Application{name}, spec.source.helm.valuesObject\n{about}{tree}".rstrip()
     values = f"helm:\n  valuesObject:\n{indent(tree, '    ')}" if tree else ""
     return f"# Application{name}, spec.source\n{about}targetRevision: {version}\n{values}".rstrip()
 

@@ -55,5 +55,8 @@ def test_unseen_is_unknown(part):
     assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
-def test_the_remedy_keeps_the_port():
-    assert remedies(CHECK, "1.0", a_cluster())[0].text.endswith("--set controller.metrics.port=8000")
+def test_the_remedy_keeps_the_port_and_the_release():
+    """The controller is brought to another release by the hop alone, after its stops."""
+    found = {one.how: one.text for one in remedies(CHECK, "1.0", a_cluster("0.37.8"))}
+    assert found["helm"].endswith("--version 0.37.8 --reuse-values --set controller.metrics.port=8000")
+    assert [text for text in found.values() if "1.0." in text] == []

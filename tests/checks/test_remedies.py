@@ -110,7 +110,7 @@ def test_a_version_is_told_where_each_tool_reads_it():
         "      b: c",
     ]
     bare = {one.how: one.text for one in chart_values(case, {})}
-    assert bare["terraform"] == '# helm_release of karpenter\nversion = "0.37.8"'
+    assert bare["terraform"] == "# helm_release of karpenter"
 
 
 def test_the_chart_of_the_crds_in_each_tool():

@@ -61,4 +61,5 @@ def _metrics(service: Service) -> int | None:
 def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     now = next((row.seen.partition(" ")[0] for row in evidence if row.kind == "Service"), "")
     given = {KEY: now} if now else {"webhook.metrics.port": "8002"}
-    yield from chart_values(case, given, to=case.step.release, about="With the hop, where scrapers cannot follow")
+    # At the release that runs: the hop may have stops, and is prepared and backed up by steps of its own.
+    yield from chart_values(case, given, about="Before the hop, where scrapers cannot follow: it keeps what is given")
