@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from karpdash.oidc_settings import read_oidc
 from migrations_app.clients.audit_sink import Sinks
 from migrations_app.clients.aws_access import Keys, OwnIdentity
+from migrations_app.clients.identity_provider import OidcClient
 from migrations_app.clients.mail import MailServer, read_mail_server
 from migrations_app.clients.registry_url import read_registry
 from migrations_app.clients.secret import Secret
@@ -68,6 +70,14 @@ class Raw:
     email_url: str = _setting(
         "", "smtp:// (STARTTLS) or smtps://user:password@host:port?from=address, for e-mail; empty: none.", shown=False
     )
+    oidc_issuer: str = _setting("", "https address of the OpenID Connect provider that people sign in at; empty: off.")
+    oidc_client_id: str = _setting("", "What the provider calls karpdash.")
+    oidc_client_secret: str = _setting("", "The secret that goes with OIDC_CLIENT_ID.", shown=False)
+    oidc_username_claim: str = _setting("preferred_username", "Claim of the ID token that names the account.")
+    oidc_groups_claim: str = _setting("groups", "Claim of the ID token that lists the person's groups.")
+    oidc_groups_prefix: str = _setting("", "Only groups that begin so become teams; it is cut off their names.")
+    oidc_scopes: str = _setting("openid profile email", "What is asked of the provider, separated by spaces.")
+    oidc_label: str = _setting("single sign-on", "What the button on the sign-in page calls the provider.")
     log_level: str = _setting("INFO", "DEBUG, INFO, WARNING or ERROR.")
     aws_access_key_id: str = _setting(
         "", "karpdash's own AWS identity; it takes the role of each cluster.", shown=False
@@ -116,6 +126,7 @@ class Env:
     aws: OwnIdentity = field(default_factory=OwnIdentity)
     audit_signing_key: bytes = field(default=b"", repr=False)
     audit_sinks: Sinks = field(default_factory=Sinks)
+    oidc: OidcClient | None = None
     email: MailServer | None = None
 
 
@@ -172,6 +183,7 @@ def read(environ: Mapping[str, str]) -> Env:
         ),
         audit_signing_key=_signing_key(raw.audit_signing_key or _kept_secret(data_dir / "audit.key")),
         audit_sinks=_audit_sinks(raw),
+        oidc=read_oidc(raw),
         email=_email(raw.email_url),
     )
 

@@ -36,7 +36,7 @@ class SignIn(views.LoginView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:  # noqa: ANN401 - the signature of Django's view
         wait = round(settings.AXES_COOLOFF_TIME * 60)
-        return super().get_context_data(tries=settings.AXES_FAILURE_LIMIT, wait=wait, **kwargs)
+        return super().get_context_data(tries=settings.AXES_FAILURE_LIMIT, wait=wait, oidc=settings.ENV.oidc, **kwargs)
 
 
 class ChangePassword(views.PasswordChangeView):

@@ -21,7 +21,7 @@ LOOK = {
     "cluster-plan", "cluster-plan-slash", "cluster-waivers", "waivers", "tokens",
     "burndown", "groups",
 }  # fmt: skip
-OPEN = {"login", "logout"}
+OPEN = {"login", "logout", "oidc", "oidc-back"}  # those of the identity provider are tested in test_oidc.py
 RIGHTS = {
     "cluster-new": "add_cluster",
     "cluster-scan": "add_scan",

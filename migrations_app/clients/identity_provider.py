@@ -1,0 +1,163 @@
+"""An OpenID Connect provider over the network: its addresses, its keys, and tokens for a code (T03, K05).
+
+Addresses are judged as those of clusters are, nothing is followed, and every answer has a limit in size and time.
+"""
+
+import ipaddress
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import msgspec
+import urllib3
+
+from migrations_app.clients.addresses import Reach, resolve
+from migrations_app.clients.secret import Secret
+from migrations_app.errors import AddressRefused, BadInput, Garbled, ServerFailed, TimedOut, TlsRefused, Unreachable
+
+SECONDS = 10.0
+MOST_BYTES = 512 * 1024
+WELL_KNOWN = "/.well-known/openid-configuration"
+FORM = "application/x-www-form-urlencoded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OidcClient:
+    """What the settings say about signing in elsewhere. Groups that begin with the prefix are teams, without it."""
+
+    issuer: str
+    client_id: str
+    client_secret: Secret
+    username_claim: str
+    groups_claim: str
+    groups_prefix: str
+    scopes: str
+    label: str
+
+
+def read_issuer(url: str) -> str:
+    """The issuer's address: https, or http inside this machine. Raises BadInput."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise BadInput("is no URL") from None
+    plain = url.isascii() and url.isprintable() and " " not in url and len(url) <= 500
+    if not plain or not host or port == 0 or parts.query or parts.fragment or "@" in parts.netloc:
+        raise BadInput("must be https://host/path")
+    if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(host)):
+        raise BadInput("must begin with https://; http is only taken for a loopback address")
+    return url
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """What the provider tells of itself."""
+
+    issuer: str
+    authorization: str
+    token: str
+    keys: str
+
+
+def discover(issuer: str, *, reach: Reach) -> Provider:
+    """The provider of that issuer. Raises CouldNotLook; Garbled where it says that it is another."""
+    told = _asked("GET", issuer.rstrip("/") + WELL_KNOWN, reach=reach)
+    if told.get("issuer") != issuer:
+        raise Garbled("the identity provider says that it is another issuer", code="other_issuer")
+    return Provider(
+        issuer=issuer,
+        authorization=_address(told, "authorization_endpoint", issuer=issuer),
+        token=_address(told, "token_endpoint", issuer=issuer),
+        keys=_address(told, "jwks_uri", issuer=issuer),
+    )
+
+
+def keys_of(provider: Provider, *, reach: Reach) -> list[dict[str, Any]]:
+    """The keys that it signs with. Raises CouldNotLook."""
+    found = _asked("GET", provider.keys, reach=reach).get("keys")
+    if not isinstance(found, list) or not all(isinstance(key, dict) for key in found):
+        raise Garbled("the identity provider's keys cannot be read")
+    return found
+
+
+def tokens_for(provider: Provider, form: Mapping[str, str], *, reach: Reach) -> dict[str, Any]:
+    """Its answer to a code. Raises CouldNotLook; ServerFailed where it refuses the code."""
+    return _asked("POST", provider.token, reach=reach, form=form)
+
+
+def _address(told: Mapping[str, Any], name: str, *, issuer: str) -> str:
+    url = told.get(name)
+    if not isinstance(url, str) or not url.isascii() or not url.isprintable() or " " in url or len(url) > 2000:
+        raise Garbled(f"the identity provider's {name} is no address")
+    try:
+        parts = urlsplit(url)
+        usable = bool(parts.hostname) and parts.username is None and parts.port != 0
+    except ValueError:
+        usable = False
+    # In clear only where the issuer itself is named so, which the settings allow inside this machine alone.
+    if not usable or (parts.scheme != "https" and not (parts.scheme == "http" and issuer.startswith("http://"))):
+        raise Garbled(f"the identity provider's {name} is no https address", code="not_https")
+    return url
+
+
+def _asked(method: str, url: str, *, reach: Reach, form: Mapping[str, str] | None = None) -> dict[str, Any]:
+    parts = urlsplit(url)
+    host, safe = parts.hostname or "", parts.scheme == "https"
+    port = parts.port or (443 if safe else 80)
+    here = replace(reach, allow_loopback=True) if not safe else reach
+    addresses = resolve(host, port, reach=here)
+    if not safe and not all(ipaddress.ip_address(address).is_loopback for address in addresses):
+        raise AddressRefused("plain http is only spoken inside this machine")
+    headers = {"Host": parts.netloc, "Accept": "application/json", "User-Agent": "karpdash"}
+    body = urlencode(form) if form is not None else None
+    headers |= {"Content-Type": FORM} if form is not None else {}
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    with _pool(addresses[0], port, host=host if safe else "") as pool:
+        return _read(pool, method, path=path, headers=headers, body=body)
+
+
+def _pool(address: str, port: int, *, host: str) -> urllib3.HTTPConnectionPool:
+    """One connection to the judged address; with a host its certificate has to be that of the host."""
+    timeout = urllib3.Timeout(total=SECONDS)
+    if not host:
+        return urllib3.HTTPConnectionPool(address, port, maxsize=1, retries=False, timeout=timeout)
+    context = ssl.create_default_context()
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return urllib3.HTTPSConnectionPool(
+        address, port, maxsize=1, retries=False, timeout=timeout, ssl_context=context, server_hostname=host
+    )
+
+
+def _read(
+    pool: urllib3.HTTPConnectionPool, method: str, *, path: str, headers: Mapping[str, str], body: str | None
+) -> dict[str, Any]:
+    try:
+        answer = pool.urlopen(
+            method, path, body=body, headers=headers, redirect=False, preload_content=False, decode_content=False
+        )
+        text = answer.read(MOST_BYTES + 1)
+    except urllib3.exceptions.TimeoutError:
+        raise TimedOut("the identity provider did not answer in time") from None
+    except (urllib3.exceptions.SSLError, ssl.SSLError):
+        raise TlsRefused("the identity provider's certificate is not trusted") from None
+    except (urllib3.exceptions.HTTPError, OSError):
+        raise Unreachable("the identity provider does not answer") from None
+    if answer.status != 200:
+        raise ServerFailed(f"the identity provider answered {answer.status}")
+    try:
+        told = msgspec.json.decode(text) if len(text) <= MOST_BYTES else None
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        told = None
+    if not isinstance(told, dict):
+        raise Garbled("the identity provider's answer cannot be read")
+    return told

@@ -1,0 +1,101 @@
+"""Sign-in at an identity provider: sending the browser there, and taking it back."""
+
+import logging
+import secrets
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_GET
+from mozilla_django_oidc.utils import generate_code_challenge  # type: ignore[import-untyped]  # the package has no types
+
+from migrations_app.errors import CouldNotLook, Denied
+from migrations_app.flow import oidc, sign_ins
+from migrations_app.flow.acting import acting_as
+from migrations_app.flow.record import Actor
+from migrations_app.web.access import address_of, open_page
+
+KEPT = "oidc"
+MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
+"""Who the session's person is, is looked up by Django's own backend: a closed account is out at once."""
+log = logging.getLogger(__name__)
+
+
+@open_page
+@require_GET
+def begin(request: HttpRequest) -> HttpResponse:
+    """Sends the browser to the provider with a state, a nonce and the challenge of PKCE, each good for once.
+
+    By GET: the content security policy lets no form lead to another site, not even by a redirect.
+    """
+    _refuse_off()
+    try:
+        client, provider = oidc.client(), oidc.provider()
+    except CouldNotLook as wrong:
+        return _failed(request, wrong.message)
+    state, nonce, verifier = (secrets.token_urlsafe(48) for _ in range(3))
+    wanted = request.GET.get("next", "")
+    fine = url_has_allowed_host_and_scheme(wanted, allowed_hosts=None) and wanted.startswith("/")
+    request.session[KEPT] = {"state": state, "nonce": nonce, "verifier": verifier, "next": wanted if fine else "/"}
+    asked = {
+        "response_type": "code",
+        "client_id": client.client_id,
+        "redirect_uri": _back(request),
+        "scope": client.scopes,
+        "state": state,
+        "nonce": nonce,
+        "code_challenge": generate_code_challenge(verifier, "S256"),
+        "code_challenge_method": "S256",
+    }
+    glue = "&" if "?" in provider.authorization else "?"
+    return redirect(f"{provider.authorization}{glue}{urlencode(asked)}")
+
+
+@open_page
+@require_GET
+def back(request: HttpRequest) -> HttpResponse:
+    """Takes the browser back with a code; whatever does not hold ends at the sign-in page."""
+    _refuse_off()
+    # Taken out first: an answer that comes twice finds nothing to compare with.
+    kept = request.session.pop(KEPT, None)
+    state, code = request.GET.get("state", ""), request.GET.get("code", "")
+    if not isinstance(kept, dict) or not secrets.compare_digest(str(kept.get("state")).encode(), state.encode()):
+        return _failed(request, "the answer belongs to no question of this browser")
+    if not code or len(code) > 4096:
+        return _failed(request, "the provider gave no code")
+    ticket = oidc.Ticket(code=code, nonce=kept["nonce"], verifier=kept["verifier"], back=_back(request))
+    try:
+        return _signed_in(request, ticket, following=kept["next"])
+    except (Denied, CouldNotLook) as wrong:
+        return _failed(request, wrong.message)
+
+
+def _signed_in(request: HttpRequest, ticket: oidc.Ticket, *, following: str) -> HttpResponse:
+    claims = oidc.claims_for(ticket)
+    with acting_as(Actor(name="identity provider", method="system", address=address_of(request))), transaction.atomic():
+        user = oidc.account_of(claims)
+        login(request, user, backend=MODEL_BACKEND)
+        sign_ins.signed_in(user.pk, user.get_username(), address=address_of(request))
+    return redirect(following)
+
+
+def _failed(request: HttpRequest, why: str) -> HttpResponse:
+    log.warning("sign-in at the identity provider refused", extra={"why": why})
+    sign_ins.refused("", address=address_of(request), locked=False)
+    messages.error(request, "The sign-in at the identity provider did not succeed. Try once more, or ask your admin.")
+    return redirect("login")
+
+
+def _back(request: HttpRequest) -> str:
+    return request.build_absolute_uri(reverse("oidc-back"))
+
+
+def _refuse_off() -> None:
+    if settings.ENV.oidc is None:
+        raise Http404("no identity provider is set")
