@@ -21,7 +21,8 @@ MATCHER = re.compile(r'(\w+)(=~|=|!=|!~)"([^"]*)"')
 BY = re.compile(r"(?:by|on) \(([^)]*)\)")
 LEGEND = re.compile(r"\{\{ ?\$?(?:labels\.)?(\w+) ?\}\}")
 STATUSES = {"pass", "fail", "unknown", "not_applicable", "manual", "waived"}
-VALUES = {"verdict": set(VERDICTS), "state": set(STATES), "status": STATUSES}
+WAIVERS = {"active", "ending", "ended", "revoked"}
+VALUES = {"verdict": set(VERDICTS), "state": set(STATES) | WAIVERS, "status": STATUSES}
 
 
 def names():
@@ -47,7 +48,7 @@ def test_every_metric_of_the_docs_is_there():
     assert set(NAMES) >= {
         "karpdash_hop_verdict", "karpdash_checks", "karpdash_objects", "karpdash_legacy_nodes",
         "karpdash_scan_duration_seconds_bucket", "karpdash_scan_age_seconds", "karpdash_scan_errors_total",
-        "karpdash_apiserver_requests_total", "karpdash_rollout_state",
+        "karpdash_apiserver_requests_total", "karpdash_rollout_state", "karpdash_waivers",
     }  # fmt: skip
 
 
@@ -75,7 +76,7 @@ def test_brackets_and_quotes_are_closed(where, expression):
 def test_the_situations_that_somebody_should_know_of():
     assert {rule["alert"] for rule in RULES} == {
         "KarpdashScanStale", "KarpdashScanFailing", "KarpdashVerdictWorse", "KarpdashRolloutPaused",
-        "KarpdashNewLegacyNode", "KarpdashSilent",
+        "KarpdashNewLegacyNode", "KarpdashSilent", "KarpdashWaiverEnding",
     }  # fmt: skip
 
 
@@ -97,7 +98,7 @@ def test_the_panels_fit_beside_each_other():
         assert (cells & taken, max(x for x, _ in cells) < 24) == (set(), True)
         taken |= cells
     ids = [panel["id"] for panel in BOARD["panels"]]
-    assert (len(ids), len(set(ids))) == (13, 13)
+    assert (len(ids), len(set(ids))) == (14, 14)
 
 
 def test_legends_name_labels_that_the_expression_leaves():
