@@ -207,3 +207,55 @@ def test_no_barriers_and_no_sideways_scroll(hand, shop, theme, width):
         found += [(path, one) for one in barriers(page)]
         found += [(path, wide)] if (wide := page.evaluate("document.documentElement.scrollWidth")) != width else []
     assert found == []
+
+
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.mark.parametrize(
+    ("state", "name", "then"),
+    [
+        ("running", "Pause after this step", "It pauses after the request under way."),
+        ("running", "Abort after the request under way", "It ends after the request under way."),
+        ("paused", "Abort for good", "Aborted"),
+        ("paused", "Go on with step", "Running"),
+    ],
+)
+def test_on_a_phone_it_is_stopped_and_resumed_without_scrolling(hand, shop, state, name, then):  # A10
+    page = hand("ada", "operate_rollout", viewport=PHONE, has_touch=True)
+    row = a_rollout(shop, taint(), remove(), state=state, picture=a_picture(), risk="low")
+    a_yes(row, entitled(User.objects.create_user("cleo"), "approve_rollout"))
+    page.goto(f"/rollouts/{row.pk}/")
+    button = page.get_by_role("button", name=name)
+    box = button.bounding_box()
+    assert (box["y"] + box["height"] <= PHONE["height"], box["x"] + box["width"] <= PHONE["width"]) == (True, True)
+    button.tap()
+    expect(page.locator("#live")).to_contain_text(then)
+
+
+@pytest.mark.parametrize(("state", "asks"), [("running", True), ("succeeded", False), ("aborted", False)])
+def test_the_page_asks_again_until_it_is_over(hand, shop, state, asks):
+    page = hand("ada", "operate_rollout")
+    row = a_rollout(shop, taint(), state=state, picture=a_picture(), started_at=timezone.now())
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/live") else None)
+    page.goto(f"/rollouts/{row.pk}/")
+    expect(page.get_by_text("Counted", exact=False).first).to_be_visible()
+    page.wait_for_timeout(2600)
+    assert bool(asked) is asks
+    assert page.get_by_role("link", name="See what comes next").count() == (state == "succeeded")
+
+
+def test_a_refusal_is_left_for_the_page_itself_and_its_form_is_not_sent_again(hand, shop):  # R33
+    page = hand("ada", "operate_rollout")
+    row = a_rollout(shop, taint(), state="running", picture=a_picture())
+    page.goto(f"/rollouts/{row.pk}/")
+    page.evaluate("document.querySelector(\"form[action$='/pause']\").action = location.pathname + 'resume'")
+    page.get_by_role("button", name="Pause after this step").click()
+    expect(page.get_by_text("Not done:")).to_be_visible()
+    sent = []
+    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    Rollout.objects.filter(pk=row.pk).update(state="paused", version=2, cause_code="gate", cause="2 Pending pods")
+    page.wait_for_url(re.compile(f"/rollouts/{row.pk}/$"), timeout=15000)
+    expect(page.get_by_role("heading", name="Paused")).to_be_visible()
+    assert sent == []

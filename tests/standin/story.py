@@ -79,7 +79,7 @@ class Story:
         """The name of a chart of that release among those that the installation may read."""
         name = f"karpenter-{version}"
         folder = self.place / name / "crds"
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         (folder.parent / "Chart.yaml").write_text(f"name: karpenter\nversion: {version}\nappVersion: {version}\n")
         for doc in charts.shipped(version, converts=converts):
             (folder / f"{doc['metadata']['name']}.yaml").write_bytes(msgspec.json.encode(_open(doc)))
