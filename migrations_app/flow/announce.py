@@ -41,7 +41,7 @@ def latest_of(cluster_id: uuid.UUID) -> Snapshot | None:
     return Snapshot.objects.select_related("content").filter(pk__in=newest).first()
 
 
-def tell_changes(before: Snapshot | None, report: Report, cluster: Cluster) -> None:
+def tell_changes(before: Snapshot | None, report: Report, *, cluster: Cluster) -> None:
     """Compares the report with the snapshot before it; the first snapshot of a cluster is no news."""
     following = next_hop(report)
     if before is None or following is None:

@@ -71,7 +71,7 @@ def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, beside: Beside 
         Cluster.objects.select_for_update().only("pk").get(pk=scan.cluster_id)
         waivers = held_at(scan.cluster_id, now)
         judged = apply(scanned.report, waivers, now=now)
-        tell_changes(latest_of(scan.cluster_id), judged, scan.cluster)
+        tell_changes(latest_of(scan.cluster_id), judged, cluster=scan.cluster)
         tell_recovered(scan.cluster)
         snapshot = _snapshot(scan.cluster, packed.digest, report=judged, held=waivers)
         Scan.objects.filter(pk=scan_id).update(snapshot=snapshot, calls=calls_by_name(beside.calls))

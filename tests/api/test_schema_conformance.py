@@ -20,6 +20,7 @@ from pytest_django import Settings
 from schemathesis.specs.openapi.checks import negative_data_rejection
 
 from migrations_app.flow import tokens
+from migrations_app.flow.channels import Wanted, add_channel, send_test
 from migrations_app.flow.waive import waive
 from migrations_app.models.cluster import Cluster
 from tests.builders_rollouts import a_rollout
@@ -72,6 +73,9 @@ def known(ada: User, scanned: Callable[..., Cluster], settings: Settings) -> Kno
     planned = a_rollout(row, author=ada)
     found = {"clusters": row.pk, "scans": row.scans.get().pk, "snapshots": row.latest_id, "tokens": other.id}
     found["waivers"] = waive(a_wish(), person(ada), now=timezone.now())
+    wanted = Wanted(name="ops", kind="webhook", target="https://hooks.example/", events=("scan.failed",))
+    found["channels"] = add_channel(wanted, by="ada", now=timezone.now()).id
+    found["deliveries"] = send_test(found["channels"], by="ada", now=timezone.now())
     found |= {"plans": planned.pk, "rollouts": planned.pk}
     return Known(issued.secret, {name: str(key) for name, key in found.items()} | {"checks": "stored_versions_clean"})
 

@@ -229,6 +229,8 @@ def test_every_task_has_a_lane_that_somebody_serves(settings):
     assert {lane for one in words for lane in one[one.index("-Q") + 1].split(",")} == set(QUEUES)
     assert {lane_of(name) for name in app.tasks if not name.startswith("celery.")} <= set(QUEUES)
     assert [lane_of(name) for name in ("probe_cluster", "scan_cluster", "advance_rollout", "sweep")] == list(QUEUES)
+    # A receiver that hangs holds no rollout up.
+    assert [lane_of(name) for name in ("deliver", "notify")] == ["probe", "upkeep"]
 
 
 # --- the breaker

@@ -15,6 +15,7 @@ from migrations_app.flow.retain import surplus, sweep_old
 from migrations_app.models.fleet_scan import FleetScan, FleetScanPart
 from migrations_app.models.idempotency import ApiIdempotency
 from migrations_app.models.measure import Pulse, Tally
+from migrations_app.models.notification import Announced, Channel, Delivery
 from migrations_app.models.rollout import Outbox, Rollout
 from migrations_app.models.scan import Scan
 from migrations_app.models.snapshot import Content, FindingRow, Snapshot
@@ -226,7 +227,15 @@ def test_rows_that_are_kept_for_a_while():
     for age in (-1, 1):
         Session.objects.create(session_key=f"s{age}", session_data="", expire_date=NOW - days(age))
     Pulse.objects.bulk_create([Pulse(name=f"{hours}", seen_at=NOW - timedelta(hours=hours)) for hours in (1, 25)])
+    channel = Channel.objects.create(name="ops", kind="slack", place="x", made_by_name="ada", made_at=NOW)
+    for state, age in (("sent", 29), ("sent", 31), ("failed", 31), ("waiting", 31)):
+        told = {"event_id": f"{state} {age}", "topic": "t", "body": {}, "made_at": NOW - days(age), "next_at": NOW}
+        Delivery.objects.create(channel=channel, state=state, **told)
+    for age in (399, 401):
+        Announced.objects.create(mark=f"{age}", at=NOW - days(age))
     sweep()
+    assert sorted(Delivery.objects.values_list("event_id", flat=True)) == ["sent 29", "waiting 31"]
+    assert list(Announced.objects.values_list("mark", flat=True)) == ["399"]
     left = sorted((NOW - one.finished_at).days for one in Scan.objects.exclude(pk=active.pk))
     assert (left, Scan.objects.filter(pk=active.pk).exists()) == ([6, 29], True)
     assert sorted(Outbox.objects.values_list("topic", flat=True)) == ["6", "None"]

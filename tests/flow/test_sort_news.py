@@ -204,10 +204,10 @@ def test_a_new_blocker_and_a_moved_verdict_are_news_and_the_first_scan_is_none()
     shop = a_cluster("shop")
     before = a_snapshot(shop, a_report("shop", checks=(a_finding("a", status="pass"), a_finding("b", status="pass"))))
     after = a_report("shop", checks=(a_finding("a"), a_finding("b", status="pass")))
-    tell_changes(None, after, shop)
-    tell_changes(before, before.report(), shop)
+    tell_changes(None, after, cluster=shop)
+    tell_changes(before, before.report(), cluster=shop)
     assert told() == []
-    tell_changes(before, after, shop)
+    tell_changes(before, after, cluster=shop)
     key = {"subject": "shop", "cluster": str(shop.pk), "hop": "0.32"}
     assert told() == [
         ("hop.verdict_changed", key | {"verdict": "blocked", "was": "ready", "was_hop": "0.32"}),
@@ -334,7 +334,8 @@ def test_names_are_unique_and_absent_channels_not_found():
 
 @pytest.mark.parametrize(
     ("wrong", "where"),
-    [({"name": " "}, "name"), ({"events": ()}, "events"), ({"events": ("no.such",)}, "events"), ({"kind": "fax"}, "kind"),
+    [({"name": " "}, "name"), ({"events": ()}, "events"), ({"events": ("no.such",)}, "events"),
+     ({"kind": "fax"}, "kind"),
      ({"kind": "people"}, "kind"), ({"kind": "email", "url": "a@b.example"}, "kind"),
      ({"groups": (uuid.UUID(int=3),)}, "groups"), ({"name": "Approvers and administrators"}, "name")],
 )  # fmt: skip

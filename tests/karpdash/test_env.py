@@ -96,6 +96,16 @@ def test_the_audit_log_has_a_key_and_sinks(tmp_path):  # A53, T23
     assert (read({}).audit_signing_key, read({}).audit_sinks.targets) == (b"", ())
 
 
+def test_the_mail_server_has_a_password_that_is_not_shown():  # T23
+    env = read({"KARPDASH_EMAIL_URL": "smtps://u:canary@mail.example?from=karpdash@example.com"})
+    assert env.email is not None
+    assert (env.email.host, env.email.password.reveal(), "canary" in repr(env)) == ("mail.example", "canary", False)
+    assert read({}).email is None
+    with pytest.raises(BadSetting) as refused:
+        read({"KARPDASH_EMAIL_URL": "smtp://u:canary@mail.example"})
+    assert (refused.value.where, "canary" in str(refused.value)) == ("KARPDASH_EMAIL_URL", False)
+
+
 AWS = {
     "KARPDASH_AWS_ACCESS_KEY_ID": "AKIA-canary",
     "KARPDASH_AWS_SECRET_ACCESS_KEY": "secret-canary",
