@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
@@ -88,7 +89,6 @@ class Chip:
 def fleet(request: HttpRequest) -> HttpResponse:
     """Every cluster, a page at a time; all of search, sort and filter stands in the address."""
     ask = asked(request.GET)
-    labels = label_choices()
     found = fleet_page(ask, now=timezone.now())
     stops = tuple(Stop(stage, found.totals.stages[stage], stage == ask.stage) for stage in STAGES)
     context = {
@@ -103,19 +103,12 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "shown_rows": len(found.rows),
         "buckets": tuple((name, count) for name, count in found.totals.buckets.items() if count),
         "headline": _headline(found.totals),
-        "narrowed": bool(ask.q or ask.bucket or ask.stage or ask.environment or ask.group or ask.labels or ask.check),
         "fleet_scan": open_fleet_scan(),
-        "view": request.GET.get("view", ""),
-        "label": ",".join(ask.labels),
-        "labels": labels,
-        "label_keys": tuple(labels) or ("environment",),
-        "group_choices": group_choices(),
-        "chips": _chips(ask),
         "kept": view_page(int(request.user.pk or 0)).rows,
         "here": request.GET.urlencode(),
-        "by_label": ask.by if ask.by != GROUP else "",
+        "of_rows": sum(found.parts.values()),
     }
-    return render(request, "fleet/page.html", context)
+    return render(request, "fleet/page.html", context | _choices(ask))
 
 
 def asked(query: QueryDict) -> FleetAsk:
@@ -153,6 +146,20 @@ def _chips(ask: FleetAsk) -> tuple[Chip, ...]:
     at = {"": "", NEXT: " at the next hop"}.get(ask.hop, f" at {ask.hop}")
     checks = (Chip(f"{ask.check} fails{at}", whole, ""),) if ask.check else ()
     return (*checks, *labels)
+
+
+def _choices(ask: FleetAsk) -> dict[str, Any]:
+    """What narrows and arranges the fleet, and what of it is on."""
+    labels = label_choices()
+    return {
+        "narrowed": bool(ask.q or ask.bucket or ask.stage or ask.environment or ask.group or ask.labels or ask.check),
+        "label": ",".join(ask.labels),
+        "labels": labels,
+        "label_keys": tuple(labels) or ("environment",),
+        "group_choices": group_choices(),
+        "chips": _chips(ask),
+        "by_label": ask.by if ask.by != GROUP else "",
+    }
 
 
 def _one_of(text: str, choices: tuple[str, ...]) -> str:
