@@ -42,7 +42,9 @@ class Raw:
     plain_http: str = _setting("0", "1: pages are served without TLS beyond this machine too; passwords go in clear.")
     allow_loopback: str = _setting("0", "1: clusters on loopback addresses may be registered; development only.")
     allow_private: str = _setting("1", "0: clusters on private address ranges are refused.")
-    allowed_networks: str = _setting("", "Networks in CIDR form that are allowed whatever else says no.")
+    allowed_networks: str = _setting(
+        "", "Networks in CIDR form that are allowed; never metadata services, karpdash's own database or its broker."
+    )
     scan_interval: str = _setting("3600", "Seconds between two scans of a cluster; 0: only on demand.")
     scan_deadline: str = _setting("600", "Seconds after which a scan is given up.")
     scan_lease: str = _setting("60", "Seconds without a sign of life after which another worker takes a scan over.")

@@ -202,6 +202,7 @@ def _finding_row(content: Content, finding: Finding) -> FindingRow:
         severity=finding.severity,
         summary=finding.summary,
         evidence_total=finding.evidence_total,
+        evidence_exact=finding.evidence_exact,
     )
 
 

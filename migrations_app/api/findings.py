@@ -29,6 +29,9 @@ class FindingLine(serializers.Serializer[Any]):
     severity = Told()
     summary = Told()
     evidence_total = serializers.IntegerField()
+    evidence_exact = serializers.BooleanField(
+        allow_null=True, help_text="False: there are at least that many. Null: not told by an older release."
+    )
 
 
 class FindingQuery(Paged):

@@ -118,6 +118,7 @@ def _finding_row(digest: str, finding: Finding) -> FindingRow:
         severity=finding.severity,
         summary=finding.summary[:500],
         evidence_total=finding.evidence_total,
+        evidence_exact=finding.evidence_exact,
     )
 
 

@@ -76,6 +76,8 @@ class FindingRow(models.Model):
     severity = models.CharField(max_length=10)
     summary = models.CharField(max_length=500)
     evidence_total = models.PositiveIntegerField(default=0)
+    evidence_exact = models.BooleanField(null=True)
+    """Whether `evidence_total` is all there is, not a lower bound; null: written by an older release."""
 
     class Meta:
         ordering = ["id"]

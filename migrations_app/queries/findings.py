@@ -42,11 +42,13 @@ class FindingLine:
     severity: str
     summary: str
     evidence_total: int
+    evidence_exact: bool | None
+    """False: a lower bound; None: not told by the release that wrote it."""
 
 
 _COLUMNS = (
     "pk", "cluster", "cluster_name", "snapshot", "check_id", "hop", "phase", "status", "severity", "summary",
-    "evidence_total", "shown",
+    "evidence_total", "evidence_exact", "shown",
 )  # fmt: skip
 
 

@@ -61,3 +61,18 @@ def test_one_cluster_only(api: Tool, scanned: Scanned) -> None:
     scanned("v1_13")
     told = everything(api, f"limit=500&cluster={row.pk}")
     assert {finding["cluster"] for finding in told} == {str(row.pk)}
+
+
+def test_a_number_says_whether_it_is_all_there_is(api: Tool, scanned: Scanned) -> None:
+    """A lower bound is one in every list, not only in the report."""
+    row = scanned("forbidden")
+    told = {(one["check"], one["hop"]): one["evidence_exact"] for one in everything(api)}
+    assert row.latest is not None
+    assert told == {(one.id, one.hop): one.evidence_exact for one in row.latest.report().checks}
+    assert set(told.values()) == {True, False}
+
+
+def test_what_an_older_release_wrote_is_not_known(api: Tool, scanned: Scanned) -> None:
+    scanned("beta_037")
+    FindingRow.objects.update(evidence_exact=None)
+    assert {one["evidence_exact"] for one in everything(api)} == {None}
