@@ -41,7 +41,7 @@ def rollouts(request: HttpRequest) -> HttpResponse:
         "page": found,
         "state": state,
         "cursor": request.GET.get("cursor", ""),
-        "groups": counts_by_group(),
+        "counts": counts_by_group(),
         "waiting": inbox(int(request.user.pk or 0)) if may_approve else (),
         "alone": lately_alone(timezone.now() - TOLD_FOR) if may_approve else (),
     }
@@ -71,7 +71,7 @@ def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         "page": _page(request, RolloutAsk(cluster=cluster_id, state=state)),
         "state": state,
         "cursor": request.GET.get("cursor", ""),
-        "groups": counts_by_group(cluster_id),
+        "counts": counts_by_group(cluster_id),
         "holder": holder_of(cluster_id),
         "policy": policy_row(cluster_id),
         "offered": [one for one in known if one.enabled],
