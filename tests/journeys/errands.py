@@ -52,6 +52,15 @@ def wake(scan: str) -> dict[str, Any]:
     return {"sent": sent, "seconds": time.monotonic() - started}
 
 
+def person(name: str, password: str, *rights: str) -> int:
+    """The id of a new account that holds these rights over every cluster."""
+    from django.contrib.auth.models import User
+
+    from tests.builders_rollouts import entitled
+
+    return int(entitled(User.objects.create_user(name, password=password), *rights).pk)
+
+
 def halves() -> list[str]:
     """The ids of snapshots that were not stored whole: findings that are not those of the report, lost parts."""
     from migrations_app.inventory.inventory import PART_NAMES
@@ -69,7 +78,7 @@ def halves() -> list[str]:
 
 
 ERRANDS: dict[str, Callable[..., Any]] = {
-    word.__name__: word for word in (prepare, samples, register, request, wake, halves)
+    word.__name__: word for word in (prepare, samples, register, request, wake, person, halves)
 }
 
 if __name__ == "__main__":

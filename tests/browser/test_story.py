@@ -1,0 +1,125 @@
+"""Fifty nodes go from alpha to v1 in the browser, by each of three ways: one operator, one approver, real processes."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from migrations_app.models.cluster import Cluster
+from tests.browser.office import LONG, SOON, WORD, Desk, Office, office
+from tests.servers.apiserver import ApiServer
+from tests.standin.conversion import conversion_webhook
+from tests.standin.fleet import Size, alpha_fleet
+from tests.standin.standin import Standin
+from tests.standin.story import CRDS, Story
+from tests.standin.test_story import NODE_CLASS, PODS, pods, rested
+
+pytestmark = pytest.mark.timeout(600)
+FLEET = Size(nodes=50, slots=4, apps=10, unavailable=2, spec={"kubeletConfiguration": {"maxPods": 42}})
+WAYS = {"taint_and_drift": {}, "roll_nodes": {}, "forced_deletion": {"provisioners": "default"}}
+
+
+@pytest.fixture(scope="module")
+def staffed(opened: Browser) -> Iterator[Office]:
+    """An office with an operator, an approver, and somebody who sets the policies."""
+    with office(opened) as found:
+        operator = ("operate_rollout", "add_cluster", "add_scan")
+        found.hire(ada=operator, cleo=("approve_rollout",), gil=("administer_policy",))
+        boss = found.seated("gil")
+        boss.goto("/policy")
+        for name, value in {"approvals_destructive": "1", "batch": "5", "per_hour": "100"}.items():
+            boss.locator(f"#{name}").fill(value)
+        boss.get_by_role("button", name="Change the policy").click()
+        found.leave()
+        yield found
+
+
+@pytest.fixture
+def standin(clean_apiserver: ApiServer) -> Iterator[Standin]:
+    made = Standin(clean_apiserver)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def desk(staffed: Office, clean_apiserver: ApiServer, request: pytest.FixtureRequest) -> Iterator[Desk]:
+    """Nobody's console says anything by the end."""
+    name = f"shop-{request.node.callspec.params['way'].replace('_', '-')}"
+    # Nodes are rolled from a phone.
+    size = {"width": 390, "height": 844} if "roll" in name else {"width": 1280, "height": 900}
+    operator, approver = staffed.seated("ada", viewport=size), staffed.seated("cleo")
+    yield Desk(staffed, operator, approver, cluster="", name=name)
+    assert staffed.leave() == []
+
+
+def register(desk: Desk, server: ApiServer) -> None:
+    """The operator pastes the kubeconfig."""
+    page = desk.operator
+    page.goto("/clusters/new")
+    page.get_by_label("Name", exact=True).fill(desk.name)
+    page.locator("#id_kubeconfig").fill(server.kubeconfig(server.admin_token))
+    page.get_by_role("button", name="Register and scan").click()
+    page.wait_for_url(re.compile(r"/clusters/[0-9a-f-]{36}/$"))
+    desk.cluster = page.url.rstrip("/").rpartition("/")[2]
+
+
+def scanned(page: Page, cluster: str) -> None:
+    """Asks for a fresh look by hand, as after a release of the controller that nobody did from here."""
+    page.goto(f"/clusters/{cluster}/")
+    page.get_by_role("button", name="Scan now").first.click()
+
+
+def paused_and_resumed(desk: Desk) -> None:
+    """In the middle, with nodes on both sides."""
+    page = desk.operator
+    expect(page.locator(".counters").first).to_contain_text("nodes of NodePools", timeout=SOON)
+    page.get_by_role("button", name="Pause after this step").click()
+    expect(page.locator(WORD)).to_have_text("Paused", timeout=LONG)
+    expect(page.locator("#live")).to_contain_text("Counted")
+    held = desk.office.up.rows("SELECT state FROM migrations_app_rollout WHERE action = 'roll_nodes'")
+    assert (held, page.evaluate("document.documentElement.scrollWidth")) == ([("paused",)], 390)
+    page.get_by_role("button", name=re.compile(r"^Go on with step \d+ of 51$")).click()
+    expect(page.locator(WORD)).to_have_text("Running")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_fifty_nodes_go_to_v1_in_the_browser(desk, standin, clean_apiserver, way):  # A24, A28, A33, A34, A42, A44
+    server, mark = clean_apiserver, clean_apiserver.audit_mark()
+    story = Story(server, Cluster(name=desk.name), desk.office.up.data / "charts")
+    server.load_crds("alpha")
+    alpha_fleet(server, FLEET)
+    story.controller("0.31.4")
+    register(desk, server)
+    with standin.running(), conversion_webhook() as conversion:
+        desk.rollout("upgrade_crds", source=story.chart("0.32.10", converts=False), release="0.32.10")
+        drifts = standin.switches.drifts = way == "taint_and_drift"
+        story.controller("0.32.10", FEATURE_GATES=f"Drift={str(drifts).lower()}")
+        scanned(desk.operator, desk.cluster)
+        desk.rollout("convert_and_apply", node_role="KarpenterNodeRole")
+        desk.begin(way, **WAYS[way])
+        desk.agree()
+        desk.start()
+        if way == "roll_nodes":
+            paused_and_resumed(desk)
+        desk.finished()
+        assert rested(server, standin) == (0, PODS)
+        desk.rollout("remove_legacy")
+        desk.rollout("upgrade_crds", source=story.chart("0.37.8", converts=False), release="0.37.8")
+        story.controller("0.37.8")
+        story.convert_by(conversion)
+        desk.rollout("upgrade_crds", source=story.chart("1.0.14", converts=True), release="1.0.14")
+        story.controller("1.0.14")
+        standin.switches.version = "v1"
+        scanned(desk.operator, desk.cluster)
+        desk.rollout("convert_and_apply")
+        desk.rollout("rewrite_stored_versions")
+        desk.rollout("remove_legacy")
+    standin.settle()
+    assert {budget: margin for budget, margin in standin.lowest.items() if margin < 0} == {}
+    assert pods(server) == (PODS, 0)
+    assert server.admin.get(NODE_CLASS)["spec"]["kubelet"] == {"maxPods": 42}
+    assert server.admin.get(f"{CRDS}/nodepools.karpenter.sh")["status"]["storedVersions"] == ["v1"]
+    assert server.admin.request("GET", f"{CRDS}/provisioners.karpenter.sh").status == 404
+    events = server.audit_events(mark)
+    assert {row: said for row in desk.rollouts if (said := desk.office.complaints(row, events))} == {}
