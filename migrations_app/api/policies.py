@@ -129,7 +129,7 @@ class ClusterPolicy(Endpoint):
 class KillSwitch(Endpoint):
     """The switch that stops every change."""
 
-    needs = {"GET": READ, "POST": Need("act")}
+    needs = {"GET": READ, "POST": Need("act", "operate_rollout", ("approve_rollout", "administer_policy"))}
 
     @described("GET", id="kill_switch_read", tag="policies", answers={200: SwitchShown})
     def get(self, request: Request) -> Response:

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import URLPattern, URLResolver
 from rest_framework.permissions import BasePermission
@@ -24,6 +26,13 @@ class Need:
 
     scope: str
     right: str = ""
+    others: tuple[str, ...] = ()
+    """Rights that will do instead of it."""
+
+    def met_by(self, user: AbstractBaseUser | AnonymousUser) -> bool:
+        """Whether the account has what is asked of it."""
+        asked = (self.right, *self.others)
+        return not self.right or any(user.has_perm(f"migrations_app.{one}") for one in asked)  # type: ignore[union-attr]  # every account of ours has permissions
 
 
 READ = Need("read")
@@ -53,7 +62,7 @@ class Declared(BasePermission):
         if isinstance(use, TokenUse) and need.scope not in use.scopes:
             raise Problem("forbidden", f"the token lacks the scope {need.scope}")
         sees(_sight(request, view.kwargs.get("id")))
-        if need.right and not request.user.has_perm(f"migrations_app.{need.right}"):
+        if not need.met_by(request.user):
             raise Problem("forbidden", f"the account lacks the right {need.right}")
         return True
 

@@ -41,7 +41,7 @@ from migrations_app.queries.rollouts import GROUPS, RolloutAsk, rollout_page, ro
 from migrations_app.tasks import advance_rollout, prepare_rollout, wake_rollout
 
 ACT = Need("act", "operate_rollout")
-STOP = Need("act")
+STOP = Need("act", "operate_rollout", ("approve_rollout", "administer_policy"))
 """Whoever may start or approve may stop; flow asks for either right."""
 YAML = "application/yaml"
 

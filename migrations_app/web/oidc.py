@@ -40,9 +40,7 @@ def begin(request: HttpRequest) -> HttpResponse:
     except CouldNotLook as wrong:
         return _failed(request, wrong.message)
     state, nonce, verifier = (secrets.token_urlsafe(48) for _ in range(3))
-    wanted = request.GET.get("next", "")
-    fine = url_has_allowed_host_and_scheme(wanted, allowed_hosts=None) and wanted.startswith("/")
-    request.session[KEPT] = {"state": state, "nonce": nonce, "verifier": verifier, "next": wanted if fine else "/"}
+    request.session[KEPT] = {"state": state, "nonce": nonce, "verifier": verifier, "next": _next(request)}
     asked = {
         "response_type": "code",
         "client_id": client.client_id,
@@ -90,6 +88,12 @@ def _failed(request: HttpRequest, why: str) -> HttpResponse:
     sign_ins.refused("", address=address_of(request), locked=False)
     messages.error(request, "The sign-in at the identity provider did not succeed. Try once more, or ask your admin.")
     return redirect("login")
+
+
+def _next(request: HttpRequest) -> str:
+    wanted = request.GET.get("next", "")
+    fine = url_has_allowed_host_and_scheme(wanted, allowed_hosts=None) and wanted.startswith("/")
+    return wanted if fine else "/"
 
 
 def _back(request: HttpRequest) -> str:

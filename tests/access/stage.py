@@ -1,0 +1,107 @@
+"""The stage of the permission matrix: two groups with a cluster each, everything that hangs on a cluster, and a person
+of each role over the first group."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.db.models import Model
+from django.test import Client
+from django.utils import timezone
+
+from migrations_app.flow import tokens
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.fleet_scan import FleetScan
+from migrations_app.models.grant import Grant
+from migrations_app.models.group import ClusterGroup
+from migrations_app.models.notification import Channel, Delivery
+from migrations_app.models.saved_view import SavedView
+from migrations_app.models.scan import Scan
+from migrations_app.models.token import ApiToken
+from migrations_app.models.waiver import Waiver
+from tests.builders_rollouts import a_rollout
+from tests.builders_rows import a_cluster, a_snapshot
+
+ROLES = ("anonymous", "nobody", "viewer", "operator", "approver", "admin", "chief")
+"""In the order of the columns. `nobody` has no role, `chief` is an admin of everything, the others have theirs over a
+group."""
+SUBJECTS = ("own", "foreign")
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Clients by role, and things by (kind, subject)."""
+
+    clients: dict[str, Client]
+    things: dict[tuple[str, str], Model]
+    users: dict[str, User]
+
+    def id_of(self, kind: str, subject: str) -> uuid.UUID:
+        return uuid.UUID(str(self.things[kind, subject].pk))
+
+
+def set_up() -> Stage:
+    """Everything anew."""
+    things: dict[tuple[str, str], Model] = {}
+    for subject in SUBJECTS:
+        for kind, row in _of_a_cluster(subject).items():
+            things[kind, subject] = row
+    users = {role: _user(role, things["group", "own"]) for role in ROLES[1:]}
+    things |= {(kind, "own"): row for kind, row in _of_nobody(users["chief"]).items()}
+    clients = {"anonymous": Client()}
+    for role, user in users.items():
+        clients[role] = Client()
+        clients[role].force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    return Stage(clients, things, users)
+
+
+def token_of(user: User, scope: str) -> str:
+    """The header that carries a new token."""
+    return f"Bearer {tokens.issue(user, name=scope, scopes=[scope], days=1).secret}"
+
+
+def _user(role: str, group: Model) -> User:
+    user = User.objects.create_user(role)
+    if role == "chief":
+        Grant.objects.create(person=user, role="admin")
+    elif role != "nobody":
+        Grant.objects.create(person=user, role=role, over=group)
+    return user
+
+
+def _of_a_cluster(subject: str) -> dict[str, Model]:
+    cluster = a_cluster(subject)
+    group = ClusterGroup.objects.create(name=subject)
+    group.clusters.add(cluster)
+    snapshot = a_snapshot(cluster)
+    now = timezone.now()
+    waiver = Waiver.objects.create(
+        check_id="budgets_let_nodes_go", cluster=cluster, reason="x", owner_name="x", made_by_name="x",
+        made_at=now, ends_at=now + timedelta(days=9),
+    )  # fmt: skip
+    return {
+        "cluster": cluster,
+        "group": group,
+        "snapshot": snapshot,
+        "scan": Scan.objects.create(cluster=cluster, requested_by="x", state="done"),
+        "rollout": a_rollout(Cluster.objects.get(pk=cluster.pk), state="awaiting_approval"),
+        "waiver": waiver,
+    }
+
+
+def _of_nobody(chief: User) -> dict[str, Model]:
+    """Things that hang on no cluster; the token is the chief's own."""
+    now = timezone.now()
+    channel = Channel.objects.create(name="x", kind="slack", place="x", made_by_name="x", made_at=now)
+    return {
+        "channel": channel,
+        "delivery": Delivery.objects.create(
+            channel=channel, event_id="x", topic="scan.failed", key="x", body={}, made_at=now, next_at=now
+        ),
+        "fleet_scan": FleetScan.objects.create(requested_by="x", total=2),
+        "token": ApiToken.objects.create(
+            owner=chief, name="x", prefix="kd_x", digest="0" * 64, scopes=["read"], expires_at=now + timedelta(days=1)
+        ),
+        "view": SavedView.objects.create(owner=chief, name="x", query=""),
+    }
