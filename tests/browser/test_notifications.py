@@ -1,0 +1,70 @@
+"""The pages of notifications: no barrier, nothing beyond the edge of a phone, and a channel made by hand."""
+
+import dataclasses
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+
+from migrations_app.flow.announce import announce
+from migrations_app.flow.channels import Wanted, add_channel
+from migrations_app.flow.sort_news import sort_news
+from migrations_app.models.group import ClusterGroup
+from migrations_app.models.notification import Channel, Delivery
+from migrations_app.readiness.news import EVENTS
+from tests.browser.test_every_page import barriers
+
+PAGE = "/settings/notifications"
+
+
+@pytest.fixture
+def channels(settings, transactional_db):
+    """A narrowed webhook that works, and one with a long name that does not."""
+    settings.ENV = dataclasses.replace(settings.ENV, encryption_keys=(("k1", b"0" * 32),))
+    group = ClusterGroup.objects.create(name="production in eu-west-1")
+    now = timezone.now()
+    wanted = Wanted(name="ops", kind="webhook", target="https://hooks.example/x", events=EVENTS, groups=(group.pk,))
+    add_channel(wanted, by="ada", now=now)
+    far = "https://a-very-long-name-of-a-host-in-some-company.internal.example.com:8443/x"
+    named = Wanted(name="the night shift of the platform team", kind="slack", target=far, events=EVENTS)
+    bad = add_channel(named, by="ada", now=now)
+    for topic in ("rollout.paused", "waiver.ended", "kill_switch.on"):
+        announce(topic, "all clusters")
+    sort_news(now)
+    tried = [{"at": (now - timedelta(minutes=n)).isoformat(), "code": "sink_503"} for n in (9, 4)]
+    Delivery.objects.filter(channel=bad.id).update(state="failed", attempts=2, last_error="sink_503", log=tried)
+    Delivery.objects.filter(channel__name="ops").update(
+        state="sent", attempts=1, log=[{"at": now.isoformat(), "code": ""}]
+    )
+    Channel.objects.filter(pk=bad.id).update(failures=2)
+    return Channel.objects.order_by("made_at")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_barriers_and_no_sideways_scroll(browse, channels, theme, width):
+    page = browse(color_scheme=theme, viewport={"width": width, "height": 800})
+    for name, path in (("list", PAGE), ("change", f"/settings/channels/{channels[0].pk}")):
+        page.goto(path)
+        page.evaluate("for (const fold of document.querySelectorAll('main details:not(.menu)')) fold.open = true")
+        if folder := os.environ.get("KARPDASH_SCREENSHOTS"):
+            page.screenshot(path=Path(folder) / f"news-{name}-{theme}-{width}.png", full_page=True)
+        assert (name, barriers(page)) == (name, [])
+        assert (name, page.evaluate("document.documentElement.scrollWidth")) == (name, width)
+
+
+def test_a_channel_is_made_its_secret_fits_a_phone_and_it_is_found_from_the_menu(browse, settings):
+    settings.ENV = dataclasses.replace(settings.ENV, encryption_keys=(("k1", b"0" * 32),))
+    page = browse(viewport={"width": 390, "height": 800})
+    page.goto("/")
+    page.locator("summary:has-text('your account')").click()
+    page.get_by_role("link", name="Notifications").click()
+    page.get_by_label("Name").fill("ops")
+    page.get_by_label("Address").fill("https://hooks.example/canary")
+    page.get_by_label("Scans fail").check()
+    page.get_by_role("button", name="Add the channel").click()
+    assert "kdw_" in page.locator("main").inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert barriers(page) == []
