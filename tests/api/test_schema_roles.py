@@ -1,0 +1,64 @@
+"""Made-up requests by a person of each role, also to things that they may not see: no 5xx, and the schema holds."""
+
+from collections.abc import Iterator
+
+import pytest
+import schemathesis
+from django.core.signals import request_finished, request_started
+from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections
+from drf_spectacular.generators import SchemaGenerator
+from hypothesis import HealthCheck, Phase
+from hypothesis import settings as examples
+from pytest_django import Settings
+from schemathesis.specs.openapi.checks import missing_required_header, negative_data_rejection, positive_data_acceptance
+
+from migrations_app.flow import tokens
+from migrations_app.flow.tokens import SCOPES
+from tests.access.stage import ROLES, SUBJECTS, Stage, set_up
+
+# What a role may not is refused before anything is looked at, so these three say nothing here.
+EXCLUDED = [missing_required_header, negative_data_rejection, positive_data_acceptance]
+THINGS = {
+    "clusters": "cluster", "groups": "group", "scans": "scan", "snapshots": "snapshot", "plans": "rollout",
+    "rollouts": "rollout", "waivers": "waiver",
+}  # fmt: skip
+
+schema = schemathesis.openapi.from_dict(SchemaGenerator().get_schema(request=None, public=True))
+schema.app = get_wsgi_application()
+
+
+@pytest.fixture
+def stage(db: None, settings: Settings) -> Stage:
+    settings.API_BURST = 1_000_000
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    return set_up()
+
+
+@pytest.fixture(autouse=True)
+def one_connection() -> Iterator[None]:
+    """As in test_schema_conformance.py."""
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
+
+
+@schema.parametrize()
+@examples(
+    max_examples=1,
+    deadline=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
+    database=None,
+)
+def test_each_role(case: schemathesis.Case, stage: Stage) -> None:
+    kind = THINGS.get(case.path.split("/")[3], "") if "id" in (case.path_parameters or {}) else ""
+    for role in ROLES[1:]:
+        secret = tokens.issue(stage.users[role], name="fuzz", scopes=SCOPES, days=1).secret
+        for subject in SUBJECTS if kind and "{id}" in case.path else ("",):
+            if subject:
+                case.path_parameters["id"] = str(stage.things[kind, subject].pk)
+            case.call_and_validate(headers={"Authorization": f"Bearer {secret}"}, excluded_checks=EXCLUDED)
