@@ -1,13 +1,14 @@
 """A failing check is accepted, the acceptance is taken back, or it ends; what is counted follows at once.
 
 Nothing that was found is rewritten. The numbers of the latest snapshot are counted again; a page or a tool that reads
-the snapshot has the waivers put over it. A waiver of a group or of all clusters, and one that ends, reach the numbers of the fleet
-with the next tick of the timetable.
+the snapshot has the waivers put over it. A waiver of a group or of all clusters, and one that ends, reach the numbers
+of the fleet with the next tick of the timetable.
 """
 
 import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
@@ -128,7 +129,8 @@ def _warn(now: datetime) -> None:
 
 
 def _announce(topic: str, row: Waiver) -> None:
-    told = {"check": row.check_id, "owner": row.owner_name, "ends_at": row.ends_at.isoformat(), "waiver": str(row.pk)}
+    told: dict[str, Any] = {"check": row.check_id, "owner": row.owner_name, "waiver": str(row.pk)}
+    told["ends_at"] = row.ends_at.isoformat()
     scope = GroupWaiver.objects.select_related("group").filter(waiver=row).first()
     if scope is None:
         announce(topic, row.cluster.name if row.cluster else "all clusters", cluster=row.cluster_id, **told)

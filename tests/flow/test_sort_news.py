@@ -5,12 +5,10 @@ import uuid
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
 from migrations_app.actions.states import STATES
-from migrations_app.clients.mail import read_mail_server
 from migrations_app.errors import BadInput, Conflict, NotFound
 from migrations_app.flow import channels, kill_switch, notify, waive
 from migrations_app.flow.announce import announce, tell_changes, tell_failing, tell_recovered
@@ -263,63 +261,6 @@ def test_the_kill_switch_is_told_in_the_transaction_that_turns_it():
     ann = user("ann", OPERATE)
     kill_switch.stop_everything(person(ann), why="smoke", by=actor(ann))
     assert told() == [("kill_switch.on", {"subject": "all clusters", "by": "ann", "why": "smoke"})]
-
-
-class TestThePeople:
-    """A45: an approval by one person alone is told to everybody who approves or administers."""
-
-    @pytest.fixture(autouse=True)
-    def mailed(self, settings, monkeypatch):
-        server = read_mail_server("smtp://127.0.0.1:25?from=karpdash@example.com")
-        settings.ENV = dataclasses.replace(settings.ENV, email=server)
-        sent = []
-        monkeypatch.setattr(notify.mail, "send", lambda _server, mail, reach: sent.append(mail))
-        return sent
-
-    def people(self):
-        for name, rights, active in (
-            ("amy", ["approve_rollout"], True),
-            ("gil", [ADMINISTER], True),
-            ("ben", [], True),
-            ("old", ["approve_rollout"], False),
-            ("nomail", ["approve_rollout"], True),
-        ):
-            row = user(name, *rights)
-            User.objects.filter(pk=row.pk).update(
-                is_active=active, email="" if name == "nomail" else f"{name}@example.com"
-            )
-
-    def test_those_who_approve_or_administer_get_a_mail(self, mailed):
-        self.people()
-        row = a_rollout(a_cluster("shop"), author=user("ada"), state="approved", cause="the house burns")
-        Outbox.objects.create(topic="rollout.break_glass", body={"rollout": str(row.pk), "by": "bo"})
-        sort()
-        assert [notify.deliver(key) for key in notify.due(timezone.now())] == [1]
-        (mail,) = mailed
-        assert (set(mail.to), mail.subject) == (
-            {"amy@example.com", "gil@example.com"},
-            "karpdash: Approved by one person alone: shop",
-        )
-        assert ("by bo" in mail.text, "the house burns" in mail.text, str(row.pk) in mail.text) == (True, True, True)
-
-    @pytest.mark.parametrize(("mail", "code"), [(False, "no_mail"), (True, "no_recipients")])
-    def test_what_reaches_nobody_is_seen_to_fail(self, settings, mail, code):
-        if not mail:
-            settings.ENV = dataclasses.replace(settings.ENV, email=None)
-        announce("kill_switch.on", "all clusters")
-        sort()
-        assert [notify.deliver(key) for key in notify.due(timezone.now())] == [0]
-        assert Delivery.objects.get().last_error == code
-
-    def test_that_channel_is_nobodys_to_change(self):
-        announce("kill_switch.on", "all clusters")
-        sort()
-        for act in (
-            lambda: channels.forget_channel(PEOPLE),
-            lambda: channels.change_channel(PEOPLE, Change(events=())),
-        ):
-            with pytest.raises(NotFound):
-                act()
 
 
 def test_names_are_unique_and_absent_channels_not_found():
