@@ -48,6 +48,7 @@ def rollout_page(
             "typed": view.typed_asked(detail.row),
             "typed_first": view.typed_at_asking(detail.row),
             "risky": view.is_risky(detail.row),
+            "paced": view.paced(detail.plan),
             "form_key": form_key(),
             "refused": refused,
             "said": request.POST,

@@ -114,6 +114,12 @@ def _step(line: StepLine, sides: Mapping[str, Any], *, no_return: bool) -> Shown
     )
 
 
+def paced(plan: Plan | None) -> bool:
+    """Whether the limits of the policy pace it: it deletes nodes itself, instead of leaving that to a controller."""
+    changes = [step.change for step in plan.steps if step.change] if plan else []
+    return any(change.verb == "delete" and change.target.kind == "Node" for change in changes)
+
+
 def by_hand(plan: Plan) -> dict[str, str]:
     """The same work as commands, as a patch for a repository, and the rights that it needs."""
     return {

@@ -73,6 +73,14 @@ def test_the_preview_tells_steps_forecast_and_the_point_of_no_return(ada, shop):
     assert said.count("Point of no return") == 1
 
 
+@pytest.mark.parametrize(("steps", "told"), [((remove(),), True), ((taint(),), False)])
+def test_the_pace_is_told_only_where_it_holds(ada, shop, steps, told):  # A33
+    """What goes at once by a pool's own deletion, or as a controller likes, is not said to go in batches."""
+    plan = a_plan(shop, *steps, forecast=Forecast(nodes=50))
+    said = text(page(ada, a_rollout(shop, plan_value=plan, author=ada.user)))
+    assert (f"of {plan.limits.per_hour} an hour" in said) is told
+
+
 def test_the_difference_is_what_the_server_would_store(ada, ben, shop):
     row = a_rollout(shop, author=ada.user)
     before = {"apiVersion": "karpenter.sh/v1alpha5", "kind": "Provisioner", "metadata": {"name": "default"}, "spec": {}}
