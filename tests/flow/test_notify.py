@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
+from migrations_app import tasks
 from migrations_app.clients import outbound
 from migrations_app.errors import AddressRefused, BadInput
 from migrations_app.flow import channels, notify
@@ -289,3 +290,15 @@ def test_the_outbox_is_empty_afterwards_and_sorting_twice_doubles_nothing(receiv
     assert (sort_news(timezone.now()), sort_news(timezone.now())) == (2, 0)
     Outbox.objects.update(done_at=None)
     assert (sort_news(timezone.now()), Delivery.objects.count()) == (2, 1)
+
+
+def test_the_timetable_sorts_and_wakes_and_a_message_holds_an_id_alone(receiver, monkeypatch):  # R05, T27
+    made, woken = add(receiver.url), []
+    monkeypatch.setattr(tasks, "_send", lambda task, key: woken.append((task.name, key)) or True)
+    announce("rollout.paused", "shop")
+    tasks.notify()
+    assert woken == [("deliver", str(made.id))]
+    for _ in range(3):
+        tasks.deliver(woken[0][1])
+    tasks.deliver(str(uuid.uuid4()))
+    assert (len(receiver.got), Delivery.objects.get().state) == (1, "sent")
