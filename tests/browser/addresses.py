@@ -10,6 +10,8 @@ PAGES = {
     "catalogue": ("", "/catalogue/"),
     "register": ("", "/clusters/new"),
     "password": ("", "/password"),
+    "people": ("", "/settings/people"),
+    "tokens": ("", "/settings/tokens"),
     "absent": ("", "/clusters/00000000-0000-0000-0000-000000000001/"),
     "readiness": ("production", ""),
     "by phase": ("production", "?by=phase"),
