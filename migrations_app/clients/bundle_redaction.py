@@ -9,6 +9,7 @@ from migrations_app.clients.helm import packed, read_release
 from migrations_app.clients.helm_values import REMOVED, kept_env, kept_values, looks_secret, redacted
 from migrations_app.inventory.crd_reading import CONVERSION
 from migrations_app.inventory.keys import LAST_APPLIED
+from migrations_app.inventory.last_applied import applied_version
 from migrations_app.inventory.metric_uses import DASHBOARD_LABEL, dashboard_queries
 from migrations_app.inventory.objects import ConfigMap, HelmRelease
 from migrations_app.karpenter import kinds
@@ -40,8 +41,9 @@ def _metadata(given: Any) -> Doc:  # noqa: ANN401 - plain JSON
     metadata = given if isinstance(given, dict) else {}
     annotations, fields = metadata.get("annotations"), metadata.get("managedFields")
     if isinstance(annotations, dict) and LAST_APPLIED in annotations:
-        # That it was applied by hand is worth knowing; the text may hold anything.
-        metadata = metadata | {"annotations": annotations | {LAST_APPLIED: ""}}
+        # That it was applied by hand, and as which version, is worth knowing; the text may hold anything.
+        applied = applied_version(str(annotations[LAST_APPLIED]))
+        metadata = metadata | {"annotations": annotations | {LAST_APPLIED: applied}}
     if isinstance(fields, list):
         kept = ("manager", "operation", "apiVersion", "time")
         entries = [

@@ -32,7 +32,7 @@ _WORDS = frozenset(["1", "t", "T", "true", "TRUE", "True", "0", "f", "F", "false
 
 
 def given_gates(found: Installation) -> GivenGates | None:
-    """What it was given; a flag wins over the variable, None where there is neither."""
+    """What it was given: a flag before a variable, and either before what may stand in envFrom; None for nothing."""
     for container in found.workload.template.spec.containers or ():
         args = container.args or []
         for place, arg in enumerate(args):
@@ -42,4 +42,4 @@ def given_gates(found: Installation) -> GivenGates | None:
                 return GivenGates(f"containers[{container.name}].args[{place}]", text if equals else following)
     if FEATURE_GATES in found.env:
         return GivenGates(f"containers[].env[{FEATURE_GATES}]", found.env[FEATURE_GATES])
-    return None
+    return GivenGates("containers[].envFrom", "") if found.env_elsewhere else None

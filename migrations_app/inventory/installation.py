@@ -9,6 +9,7 @@ from migrations_app.inventory.managers import Managed, delivered
 from migrations_app.inventory.objects import Delivery, HelmRelease, Tree, Workload
 from migrations_app.inventory.seen import Unseen
 from migrations_app.karpenter import labels
+from migrations_app.karpenter.controller import is_true
 from migrations_app.karpenter.releases import find
 from migrations_app.karpenter.versions import Release
 
@@ -49,6 +50,16 @@ class Installation:
         return self.workload.namespace
 
     @property
+    def env_elsewhere(self) -> bool:
+        """Whether more variables are taken whole from objects that are not read (envFrom)."""
+        return any(one.env_from for one in self.workload.template.spec.containers or ())
+
+    @property
+    def webhook_disabled(self) -> bool:
+        """Whether DISABLE_WEBHOOK switches webhooks off, in any spelling that the controller takes for true."""
+        return is_true(self.env.get(DISABLE_WEBHOOK, ""))
+
+    @property
     def release_name(self) -> str:
         """The Helm release as the chart's labels tell it; the chart's own name where they do not."""
         metadata = self.workload.metadata
@@ -70,10 +81,10 @@ def webhooks_off(found: Installation | None, running: Release | None) -> bool:
 
     Up to 0.33.7 and its siblings the charts write the variable only where webhooks are on, and off is the default.
     """
-    told = found.env.get(DISABLE_WEBHOOK, "").lower() if found else ""
+    told = found.env.get(DISABLE_WEBHOOK, "") if found else ""
     row = find(running) if running else None
     if told or row is None or running is None:
-        return told == "true"
+        return is_true(told)
     return row.webhook_enabled(running) is False
 
 

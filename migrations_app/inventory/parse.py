@@ -8,6 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from migrations_app.inventory.keys import LAST_APPLIED, kept_on_node
+from migrations_app.inventory.last_applied import applied_version
 from migrations_app.inventory.objects import Metadata, Named, Node, WholeObject
 from migrations_app.inventory.seen import Quarantined
 
@@ -91,8 +92,9 @@ def _lean(found: N) -> N:
         return msgspec.structs.replace(found, metadata=_node_metadata(metadata))
     if metadata.annotations and LAST_APPLIED in metadata.annotations:
         rest = {key: value for key, value in metadata.annotations.items() if key != LAST_APPLIED}
-        marked = rest | {LAST_APPLIED: ""} if isinstance(found, WholeObject) else rest
-        return msgspec.structs.replace(found, metadata=msgspec.structs.replace(metadata, annotations=marked))
+        if isinstance(found, WholeObject):
+            rest[LAST_APPLIED] = applied_version(metadata.annotations[LAST_APPLIED])
+        return msgspec.structs.replace(found, metadata=msgspec.structs.replace(metadata, annotations=rest))
     return found
 
 

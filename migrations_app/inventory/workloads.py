@@ -63,6 +63,10 @@ class EnvironmentVariable(Projection, frozen=True):
     value: str | None = None
 
 
+class EnvironmentSource(Projection, frozen=True):
+    """That variables are taken from elsewhere; which object holds them is not kept."""
+
+
 class Resources(Projection, frozen=True):
     """Quantities by name; a number is as good as a text."""
 
@@ -74,6 +78,7 @@ class Container(Projection, frozen=True):
     name: str = ""
     image: str | None = None
     env: list[EnvironmentVariable] | None = None
+    env_from: list[EnvironmentSource] | None = None
     args: list[str] | None = None
     resources: Resources | None = None
 

@@ -111,6 +111,11 @@ _TRUTH = {
 """As Go's strconv.ParseBool reads them, which is what the controller uses."""
 
 
+def is_true(text: str) -> bool:
+    """Whether the controller takes the text for true."""
+    return _TRUTH.get(text) is True
+
+
 def drift_is_on(
     release: Release,
     *,

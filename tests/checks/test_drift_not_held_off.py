@@ -90,3 +90,8 @@ def test_the_remedy_follows_the_manager_of_the_pool():
     by_argo = remedies(CHECK, "1.0", with_pool("Drift=false", **labels))
     assert [one.how for one in by_argo] == ["argocd", "kubectl"]
     assert by_argo[0].text == f"# In the source of the Argo CD Application (pools): set {patch}"
+
+
+def test_gates_taken_from_an_object_that_is_not_read():
+    told_so = "containers[].env[FEATURE_GATES] is empty or taken from an object that is not read"
+    assert told(CHECK, "1.0", with_pool(""))[:2] == ("unknown", told_so)

@@ -2,6 +2,7 @@ import msgspec
 import pytest
 
 from migrations_app.checks.values import Evidence
+from migrations_app.inventory.keys import LAST_APPLIED
 from migrations_app.samples.karpenter_kinds import ON_DEMAND, pool
 from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
 
@@ -81,3 +82,26 @@ def test_the_remedy_is_in_the_language_of_the_tool():
     found = remedies(CHECK, "1.1+", written(("kustomize-controller", "karpenter.sh/v1beta1"), labels=labels))
     assert [remedy.how for remedy in found] == ["flux", "kubectl"]
     assert found[0].text.endswith("write every NodePool and EC2NodeClass as v1 in one commit, before the hop")
+
+
+def applied(version: str):
+    """What is kept of the text that kubectl applied last."""
+    found = pool("general", ON_DEMAND, node_class="default", version="v1")
+    found["metadata"]["annotations"] = {LAST_APPLIED: version}
+    return a_cluster("1.0.14", kubernetes="1.30").with_docs(found)
+
+
+def test_a_file_of_old_that_kubectl_applied():
+    path = f"metadata.annotations[{LAST_APPLIED}]"
+    wanted = "v1 in the file that is applied"
+    row = Evidence(kind="NodePool", name="general", path=path, seen="karpenter.sh/v1beta1", wanted=wanted)
+    assert told(CHECK, "1.1+", applied("karpenter.sh/v1beta1")) == (
+        "fail",
+        "1 object is still applied as v1beta1",
+        (row,),
+    )
+
+
+@pytest.mark.parametrize("version", ["karpenter.sh/v1", ""])
+def test_a_file_of_now_or_none_that_can_be_read(version):
+    assert told(CHECK, "1.1+", applied(version)) == GOOD

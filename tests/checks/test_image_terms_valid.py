@@ -89,3 +89,8 @@ def test_the_remedy():
     assert parses(given) == ["kubectl"]
     place = f"{TERMS}; at least one term, such as alias al2023@v20260901"
     assert given[0].text == f"kubectl edit ec2nodeclasses.karpenter.k8s.aws default  # {place}"
+
+
+def test_terms_without_an_alias_need_a_family():
+    expected = bad("spec.amiFamily", "absent", "a family, as no term is an alias")
+    assert found(CHECK, "1.1+", v1([{"tags": {"team": "x"}}])) == expected

@@ -88,3 +88,8 @@ def test_the_remedy_describes_each_kind():
         "kubectl describe ec2nodeclasses.karpenter.k8s.aws default",
         "kubectl describe nodepools.karpenter.sh web",
     ]
+
+
+def test_a_controller_before_1_0_writes_no_condition_whatever_its_crds_show():
+    cluster = at("0.36.7", a_pool({CONDITIONS: GONE}), a_class({CONDITIONS: GONE}))
+    assert answer(CHECK, "1.0", cluster) == GOOD

@@ -58,7 +58,7 @@ def _ours(inventory: Inventory) -> Iterator[WebhookConfiguration]:
 
 def _webhooks_off(inventory: Inventory) -> bool:
     found = installation(inventory)
-    return found is not None and found.env.get("DISABLE_WEBHOOK", "").lower() == "true"
+    return found is not None and found.webhook_disabled
 
 
 def _is_stale(one: WebhookConfiguration, running: Release, *, webhooks_off: bool) -> bool:

@@ -6,6 +6,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import EC2NodeClass, NodePool
+from migrations_app.inventory.pools import is_v1
 from migrations_app.inventory.seen import Seen
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, CONVERTED
@@ -40,9 +41,9 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 def _tracked(part: object) -> list[NodePool | EC2NodeClass]:
-    if not isinstance(part, Seen) or not (part.served or "").endswith("/v1beta1"):
+    if not isinstance(part, Seen):
         return []
-    return [one for one in part.items if one.metadata.annotation(labels.ARGO_TRACKING)]
+    return [one for one in part.items if one.metadata.annotation(labels.ARGO_TRACKING) and not is_v1(part, one)]
 
 
 @check.advise

@@ -37,7 +37,7 @@ def judge(case: Case) -> Iterator[Word]:
     if found is None:
         yield NotApplicable("there is no Karpenter Deployment")
         return
-    if found.env.get(SWITCH, "").lower() == "true":
+    if found.webhook_disabled:
         yield Evidence(
             kind="Deployment",
             namespace=found.namespace,

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import chart_values, kubectl, names
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.gates import given_gates
 from migrations_app.inventory.installation import FEATURE_GATES, installation
 from migrations_app.inventory.objects import Machine
 from migrations_app.karpenter import labels
@@ -47,9 +48,12 @@ def judge(case: Case) -> Iterator[Word]:
     elif running.minor != ROLLS_ON:
         yield NotApplicable(f"nodes are replaced on {ROLLS_ON}, and {running} runs")
     else:
-        gates = found.env.get(FEATURE_GATES)
+        given = given_gates(found)
+        gates = given.text if given else None
         settings = next((config.data for config in case.inventory.settings.items if config.data), None)
-        if not drift_is_on(running, feature_gates=gates, global_settings=settings):
+        if given is not None and not given.text:
+            yield CannotTell(f"{given.path} is empty or taken from an object that is not read")
+        elif not drift_is_on(running, feature_gates=gates, global_settings=settings):
             yield Evidence(
                 kind="Deployment",
                 namespace=found.namespace,

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import from_source, kubectl, merged, ordered
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.gates import given_gates
 from migrations_app.inventory.installation import FEATURE_GATES, installation
 from migrations_app.inventory.managers import managed
 from migrations_app.inventory.objects import NodePool
@@ -37,7 +38,9 @@ def judge(case: Case) -> Iterator[Word]:
         yield CannotTell(f"whether drift is on is not known: {case.running.how}")
     elif minor_order(running.minor) < (0, 33):
         yield NotApplicable(f"{running} has nodes replaced on the way; ask again on 0.33 to 0.37")
-    elif not drift_is_on(running, feature_gates=found.env.get(FEATURE_GATES)):
+    elif (gates := given_gates(found)) is not None and not gates.text:
+        yield CannotTell(f"{gates.path} is empty or taken from an object that is not read")
+    elif not drift_is_on(running, feature_gates=gates.text if gates else None):
         for pool in own_pools(case.inventory):
             if not _held(pool):
                 yield Evidence(

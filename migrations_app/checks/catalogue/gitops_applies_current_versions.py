@@ -6,6 +6,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at
 from migrations_app.checks.remedies import from_source, kubectl, ordered
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.keys import LAST_APPLIED
 from migrations_app.inventory.managers import Managed, managed
 from migrations_app.inventory.objects import ManagedField
 from migrations_app.karpenter.hop_spans import BETA_LEFT, hops_from
@@ -22,7 +23,7 @@ check = Check(
         "From 1.1 on v1beta1 is not served: a manifest of it cannot be applied, and a Helm release that holds one "
         "cannot be upgraded. Under 1.0 server-side apply of it may already fail."
     ),
-    how="Field managers with apiVersion v1beta1, fields carried by conversion, and objects in Helm's manifests.",
+    how="Field managers and kubectl's last applied text with apiVersion v1beta1, and objects in Helm's manifests.",
     reads=("nodepools", "ec2nodeclasses"),
     says=("{count} object is still applied as v1beta1", "{count} objects are still applied as v1beta1"),
     hops=hops_from(BETA_LEFT),
@@ -44,6 +45,9 @@ def judge(case: Case) -> Iterator[Word]:
             if _keeps_old(field):
                 seen = f"{field.manager} ({field.operation}) as {field.api_version}"
                 yield at(one, "metadata.managedFields", seen=seen, wanted="v1 in the source that it keeps")
+        if (applied := one.metadata.annotation(LAST_APPLIED) or "").endswith(OLD):
+            path = f"metadata.annotations[{LAST_APPLIED}]"
+            yield at(one, path, seen=applied, wanted="v1 in the file that is applied")
     for release, name in packaged:
         kind, space = "HelmRelease", release.namespace
         yield Evidence(kind=kind, namespace=space, name=release.name, path="manifest", seen=name, wanted="v1")

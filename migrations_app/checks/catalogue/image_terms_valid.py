@@ -44,8 +44,15 @@ def judge(case: Case) -> Iterator[Word]:
         terms = rows(one, AMI_TERMS)
         if one.get(AMI_TERMS) in (None, []):
             yield cause(one, AMI_TERMS, seen="absent", wanted="at least one term, such as alias al2023@v20260901")
+        elif terms and not text(one, FAMILY) and not any(_names_family(term) for _, term in terms):
+            yield cause(one, FAMILY, seen="absent", wanted="a family, as no term is an alias")
         for place, term in terms:
             yield from _term(one, f"{AMI_TERMS}[{place}]", term=term, alone=len(terms) == 1)
+
+
+def _names_family(term: dict[str, Any]) -> bool:
+    """Whether the term says by itself what the image is; the placeholder is told of as such."""
+    return "alias" in term or term.get("id") == PLACEHOLDER
 
 
 def _term(one: EC2NodeClass, path: str, *, term: dict[str, Any], alone: bool) -> Iterator[Word]:

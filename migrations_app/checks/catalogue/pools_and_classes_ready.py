@@ -10,6 +10,7 @@ from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Re
 from migrations_app.inventory.objects import EC2NodeClass, NodePool
 from migrations_app.inventory.pools import is_v1, own_pools, rows
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, CONVERTED, hops_from
+from migrations_app.karpenter.versions import minor_order
 
 check = Check(
     __name__,
@@ -29,25 +30,31 @@ check = Check(
 )
 CONDITIONS = "status.conditions"
 READY = f"{CONDITIONS}[Ready].status"
+WRITTEN = (1, 0)
 
 
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
     inventory = case.inventory
     pools, classes = own_pools(inventory), inventory.ec2nodeclasses.items
+    running = case.running.release
+    writes = running is None or minor_order(running.minor) >= WRITTEN
     if not pools and not classes:
         yield NotApplicable("there is no NodePool and no EC2NodeClass yet")
     strange, pools = apart(pools, {CONDITIONS: MAPS})
     others, classes = apart(classes, {CONDITIONS: MAPS})
     yield from (*strange, *others)
     for pool in pools:
-        yield from _word(pool, told=is_v1(inventory.nodepools, pool))
+        yield from _word(pool, told=writes and is_v1(inventory.nodepools, pool))
     for one in classes:
-        yield from _word(one, told=is_v1(inventory.ec2nodeclasses, one))
+        yield from _word(one, told=writes and is_v1(inventory.ec2nodeclasses, one))
 
 
 def _word(one: NodePool | EC2NodeClass, *, told: bool) -> Iterator[Word]:
-    """v1beta1 had the condition on node classes only, from 0.37 on: there its absence means nothing."""
+    """v1beta1 had the condition on node classes only, from 0.37 on: there its absence means nothing.
+
+    The same holds for a controller before 1.0 whose CRDs show its objects as v1.
+    """
     found = {row.get("type"): row for _, row in rows(one, CONDITIONS)}
     if "Ready" not in found:
         if told:

@@ -66,7 +66,7 @@ def _left(one: Named) -> bool:
 def _able(found: Installation, running: Release) -> Iterator[Word]:
     if running < release(SINCE):
         yield at_controller(found, "containers[].image", seen=str(running), wanted=f"{SINCE} or a later patch of 1.0")
-    if found.env.get(SWITCH, "").lower() == "true":
+    if found.webhook_disabled:
         yield at_variable(found, SWITCH, seen="true", wanted="false")
 
 
