@@ -69,7 +69,7 @@ def described(evidence: Sequence[Evidence]) -> str:
     return f"kubectl describe {RESOURCES[evidence[0].kind][1]} {' '.join(names)}"
 
 
-def appended(one: WholeObject, path: str, value: object) -> list[dict[str, object]]:
+def appended(one: WholeObject, path: str, *, value: object) -> list[dict[str, object]]:
     """The JSON patch that adds the value to a list which may be absent: nothing can be added to what is not there."""
     at, there = f"/{path.replace('.', '/')}", one.get(path)
     if isinstance(there, list) and there:

@@ -69,5 +69,5 @@ def fenced(one: Provisioner) -> str:
     taints = one.get("spec.taints")
     if isinstance(taints, list) and LEGACY_TAINT in taints:
         return ""
-    patch = json.dumps(appended(one, "spec.taints", LEGACY_TAINT), separators=(",", ":"))
+    patch = json.dumps(appended(one, "spec.taints", value=LEGACY_TAINT), separators=(",", ":"))
     return f"kubectl patch provisioners.karpenter.sh {one.name} --type=json -p '{patch}'"

@@ -130,7 +130,7 @@ def _warn(now: datetime) -> None:
 
 def _announce(topic: str, row: Waiver) -> None:
     told: dict[str, Any] = {"check": row.check_id, "owner": row.owner_name, "waiver": str(row.pk)}
-    told["ends_at"] = row.ends_at.isoformat()
+    told |= {"ends_at": row.ends_at.isoformat()}
     scope = GroupWaiver.objects.select_related("group").filter(waiver=row).first()
     if scope is None:
         announce(topic, row.cluster.name if row.cluster else "all clusters", cluster=row.cluster_id, **told)

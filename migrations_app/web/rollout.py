@@ -39,22 +39,28 @@ def rollout_page(
     context = (
         _live(detail)
         | _steps(request, detail, trusted=trusted)
+        | _facts(detail)
         | {
             "section": "rollouts",
-            "effect": view.effect(detail.row, detail.plan),
             "by_hand": view.by_hand(detail.plan) if detail.plan and trusted else None,
             "may": view.may(detail, person),
-            "doubted": [line for line in detail.steps if line.doubt],
-            "typed": view.typed_asked(detail.row),
-            "typed_first": view.typed_at_asking(detail.row),
-            "risky": view.is_risky(detail.row),
-            "paced": view.paced(detail.plan),
             "form_key": form_key(),
             "refused": refused,
             "said": request.POST,
         }
     )
     return render(request, "rollout/page.html", context, status=status)
+
+
+def _facts(detail: RolloutDetail) -> dict[str, Any]:
+    return {
+        "effect": view.effect(detail.row, detail.plan),
+        "doubted": [line for line in detail.steps if line.doubt],
+        "typed": view.typed_asked(detail.row),
+        "typed_first": view.typed_at_asking(detail.row),
+        "risky": view.is_risky(detail.row),
+        "paced": view.paced(detail.plan),
+    }
 
 
 @page()

@@ -1,6 +1,6 @@
-import re
 import subprocess
 
+import hcl2
 import pytest
 import yaml
 
@@ -128,7 +128,7 @@ def parse(remedy: Remedy) -> None:
         case "helm":
             subprocess.run(["bash", "-n"], input=remedy.text.encode(), check=True)
         case "terraform":
-            assert re.fullmatch(r'# .+(\nversion = "[v0-9.]+")?', remedy.text)
+            hcl2.loads(f"{remedy.text}\n")
         case _:
             yaml.safe_load(remedy.text)
 

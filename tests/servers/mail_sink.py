@@ -49,7 +49,8 @@ class _Session(socketserver.StreamRequestHandler):
     server: MailSink
 
     def handle(self) -> None:
-        self.safe, self.who, self.to = False, "", []
+        self.safe, self.who = False, ""
+        self.to: list[str] = []
         if self.server.at_once:
             self._secure()
         if self.server.bad:

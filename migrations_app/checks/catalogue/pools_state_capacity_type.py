@@ -65,12 +65,12 @@ def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     pools |= {("Provisioner", pool.name): pool for pool in case.inventory.provisioners.items}
     by = managed(pools[evidence[0].kind, evidence[0].name].metadata)
     value = {"key": labels.CAPACITY_TYPE, "operator": "In", "values": [labels.ON_DEMAND]}
-    lines = (_line(pools[row.kind, row.name], row, value) for row in evidence[:NAMES_SHOWN])
+    lines = (_line(pools[row.kind, row.name], row, value=value) for row in evidence[:NAMES_SHOWN])
     note = "# Nodes launched before will drift where the new requirement does not admit them"
     told = json.dumps(value, separators=(",", ":"))
     yield from ordered(by, (*from_source(by, f"add the requirement {told}"), kubectl(note, *lines)))
 
 
-def _line(pool: WholeObject, row: Evidence, value: object) -> str:
-    patch = json.dumps(appended(pool, row.path, value), separators=(",", ":"))
+def _line(pool: WholeObject, row: Evidence, *, value: object) -> str:
+    patch = json.dumps(appended(pool, row.path, value=value), separators=(",", ":"))
     return f"kubectl patch {target(row)} --type=json -p '{patch}'"
