@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
+from migrations_app.checks.causes import at_controller
 from migrations_app.checks.remedies import chart_values, kubectl, names
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.gates import given_gates
@@ -54,14 +55,8 @@ def judge(case: Case) -> Iterator[Word]:
         if given is not None and not given.text:
             yield CannotTell(f"{given.path} is empty or taken from an object that is not read")
         elif not drift_is_on(running, feature_gates=gates, global_settings=settings):
-            yield Evidence(
-                kind="Deployment",
-                namespace=found.namespace,
-                name=found.name,
-                path=f"spec.template.spec.containers[].env[{FEATURE_GATES}]",
-                seen=gates or "absent",
-                wanted="Drift=true",
-            )
+            path = f"containers[].env[{FEATURE_GATES}]"
+            yield at_controller(found, path, seen=gates or "absent", wanted="Drift=true")
         for one in (*case.inventory.provisioners.items, *machines):
             if one.metadata.annotation(labels.PROVISIONER_HASH) is None:
                 kind = "Machine" if isinstance(one, Machine) else "Provisioner"

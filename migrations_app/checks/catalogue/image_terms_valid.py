@@ -51,7 +51,6 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 def _names_family(term: dict[str, Any]) -> bool:
-    """Whether the term says by itself what the image is; the placeholder is told of as such."""
     return "alias" in term or term.get("id") == PLACEHOLDER
 
 
