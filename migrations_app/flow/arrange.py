@@ -78,7 +78,8 @@ def drop_group(group_id: uuid.UUID, *, version: int | None = None) -> None:
         for waiver in list(held):
             Waiver.objects.filter(pk=waiver.pk).update(revoked_at=timezone.now(), revoked_by_name=actor().name)
             tell("waiver.revoked", f"check {waiver.check_id}", waiver=str(waiver.pk), why="the group is removed")
-        told: dict[str, Any] = {"clusters": len(there), "roles": row.grants.count(), "interval_seconds": row.interval_seconds}
+        told: dict[str, Any] = {"clusters": len(there), "roles": row.grants.count()}
+        told |= {"interval_seconds": row.interval_seconds}
         tell("group.removed", row.name, group=str(group_id), **told)
         row.delete()
         _retime(Cluster.objects.filter(pk__in=there))

@@ -23,7 +23,8 @@ COUNTED = "delete"
 def held_back(work: Work, writer: Writer, *, step: Step) -> str:
     """What to wait for before the step's request may be sent, in words; empty when it may.
 
-    At the first step of a batch it raises Halt, too: `other_cluster`, `right_gone`, and `closed` by a freeze or the change windows.
+    At the first step of a batch it raises Halt, too: `other_cluster`, `right_gone`, and `closed` by a freeze or the
+    change windows.
     """
     if left := _cancellable(work):
         return left
