@@ -8,12 +8,19 @@ from datetime import timedelta
 from typing import Any
 
 STARTERS = 2
+FIRST = 9000
+"""The key of the first starter's account."""
 
 
 def pairs(count: int, *, same: bool) -> list[list[str]]:
     """For each round the rollout that each starter wants: the same one, or two on one cluster. All are approved."""
+    from django.contrib.auth.models import User
+
     from migrations_app.models.cluster import Cluster
 
+    for number in range(STARTERS):
+        name = f"starter-{number}"
+        User.objects.get_or_create(username=name, defaults={"pk": FIRST + number, "is_superuser": True})
     found = []
     for _ in range(count):
         cluster = Cluster.objects.create(name=f"race-{uuid.uuid4().hex}", source="in_cluster")
@@ -73,7 +80,7 @@ def _started(row: str, number: int, barrier: Any) -> str:
 
     name = f"starter-{number}"
     rights: list[Right] = ["operate"]
-    person = Person(id=number, name=name, rights=rights)
+    person = Person(id=FIRST + number, name=name, rights=rights)
     barrier.wait(60)
     try:
         run.start(uuid.UUID(row), person, digest="d" * 64, by=Actor(name=name))
