@@ -50,6 +50,7 @@ CLEAN: tuple[Clean, ...] = (
     Clean(name="alpha-031", version="0.31.5", kubernetes="1.27", hop="0.32", **OLD),
     Clean(name="finished-032", version="0.32.10", kubernetes="1.28", hop="0.33+", api="v1beta1", **OLD),
     Clean(name="beta-033", version="0.33.12", kubernetes="1.28", hop="1.0", api="v1beta1", webhooks=True),
+    Clean(name="beta-036-read-as-v1", version="0.36.7", kubernetes="1.29", hop="0.33+", webhooks=True),
     Clean(name="beta-037", version="0.37.8", kubernetes="1.29", hop="1.0", webhooks=True, pod_identity=True),
     Clean(name="beta-037-read-as-beta", version="0.37.8", kubernetes="1.29", hop="1.0", api="v1beta1", webhooks=True),
     Clean(name="v1-10", version="1.0.14", kubernetes="1.30", hop="1.1+", webhooks=True, pod_identity=True),

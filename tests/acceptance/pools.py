@@ -92,7 +92,7 @@ def _pool(place: Place, name: str) -> Document:
     v1 = place.api == "v1"
     reference = {"kind": "EC2NodeClass", "name": name}
     reference |= {"group": "karpenter.k8s.aws"} if v1 else {"apiVersion": "karpenter.k8s.aws/v1beta1"}
-    if place.order < (0, 37):
+    if place.order < (0, 37) and not v1:
         reference = {"name": name}
     template = {"nodeClassRef": reference, "requirements": _rows()} | ({"expireAfter": "720h"} if v1 else {})
     converted = v1 and place.order < (1, 0)
@@ -117,7 +117,7 @@ def _node_class(place: Place, name: str) -> Document:
     images: Document = {"amiSelectorTerms": [{"id": "ami-0aa11bb22cc33dd44"}, {"id": "ami-0ee55ff66aa77bb88"}]}
     if place.order >= (1, 1):
         images = {"amiSelectorTerms": [{"alias": "al2023@v20260901"}]}
-    elif place.order >= (0, 37):
+    elif place.order >= (0, 37) or place.api == "v1":
         images |= {"amiFamily": "AL2"}  # the guides of 0.37 and 1.0 pin the images by id
     else:
         images = {"amiFamily": "AL2"}

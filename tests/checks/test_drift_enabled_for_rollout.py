@@ -84,3 +84,8 @@ def test_the_remedies_switch_it_on_and_name_the_machines():
     assert [one.how for one in found] == ["helm", "terraform", "flux", "argocd", "kubectl"]
     assert found[0].text.endswith("--reuse-values --set settings.featureGates.drift=true")
     assert found[4].text.splitlines()[1] == f"kubectl delete machines.karpenter.sh {OLD.claim}"
+
+
+def test_gates_taken_from_an_object_that_is_not_read():
+    why = "containers[].env[FEATURE_GATES] is empty or taken from an object that is not read"
+    assert told(CHECK, "0.33+", on_0_32(""))[:2] == ("unknown", why)
