@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 Key: TypeAlias = str | int
-LONGEST = 1000
+LONGEST = 1500
 
 
 def encode(keys: Sequence[Key]) -> str:
     """One text for a query string."""
-    packed = json.dumps(list(keys), separators=(",", ":")).encode()
+    packed = json.dumps(list(keys), separators=(",", ":"), ensure_ascii=False).encode()
     return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
 
