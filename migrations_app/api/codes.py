@@ -43,7 +43,6 @@ CODES: dict[str, Code] = {
     "conflict": Code(409, "Conflict", "Somebody else was first, or the state moved."),
     "name_taken": Code(409, "Name taken", "There is another one of that name."),
     "derived": Code(409, "Told by the ARN", "The label stands in the ARN of the cluster and cannot be set otherwise."),
-    "derived": Code(409, "Told by the ARN", "The label stands in the ARN of the cluster and cannot be set otherwise."),
     "draft_used": Code(409, "Draft used", "An external id belongs to one cluster; ask for a new draft."),
     "no_identity": Code(409, "No AWS identity", "karpdash is nobody to AWS yet; the detail names the settings."),
     "in_progress": Code(409, "Still under way", "The first request with this Idempotency-Key has no answer yet."),

@@ -17,8 +17,8 @@ from migrations_app.api.endpoint import Endpoint
 from migrations_app.api.findings import Findings
 from migrations_app.api.fleet import Summary
 from migrations_app.api.fleet_scans import FleetScan, FleetScans
-from migrations_app.api.groups import Group, GroupMembers, Groups
 from migrations_app.api.grants import Grants
+from migrations_app.api.groups import Group, GroupMembers, Groups
 from migrations_app.api.iam import ClusterIam, Evaluations
 from migrations_app.api.labels import ClusterLabels
 from migrations_app.api.offers import ClusterActions

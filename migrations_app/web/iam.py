@@ -43,7 +43,7 @@ def _chosen(request: HttpRequest, sheet: IamSheet, *, next_hop: str) -> IamColum
 def _shown(sheet: IamSheet, chosen: IamColumn) -> dict[str, Any]:
     return {
         "tiles": permissions.tiles(sheet, chosen),
-        "groups": permissions.groups(sheet),
+        "needs": permissions.groups(sheet),
         "patches": permissions.parts(sheet, chosen),
         "legend": permissions.legend(sheet),
         "settings_on": [one for one in sheet.settings if one.on],

@@ -102,5 +102,5 @@ def test_every_request_of_the_page_is_answered(names: dict[str, str]) -> None:
         request = urllib.request.Request(asked.url, data=asked.body, headers=asked.headers, method=asked.method)
         with urllib.request.urlopen(request, timeout=20) as answer:
             answers.append((asked.method, answer.status))
-    assert [status for method, status in answers if method == "GET"] == [200] * 9
+    assert [status for method, status in answers if method == "GET"] == [200] * 12
     assert [status for method, status in answers if method != "GET"] == [202, 201, 200]
