@@ -251,7 +251,9 @@ def test_a_key_of_another_certificate_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "key", [key_pem(new_key(), password=b"x"), "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", "x"]
+    "key",
+    [key_pem(new_key(), password=b"x"), "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", "x"],
+    ids=["encrypted", "cut short", "no key"],
 )
 def test_a_key_that_cannot_be_read_is_refused(key: str) -> None:
     pair = {"client-certificate-data": b64(PAIR.certificate), "client-key-data": b64(key)}
