@@ -1,8 +1,10 @@
 """channels: where news goes to."""
 
 import uuid
+from functools import partial
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -173,7 +175,7 @@ class ChannelTest(Endpoint):
         """Puts a test message on its way; what came of it stands in the deliveries."""
         given(request, Strict)
         made = send_test(id, by=request.user.get_username(), now=timezone.now())
-        wake_channel(id)
+        transaction.on_commit(partial(wake_channel, id))
         answer = Response({"delivery": made}, status=202)
         answer["Location"] = reverse("api-delivery", kwargs={"id": made}, request=request)
         return answer

@@ -1,8 +1,10 @@
 """deliveries: the log of the news that was sent, and sending it again."""
 
 import uuid
+from functools import partial
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -87,5 +89,5 @@ class DeliveryResend(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Sends it once more with the same event id, and with fresh tries."""
         given(request, Strict)
-        wake_channel(resend(id, now=timezone.now()))
+        transaction.on_commit(partial(wake_channel, resend(id, now=timezone.now())))
         return Response(DeliveryRow(delivery_row(id)).data, status=202)

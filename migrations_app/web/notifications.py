@@ -121,7 +121,7 @@ def test(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
     """Puts a test message on its way."""
     try:
         channels.send_test(channel_id, by=request.user.get_username(), now=timezone.now())
-        wake_channel(channel_id)
+        transaction.on_commit(partial(wake_channel, channel_id))
         messages.success(request, "A test message is on its way; what comes of it stands in the deliveries.")
     except BadInput as wrong:
         messages.error(request, wrong.message)
@@ -132,7 +132,7 @@ def test(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
 @require_POST
 def resend(request: HttpRequest, delivery_id: uuid.UUID) -> HttpResponse:
     """Sends a delivery once more."""
-    wake_channel(channels.resend(delivery_id, now=timezone.now()))
+    transaction.on_commit(partial(wake_channel, channels.resend(delivery_id, now=timezone.now())))
     messages.success(request, "It is on its way again.")
     return redirect("notifications")
 

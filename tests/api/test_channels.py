@@ -78,12 +78,15 @@ def test_a_name_is_given_once(api: Tool) -> None:
     assert (answer.status_code, answer.json()["code"]) == (409, "name_taken")
 
 
-def test_a_secret_is_turned_and_a_test_is_sent(api: Tool, told: list[uuid.UUID]) -> None:
+def test_a_secret_is_turned_and_a_test_is_sent(
+    api: Tool, told: list[uuid.UUID], django_capture_on_commit_callbacks: Any
+) -> None:
     made = api("POST", "channels", body())
     key = made.json()["id"]
     turned = api("POST", f"channels/{key}/secret", {})
     assert (turned.status_code, turned.json()["secret"] != made.json()["secret"]) == (201, True)
-    sent = api("POST", f"channels/{key}/test", {})
+    with django_capture_on_commit_callbacks(execute=True):
+        sent = api("POST", f"channels/{key}/test", {})
     shown = api("GET", sent["Location"]).json()
     assert (sent.status_code, shown["topic"], shown["state"], told) == (
         202, "karpdash.test", "waiting", [uuid.UUID(key)],
@@ -92,7 +95,9 @@ def test_a_secret_is_turned_and_a_test_is_sent(api: Tool, told: list[uuid.UUID])
         assert api("POST", f"channels/{uuid.uuid4()}/{path}", {}).status_code == 404
 
 
-def test_deliveries_are_listed_narrowed_and_sent_again(api: Tool, told: list[uuid.UUID]) -> None:
+def test_deliveries_are_listed_narrowed_and_sent_again(
+    api: Tool, told: list[uuid.UUID], django_capture_on_commit_callbacks: Any
+) -> None:
     key = api("POST", "channels", body(events=["rollout.paused"])).json()["id"]
     for number in range(3):
         announce("rollout.paused", f"shop-{number}")
@@ -104,7 +109,8 @@ def test_deliveries_are_listed_narrowed_and_sent_again(api: Tool, told: list[uui
     assert sorted(row["subject"] for row in page["results"] + rest["results"]) == ["shop-0", "shop-1", "shop-2"]
     (failed,) = api("GET", f"deliveries?state=failed&channel={key}").json()["results"]
     assert ([one["code"] for one in failed["log"]], failed["last_error"]) == (["sink_500"], "sink_500")
-    again = api("POST", f"deliveries/{failed['id']}/resend", {})
+    with django_capture_on_commit_callbacks(execute=True):
+        again = api("POST", f"deliveries/{failed['id']}/resend", {})
     assert (again.status_code, again.json()["state"], told) == (202, "waiting", [uuid.UUID(key)])
     assert api("POST", f"deliveries/{uuid.uuid4()}/resend", {}).status_code == 404
 
