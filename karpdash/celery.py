@@ -1,11 +1,11 @@
 """The Celery app: queues, limits and the timetable. Beat only ticks; what is due stands in rows."""
 
 import os
-import time
 from typing import Any
 
 from celery import Celery
-from celery.signals import heartbeat_sent, worker_ready, worker_shutdown
+from celery.bootsteps import StartStopStep
+from celery.signals import worker_shutdown
 from kombu import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
@@ -61,22 +61,36 @@ app.conf.update(
 app.autodiscover_tasks()
 
 SIGN_OF_LIFE = 10.0
-_last_sign = 0.0
 
 
-@worker_ready.connect
-@heartbeat_sent.connect
-def _lives(sender: Any = None, **_kwargs: object) -> None:  # noqa: ANN401 - a consumer or its heart
-    """The worker's main process gives a sign of life every ten seconds; it has no other use for the database."""
-    global _last_sign
-    if time.monotonic() - _last_sign < SIGN_OF_LIFE:
-        return
-    _last_sign = time.monotonic()
+class SignOfLife(StartStopStep):
+    """The worker's main loop writes every ten seconds that it lives; it has no other use for the database.
+
+    Celery's own heartbeat goes to the broker and has no reader here. It is switched off, because a worker that is told
+    to stop while its broker is gone would send its last one for ever.
+    """
+
+    requires = ("celery.worker.consumer.tasks:Tasks",)
+    _next: Any = None
+
+    def start(self, consumer: Any) -> None:  # noqa: ANN401 - celery has no types
+        consumer.timer.call_after(0, _lives, (consumer.hostname,))
+        self._next = consumer.timer.call_repeatedly(SIGN_OF_LIFE, _lives, (consumer.hostname,))
+
+    def stop(self, _consumer: Any) -> None:  # noqa: ANN401
+        if self._next is not None:
+            self._next.cancel()
+
+
+app.steps["consumer"].add(SignOfLife)
+
+
+def _lives(name: str) -> None:
     from django.db import connection
 
     from migrations_app.flow import pulse
 
-    pulse.beat(_name(sender), app.amqp.queues.consume_from)
+    pulse.beat(name, app.amqp.queues.consume_from)
     connection.close()
 
 
@@ -84,8 +98,4 @@ def _lives(sender: Any = None, **_kwargs: object) -> None:  # noqa: ANN401 - a c
 def _ends(sender: Any = None, **_kwargs: object) -> None:  # noqa: ANN401 - a worker
     from migrations_app.flow import pulse
 
-    pulse.stopped(_name(sender))
-
-
-def _name(sender: Any) -> str:  # noqa: ANN401 - consumers and workers know their host, hearts their dispatcher's
-    return str(getattr(sender, "hostname", None) or sender.eventer.hostname)
+    pulse.stopped(sender.hostname)

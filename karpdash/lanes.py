@@ -25,6 +25,7 @@ ROUTES = {
 def worker_command(lane: str, env: Env, *, name: str = "") -> list[str]:
     """The words that start a worker for that lane, or for all of them with `all`."""
     words = ["-m", "celery", "-A", "karpdash.celery", "worker", "--loglevel", "warning"]
+    words += ["--without-heartbeat", "--without-gossip"]
     return [sys.executable, *words, *_of_lane(lane, env), *(("-n", f"{name}@%h") if name else ())]
 
 
