@@ -14,6 +14,7 @@ from tests.servers.waiting import eventually
 
 SCANNED = "SELECT count(*) FROM migrations_app_snapshot"
 LANES = ("-Q probe -P threads", "-Q scan", "-Q action,upkeep")
+ALIVE = "SELECT count(*) FROM migrations_app_pulse WHERE lanes <> ''"
 PARTS = ("gunicorn karpdash.wsgi", *LANES, "celery -A karpdash.celery beat", "broker.sock")
 
 
@@ -53,6 +54,7 @@ def test_what_a_stop_leaves_is_whole(up: Up) -> None:
 
 def test_a_killed_supervisor_takes_its_children_along(up: Up) -> None:
     up.start().serving()
+    eventually(lambda: int(up.rows(ALIVE)[0][0]) == len(LANES), what="each worker to give a sign of life", seconds=60)
     family = up.family()
     assert len(live(family)) >= len(PARTS)
     assert up.end(signal.SIGKILL) == -signal.SIGKILL
