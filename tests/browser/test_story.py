@@ -6,17 +6,17 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from migrations_app.models.cluster import Cluster
 from tests.browser.office import LONG, SOON, WORD, Desk, Office, office
 from tests.servers.apiserver import ApiServer
 from tests.standin.conversion import conversion_webhook
 from tests.standin.fleet import Size, alpha_fleet
 from tests.standin.standin import Standin
-from tests.standin.story import CRDS, Story
-from tests.standin.test_story import NODE_CLASS, PODS, pods, rested
+from tests.standin.story import CRDS, Story, pods, rested
 
 pytestmark = pytest.mark.timeout(600)
 FLEET = Size(nodes=50, slots=4, apps=10, unavailable=2, spec={"kubeletConfiguration": {"maxPods": 42}})
+PODS = FLEET.nodes * FLEET.slots
+NODE_CLASS = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses/default"
 WAYS = {"taint_and_drift": {}, "roll_nodes": {}, "forced_deletion": {"provisioners": "default"}}
 
 
@@ -86,7 +86,7 @@ def paused_and_resumed(desk: Desk) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_fifty_nodes_go_to_v1_in_the_browser(desk, standin, clean_apiserver, way):  # A24, A28, A33, A34, A42, A44
     server, mark = clean_apiserver, clean_apiserver.audit_mark()
-    story = Story(server, Cluster(name=desk.name), desk.office.up.data / "charts")
+    story = Story(server, desk.office.up.data / "charts")
     server.load_crds("alpha")
     alpha_fleet(server, FLEET)
     story.controller("0.31.4")
@@ -103,7 +103,7 @@ def test_fifty_nodes_go_to_v1_in_the_browser(desk, standin, clean_apiserver, way
         if way == "roll_nodes":
             paused_and_resumed(desk)
         desk.finished()
-        assert rested(server, standin) == (0, PODS)
+        assert rested(server) == (0, PODS)
         desk.rollout("remove_legacy")
         desk.rollout("upgrade_crds", source=story.chart("0.37.8", converts=False), release="0.37.8")
         story.controller("0.37.8")
