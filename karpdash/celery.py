@@ -77,7 +77,7 @@ class SignOfLife(StartStopStep):
         consumer.timer.call_after(0, _lives, (consumer.hostname,))
         self._next = consumer.timer.call_repeatedly(SIGN_OF_LIFE, _lives, (consumer.hostname,))
 
-    def stop(self, _consumer: Any) -> None:  # noqa: ANN401
+    def stop(self, _consumer: Any) -> None:  # noqa: ANN401 - as above
         if self._next is not None:
             self._next.cancel()
 
