@@ -1,10 +1,12 @@
 """Where news goes to, and what was sent."""
 
 import uuid
+from functools import partial
 from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone

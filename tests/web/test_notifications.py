@@ -88,15 +88,16 @@ def test_what_is_wrong_stands_at_its_field(ada, given, said):
     assert (answer.status_code, said in text(answer), "canary" in answer.content.decode()) == (422, True, False)
 
 
-def test_a_test_message_is_put_on_its_way(ada, told):
+def test_a_test_message_is_put_on_its_way(ada, told, django_capture_on_commit_callbacks):
     add(ada)
-    ada.post(reverse("channel-test", args=[the_only()]))
+    with django_capture_on_commit_callbacks(execute=True):
+        ada.post(reverse("channel-test", args=[the_only()]))
     assert (Delivery.objects.get().topic, told) == ("karpdash.test", [the_only()])
     Channel.objects.update(enabled=False)
     assert "switched off" in text(ada.post(reverse("channel-test", args=[the_only()]), follow=True))
 
 
-def test_a_delivery_is_shown_with_its_tries_and_sent_again(ada, told):
+def test_a_delivery_is_shown_with_its_tries_and_sent_again(ada, told, django_capture_on_commit_callbacks):
     add(ada)
     announce("scan.failed", "<b>shop</b>")
     sort_news(timezone.now())
@@ -108,7 +109,8 @@ def test_a_delivery_is_shown_with_its_tries_and_sent_again(ada, told):
     )  # fmt: skip
     assert "sink_500" not in text(ada.get(PAGE, {"state": "sent"}))
     assert "sink_500" in text(ada.get(PAGE, {"channel": "nonsense", "after": "nonsense"}))
-    ada.post(reverse("delivery-resend", args=[Delivery.objects.get().pk]))
+    with django_capture_on_commit_callbacks(execute=True):
+        ada.post(reverse("delivery-resend", args=[Delivery.objects.get().pk]))
     assert (Delivery.objects.get().state, told) == ("waiting", [the_only()])
 
 
