@@ -37,7 +37,9 @@ CODES: dict[str, Code] = {
     "password_change_needed": Code(403, "Choose a password first", "The account still has a one-time password."),
     "person_needed": Code(403, "A person is needed", "People approve and settle in the browser, never over the API."),
     "second_person": Code(403, "A second person is needed", "Whoever made or asked for it does not agree to it alone."),
-    "sign_in_again": Code(403, "Sign in again", "What cannot be undone wants the password again, in the browser."),
+    "sign_in_again": Code(
+        403, "Sign in again", "What cannot be undone wants proof of the person again, in the browser."
+    ),
     "not_found": Code(404, "Not found", "There is no such thing, or it is not yours."),
     "method_not_allowed": Code(405, "Method not allowed", "The Allow header names what may be done here."),
     "conflict": Code(409, "Conflict", "Somebody else was first, or the state moved."),

@@ -5,6 +5,7 @@ account that exists already, with a password or from elsewhere, is never taken o
 """
 
 import secrets
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -131,6 +132,26 @@ def account_of(claims: Mapping[str, Any]) -> User:
             raise _refused("the account is closed")
         _bring_up_to_date(user, teams)
     return user
+
+
+def provider_of(user_id: int) -> OidcClient | None:
+    """Where that account signs in, if it does so at the provider of the settings."""
+    told: OidcClient | None = settings.ENV.oidc
+    tied = told is not None and Identity.objects.filter(user_id=user_id, issuer=told.issuer).exists()
+    return told if tied else None
+
+
+def proven_since(claims: Mapping[str, Any], *, user_id: int, since: int) -> None:
+    """Returns where the claims are of that account and the provider asked the person after `since`, in Unix seconds.
+
+    Raises Denied: a provider that does not say when it asked has not shown that it did.
+    """
+    tied = Identity.objects.filter(user_id=user_id, issuer=str(claims["iss"]), subject=str(claims["sub"]))
+    if not tied.exists():
+        raise _refused("somebody else signed in at the provider")
+    asked = claims.get("auth_time")
+    if not isinstance(asked, int) or isinstance(asked, bool) or not since - LEEWAY <= asked <= time.time() + LEEWAY:
+        raise _refused("the provider does not say that it asked the person again")
 
 
 def _made(name: str, *, issuer: str, subject: str) -> User:

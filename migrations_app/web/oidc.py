@@ -2,6 +2,9 @@
 
 import logging
 import secrets
+import time
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -11,7 +14,6 @@ from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET
 from mozilla_django_oidc.utils import generate_code_challenge  # type: ignore[import-untyped]  # the package has no types
 
@@ -19,28 +21,45 @@ from migrations_app.errors import CouldNotLook, Denied
 from migrations_app.flow import oidc, sign_ins
 from migrations_app.flow.acting import acting_as
 from migrations_app.flow.record import Actor
-from migrations_app.web.access import address_of, open_page
+from migrations_app.flow.step_up import SESSION_KEY, signed_in_again
+from migrations_app.web.access import actor_of, address_of, open_page, page
+from migrations_app.web.following import next_page
 
 KEPT = "oidc"
 MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
 """Who the session's person is, is looked up by Django's own backend: a closed account is out at once."""
+Kept = Mapping[str, Any]
+"""What the session keeps of a question: state, nonce, verifier, and `next`; `again` and `since` of a second proof."""
 log = logging.getLogger(__name__)
 
 
 @open_page
 @require_GET
 def begin(request: HttpRequest) -> HttpResponse:
-    """Sends the browser to the provider with a state, a nonce and the challenge of PKCE, each good for once.
+    """Sends the browser to the provider.
 
     By GET: the content security policy lets no form lead to another site, not even by a redirect.
     """
+    return _sent_away(request, {"next": next_page(request)}, asking={})
+
+
+@page()
+@require_GET
+def begin_again(request: HttpRequest) -> HttpResponse:
+    """Sends a person who is signed in there once more: the provider has to ask them anew, and to say when it did."""
+    kept = {"next": next_page(request), "again": request.user.pk, "since": int(time.time())}
+    return _sent_away(request, kept, asking={"prompt": "login", "max_age": "0"})
+
+
+def _sent_away(request: HttpRequest, kept: Kept, *, asking: Mapping[str, str]) -> HttpResponse:
+    """With a state, a nonce and the challenge of PKCE, each good for once."""
     _refuse_off()
     try:
         client, provider = oidc.client(), oidc.provider()
     except CouldNotLook as wrong:
-        return _failed(request, wrong.message)
+        return _failed(request, kept, wrong.message)
     state, nonce, verifier = (secrets.token_urlsafe(48) for _ in range(3))
-    request.session[KEPT] = {"state": state, "nonce": nonce, "verifier": verifier, "next": _next(request)}
+    request.session[KEPT] = {"state": state, "nonce": nonce, "verifier": verifier, **kept}
     asked = {
         "response_type": "code",
         "client_id": client.client_id,
@@ -50,6 +69,7 @@ def begin(request: HttpRequest) -> HttpResponse:
         "nonce": nonce,
         "code_challenge": generate_code_challenge(verifier, "S256"),
         "code_challenge_method": "S256",
+        **asking,
     }
     glue = "&" if "?" in provider.authorization else "?"
     return redirect(f"{provider.authorization}{glue}{urlencode(asked)}")
@@ -58,42 +78,47 @@ def begin(request: HttpRequest) -> HttpResponse:
 @open_page
 @require_GET
 def back(request: HttpRequest) -> HttpResponse:
-    """Takes the browser back with a code; whatever does not hold ends at the sign-in page."""
+    """Takes the browser back with a code; whatever does not hold ends where it began."""
     _refuse_off()
     # Taken out first: an answer that comes twice finds nothing to compare with.
     kept = request.session.pop(KEPT, None)
     state, code = request.GET.get("state", ""), request.GET.get("code", "")
     if not isinstance(kept, dict) or not secrets.compare_digest(str(kept.get("state")).encode(), state.encode()):
-        return _failed(request, "the answer belongs to no question of this browser")
+        return _failed(request, {}, "the answer belongs to no question of this browser")
     if not code or len(code) > 4096:
-        return _failed(request, "the provider gave no code")
+        return _failed(request, kept, "the provider gave no code")
     ticket = oidc.Ticket(code=code, nonce=kept["nonce"], verifier=kept["verifier"], back=_back(request))
     try:
-        return _signed_in(request, ticket, following=kept["next"])
+        return _proven_again(request, ticket, kept) if "again" in kept else _signed_in(request, ticket, kept)
     except (Denied, CouldNotLook) as wrong:
-        return _failed(request, wrong.message)
+        return _failed(request, kept, wrong.message)
 
 
-def _signed_in(request: HttpRequest, ticket: oidc.Ticket, *, following: str) -> HttpResponse:
+def _signed_in(request: HttpRequest, ticket: oidc.Ticket, kept: Kept) -> HttpResponse:
     claims = oidc.claims_for(ticket)
     with acting_as(Actor(name="identity provider", method="system", address=address_of(request))), transaction.atomic():
         user = oidc.account_of(claims)
         login(request, user, backend=MODEL_BACKEND)
         sign_ins.signed_in(user.pk, user.get_username(), address=address_of(request))
-    return redirect(following)
+    return redirect(kept["next"])
 
 
-def _failed(request: HttpRequest, why: str) -> HttpResponse:
+def _proven_again(request: HttpRequest, ticket: oidc.Ticket, kept: Kept) -> HttpResponse:
+    """The session counts as fresh where the same person was asked anew since they were sent away (A44)."""
+    if request.user.pk != kept["again"]:
+        raise Denied("somebody else is signed in by now", code="sign_in_refused")
+    oidc.proven_since(oidc.claims_for(ticket), user_id=kept["again"], since=kept["since"])
+    request.session.cycle_key()
+    request.session[SESSION_KEY] = signed_in_again(actor_of(request))
+    return redirect(kept["next"])
+
+
+def _failed(request: HttpRequest, kept: Kept, why: str) -> HttpResponse:
     log.warning("sign-in at the identity provider refused", extra={"why": why})
-    sign_ins.refused("", address=address_of(request), locked=False)
+    again = "again" in kept and request.user.is_authenticated
+    sign_ins.refused(request.user.get_username() if again else "", address=address_of(request), locked=False)
     messages.error(request, "The sign-in at the identity provider did not succeed. Try once more, or ask your admin.")
-    return redirect("login")
-
-
-def _next(request: HttpRequest) -> str:
-    wanted = request.GET.get("next", "")
-    fine = url_has_allowed_host_and_scheme(wanted, allowed_hosts=None) and wanted.startswith("/")
-    return wanted if fine else "/"
+    return redirect(f"{reverse('sign-in-again')}?{urlencode({'next': kept['next']})}" if again else "login")
 
 
 def _back(request: HttpRequest) -> str:

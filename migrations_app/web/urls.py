@@ -52,6 +52,7 @@ urlpatterns = [
     path("fleet/scans/<uuid:fleet_scan_id>", fleet_scans.state, name="fleet-scan"),
     path("login", open_page(SignIn.as_view()), name="login"),
     path("sign-in/oidc", oidc.begin, name="oidc"),
+    path("sign-in/oidc/again", oidc.begin_again, name="oidc-again"),
     path("sign-in/oidc/back", oidc.back, name="oidc-back"),
     path("logout", open_page(LogoutView.as_view(http_method_names=["post", "options"])), name="logout"),
     path("password", page(with_any_password=True)(ChangePassword.as_view()), name="password"),

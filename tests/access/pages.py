@@ -50,6 +50,8 @@ PAGES: dict[tuple[str, str], Door] = {
     ("login", "POST"): Door("", "+++++++"),
     ("oidc", "GET"): Door("", "4444444"),
     ("oidc", "POST"): Door("", "+++++++"),
+    ("oidc-again", "GET"): Door("", "L444444"),
+    ("oidc-again", "POST"): Door("", "L++++++"),
     ("oidc-back", "GET"): Door("", "4444444"),
     ("oidc-back", "POST"): Door("", "+++++++"),
     ("logout", "GET"): Door("", "+++++++"),

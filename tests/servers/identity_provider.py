@@ -39,7 +39,7 @@ class IdentityProvider:
             assert answer.status == 200
 
     def authorize(self, address: str) -> str:
-        """Where the provider sends a browser that came to that address."""
+        """Where the provider sends a browser that came to that address; without `stay` it really sends it."""
         with urlopen(Request(f"{address}&stay=1"), timeout=10) as answer:
             return str(json.load(answer)["to"])
 
@@ -68,12 +68,14 @@ class _House:
         e, n = (_b64(each.to_bytes((each.bit_length() + 7) // 8, "big")) for each in (numbers.e, numbers.n))
         return {"keys": [{"kty": "RSA", "use": "sig", "kid": "one", "alg": "RS256", "e": e, "n": n}]}
 
-    def token(self, nonce: str) -> str:
+    def token(self, asked: dict[str, str]) -> str:
+        """With the time of the proof where the question sets a limit to its age, as the standard has it."""
         now = int(time.time())
+        proven = {"auth_time": now} if "max_age" in asked else {}
         claims = {
-            "iss": self.issuer, "aud": CLIENT, "sub": "u-1", "iat": now, "exp": now + 300, "nonce": nonce,
+            "iss": self.issuer, "aud": CLIENT, "sub": "u-1", "iat": now, "exp": now + 300, "nonce": asked["nonce"],
             "preferred_username": "olga", "email": "olga@example.org", "groups": ["kd-night", "wine"],
-        } | self.told.get("claims", {})  # fmt: skip
+        } | proven | self.told.get("claims", {})  # fmt: skip
         header = {"alg": "RS256", "kid": "one", "typ": "JWT"} | self.told.get("header", {})
         parts = [{key: value for key, value in part.items() if value is not None} for part in (header, claims)]
         signed = ".".join(_b64(json.dumps(part).encode()) for part in parts)
@@ -125,7 +127,14 @@ class _Desk(BaseHTTPRequestHandler):
             return
         code = secrets.token_urlsafe(24)
         HOUSE.codes[code] = asked
-        self._tell({"to": f"{asked['redirect_uri']}?{urlencode({'code': code, 'state': asked['state']})}"})
+        to = f"{asked['redirect_uri']}?{urlencode({'code': code, 'state': asked['state']})}"
+        if "stay" in asked:
+            self._tell({"to": to})
+            return
+        self.send_response(302)
+        self.send_header("Location", to)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
 
     def _redeem(self, told: dict[str, str]) -> None:
         asked = HOUSE.codes.pop(told.get("code", ""), None)
@@ -136,7 +145,7 @@ class _Desk(BaseHTTPRequestHandler):
         if not asked or not good:
             self._tell({"error": "invalid_grant"}, status=400)
             return
-        self._tell({"access_token": "x", "token_type": "Bearer", "id_token": HOUSE.token(asked["nonce"])})
+        self._tell({"access_token": "x", "token_type": "Bearer", "id_token": HOUSE.token(asked)})
 
     def _tell(self, told: dict[str, Any], *, status: int = 200) -> None:
         body = json.dumps(told).encode()

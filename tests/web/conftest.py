@@ -1,5 +1,7 @@
 """The cast: Ada may do everything, Ben may look, Cleo may scan, Dan is not signed in."""
 
+from dataclasses import replace
+
 import pytest
 import time_machine
 from django.contrib.auth import get_user_model
@@ -8,6 +10,8 @@ from django.test import Client
 
 from migrations_app.models.grant import Grant
 from tests.builders_rows import NOW
+from tests.servers.identity_provider import IdentityProvider
+from tests.web.provider import named
 
 PASSWORD = "correct horse battery staple"
 
@@ -61,3 +65,20 @@ def woken(monkeypatch):
     asked = []
     monkeypatch.setattr("migrations_app.web.register.wake", lambda scan_id: asked.append(scan_id) or True)
     return asked
+
+
+@pytest.fixture(scope="module")
+def house():
+    server = IdentityProvider()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def provider(house, settings):
+    """A real identity provider that the settings name."""
+    settings.ENV = replace(settings.ENV, oidc=named(house))
+    house.next()
+    # The clock of pages stands still at noon of some day, and that of the provider does not.
+    with time_machine.travel(time_machine.escape_hatch.time.time()):
+        yield house

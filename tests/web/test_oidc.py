@@ -4,50 +4,17 @@ from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-import time_machine
 from django.contrib.auth.models import Group, User
 from django.test import Client
 
-from migrations_app.clients.identity_provider import OidcClient
-from migrations_app.clients.secret import Secret
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.grant import Grant
 from migrations_app.models.identity import Identity
 from tests.builders_rows import a_cluster
-from tests.servers.identity_provider import CLIENT, SECRET, IdentityProvider
+from tests.servers.identity_provider import CLIENT
+from tests.web.provider import sent_away, signed_in, way_back
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(scope="module")
-def house():
-    server = IdentityProvider()
-    yield server
-    server.stop()
-
-
-@pytest.fixture
-def provider(house, settings):
-    told = OidcClient(
-        issuer=house.issuer, client_id=CLIENT, client_secret=Secret(SECRET), username_claim="preferred_username",
-        groups_claim="groups", groups_prefix="kd-", scopes="openid profile email", label="the house",
-    )  # fmt: skip
-    settings.ENV = replace(settings.ENV, oidc=told)
-    house.next()
-    # The clock of pages stands still at noon of some day, and that of the provider does not.
-    with time_machine.travel(time_machine.escape_hatch.time.time()):
-        yield house
-
-
-def sent_away(client, **query) -> str:
-    answer = client.get("/sign-in/oidc", query)
-    assert answer.status_code == 302
-    return answer.url
-
-
-def signed_in(client, provider, **query):
-    back = provider.authorize(sent_away(client, **query))
-    return client.get(back.removeprefix("http://testserver"))
 
 
 def is_in(client) -> bool:
@@ -120,9 +87,9 @@ def is_in_after(provider) -> bool:
 )
 def test_a_token_that_does_not_hold_is_refused(provider, told):
     client = Client()
-    back = provider.authorize(sent_away(client))
+    back = way_back(client, provider)
     provider.next(**told)
-    answer = client.get(back.removeprefix("http://testserver"))
+    answer = client.get(back)
     assert (answer.status_code, answer.url, is_in(client)) == (302, "/login", False)
     assert (User.objects.count(), Identity.objects.count()) == (0, 0)
     assert AuditEvent.objects.get().verb == "sign_in.refused"
@@ -131,7 +98,7 @@ def test_a_token_that_does_not_hold_is_refused(provider, told):
 
 def test_an_answer_counts_once_and_only_in_the_browser_that_asked(provider):
     client, other = Client(), Client()
-    back = provider.authorize(sent_away(client)).removeprefix("http://testserver")
+    back = way_back(client, provider)
     sent_away(other)
     assert (other.get(back).url, is_in(other)) == ("/login", False)
     client.get(back)
