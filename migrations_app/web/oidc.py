@@ -57,7 +57,7 @@ def _sent_away(request: HttpRequest, kept: Kept, *, asking: Mapping[str, str]) -
     try:
         client, provider = oidc.client(), oidc.provider()
     except CouldNotLook as wrong:
-        return _failed(request, kept, wrong.message)
+        return _failed(request, wrong.message, kept=kept)
     state, nonce, verifier = (secrets.token_urlsafe(48) for _ in range(3))
     request.session[KEPT] = {"state": state, "nonce": nonce, "verifier": verifier, **kept}
     asked = {
@@ -84,17 +84,18 @@ def back(request: HttpRequest) -> HttpResponse:
     kept = request.session.pop(KEPT, None)
     state, code = request.GET.get("state", ""), request.GET.get("code", "")
     if not isinstance(kept, dict) or not secrets.compare_digest(str(kept.get("state")).encode(), state.encode()):
-        return _failed(request, {}, "the answer belongs to no question of this browser")
+        return _failed(request, "the answer belongs to no question of this browser", kept={})
     if not code or len(code) > 4096:
-        return _failed(request, kept, "the provider gave no code")
+        return _failed(request, "the provider gave no code", kept=kept)
     ticket = oidc.Ticket(code=code, nonce=kept["nonce"], verifier=kept["verifier"], back=_back(request))
     try:
-        return _proven_again(request, ticket, kept) if "again" in kept else _signed_in(request, ticket, kept)
+        end = _proven_again if "again" in kept else _signed_in
+        return end(request, ticket, kept=kept)
     except (Denied, CouldNotLook) as wrong:
-        return _failed(request, kept, wrong.message)
+        return _failed(request, wrong.message, kept=kept)
 
 
-def _signed_in(request: HttpRequest, ticket: oidc.Ticket, kept: Kept) -> HttpResponse:
+def _signed_in(request: HttpRequest, ticket: oidc.Ticket, *, kept: Kept) -> HttpResponse:
     claims = oidc.claims_for(ticket)
     with acting_as(Actor(name="identity provider", method="system", address=address_of(request))), transaction.atomic():
         user = oidc.account_of(claims)
@@ -103,7 +104,7 @@ def _signed_in(request: HttpRequest, ticket: oidc.Ticket, kept: Kept) -> HttpRes
     return redirect(kept["next"])
 
 
-def _proven_again(request: HttpRequest, ticket: oidc.Ticket, kept: Kept) -> HttpResponse:
+def _proven_again(request: HttpRequest, ticket: oidc.Ticket, *, kept: Kept) -> HttpResponse:
     """The session counts as fresh where the same person was asked anew since they were sent away (A44)."""
     if request.user.pk != kept["again"]:
         raise Denied("somebody else is signed in by now", code="sign_in_refused")
@@ -113,7 +114,7 @@ def _proven_again(request: HttpRequest, ticket: oidc.Ticket, kept: Kept) -> Http
     return redirect(kept["next"])
 
 
-def _failed(request: HttpRequest, kept: Kept, why: str) -> HttpResponse:
+def _failed(request: HttpRequest, why: str, *, kept: Kept) -> HttpResponse:
     log.warning("sign-in at the identity provider refused", extra={"why": why})
     again = "again" in kept and request.user.is_authenticated
     sign_ins.refused(request.user.get_username() if again else "", address=address_of(request), locked=False)

@@ -22,7 +22,7 @@ def sent_away(client: Client, path: str = "/sign-in/oidc", **query: str) -> str:
     return answer.url
 
 
-def way_back(client: Client, house: IdentityProvider, path: str = "/sign-in/oidc", **query: str) -> str:
+def way_back(client: Client, house: IdentityProvider, *, path: str = "/sign-in/oidc", **query: str) -> str:
     """The address here that the provider sends the browser to."""
     return house.authorize(sent_away(client, path, **query)).removeprefix("http://testserver")
 

@@ -28,7 +28,7 @@ def is_fresh(client) -> bool:
 
 
 def proven(client, provider):
-    return client.get(way_back(client, provider, AGAIN, next="/rollouts/"))
+    return client.get(way_back(client, provider, path=AGAIN, next="/rollouts/"))
 
 
 def test_the_page_offers_the_provider_and_no_password(olga):
@@ -85,7 +85,7 @@ def test_an_answer_that_proves_nothing(olga, provider, claims):
 
 
 def test_the_answer_counts_once_and_for_that_person_only(olga, provider, admin_user):
-    back = way_back(olga, provider, AGAIN)
+    back = way_back(olga, provider, path=AGAIN)
     kept = olga.session["oidc"]
     other = Client()
     other.force_login(admin_user)
@@ -98,7 +98,7 @@ def test_the_answer_counts_once_and_for_that_person_only(olga, provider, admin_u
 
 
 def test_who_is_closed_in_the_middle_is_out(olga, provider):
-    back = way_back(olga, provider, AGAIN)
+    back = way_back(olga, provider, path=AGAIN)
     User.objects.update(is_active=False)
     assert (olga.get(back).url, olga.get("/sign-in-again").status_code) == ("/login", 302)
 
