@@ -43,7 +43,8 @@ PEOPLE = {
     "people": "change_grant",
     "people-change": "change_grant",
     "token-revoke": access.LOOK,
-}  # tested in test_people.py and test_tokens.py
+    "oidc-again": access.LOOK,
+}  # tested in test_people.py, test_tokens.py and test_oidc_again.py
 NEWS = dict.fromkeys(
     ("notifications", "channel-change", "channel-forget", "channel-rotate", "channel-test", "delivery-resend"),
     "administer_policy",
