@@ -23,6 +23,7 @@ SETTINGS = {
     "scan_interval": "0",
 }  # fmt: skip
 WORD = "#state-word"
+ROLLOUT = re.compile(r"^[^?]*/rollouts/([0-9a-f-]{36})/")
 SOON, LONG = 30_000, 240_000
 
 
@@ -127,7 +128,8 @@ class Desk:
             _choose(page, name, said)
         page.get_by_role("button", name="Make the preview").click()
         expect(page.locator(WORD)).to_have_text("Preview", timeout=SOON)
-        rollout = re.findall(r"/rollouts/([0-9a-f-]{36})/", page.url)[0]
+        page.wait_for_url(ROLLOUT)
+        rollout = re.findall(ROLLOUT, page.url)[0]
         self.rollouts[rollout] = action
         if page.locator("#ask-typed").count():
             page.locator("#ask-typed").fill(self.name)
@@ -142,10 +144,12 @@ class Desk:
         page = self.approver
         page.goto("/rollouts/waiting")
         page.locator("tr", has_text=self.name).get_by_role("link").first.click()
+        page.wait_for_url(ROLLOUT)
         if page.get_by_role("link", name="Sign in again").count():
             page.get_by_role("link", name="Sign in again").click()
             page.get_by_label("Password").fill(PASSWORD)
             page.get_by_role("button", name="Give the password").click()
+            page.wait_for_url(ROLLOUT)
         for box in page.locator("form[action$='/approve'] input[name=accepted]").all():
             box.check()
         if page.locator("#yes-typed").count():
@@ -172,7 +176,9 @@ class Desk:
         for _ in range(60):
             page.goto(f"/clusters/{self.cluster}/rollouts")
             if link.count():
-                return link.click()
+                link.click()
+                page.wait_for_url(f"**/rollouts/new?action={action}")
+                return
             page.wait_for_timeout(500)
         raise AssertionError(f"{action} is not offered: {page.locator('main').inner_text()}")
 

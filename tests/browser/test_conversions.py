@@ -61,7 +61,7 @@ def test_a_finding_leads_to_its_line_and_back(browse, tab):
     line = page.locator("#awsnodetemplate-nodes-l7")
     expect(line).to_be_in_viewport()
     line.locator(".flag").first.click()
-    assert page.url.endswith("#awsnodetemplate-nodes-f0")
+    expect(page).to_have_url(re.compile("#awsnodetemplate-nodes-f0$"))
 
 
 def test_a_link_into_a_folded_object_opens_it(browse, tab):

@@ -61,6 +61,7 @@ def test_go_keys(browse, fleet):
     page.keyboard.press("g")
     page.keyboard.press("f")
     expect(page.get_by_role("heading", name="Fleet", level=1)).to_be_visible()
+    page.wait_for_load_state()
     page.keyboard.press("g")
     page.keyboard.press("n")
     page.wait_for_url("**/clusters/new")
@@ -90,7 +91,7 @@ def test_the_first_tab_stop_skips_to_the_content(browse, fleet):
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
     page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "content"
+    expect(page.locator("#content")).to_be_focused()
 
 
 def test_the_theme_is_kept_and_given_back_to_the_system(browse, fleet):

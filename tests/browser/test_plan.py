@@ -1,5 +1,7 @@
 """The plan in the hands of somebody whose browser runs no script."""
 
+from playwright.sync_api import expect
+
 from migrations_app.flow import schedule
 from migrations_app.flow.scan_cluster import scan_claimed
 from migrations_app.models.cluster import Cluster
@@ -21,17 +23,17 @@ def test_a_plan_is_read_taken_hop_by_hop_and_kept_without_script(browse, transac
     page.get_by_role("link", name="Plan of this hop").click()
     page.get_by_role("heading", name="Install the CRDs of 0.37.8").wait_for()
     command = page.get_by_text("helm get values karpenter --namespace kube-system")
-    assert not command.is_visible(), "Argo CD delivers here, so its form stands first"
+    expect(command, "Argo CD delivers here, so its form stands first").to_be_hidden()
     page.locator("#stage-9").get_by_text("Helm values").click()
-    assert command.is_visible()
+    expect(command).to_be_visible()
     page.locator("#check-legacy_machines_gone summary").click()
-    assert page.locator("#check-legacy_machines_gone").get_by_text("a NodeClaim in its place").first.is_visible()
+    expect(page.locator("#check-legacy_machines_gone").get_by_text("a NodeClaim in its place").first).to_be_visible()
     with page.expect_download() as taken:
         page.get_by_role("link", name="This hop as Markdown").click()
     assert taken.value.suggested_filename == "halfway_032-karpenter-0.37.8-plan.md"
     page.get_by_role("link", name="Hop 1.0 1.0.14").click()
     page.get_by_role("heading", name="Install the CRDs of 1.0.14").wait_for()
-    assert page.get_by_text("Whatever is written from now on is stored as v1").is_visible()
+    expect(page.get_by_text("Whatever is written from now on is stored as v1")).to_be_visible()
 
 
 def test_a_real_plan_has_no_barriers(browse, transactional_db):

@@ -36,6 +36,7 @@ def test_from_the_arn_to_the_cluster(browse, aws):
     page.get_by_role("button", name="Make the external id").click()
     shown = page.locator(".code").filter(has_text=re.compile(r"^\s*karpdash-")).first
     shown.get_by_role("button", name="Copy").click()
+    expect(shown.get_by_role("button", name="Copied")).to_be_visible()
     copied = page.evaluate("navigator.clipboard.readText()").strip()
     assert re.fullmatch(r"karpdash-[0-9a-f]{40}", copied)
     aws.roles[ROLE] = ""

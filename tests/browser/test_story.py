@@ -67,7 +67,8 @@ def register(desk: Desk, server: ApiServer) -> None:
 def scanned(page: Page, cluster: str) -> None:
     """Asks for a fresh look by hand, as after a release of the controller that nobody did from here."""
     page.goto(f"/clusters/{cluster}/")
-    page.get_by_role("button", name="Scan now").first.click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Scan now").first.click()
 
 
 def paused_and_resumed(desk: Desk) -> None:
