@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 from django.conf import settings as django_settings
 from hypothesis import HealthCheck, settings
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.guards import let_tests_sweep
 from tests.servers import browser
@@ -24,6 +24,8 @@ from tests.servers.redis_server import RedisServer
 # Two cores under load make single examples slow; that says nothing about the code.
 settings.register_profile("karpdash", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("karpdash")
+# Neither do pages that take their time there; what is expected comes, or the test fails later.
+expect.set_options(timeout=20_000)
 
 FIXTURE_MARKERS = {"apiserver": "apiserver", "chromium": "browser", "postgres_url": "postgres", "redis_url": "redis"}
 APISERVER_WORKERS = 2
