@@ -4,6 +4,7 @@ Objects are given as the API words them; `samples.kube` and its neighbours make 
 and empty, so that a test says by `unseen` what could not be read.
 """
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import msgspec
@@ -100,6 +101,28 @@ class ACluster:
             crds=[],
         )
         self._items["helm_releases"] = [record]
+        return self
+
+    def with_hidden(self, variable: str = "") -> Self:
+        """The controller takes that variable by its name from an object that is not read, or any, without names."""
+
+        def hide(container: Doc) -> None:
+            kept = [one for one in container.get("env") or () if one["name"] != variable]
+            by_name = [{"name": variable, "valueFrom": {"secretKeyRef": {}}}] if variable else []
+            container |= {"env": [*kept, *by_name], "envFrom": [] if variable else [{"secretRef": {}}]}
+
+        return self._with_containers(hide)
+
+    def with_flag(self, flag: str) -> Self:
+        """The controller is started with it."""
+        return self._with_containers(lambda container: container.update(args=[flag]))
+
+    def _with_containers(self, change: Callable[[Doc], None]) -> Self:
+        for place, workload in enumerate(self._items["controller"]):
+            body = msgspec.to_builtins(workload)
+            for container in body["spec"]["template"]["spec"]["containers"]:
+                change(container)
+            self._items["controller"][place] = msgspec.convert(body, type(workload))
         return self
 
     def with_aws(self, **parts: Part[Any] | tuple[Any, ...]) -> Self:

@@ -118,7 +118,8 @@ def setting(inventory: Inventory, key: str) -> Part[str]:
         return inventory.controller if isinstance(inventory.controller, Unseen) else Seen(())
     if value := next(filter(None, _told(inventory, found, key=key)), ""):
         return Seen((value,))
-    if _ROWS[key].env in found.env:
+    # Where there is a ConfigMap of settings, the chart writes the variables by their names.
+    if _ROWS[key].env in found.env or (found.env_elsewhere and not inventory.settings.items):
         # The charts write no empty variable, so this one refers to a Secret or a ConfigMap.
         return Unseen("not_asked", f"{_ROWS[key].env} of the controller is taken from an object that is not read")
     return inventory.settings if isinstance(inventory.settings, Unseen) else Seen(())

@@ -142,7 +142,7 @@ def _dry_run(inventory: Inventory) -> Word:
 def _is_true(inventory: Inventory, env: str) -> Word:
     """Whether the variable of the controller is true; None for one that refers elsewhere, and without a controller."""
     found = installation(inventory)
-    if found is None or found.env.get(env) == "":
+    if found is None or found.env.get(env) == "" or found.hides(env):
         return None
     return found.env.get(env, "false") in TRUE
 

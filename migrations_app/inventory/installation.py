@@ -40,6 +40,7 @@ class Installation:
     workload: Workload
     managed: Managed
     env: Mapping[str, str] = field(default_factory=dict)
+    referred: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
@@ -53,6 +54,10 @@ class Installation:
     def env_elsewhere(self) -> bool:
         """Whether more variables are taken whole from objects that are not read (envFrom)."""
         return any(one.env_from for one in self.workload.template.spec.containers or ())
+
+    def hides(self, variable: str) -> bool:
+        """Whether an object that is not read may give this variable, by its name (valueFrom) or unnamed (envFrom)."""
+        return variable in self.referred or (variable not in self.env and self.env_elsewhere)
 
     @property
     def webhook_disabled(self) -> bool:
@@ -71,9 +76,13 @@ def installation(inventory: Inventory) -> Installation | None:
     workload = next(iter(inventory.controller.items), None)
     if workload is None:
         return None
-    containers = workload.template.spec.containers or ()
-    env = {one.name: one.value or "" for container in containers for one in container.env or ()}
-    return Installation(workload, delivered(workload.metadata, inventory.deliveries.items), env)
+    variables = [one for container in workload.template.spec.containers or () for one in container.env or ()]
+    return Installation(
+        workload,
+        delivered(workload.metadata, inventory.deliveries.items),
+        {one.name: one.value or "" for one in variables},
+        frozenset(one.name for one in variables if one.value_from is not None),
+    )
 
 
 def webhooks_off(found: Installation | None, running: Release | None) -> bool:

@@ -58,9 +58,16 @@ class Spread(Projection, frozen=True):
     when_unsatisfiable: str | None = None
 
 
+class Unread(Projection, frozen=True):
+    """Something of which only the presence counts."""
+
+
 class EnvironmentVariable(Projection, frozen=True):
+    """Of a reference to another object only the presence is kept, as `value_from`."""
+
     name: str = ""
     value: str | None = None
+    value_from: Unread | None = None
 
 
 class EnvironmentSource(Projection, frozen=True):
@@ -97,10 +104,6 @@ class Placement(Projection, frozen=True):
 
 class EmptyDir(Projection, frozen=True):
     medium: str | None = None
-
-
-class Unread(Projection, frozen=True):
-    """Something of which only the presence counts."""
 
 
 class Volume(Projection, frozen=True):

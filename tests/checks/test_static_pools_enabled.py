@@ -17,6 +17,11 @@ def test_the_gate_is_open():
     assert answer(CHECK, "1.14", v1(FIXED, gates="StaticCapacity=true")) == GOOD
 
 
+def test_a_flag_comes_before_the_variable():
+    cluster = v1(FIXED, gates="StaticCapacity=false").with_flag("--feature-gates=StaticCapacity=true")
+    assert answer(CHECK, "1.14", cluster) == GOOD
+
+
 @pytest.mark.parametrize("gates", ["", "StaticCapacity=false", "NodeOverlay=true"])
 @pytest.mark.parametrize("replicas", [0, 3])
 def test_it_is_not(gates, replicas):

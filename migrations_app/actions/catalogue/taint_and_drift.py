@@ -9,7 +9,8 @@ from migrations_app.actions.gate import Gate
 from migrations_app.actions.nodes import Going
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.errors import BadInput
-from migrations_app.inventory.installation import FEATURE_GATES, installation
+from migrations_app.inventory.gates import given_gates
+from migrations_app.inventory.installation import installation
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import Provisioner
 from migrations_app.karpenter import kinds, labels
@@ -89,7 +90,8 @@ def _parted(inventory: Inventory, old: tuple[Provisioner, ...], *, by: str) -> t
 
 def _refuse_without_drift(scene: Scene, old: tuple[Provisioner, ...], *, going: list[Going], rest: list[Going]) -> None:
     running, found = scene.running.release, installation(scene.inventory)
-    gates = found.env.get(FEATURE_GATES) if found else None
+    given = given_gates(found) if found else None
+    gates = given.text if given else None
     settings = next((config.data for config in scene.inventory.settings.items if config.data), None)
     if running is None or not drift_is_on(running, feature_gates=gates, global_settings=settings):
         raise Unavailable("drift is switched off: switch it on, or choose expiry", code="drift_off")

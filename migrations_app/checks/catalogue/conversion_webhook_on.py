@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import given_values, installation, value_at
 from migrations_app.karpenter.hop_spans import BETA_LEFT, CONVERTED
 
@@ -47,6 +47,8 @@ def judge(case: Case) -> Iterator[Word]:
             wanted="false",
         )
         return
+    if found.hides(SWITCH):
+        yield CannotTell(f"{SWITCH} may be taken from an object that is not read")
     values = given_values(case.inventory)
     if values is not None and value_at(values.tree, VALUE) is False:
         yield Evidence(

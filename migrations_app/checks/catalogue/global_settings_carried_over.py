@@ -48,6 +48,9 @@ def _carried(case: Case, config: ConfigMap, *, row: SettingRow, value: str) -> I
         # Until 0.32 the chart fills the variable from the old value too, so the variable proves nothing.
         yield CannotTell(f"the Helm values are not known, so neither is whether {row.value} is given")
         return
+    elif found.hides(row.env):
+        yield CannotTell(f"{row.env} may be taken from an object that is not read")
+        return
     else:
         missing = not found.env.get(row.env)
     if missing:

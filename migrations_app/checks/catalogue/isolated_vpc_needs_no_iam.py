@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 
+from migrations_app.checks.aws_access import could_not_read
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
-from migrations_app.checks.values import ByHand, Evidence, NotApplicable, Remedy, Word
-from migrations_app.inventory.installation import installation
+from migrations_app.checks.values import ByHand, CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.aws_named import setting
 from migrations_app.inventory.pools import text
+from migrations_app.inventory.seen import Unseen
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT
 
 check = Check(
@@ -24,15 +26,17 @@ check = Check(
         "aws/karpenter-provider-aws#5090",
     ),
 )
+KEY = "aws.isolatedVPC"
 TRUE = ("true", "1", "t")
 
 
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
-    found = installation(case.inventory)
-    told = [found.env.get("ISOLATED_VPC", "")] if found else []
-    told += [(one.data or {}).get("aws.isolatedVPC", "") for one in case.inventory.settings.items]
-    if not any(value.strip().lower() in TRUE for value in told):
+    told = setting(case.inventory, KEY)
+    if isinstance(told, Unseen):
+        yield CannotTell(could_not_read("whether the VPC is isolated", told))
+        return
+    if not any(value.strip().lower() in TRUE for value in told.items):
         yield NotApplicable("the controller is not told that its VPC is isolated")
         return
     classes = case.inventory.ec2nodeclasses.items

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import ABSENT, given_values, installation, value_at
 from migrations_app.karpenter.global_settings import setting_row
 from migrations_app.karpenter.hop_spans import CONVERTED, hops_from
@@ -43,6 +43,8 @@ def judge(case: Case) -> Iterator[Word]:
             kind="Deployment", namespace=found.namespace, name=found.name, path=path, seen=role, wanted="absent"
         )
         return
+    if found.hides(ENV):
+        yield CannotTell(f"{ENV} may be taken from an object that is not read")
     values = given_values(case.inventory)
     for key in (VALUE, OLD_VALUE) if values else ():
         if values and value_at(values.tree, key) not in (ABSENT, ""):

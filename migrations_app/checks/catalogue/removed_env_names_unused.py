@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import FEATURE_GATES, Installation, installation
 from migrations_app.karpenter.chart_switches import CHART_SWITCHES
 from migrations_app.karpenter.controller import unread_env_names, unread_gates
@@ -34,6 +34,8 @@ def judge(case: Case) -> Iterator[Word]:
     for unread in unread_env_names(found.env, case.step.release):
         if unread.key not in CHART_SWITCHES:
             yield _evidence(found, name=unread.key, seen=unread.fate, wanted=unread.replacement or "absent")
+    if found.env_elsewhere:
+        yield CannotTell("more variables are taken from an object that is not read (envFrom)")
     for gate in _strange_gates(case, found.env.get(FEATURE_GATES, "")):
         yield _evidence(found, name=FEATURE_GATES, seen=f"{gate}: no such gate", wanted=f"without {gate}")
 

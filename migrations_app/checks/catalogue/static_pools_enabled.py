@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.fields import WHOLE, apart, cause
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
-from migrations_app.inventory.installation import FEATURE_GATES, installation
+from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.gates import given_gates
+from migrations_app.inventory.installation import installation
 from migrations_app.inventory.pools import own_pools
 from migrations_app.karpenter.controller import parse_gates
 from migrations_app.karpenter.hop_spans import hops_from
@@ -18,7 +19,7 @@ check = Check(
     phase="resources",
     severity="warning",
     why="While the gate StaticCapacity is off a pool with spec.replicas keeps no node, and is left out of scheduling.",
-    how="spec.replicas of each NodePool, beside FEATURE_GATES and the default of the hop's release.",
+    how="spec.replicas of each NodePool, beside FEATURE_GATES or --feature-gates and the default of the hop's release.",
     reads=("nodepools", "controller"),
     says=("{count} pool asks for a fixed number in vain", "{count} pools ask for a fixed number in vain"),
     hops=hops_from("1.8"),
@@ -38,8 +39,10 @@ def judge(case: Case) -> Iterator[Word]:
         yield NotApplicable("no NodePool asks for a fixed number of nodes")
     found, row = installation(case.inventory), find(case.step.release)
     default = bool(row and row.gate_default(GATE))
-    told = parse_gates(found.env.get(FEATURE_GATES, "")) if found else {}
-    if not told.get(GATE, default):
+    given = given_gates(found) if found else None
+    if fixed and given is not None and not given.text:
+        yield CannotTell(f"{given.path} is empty or taken from an object that is not read")
+    elif not parse_gates(given.text if given else "").get(GATE, default):
         for pool in fixed:
             yield cause(pool, REPLICAS, seen=f"{pool.get(REPLICAS)}, {GATE} off", wanted=f"{GATE}=true, or no replicas")
 

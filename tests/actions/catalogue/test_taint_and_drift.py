@@ -91,6 +91,11 @@ def test_it_says_who_would_revert_it():
     assert fence.manager == "Flux infra"
 
 
+def test_the_gate_may_be_given_by_a_flag_and_hidden_it_is_not_open():
+    assert len(steps_of(ACTION, a_scene(alpha(POOL, gates="Drift=false").with_flag("--feature-gates=Drift=true")))) == 2
+    assert refused(alpha(POOL).with_hidden("FEATURE_GATES"))[0] == "drift_off"
+
+
 def test_drift_without_its_gate_or_without_a_hash_does_nothing():  # ROLL-01
     assert refused(alpha(POOL, gates="Drift=false")) == (
         "drift_off",
