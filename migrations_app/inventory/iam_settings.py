@@ -7,10 +7,12 @@ from migrations_app.inventory.capacity_types import spot_possible
 from migrations_app.inventory.installation import installation
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import EC2NodeClass, NodeClaim
+from migrations_app.inventory.pools import FAMILIES
 from migrations_app.inventory.seen import Part, Seen, Unseen
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.global_settings import setting_row
 from migrations_app.karpenter.iam.features import ASSUMED, Feature
+from migrations_app.karpenter.image_families import AL2023
 
 QUEUE = "aws.interruptionQueueName"
 ASSUME_ROLE = "aws.assumeRoleARN"
@@ -21,7 +23,7 @@ CONTROL_PLANE = "EKS_CONTROL_PLANE"
 ZONAL_SHIFT = "ENABLE_ZONAL_SHIFT"
 TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 """What Go's strconv.ParseBool takes for true; the controller reads its variables by it."""
-OTHER_FAMILIES = frozenset({"AL2", "Bottlerocket", "Ubuntu", "Windows2019", "Windows2022", "Custom"})
+OTHER_FAMILIES = frozenset(FAMILIES.values()) - {AL2023}
 """Families whose nodes need no service CIDR, so that no DescribeCluster is sent for them."""
 
 Word = bool | None

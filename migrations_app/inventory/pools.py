@@ -13,7 +13,8 @@ REQUIREMENTS = "spec.template.spec.requirements"
 USER_DATA = "spec.userData"
 AMI_TERMS = "spec.amiSelectorTerms"
 FAMILIES = {
-    name.lower(): name for name in ("AL2", "AL2023", "Bottlerocket", "Ubuntu", "Custom", "Windows2019", "Windows2022")
+    name.lower(): name
+    for name in ("AL2", "AL2023", "Bottlerocket", "Ubuntu", "Custom", "Windows2019", "Windows2022", "Windows2025")
 }
 """Image families by the word that an alias uses for them; Ubuntu and Custom have none."""
 

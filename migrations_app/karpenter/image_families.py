@@ -11,6 +11,19 @@ from migrations_app.karpenter.versions import Release, release
 AL2, AL2023, BOTTLEROCKET, UBUNTU, CUSTOM = "AL2", "AL2023", "Bottlerocket", "Ubuntu", "Custom"
 
 
+class FamilyStart(NamedTuple):
+    """The first release that knows the family, in spec.amiFamily and as an alias; one without a row is as old as v1."""
+
+    family: str
+    release: Release
+    source: str
+
+
+FAMILY_STARTS: Final = (
+    FamilyStart("Windows2025", release("1.9.0"), "P@v1.9.0:pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml"),
+)
+
+
 class FamilyEnd(NamedTuple):
     """From that Kubernetes minor on, EKS publishes no image of the family."""
 
@@ -71,6 +84,11 @@ def enforces_unregistered(running: Release) -> bool:
 def starts_kubelet(family: str, user_data: str) -> str:
     """The call by which user data of that family starts the kubelet itself; empty where it does not."""
     return next((row.call for row in OWN_BOOTSTRAPS if row.family == family and row.call in user_data), "")
+
+
+def family_start(family: str) -> Release | None:
+    """The first release that knows the family; None where each that serves v1 does."""
+    return next((row.release for row in FAMILY_STARTS if row.family == family), None)
 
 
 def family_end(family: str) -> FamilyEnd | None:

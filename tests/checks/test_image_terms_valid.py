@@ -57,6 +57,27 @@ def test_windows_cannot_be_pinned():
     assert found(CHECK, "1.1+", v1([{"alias": "windows2022@v1"}])) == expected
 
 
+NEW = "a family that 1.1.10 knows: Windows2025 came with 1.9.0"
+
+
+def newer(terms, **more):
+    changes = {TERMS: terms} | {f"spec.{name}": value for name, value in more.items()}
+    return at("1.9.0", a_class(changes), kubernetes="1.35")
+
+
+@pytest.mark.parametrize("family", [GONE, "Windows2025", "Custom"])
+def test_a_family_of_the_coming_release(family):
+    assert answer(CHECK, "1.14", newer([{"alias": "windows2025@latest"}], amiFamily=family)) == GOOD
+    assert answer(CHECK, "1.14", newer([{"id": "ami-1"}], amiFamily="Windows2025")) == GOOD
+
+
+def test_a_family_newer_than_the_release():
+    terms = [{"alias": "windows2025@latest"}]
+    assert found(CHECK, "1.1+", v1(terms)) == bad(ALIAS, "windows2025@latest", NEW)
+    named = v1([{"id": "ami-1"}], amiFamily="Windows2025")
+    assert found(CHECK, "1.1+", named) == bad("spec.amiFamily", "Windows2025", NEW)
+
+
 def test_the_placeholder_of_the_conversion():
     expected = bad(f"{TERMS}[0].id", "ami-placeholder", "the id of an image; the conversion knew none")
     assert found(CHECK, "1.1+", v1([{"id": "ami-placeholder"}])) == expected

@@ -111,6 +111,8 @@ def test_a_cluster_is_looked_up_unless_everything_says_no():
     assert changed(with_class(**bottlerocket)) == set()
     assert changed(with_class(env=fixed)) == set()
     assert changed(with_class(env=fixed, amiFamily="AL2023", amiSelectorTerms=[{"id": "a"}])) == {"-ami-alias"}
+    windows = with_class(env=fixed, amiFamily="Windows2025", amiSelectorTerms=[{"id": "a"}])
+    assert changed(windows) == {"-ami-alias", "-endpoint-lookup"}
     assert changed(with_class(env=fixed, amiSelectorTerms=[{"id": "a"}])) == {"-ami-alias"}
     assert changed(with_env(**fixed)) == set()
 

@@ -58,3 +58,9 @@ def test_releases_of_bottlerocket(told, found):
 def test_no_text_crashes_it(told):
     found = families.bottlerocket_version(told)
     assert found is None or (len(found) == 3 and min(found) >= 0)
+
+
+def test_a_family_that_came_after_v1():
+    assert {row.family for row in families.FAMILY_STARTS} <= set(FAMILIES.values())
+    assert families.family_start("Windows2025") == release("1.9.0")
+    assert [families.family_start(name) for name in ("AL2", "Windows2022", "")] == [None, None, None]

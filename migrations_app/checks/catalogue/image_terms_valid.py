@@ -6,11 +6,12 @@ from typing import Any
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
 from migrations_app.checks.fields import MAPS, TEXT, apart, cause
+from migrations_app.checks.image_aliases import family_flaw, flaw
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import EC2NodeClass
-from migrations_app.inventory.pools import AMI_TERMS, FAMILIES, is_v1, rows, text
+from migrations_app.inventory.pools import AMI_TERMS, is_v1, rows, text
 from migrations_app.karpenter.hop_spans import CONVERTED, hops_from
-from migrations_app.karpenter.image_families import CUSTOM, UBUNTU
+from migrations_app.karpenter.versions import Release
 
 check = Check(
     __name__,
@@ -18,7 +19,7 @@ check = Check(
     phase="resources",
     severity="blocker",
     why="v1 asks for terms, and an alias stands alone and fits amiFamily: else no image is found, no node launched.",
-    how="amiSelectorTerms of each EC2NodeClass read as v1, its alias compared with amiFamily.",
+    how="amiSelectorTerms of each EC2NodeClass read as v1, its alias compared with amiFamily and the coming release.",
     reads=("ec2nodeclasses",),
     says=("{count} selection of images is not valid", "{count} selections of images are not valid"),
     hops=hops_from(CONVERTED),
@@ -29,7 +30,6 @@ check = Check(
 )
 FAMILY = "spec.amiFamily"
 PLACEHOLDER = "ami-placeholder"
-WITHOUT_ALIAS = (UBUNTU, CUSTOM)
 
 
 @check.judge
@@ -46,8 +46,11 @@ def judge(case: Case) -> Iterator[Word]:
             yield cause(one, AMI_TERMS, seen="absent", wanted="at least one term, such as alias al2023@v20260901")
         elif terms and not text(one, FAMILY) and not any(_names_family(term) for _, term in terms):
             yield cause(one, FAMILY, seen="absent", wanted="a family, as no term is an alias")
+        elif wrong := family_flaw(text(one, FAMILY), case.step.release):
+            yield cause(one, FAMILY, seen=wrong[0], wanted=wrong[1])
         for place, term in terms:
             yield from _term(one, f"{AMI_TERMS}[{place}]", term=term, alone=len(terms) == 1)
+            yield from _alias(one, f"{AMI_TERMS}[{place}].alias", alias=term.get("alias"), landing=case.step.release)
 
 
 def _names_family(term: dict[str, Any]) -> bool:
@@ -55,24 +58,17 @@ def _names_family(term: dict[str, Any]) -> bool:
 
 
 def _term(one: EC2NodeClass, path: str, *, term: dict[str, Any], alone: bool) -> Iterator[Word]:
-    alias = term.get("alias")
     if term.get("id") == PLACEHOLDER:
         yield cause(one, f"{path}.id", seen=PLACEHOLDER, wanted="the id of an image; the conversion knew none")
-    if alias is None:
-        return
-    if not isinstance(alias, str):
-        yield CannotTell(f"EC2NodeClass {one.name}: {path}.alias is not {TEXT}")
-        return
-    if not alone or len(term) > 1:
-        yield cause(one, f"{path}.alias", seen=f"{alias} beside other filters", wanted="an alias alone")
-    family, _, version = alias.partition("@")
-    means, told = FAMILIES.get(family.lower(), ""), text(one, FAMILY)
-    if not means or means in WITHOUT_ALIAS or not version:
-        yield cause(one, f"{path}.alias", seen=alias, wanted="family@version, such as bottlerocket@v1.40.0")
-    elif told not in ("", CUSTOM, means):
-        yield cause(one, f"{path}.alias", seen=f"{alias} beside amiFamily {told}", wanted=f"amiFamily {means} or none")
-    elif means.startswith("Windows") and version != "latest":
-        yield cause(one, f"{path}.alias", seen=alias, wanted=f"{family}@latest: Windows images cannot be pinned")
+    if isinstance(term.get("alias"), str) and (not alone or len(term) > 1):
+        yield cause(one, f"{path}.alias", seen=f"{term['alias']} beside other filters", wanted="an alias alone")
+
+
+def _alias(one: EC2NodeClass, path: str, *, alias: object, landing: Release) -> Iterator[Word]:
+    if alias is not None and not isinstance(alias, str):
+        yield CannotTell(f"EC2NodeClass {one.name}: {path} is not {TEXT}")
+    elif alias is not None and (wrong := flaw(alias, beside=text(one, FAMILY), landing=landing)):
+        yield cause(one, path, seen=wrong[0], wanted=wrong[1])
 
 
 @check.advise
