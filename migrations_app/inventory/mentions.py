@@ -77,9 +77,10 @@ def _same(mention: Mention) -> tuple[str, ...]:
 
 
 def _templates(inventory: Inventory) -> Iterator[tuple[str, Workload, str]]:
+    """Those that pods may still come from: the history of a CronJob is none of them."""
     for part, kind in KIND_OF_PART.items():
         for workload in inventory.part(part).items:
-            if isinstance(workload, Workload):
+            if isinstance(workload, Workload) and not (kind == "Job" and workload.over):
                 yield kind, workload, CRON_TEMPLATE if workload.spec.job_template else "spec.template"
 
 

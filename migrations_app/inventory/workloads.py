@@ -1,6 +1,9 @@
 """Projections of pods, of what runs them and of what protects them: only what upgrade checks read."""
 
-from migrations_app.inventory.bones import Metadata, Named, Projection, Strings
+from migrations_app.inventory.bones import Condition, Metadata, Named, Projection, Strings
+
+JOB_OVER = ("Complete", "Failed")
+"""The conditions after which a Job starts no pod any more."""
 
 
 class Toleration(Projection, frozen=True):
@@ -187,6 +190,7 @@ class WorkloadStatus(Projection, frozen=True):
     succeeded: int | None = None
     """Of a Job: pods that ended well."""
     failed: int | None = None
+    conditions: list[Condition] | None = None
 
 
 class Workload(Named, frozen=True):
@@ -198,6 +202,12 @@ class Workload(Named, frozen=True):
     @property
     def template(self) -> PodTemplate:
         return self.spec.job_template.spec.template if self.spec.job_template else self.spec.template
+
+    @property
+    def over(self) -> bool:
+        """Whether it is a Job that has ended, well or not: it keeps a template, and starts no pod of it."""
+        told = (self.status and self.status.conditions) or ()
+        return any(one.type in JOB_OVER and one.status == "True" for one in told)
 
 
 class BudgetSpec(Projection, frozen=True):

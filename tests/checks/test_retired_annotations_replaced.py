@@ -40,6 +40,14 @@ def test_a_template_and_its_pods_are_one_row_with_the_number_of_pods():
     assert found == ("fail", "4 objects rely on a retired annotation", (row,))
 
 
+@pytest.mark.parametrize("ending", ["Complete", "Failed"])
+def test_a_job_that_has_ended_has_nothing_left_to_protect(ending):
+    made = template({"app": "web"}, {"containers": containers("web", "web:1")}, annotations={EVICT: "true"})
+    over = {"conditions": [{"type": ending, "status": "True"}]}
+    job = doc("batch/v1", "Job", metadata=meta("nightly-1", "shop"), spec={"template": made}, status=over)
+    assert told(CHECK, "1.0", a_cluster().with_docs(job)) == GOOD
+
+
 def test_a_pod_without_an_owner():
     pod = doc(
         "v1", "Pod", metadata=meta("naked", "shop", annotations={EVICT: "true"}), spec={}, status={"phase": "Running"}

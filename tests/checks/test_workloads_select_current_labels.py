@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.values import Evidence
-from migrations_app.samples.kube import containers, pods_of, template, workload
+from migrations_app.samples.kube import containers, doc, meta, pods_of, template, workload
 from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
 
 CHECK = "workloads_select_current_labels"
@@ -47,6 +47,18 @@ REQUIRED = "spec.template.spec.affinity.nodeAffinity.required"
 )
 def test_current_labels_or_both_avoided(placement):
     assert told(CHECK, "0.33+", with_placement(placement)) == GOOD
+
+
+def a_job(**status):
+    made = template({"app": "web"}, {"containers": containers("web", "web:1"), "nodeSelector": {OLD: "web"}})
+    job = doc("batch/v1", "Job", metadata=meta("nightly-1", "shop"), spec={"template": made}, status=status)
+    return a_cluster("0.32.10", kubernetes="1.28").with_docs(job)
+
+
+@pytest.mark.parametrize("ending", ["Complete", "Failed"])
+def test_the_history_of_a_cron_job_starts_no_pods(ending):
+    assert told(CHECK, "0.33+", a_job(conditions=[{"type": ending, "status": "True"}])) == GOOD
+    assert told(CHECK, "0.33+", a_job(active=1))[0] == "fail"
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "DaemonSet"])

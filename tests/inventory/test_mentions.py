@@ -1,6 +1,10 @@
+import msgspec
+import pytest
+
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.mentions import CRON_TEMPLATE, Mention, marked, placed
 from migrations_app.inventory.objects import (
+    Condition,
     Constraint,
     ControllerPlacement,
     JobTemplate,
@@ -12,6 +16,7 @@ from migrations_app.inventory.objects import (
     WorkloadSpec,
 )
 from migrations_app.inventory.seen import Seen
+from migrations_app.inventory.workloads import WorkloadStatus
 
 OLD = "karpenter.sh/do-not-evict"
 SELECTOR = "karpenter.sh/provisioner-name"
@@ -66,6 +71,28 @@ def test_cron_jobs_have_their_template_one_deeper():
     assert placed(an_inventory(cronjobs=[cron]), {SELECTOR}) == (
         mention("CronJob", "nightly", f"{CRON_TEMPLATE}.spec.nodeSelector", count=1, key=SELECTOR, value="web"),
     )
+
+
+def a_job(*conditions: tuple[str, str]) -> Workload:
+    told = [Condition(type=kind, status=status) for kind, status in conditions]
+    return msgspec.structs.replace(workload("nightly-1"), status=WorkloadStatus(conditions=told))
+
+
+@pytest.mark.parametrize("ending", ["Complete", "Failed"])
+def test_a_job_that_has_ended_starts_no_pod_any_more(ending):
+    inventory = an_inventory(jobs=[a_job(("SuccessCriteriaMet", "True"), (ending, "True"))])
+    assert (marked(inventory, {OLD}), placed(inventory, {SELECTOR})) == ((), ())
+
+
+@pytest.mark.parametrize("conditions", [(), (("Suspended", "True"),), (("Complete", "False"),)])
+def test_a_job_that_has_not_ended(conditions):
+    found = marked(an_inventory(jobs=[a_job(*conditions)]), {OLD})
+    assert found == (mention("Job", "nightly-1", f"spec.template.metadata.annotations[{OLD}]", count=1),)
+
+
+def test_conditions_of_other_workloads_end_nothing():
+    ended = a_job(("Complete", "True"))
+    assert len(marked(an_inventory(deployments=[ended]), {OLD})) == 1
 
 
 def test_placements_of_a_template_and_its_pods_are_one_row():
