@@ -197,7 +197,8 @@ def _deployments(reading: Reading) -> Parts:
 
 
 def _speaks(workload: o.Workload) -> bool:
-    return names_karpenter(workload) or belonging.is_controller(workload) or may_ask_metadata(workload)
+    mine = belonging.is_controller(workload) or belonging.is_hook_job(workload)
+    return mine or names_karpenter(workload) or may_ask_metadata(workload)
 
 
 def _workloads(part: str, kind: Kind) -> Job:

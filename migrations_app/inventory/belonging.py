@@ -5,6 +5,8 @@ from migrations_app.inventory.objects import CRD, ServiceReference, WebhookConfi
 
 CRD_GROUPS = (*KARPENTER_DOMAINS, "compute.k8s.aws", "autoscaling.x-k8s.io")
 NAME_LABEL = "app.kubernetes.io/name"
+CHART_LABEL = "helm.sh/chart"
+HOOK_SUFFIX = "-post-install-hook"
 _KNOWN_CRDS_ELSEWHERE = ("capacitybuffers.autoscaling.x-k8s.io",)
 
 
@@ -19,6 +21,16 @@ def is_controller(workload: Workload) -> bool:
         return True
     images = (container.image or "" for container in workload.template.spec.containers or ())
     return any(_is_controller_image(image) for image in images)
+
+
+def is_hook_job(job: Workload) -> bool:
+    """A Job of a Karpenter chart's post-install hook: by name, with a sign that the chart is Karpenter's.
+
+    The release may have any name, and a nameOverride changes the chart's name in the labels but not in helm.sh/chart.
+    """
+    chart = job.metadata.label(CHART_LABEL) or ""
+    ours = "karpenter" in job.name or job.metadata.label(NAME_LABEL) == "karpenter" or chart.startswith("karpenter-")
+    return job.name.endswith(HOOK_SUFFIX) and ours
 
 
 def is_karpenter_webhook(configuration: WebhookConfiguration) -> bool:

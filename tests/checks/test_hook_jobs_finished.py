@@ -30,7 +30,16 @@ def test_it_did_not(status, seen):
     assert told(CHECK, "1.0", with_job(**status)) == ("fail", "1 hook Job has not ended well", (row,))
 
 
-@pytest.mark.parametrize("cluster", [a_cluster(), with_job("other")])
+@pytest.mark.parametrize(
+    "labels", [{"app.kubernetes.io/name": "karpenter"}, {"helm.sh/chart": "karpenter-1.0.0"}], ids=["name", "override"]
+)
+def test_a_release_of_another_name(labels):
+    job = meta("scaler-post-install-hook", "kube-system", labels=labels)
+    found = told(CHECK, "1.0", a_cluster().with_docs(doc("batch/v1", "Job", metadata=job, spec={}, status={})))
+    assert found[:2] == ("fail", "1 hook Job has not ended well")
+
+
+@pytest.mark.parametrize("cluster", [a_cluster(), with_job("other"), with_job("vault-post-install-hook")])
 def test_without_such_a_job_there_is_nothing_to_ask(cluster):
     assert told(CHECK, "1.0", cluster) == ("not_applicable", "no Job of a hook is there", ())
 

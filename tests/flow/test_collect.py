@@ -142,3 +142,9 @@ def test_a_cluster_that_could_not_be_read_is_judged_unknown():
     report = evaluate(collect(Cluster(discovery=Forbidden("no")), cluster="c", deadline=-1.0)).report
     assert (report.cluster.stage, report.complete, report.hops) == ("unknown", False, ())
     assert report.legacy == {"Provisioner": None, "AWSNodeTemplate": None, "Machine": None, "Node": None}
+
+
+def test_of_the_jobs_those_of_a_chart_s_hook_are_kept_without_any_label():
+    jobs = named("karpenter-post-install-hook", "vault-post-install-hook", "nightly-1")
+    found = inventory_of(objects=CORE | {("batch", "v1", "jobs"): jobs}).jobs
+    assert ([job.name for job in found.items], found.total) == (["karpenter-post-install-hook"], 3)

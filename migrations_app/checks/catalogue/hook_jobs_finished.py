@@ -6,15 +6,15 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at
 from migrations_app.checks.remedies import kubectl
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.belonging import is_hook_job
 
-SUFFIX = "-post-install-hook"
 check = Check(
     __name__,
     title="No hook Job is left unfinished",
     phase="crds",
     severity="warning",
     why="Six patches set up conversion in a Job: while it has not ended well, CRDs do not convert and Argo CD waits.",
-    how="Jobs named *-post-install-hook: status.succeeded.",
+    how="Jobs named *-post-install-hook that belong to a chart of Karpenter: status.succeeded.",
     reads=("jobs",),
     says=("{count} hook Job has not ended well", "{count} hook Jobs have not ended well"),
     sources=(
@@ -26,7 +26,7 @@ check = Check(
 
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
-    hooks = [job for job in case.inventory.jobs.items if job.name.endswith(SUFFIX)]
+    hooks = [job for job in case.inventory.jobs.items if is_hook_job(job)]
     if not hooks:
         yield NotApplicable("no Job of a hook is there")
     for job in hooks:
