@@ -5,6 +5,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.managers import delivered
 from migrations_app.inventory.objects import Container, HelmRelease, Workload
 from migrations_app.inventory.ownership import Ownership
+from migrations_app.inventory.pools import REFERENCE, text
 from migrations_app.inventory.seen import Part, Seen
 from migrations_app.karpenter.detection import CrdSeen, Detected, Evidence, detect
 from migrations_app.readiness.report import Installed
@@ -30,9 +31,7 @@ def running(inventory: Inventory) -> Detected:
             feature_gates=_feature_gates(container),
             global_settings=bool(inventory.settings.items) if isinstance(inventory.settings, Seen) else None,
             controller_seen=workload is not None if isinstance(inventory.controller, Seen) else None,
-            node_class_groups=[
-                pool.get("spec.template.spec.nodeClassRef.group", "") for pool in inventory.nodepools.items
-            ],
+            node_class_groups=[text(pool, f"{REFERENCE}.group") for pool in inventory.nodepools.items],
         )
     )
 

@@ -54,6 +54,12 @@ def test_a_reference_of_a_wrong_type_is_incomplete(odd):
     assert len(told(CHECK, "1.1+", with_references(odd))[2]) == 2
 
 
+@pytest.mark.parametrize("odd", [["karpenter.k8s.aws"], {"a": 1}, [], {}, 7, False])
+def test_a_group_of_a_wrong_type_is_unknown_by_its_field(odd):
+    found = told(CHECK, "1.1+", with_references({"group": odd, "kind": "EC2NodeClass", "name": "default"}))
+    assert found == ("unknown", "NodePool web: spec.template.spec.nodeClassRef.group is no text", ())
+
+
 def test_read_as_v1beta1_there_is_no_group_yet():
     assert told(CHECK, "1.1+", with_references(version="v1beta1")) == ABSENT
 

@@ -50,7 +50,7 @@ def _read_as_v1(case: Case) -> bool:
 def _word(kind: str, name: str, *, path: str, value: object) -> Iterator[Word]:
     """A group is never an API version: 1.1 refuses one with a slash."""
     wanted = kinds.AWS_GROUP if path.endswith("group") else kinds.EC2_NODE_CLASS.kind
-    if value and not isinstance(value, str):
+    if not isinstance(value, str | None):
         yield CannotTell(f"{kind} {name}: {path} is no text")
     elif not value or "/" in str(value):
         yield Evidence(kind=kind, name=name, path=path, seen=str(value or "absent"), wanted=wanted)
