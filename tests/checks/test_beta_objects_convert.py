@@ -93,3 +93,26 @@ def test_the_remedy_shows_the_conversion():
     assert parses(given) == ["kubectl"]
     get = "kubectl get nodepools.karpenter.sh web -o yaml | karpdash convert -f -"
     assert given[0].text.splitlines()[1:] == [get]
+
+
+ALIAS = {"spec.amiSelectorTerms": [{"alias": "al2023@v20240807"}]}
+ROWS = "spec.template.spec.requirements"
+KEY = "node.kubernetes.io/instance-type"
+
+
+@pytest.mark.parametrize("odd", [7, [7], {"key": KEY}, [{"key": KEY, "operator": "In", "values": 7}]])
+def test_an_odd_requirement_of_a_v1_pool_keeps_no_class_from_being_judged(odd):
+    cluster = at("1.0.14", a_pool({ROWS: odd}), a_class(ALIAS), a_class(name="old", version="v1beta1"))
+    assert answer(CHECK, "1.1+", cluster) == GOOD
+
+
+@pytest.mark.parametrize("odd", [7, "x", {"name": "default"}])
+def test_an_odd_reference_of_a_v1_pool_does_not_either(odd):
+    cluster = at("1.0.14", a_pool({REFERENCE: odd}), a_class(ALIAS), a_class(name="old", version="v1beta1"))
+    assert answer(CHECK, "1.1+", cluster) == GOOD
+
+
+@pytest.mark.parametrize("odd", [7, ["x"], [{"alias": 7}], {"alias": "al2023@latest"}])
+def test_nor_do_odd_terms_of_a_v1_class(odd):
+    terms = a_class({"spec.amiSelectorTerms": odd})
+    assert answer(CHECK, "1.1+", at("1.0.14", a_pool(), terms, a_class(name="old", version="v1beta1"))) == GOOD

@@ -258,3 +258,9 @@ def test_remedies_for_a_role_that_is_not_there_and_for_aws_auth():
     parse_all(made)
     (row,) = remedies(CHECK, "0.33+", shown(a_node_role(), mode="CONFIG_MAP"))
     assert (row.how, f"# - rolearn: {ARN}" in row.text) == ("kubectl", True)
+
+
+@pytest.mark.parametrize("odd", [["KarpenterNodeRole-test"], {"name": "KarpenterNodeRole-test"}, [], 7])
+def test_an_odd_role_is_unknown_by_its_field(odd):
+    told_of = "EC2NodeClass default: spec.role is not a text"
+    assert told(CHECK, "0.33+", with_class(mapped(ARN), role=odd)) == ("unknown", told_of, ())

@@ -93,3 +93,10 @@ def test_the_remedy_describes_each_kind():
 def test_a_controller_before_1_0_writes_no_condition_whatever_its_crds_show():
     cluster = at("0.36.7", a_pool({CONDITIONS: GONE}), a_class({CONDITIONS: GONE}))
     assert answer(CHECK, "1.0", cluster) == GOOD
+
+
+@pytest.mark.parametrize("odd", [{}, [], 7, None])
+def test_a_condition_of_an_odd_type_is_unknown_by_its_field(odd):
+    given = [condition("Ready", "True"), {"type": odd, "status": "True"}]
+    told = ("unknown", f"EC2NodeClass default: {CONDITIONS}[1].type is not a text")
+    assert answer(CHECK, "1.1+", at("1.0.14", a_pool(), a_class({CONDITIONS: given}))) == told

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.aws_node_remedies import let_in
 from migrations_app.checks.base import Case, Check
+from migrations_app.checks.fields import TEXT, apart
 from migrations_app.checks.remedies import kubectl
 from migrations_app.checks.values import ByHand, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.joining import Doubt, Fault, classes_joined, joining, roles_in_aws_auth
@@ -32,18 +33,19 @@ check = Check(
 
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
-    classes = case.inventory.ec2nodeclasses.items
-    if not classes:
+    strange, classes = apart(case.inventory.ec2nodeclasses.items, {"spec.role": TEXT})
+    yield from strange
+    if not classes and not strange:
         yield NotApplicable("there is no EC2NodeClass yet")
     known, proven = roles_in_aws_auth(case.inventory), classes_joined(case.inventory)
     for one in classes:
         role, shown = one.get("spec.role", ""), _shown(case, one.name)
-        if isinstance(role, str) and PLACEHOLDER.search(role):
+        if PLACEHOLDER.search(role):
             yield Evidence(kind="EC2NodeClass", name=one.name, path="spec.role", seen=role[:200], wanted=NO_ROLE)
         elif shown is not None:
             # A node that has joined is proof of everything but that the role is still there.
-            counted = (found for found in shown if one.name not in proven or _gone(found))
-            yield from (_word(one.name, found) for found in counted)
+            gone = [found for found in shown if isinstance(found, Fault) and found.about == "role"]
+            yield from (_word(one.name, found) for found in (gone if one.name in proven else shown))
         elif role not in known and one.name not in proven:
             # Access entries live in EKS, roles of instance profiles in IAM: neither can be seen from the cluster.
             yield ByHand(f"EC2NodeClass {one.name}: aws-auth does not name its role; look for an access entry in EKS")
@@ -55,10 +57,6 @@ def _shown(case: Case, name: str) -> list[Fault | Doubt] | None:
     mine = [one for one in aws.node_roles.items if me in ((by.kind, by.name) for by in one.named_by)]
     whole = bool(mine and aws.cluster.items) and all(isinstance(one.role, Seen) for one in mine)
     return [found for one in mine for found in joining(one, aws)] if whole else None
-
-
-def _gone(found: Fault | Doubt) -> bool:
-    return isinstance(found, Fault) and found.about == "role"
 
 
 def _word(name: str, found: Fault | Doubt) -> Word:

@@ -1,6 +1,7 @@
 """Every pool and node class is ready to launch."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import described
@@ -55,7 +56,12 @@ def _word(one: NodePool | EC2NodeClass, *, told: bool) -> Iterator[Word]:
 
     The same holds for a controller before 1.0 whose CRDs show its objects as v1.
     """
-    found = {row.get("type"): row for _, row in rows(one, CONDITIONS)}
+    found: dict[str, dict[str, Any]] = {}
+    for place, row in rows(one, CONDITIONS):
+        if isinstance(row.get("type"), str):
+            found[row["type"]] = row
+        else:
+            yield CannotTell(f"{type(one).__name__} {one.name}: {CONDITIONS}[{place}].type is not a text")
     if "Ready" not in found:
         if told:
             yield CannotTell(f"{type(one).__name__} {one.name}: {READY} is absent")

@@ -15,7 +15,8 @@ _CATEGORIES: Final = frozenset({"p", "g", "trn", "inf", "dl"})
 
 def _asks(requirement: Mapping[str, Any]) -> bool:
     key, operator = keys.real_key(str(requirement.get("key"))), requirement.get("operator")
-    values = [str(value) for value in requirement.get("values") or []]
+    given = requirement.get("values")
+    values = [str(value) for value in given] if isinstance(given, list) else []
     if operator in ("DoesNotExist", "NotIn"):
         return False
     if key.startswith(_ASKING_KEYS):
@@ -26,10 +27,12 @@ def _asks(requirement: Mapping[str, Any]) -> bool:
 
 
 def wants_accelerators(pool: Mapping[str, Any]) -> bool:
-    """True when a NodePool asks for GPUs or the like by requirement or limit."""
-    requirements = template_spec(pool).get("requirements") or []
-    limits = (pool.get("spec") or {}).get("limits") or {}
-    return any(_asks(item) for item in requirements) or any(str(limits.get(name, 0)) != "0" for name in _RESOURCES)
+    """True when a NodePool asks for GPUs or the like by requirement or limit; a v1 pool may hold odd values."""
+    requirements = template_spec(pool).get("requirements")
+    rows = [one for one in requirements if isinstance(one, dict)] if isinstance(requirements, list) else []
+    limits = (pool.get("spec") or {}).get("limits")
+    limited = limits if isinstance(limits, dict) else {}
+    return any(_asks(one) for one in rows) or any(str(limited.get(name, 0)) != "0" for name in _RESOURCES)
 
 
 def warn(pools: Sequence[Draft], classes: Mapping[str, Draft]) -> None:
