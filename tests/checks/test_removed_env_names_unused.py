@@ -17,7 +17,7 @@ def a_row(name: str, seen: str, wanted: str) -> Evidence:
     [
         {},
         {"CLUSTER_NAME": "shop", "INTERRUPTION_QUEUE": "shop"},
-        {"DISABLE_WEBHOOK": "false", "WEBHOOK_METRICS_PORT": "8001", "LOGGING_CONFIG": "x"},
+        {"DISABLE_WEBHOOK": "false", "WEBHOOK_METRICS_PORT": "8001"},
         {"ASSUME_ROLE_DURATION": "15m"},
         {"FEATURE_GATES": "Drift=true,SpotToSpotConsolidation=false"},
         {"SOMETHING_OF_OUR_OWN": "1"},
@@ -30,6 +30,12 @@ def test_what_is_heeded_or_written_by_the_chart(env):
 def test_a_variable_that_was_renamed():
     row = a_row("LEADER_ELECT", "renamed at 1.0 with the opposite meaning", "DISABLE_LEADER_ELECTION")
     found = told(CHECK, "1.0", a_cluster(env={"LEADER_ELECT": "true"}))
+    assert found == ("fail", "1 variable or gate is not heeded any more", (row,))
+
+
+def test_a_variable_that_no_chart_writes():
+    row = a_row("LOGGING_CONFIG", "gone at 1.0", "LOG_LEVEL")
+    found = told(CHECK, "1.0", a_cluster(env={"LOGGING_CONFIG": "x"}))
     assert found == ("fail", "1 variable or gate is not heeded any more", (row,))
 
 
