@@ -92,6 +92,13 @@ def test_without_pools_it_does_not_arise():
     assert asked_hops(CHECK) == ("0.33+",)
 
 
+def test_once_alpha_is_past_it_does_not_arise():
+    past = ("not_applicable", "a release after 0.32 runs, and nothing of alpha is left")
+    assert answer(CHECK, "0.33+", at("0.36.0", pool(None, ON_DEMAND), kubernetes="1.28")) == past
+    left = at("0.36.0", pool(None, ON_DEMAND), a_provisioner(), kubernetes="1.28")
+    assert answer(CHECK, "0.33+", left)[0] == "fail"
+
+
 def test_unseen():
     unseen_is_unknown(CHECK, "0.33+", version=VERSION)
 

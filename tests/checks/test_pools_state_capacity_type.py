@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.values import Evidence
+from migrations_app.samples.install import Crds, crds
 from migrations_app.samples.karpenter_kinds import LARGE_ENOUGH, ON_DEMAND, SPOT, pool, provisioner
 from tests.builders import a_cluster, ask, blind, reads, remedies, told
 
@@ -39,6 +40,31 @@ def test_where_alpha_is_left_it_is_a_warning():
     alpha = a_cluster("0.32.10", kubernetes="1.28")
     assert ask(CHECK, "0.33+", alpha).severity == "warning"
     assert ask(CHECK, "1.0", a_cluster()).severity == "info"
+
+
+PAST = ("not_applicable", "a release after 0.32 runs, and nothing of alpha is left", ())
+
+
+def at_0_33(*docs):
+    made = pool("web", LARGE_ENOUGH, node_class="default", version="v1beta1")
+    return a_cluster("0.33.0", kubernetes="1.28").with_docs(made, *docs)
+
+
+def test_once_alpha_is_past_only_later_hops_remind():
+    assert told(CHECK, "0.33+", at_0_33()) == PAST
+    assert told(CHECK, "1.0", at_0_33())[0] == "fail"
+
+
+@pytest.mark.parametrize(
+    "cluster", [at_0_33(provisioner("old", ON_DEMAND, template="default")), at_0_33(*crds(Crds(version="0.31.4")))]
+)
+def test_while_anything_of_alpha_is_left_it_is_asked(cluster):
+    assert told(CHECK, "0.33+", cluster)[2] == (SILENT,)
+
+
+@pytest.mark.parametrize("part", ["crds", "machines"])
+def test_whether_alpha_is_past_is_open_where_it_was_not_seen(part):
+    assert told(CHECK, "0.33+", at_0_33().unseen(part))[2] == (SILENT,)
 
 
 @pytest.mark.parametrize("odd", ["all", {"key": "x"}, 7])

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from migrations_app.checks.alpha_past import PAST, alpha_is_past
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
 from migrations_app.checks.fields import MAPS, TEXT, TEXTS, apart, cause
@@ -40,6 +41,9 @@ SHAPES = {REQUIREMENTS: MAPS, **TIMES, LABELS: TEXTS}
 
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
+    if alpha_is_past(case):
+        yield PAST
+        return
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from migrations_app.checks.alpha_past import PAST, alpha_is_past
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import appended, target
 from migrations_app.checks.fields import cause
@@ -40,6 +41,9 @@ WANTED = f"{labels.CAPACITY_TYPE} In [{labels.ON_DEMAND}] or with {labels.SPOT}"
 
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
+    if case.hop == ALPHA_LEFT and alpha_is_past(case):  # later hops only remind
+        yield PAST
+        return
     own: list[WholeObject] = [*own_pools(case.inventory)]
     own += case.inventory.provisioners.items if case.hop in (FIRST, ALPHA_LEFT) else ()
     if not own:
