@@ -78,7 +78,7 @@ TO_BETA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "helm-values-flattened",
         "settings.aws.* moves up to settings.*",
-        checks="removed_helm_keys_unused helm_values_read",
+        checks="removed_helm_keys_unused helm_values_read cluster_name_given",
         release="0.32",
         table="helm_rows",
     ),

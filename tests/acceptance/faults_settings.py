@@ -103,6 +103,13 @@ HELM_FAULTS = (
         beside=("removed_env_names_unused",),
     ),
     Fault(
+        of="helm-values-flattened",
+        on="beta-037",
+        plant=variable("CLUSTER_NAME", None),
+        check="cluster_name_given",
+        **of_deployment(f"{ENV}[CLUSTER_NAME]", **HOME),
+    ),
+    Fault(
         of="leader-elect-renamed",
         on="beta-037",
         plant=variable("LEADER_ELECT", "false"),
