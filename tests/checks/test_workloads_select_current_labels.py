@@ -1,8 +1,9 @@
 import pytest
 
 from migrations_app.checks.values import Evidence
+from migrations_app.samples.install import Install, controller
 from migrations_app.samples.kube import containers, doc, meta, pods_of, template, workload
-from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
+from tests.builders import NODE, a_cluster, an_empty_cluster, ask, asked_hops, blind, reads, remedies, told
 
 CHECK = "workloads_select_current_labels"
 GOOD = ("pass", "No workload selects karpenter.sh/provisioner-name", ())
@@ -88,6 +89,43 @@ def test_affinities_and_spread_keys(placement, row):
 @pytest.mark.parametrize("version", ["0.30.0", "0.31.5", "0.32.10"])
 def test_the_rule_that_the_chart_renders_is_not_the_users(version):
     assert told(CHECK, "0.33+", a_cluster(version, kubernetes="1.27")) == GOOD
+
+
+def affinity(*keys):
+    return required(*((key, "DoesNotExist") for key in keys))["affinity"]
+
+
+def an_override(version: str, *keys: str):
+    """The controller with a rule of those keys, which no values tell of."""
+    install = Install(cluster="test", version=version)
+    docs = [one for one in controller(install, [NODE]) if one["kind"] != "Pod"]
+    for one in docs:
+        if one["kind"] == "Deployment":
+            one["spec"]["template"]["spec"]["affinity"] = affinity(*keys)
+    return an_empty_cluster().with_kubernetes("v1.28.1").with_docs(*docs)
+
+
+OWN = Evidence(
+    kind="Deployment",
+    namespace="kube-system",
+    name="karpenter",
+    path=REQUIRED,
+    seen=f"{OLD} DoesNotExist",
+    wanted=f"{NEW} DoesNotExist, beside it",
+)
+
+
+@pytest.mark.parametrize(("hop", "version"), [("0.33+", "0.32.10"), ("1.0", "0.35.12")])
+def test_a_rule_of_the_controller_that_its_chart_does_not_render(hop, version):
+    assert told(CHECK, hop, an_override(version, OLD)) == ("fail", "1 pod is placed by a label that is gone", (OWN,))
+    assert told(CHECK, hop, an_override(version, OLD, NEW)) == GOOD
+
+
+def test_a_rule_that_values_give_outlives_the_chart():
+    given = {"affinity": affinity(OLD)}
+    assert told(CHECK, "0.33+", an_override("0.31.5", OLD).with_values(given, version="0.31.5"))[2] == (OWN,)
+    apart = {"affinity": {"podAntiAffinity": {}}}
+    assert told(CHECK, "0.33+", an_override("0.31.5", OLD).with_values(apart, version="0.31.5")) == GOOD
 
 
 def test_it_blocks_where_the_label_goes_and_is_not_asked_before():

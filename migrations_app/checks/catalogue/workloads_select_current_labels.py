@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
+from migrations_app.checks.chart_affinity import names_old_label_alone
 from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kept_by, kubectl, merged, ordered
 from migrations_app.checks.values import Evidence, Remedy, Word
 from migrations_app.inventory.mentions import POD_PARTS, Mention, placed
@@ -36,10 +37,10 @@ check = Check(
 def judge(case: Case) -> Iterator[Word]:
     found = placed(case.inventory, {labels.PROVISIONER_NAME, labels.NODEPOOL})
     both = {_place(one) for one in found if one.key == labels.NODEPOOL and one.value.startswith(AVOIDS)}
-    charts = {(one.namespace, one.name) for one in case.inventory.controller.items}
+    charts = {(one.namespace, one.name) for one in case.inventory.controller.items if names_old_label_alone(case)}
     for one in found:
         avoids = one.value.startswith(AVOIDS) and "Affinity" in one.path
-        # The chart renders the controller's own rule anew with every release; avoiding both labels is right meanwhile.
+        # What the chart alone wrote goes with the next release; avoiding both labels is right meanwhile.
         harmless = avoids and (_place(one) in both or (one.namespace, one.name) in charts)
         if one.key == labels.PROVISIONER_NAME and not harmless:
             yield Evidence(
