@@ -16,7 +16,7 @@ from migrations_app.checks.values import Evidence, Finding, Remedy
 from migrations_app.inventory import objects as o
 from migrations_app.inventory.aws import AWS_PART_NAMES, NO_AWS, AwsSeen
 from migrations_app.inventory.aws_place import AwsPlace
-from migrations_app.inventory.belonging import is_controller
+from migrations_app.inventory.belonging import is_controller, is_other_autoscaler
 from migrations_app.inventory.cluster_rules import ClusterRole, NetworkPolicy
 from migrations_app.inventory.crd_reading import read_crd
 from migrations_app.inventory.inventory import AWS_PREFIX, PART_NAMES, Inventory
@@ -143,7 +143,11 @@ class ACluster:
         return self.with_aws(**of_aws) if of_aws else self
 
     def quarantined(self, part: str, *, name: str = "broken") -> Self:
-        self._bad[part] = (Quarantined("Thing", "", name, "$.spec", "Expected `object`"),)
+        return self.set_aside(part, Quarantined("Thing", "", name, "$.spec", "Expected `object`"))
+
+    def set_aside(self, part: str, *bad: Quarantined) -> Self:
+        """These were there, and could not be read."""
+        self._bad[part] = bad
         return self
 
     def build(self) -> Inventory:
@@ -181,7 +185,7 @@ class ACluster:
         workload = msgspec.convert(doc, o.Workload)
         if is_controller(workload):
             self._items["controller"].append(workload)
-        if names_karpenter(workload):
+        if names_karpenter(workload) or is_other_autoscaler(workload):
             self._items["deployments"].append(workload)
 
 

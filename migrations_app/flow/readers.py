@@ -198,7 +198,7 @@ def _deployments(reading: Reading) -> Parts:
 
 def _speaks(workload: o.Workload) -> bool:
     mine = belonging.is_controller(workload) or belonging.is_hook_job(workload)
-    return mine or names_karpenter(workload) or may_ask_metadata(workload)
+    return mine or belonging.is_other_autoscaler(workload) or names_karpenter(workload) or may_ask_metadata(workload)
 
 
 def _workloads(part: str, kind: Kind) -> Job:

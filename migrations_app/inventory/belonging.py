@@ -7,6 +7,7 @@ CRD_GROUPS = (*KARPENTER_DOMAINS, "compute.k8s.aws", "autoscaling.x-k8s.io")
 NAME_LABEL = "app.kubernetes.io/name"
 CHART_LABEL = "helm.sh/chart"
 HOOK_SUFFIX = "-post-install-hook"
+OTHER_AUTOSCALER = "cluster-autoscaler"
 _KNOWN_CRDS_ELSEWHERE = ("capacitybuffers.autoscaling.x-k8s.io",)
 
 
@@ -33,6 +34,12 @@ def is_hook_job(job: Workload) -> bool:
     return job.name.endswith(HOOK_SUFFIX) and ours
 
 
+def is_other_autoscaler(workload: Workload) -> bool:
+    """The Kubernetes cluster autoscaler, by its name or its image."""
+    images = (container.image or "" for container in workload.template.spec.containers or ())
+    return OTHER_AUTOSCALER in workload.name or any(_image_name(image) == OTHER_AUTOSCALER for image in images)
+
+
 def is_karpenter_webhook(configuration: WebhookConfiguration) -> bool:
     """By name, by the service it calls, or by the groups it is asked about."""
     if "karpenter" in configuration.name:
@@ -57,6 +64,10 @@ def _conversion_service(crd: CRD) -> ServiceReference | None:
     webhook = crd.spec.conversion and crd.spec.conversion.webhook
     target = webhook.client_config if webhook else None
     return target.service if target else None
+
+
+def _image_name(image: str) -> str:
+    return image.partition("@")[0].rpartition("/")[2].partition(":")[0]
 
 
 def _is_controller_image(image: str) -> bool:

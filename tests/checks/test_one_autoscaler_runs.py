@@ -16,6 +16,15 @@ def with_another(name: str = "cluster-autoscaler", *, replicas: int = 1, version
     return a_cluster(version).with_docs(*pods_of(other, [NODE], count=replicas))
 
 
+def a_deployment(name: str, image: str = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.29.0", *, ready: int):
+    pod = template({"app": name}, {"containers": [{"name": "a", "image": image}]})
+    return workload("Deployment", name, namespace="kube-system", replicas=ready, pod=pod)
+
+
+def deployed(name: str, *image: str, ready: int):
+    return a_cluster().with_docs(a_deployment(name, *image, ready=ready))
+
+
 def auto_mode(name: str):
     found = pool(name, ON_DEMAND, node_class="default", version="v1")
     found["spec"]["template"]["spec"]["nodeClassRef"] = {
@@ -41,6 +50,26 @@ def test_another_autoscaler(name):
     )
     found = told(CHECK, "1.0", with_another(name, replicas=2))
     assert found == ("fail", "1 thing is scaled by somebody else too", (row,))
+
+
+@pytest.mark.parametrize(
+    "cluster", [deployed("cluster-autoscaler", "own/scaler:1", ready=2), deployed("prod-scaler", ready=2)]
+)
+def test_a_deployment_whose_pods_were_not_found(cluster):
+    (row,) = told(CHECK, "1.0", cluster)[2]
+    assert (row.kind, row.path, row.seen) == ("Deployment", "status.readyReplicas", "2 ready")
+
+
+def test_a_deployment_and_its_pods_are_one_row():
+    both = with_another(replicas=2).with_docs(a_deployment("cluster-autoscaler", ready=2))
+    assert [row.seen for row in told(CHECK, "1.0", both)[2]] == ["2 pods run"]
+
+
+@pytest.mark.parametrize(
+    "cluster", [deployed("cluster-autoscaler", ready=0), deployed("other", "x/cluster-autoscaler-ui:1", ready=1)]
+)
+def test_a_deployment_that_does_not_run_or_is_another(cluster):
+    assert told(CHECK, "1.0", cluster) == GOOD
 
 
 def test_pools_of_auto_mode_before_1_1():

@@ -148,3 +148,9 @@ def test_of_the_jobs_those_of_a_chart_s_hook_are_kept_without_any_label():
     jobs = named("karpenter-post-install-hook", "vault-post-install-hook", "nightly-1")
     found = inventory_of(objects=CORE | {("batch", "v1", "jobs"): jobs}).jobs
     assert ([job.name for job in found.items], found.total) == (["karpenter-post-install-hook"], 3)
+
+
+def test_of_the_deployments_that_of_another_autoscaler_is_kept():
+    named_so = named("prod-cluster-autoscaler", "web")
+    found = inventory_of(objects=CORE | {("apps", "v1", "deployments"): named_so}).deployments
+    assert ([one.name for one in found.items], found.total) == (["prod-cluster-autoscaler"], 2)

@@ -6,10 +6,10 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at
 from migrations_app.checks.remedies import kubectl
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.inventory.belonging import OTHER_AUTOSCALER, is_other_autoscaler
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.versions import minor_order
 
-OTHER = "cluster-autoscaler"
 GROUP = "spec.template.spec.nodeClassRef.group"
 check = Check(
     __name__,
@@ -20,8 +20,8 @@ check = Check(
         "Two autoscalers answer the same pending pods, and each removes nodes that the other has counted on. "
         "Before 1.1 a controller acts on pools of EKS Auto Mode too."
     ),
-    how="Pods of workloads named cluster-autoscaler, and pools whose node class is of EKS Auto Mode before 1.1.",
-    reads=("controller", "pods", "nodepools"),
+    how="cluster-autoscaler's pods and ready Deployments, and pools whose node class is of EKS Auto Mode before 1.1.",
+    reads=("controller", "pods", "deployments", "nodepools"),
     says=("{count} thing is scaled by somebody else too", "{count} things are scaled by somebody else too"),
     sources=(
         "kubernetes-sigs/karpenter@v1.1.5:pkg/utils/nodeclaim/nodeclaim.go",
@@ -35,12 +35,7 @@ def judge(case: Case) -> Iterator[Word]:
     if not case.inventory.controller.items:
         yield NotApplicable("there is no Karpenter Deployment")
         return
-    for group in case.inventory.pods.items:
-        name = group.owner_name or next(iter(group.samples), "")
-        if OTHER in name:
-            seen, wanted = f"{group.count} pods run", "scaled to 0 once Karpenter does its work"
-            kind, space = group.owner_kind or "Pod", group.namespace
-            yield Evidence(kind=kind, namespace=space, name=name, path="status.replicas", seen=seen, wanted=wanted)
+    yield from _others(case)
     running = case.running.release
     managed = [pool for pool in case.inventory.nodepools.items if pool.get(GROUP) == kinds.AUTO_MODE_GROUP]
     if managed and running is None:
@@ -49,6 +44,21 @@ def judge(case: Case) -> Iterator[Word]:
         for pool in managed:
             wanted = "Karpenter 1.1 or later beside EKS Auto Mode"
             yield at(pool, GROUP, seen=kinds.AUTO_MODE_GROUP, wanted=wanted)
+
+
+def _others(case: Case) -> Iterator[Evidence]:
+    """By the running pods, and by what a Deployment says of itself where its pods were not found."""
+    found: dict[tuple[str, str, str], tuple[str, str]] = {}
+    for one in filter(is_other_autoscaler, case.inventory.deployments.items):
+        if ready := one.status and one.status.ready_replicas:
+            found["Deployment", one.namespace, one.name] = "status.readyReplicas", f"{ready} ready"
+    for group in case.inventory.pods.items:
+        name = group.owner_name or next(iter(group.samples), "")
+        if OTHER_AUTOSCALER in name:
+            found[group.owner_kind or "Pod", group.namespace, name] = "status.replicas", f"{group.count} pods run"
+    wanted = "scaled to 0 once Karpenter does its work"
+    for (kind, space, name), (path, seen) in found.items():
+        yield Evidence(kind=kind, namespace=space, name=name, path=path, seen=seen, wanted=wanted)
 
 
 @check.advise
