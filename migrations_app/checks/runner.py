@@ -18,7 +18,7 @@ from migrations_app.checks.values import (
     Status,
     Word,
 )
-from migrations_app.inventory.seen import Unseen
+from migrations_app.inventory.seen import Quarantined, Seen, Unseen
 
 EVIDENCE_KEPT = 200
 """Rows of evidence stored with a finding; `evidence_total` still counts all."""
@@ -33,6 +33,10 @@ _SETTLED: tuple[tuple[type[CannotTell | AtLeast | NotApplicable | ByHand], Statu
     (ByHand, "manual"),
 )
 """What becomes of a word where nothing fails; the first one found decides."""
+
+
+_READ_AS = {"CustomResourceDefinition": "CRD", "Deployment": "Workload"}
+"""What an unreadable object of the kind is said to be."""
 
 
 def run(checks: Iterable[Check], case: Case) -> tuple[Finding, ...]:
@@ -55,7 +59,7 @@ def _answer(check: Check, case: Case) -> Finding:
     if unseen:
         return _finding(check, case, status="unknown", summary=unseen)
     try:
-        words = check.ask(case)
+        words = _without_unread(check.ask(case), check=check, case=case)
         evidence = tuple(word for word in words if isinstance(word, Evidence))
         remedies = check.remedies(case, evidence) if evidence else _to_look_with(words)
     except Exception as crash:  # noqa: BLE001 - a crash of a check is a result (style.md habit 5)
@@ -76,6 +80,18 @@ def _unseen(check: Check, case: Case) -> str:
         if isinstance(part, Unseen):
             return could_not_read(name, part)
     return ""
+
+
+def _without_unread(words: Iterable[Word], *, check: Check, case: Case) -> tuple[Word, ...]:
+    """Without what is said of an object that could not be read: it can only be that it is absent, and it is not."""
+    parts = (case.inventory.part(name) for name in check.reads)
+    unread = [one for part in parts if isinstance(part, Seen) for one in part.quarantined]
+    return tuple(word for word in words if not (isinstance(word, Evidence) and _is_of(word, unread)))
+
+
+def _is_of(word: Evidence, unread: list[Quarantined]) -> bool:
+    kind = _READ_AS.get(word.kind, word.kind)
+    return any((one.kind, one.name) == (kind, word.name) and word.namespace in ("", one.namespace) for one in unread)
 
 
 def _quarantined(check: Check, case: Case) -> str:

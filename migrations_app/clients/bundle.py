@@ -8,7 +8,7 @@ import msgspec
 from migrations_app.clients.asked import asked
 from migrations_app.clients.bundle_documents import documents
 from migrations_app.clients.bundle_files import DIRECT, UPLOAD, BundleLimits, Source, files
-from migrations_app.clients.bundle_index import Index, is_built_in, pages_of
+from migrations_app.clients.bundle_index import Index, Place, is_built_in, pages_of
 from migrations_app.clients.bundle_manifest import NAME, Manifest, read_manifest, unseen
 from migrations_app.clients.port import Clock, Page, Resource, Served
 from migrations_app.errors import BadBundle, NotAsked, NotServed
@@ -16,6 +16,13 @@ from migrations_app.karpenter import kinds
 
 VERSION_NAME = "version.json"
 IAM_FOLDER = "iam"
+_CRDS = (kinds.CRD.group, kinds.CRD.plural)
+_ALWAYS_SOME = frozenset(
+    (kind.group, kind.plural)
+    # People leave Secrets out of a dump on purpose.
+    for kind in (kinds.CRD, kinds.DEPLOYMENT, kinds.SERVICE, kinds.ENDPOINTS, kinds.SECRET)
+)
+_OF_KARPENTER = frozenset((kind.group, kind.plural) for kind in kinds.KARPENTER_KINDS)
 
 
 class _Version(msgspec.Struct, frozen=True, rename="camel"):
@@ -79,7 +86,8 @@ class Bundle:
         A dump is judged long after it was made: by today's clock every node in it would be past its expiry.
         """
         made_at = self._manifest.made_at if self._manifest else ""
-        return Clock(made_at or self._index.last_heartbeat() or None, 0, self._read)
+        heard = made_at or self._index.last_heartbeat() or None
+        return Clock(heard, 0, self._read, documents=self._index.count + self.odd, passed_over=self.odd)
 
     def close(self) -> None:
         self._index = Index()
@@ -100,11 +108,20 @@ class Bundle:
             raise NotAsked(f"the bundle's maker did not ask for {resource.plural}")
         if place in self._index.places:
             return
-        if not self._whole or (self._manifest is None and place == (kinds.SECRET.group, kinds.SECRET.plural)):
-            # People leave Secrets out of a dump on purpose, so their absence tells nothing.
+        if not self._whole or (self._manifest is None and self._left_out(place)):
             raise NotAsked(f"the bundle does not hold {resource.plural}")
         if not is_built_in(resource.group) and place not in {(r.group, r.plural) for r in self.served().resources}:
             raise NotServed(f"nothing in the bundle shows that {resource.plural} are served")
+
+    def _left_out(self, place: Place) -> bool:
+        """Whether that no such object is in a dump of the whole cluster tells nothing: nobody asked for them then.
+
+        A cluster that Karpenter serves has some of _ALWAYS_SOME; its own kinds are asked for together.
+        """
+        dumped = self._index.places.keys()
+        if place in _OF_KARPENTER:
+            return _CRDS not in dumped or not dumped & _OF_KARPENTER
+        return place in _ALWAYS_SOME
 
 
 def open_bundle(source: Source, *, limits: BundleLimits | None = None) -> Bundle:

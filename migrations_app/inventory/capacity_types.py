@@ -5,7 +5,7 @@ from typing import Any
 
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import NodePool, Provisioner, WholeObject
-from migrations_app.inventory.seen import Seen
+from migrations_app.inventory.seen import is_whole
 from migrations_app.karpenter import kinds, labels
 
 Row = tuple[str, tuple[str, ...]]
@@ -21,9 +21,7 @@ def spot_possible(inventory: Inventory) -> bool | None:
     words = [*map(pool_admits_spot, inventory.nodepools.items), *map(admits_spot, inventory.provisioners.items)]
     if True in words:
         return True
-    whole = all(
-        isinstance(part, Seen) and not part.quarantined for part in (inventory.nodepools, inventory.provisioners)
-    )
+    whole = all(is_whole(part) for part in (inventory.nodepools, inventory.provisioners))
     return False if whole and None not in words else None
 
 

@@ -8,7 +8,7 @@ from migrations_app.inventory.installation import installation
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import EC2NodeClass, NodeClaim
 from migrations_app.inventory.pools import FAMILIES
-from migrations_app.inventory.seen import Part, Seen, Unseen
+from migrations_app.inventory.seen import Unseen, is_whole
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.global_settings import setting_row
 from migrations_app.karpenter.iam.features import ASSUMED, Feature
@@ -36,18 +36,14 @@ def applying(inventory: Inventory) -> frozenset[Feature]:
     return (ASSUMED | on) - {feature for feature, word in words.items() if word is False}
 
 
-def _whole(part: Part[object]) -> bool:
-    return isinstance(part, Seen) and not part.quarantined
-
-
 def _every_class(inventory: Inventory, holds: Callable[[EC2NodeClass], bool]) -> bool:
     """Whether it holds for each node class, all of them seen; without any nothing is certain of those to come."""
     classes = inventory.ec2nodeclasses
-    return _whole(classes) and bool(classes.items) and all(map(holds, classes.items))
+    return is_whole(classes) and bool(classes.items) and all(map(holds, classes.items))
 
 
 def _no_template(inventory: Inventory) -> bool:
-    return _whole(inventory.awsnodetemplates) and not inventory.awsnodetemplates.items
+    return is_whole(inventory.awsnodetemplates) and not inventory.awsnodetemplates.items
 
 
 def _spec_role(inventory: Inventory) -> Word:
@@ -83,7 +79,7 @@ def _given(inventory: Inventory, key: str) -> Word:
         return None
     if found.items:
         return True
-    whole = bool(inventory.controller.items) and _whole(inventory.controller) and _whole(inventory.settings)
+    whole = bool(inventory.controller.items) and is_whole(inventory.controller) and is_whole(inventory.settings)
     return False if whole and not any(_flag(key) in argument for argument in _arguments(inventory)) else None
 
 
@@ -107,7 +103,7 @@ def _spot(inventory: Inventory) -> Word:
 def _in_place(inventory: Inventory) -> Word:
     """False once the tagging controller of 1.0 marked every claim, and AWS shows no instance without its tag."""
     claims, machines = inventory.nodeclaims, inventory.machines
-    if not (_whole(claims) and _whole(machines)) or machines.items:
+    if not (is_whole(claims) and is_whole(machines)) or machines.items:
         return None
     own = [claim for claim in claims.items if _is_own(claim)]
     marked = all(claim.metadata.annotation(labels.CLUSTER_NAME_TAGGED) == "true" for claim in own)

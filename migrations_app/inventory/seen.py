@@ -44,3 +44,8 @@ class Unseen:
 
 Part: TypeAlias = Seen[T] | Unseen
 NOT_ASKED = Unseen("not_asked", "the source does not hold this")
+
+
+def is_whole(part: Part[object]) -> bool:
+    """Whether the part was read, and every object of it."""
+    return isinstance(part, Seen) and not part.quarantined

@@ -1,10 +1,9 @@
 """Where a cluster stands on the road: its stage, told from CRDs, objects and the running release."""
 
-from typing import Any
 
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import CRD
-from migrations_app.inventory.seen import Part, Seen
+from migrations_app.inventory.seen import Part, Seen, is_whole
 from migrations_app.karpenter.detection import Detected
 from migrations_app.readiness.report import Stage
 
@@ -15,7 +14,8 @@ STORED_CRDS = ("nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclas
 
 def stage(inventory: Inventory, running: Detected) -> Stage:
     """`unknown` whenever what decides between two stages could not be read."""
-    if not _whole(inventory.crds) or not _whole(inventory.controller):
+    # A CRD that was set aside may be the one that decides.
+    if not is_whole(inventory.crds) or not is_whole(inventory.controller):
         return "unknown"
     crds = {crd.name: crd for crd in inventory.crds.items}
     if not crds and not inventory.controller.items:
@@ -24,11 +24,6 @@ def stage(inventory: Inventory, running: Detected) -> Stage:
     if alpha:
         return _with_alpha(inventory, running)
     return _without_alpha(inventory, crds)
-
-
-def _whole(part: Part[Any]) -> bool:
-    """A CRD that was set aside may be the one that decides."""
-    return isinstance(part, Seen) and not part.quarantined
 
 
 def _with_alpha(inventory: Inventory, running: Detected) -> Stage:

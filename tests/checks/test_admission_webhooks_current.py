@@ -44,6 +44,12 @@ def webhook_service():
     return doc("v1", "Service", metadata=meta("karpenter", "kube-system"), spec=spec)
 
 
+def test_an_answer_that_cannot_be_told():
+    why = f"whether {NAMES[0]} is answered could not be read: forbidden"
+    assert told(CHECK, "1.0", hooked(replicas=0).unseen("endpoints")) == ("unknown", why, ())
+    assert told(CHECK, "1.0", hooked().unseen("endpoints")) == GOOD
+
+
 def test_1_0_answers_none():
     cluster = hooked("1.0.14").with_docs(admission_webhook(DEFAULTING, namespace="kube-system", mutating=True))
     seen = "1.0.14 does not answer it"

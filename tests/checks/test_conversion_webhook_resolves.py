@@ -1,7 +1,9 @@
 import pytest
 
 from migrations_app.checks.values import Evidence
+from migrations_app.inventory.seen import Quarantined
 from migrations_app.samples.install import Crds, crds
+from migrations_app.samples.kube import doc, meta
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "conversion_webhook_resolves"
@@ -50,14 +52,45 @@ def test_two_versions_without_a_webhook():
     assert told(CHECK, "1.1+", cluster) == broken("spec.conversion.strategy", "None", "Webhook")
 
 
-def test_two_versions_without_a_webhook_where_only_v1_was_ever_stored():
-    assert told(CHECK, "1.1+", with_crds(a_cluster("1.0.14"), version="1.0.14", stored=("v1",))) == GOOD
+def test_where_only_v1_was_ever_stored_a_controller_without_webhooks_needs_none():  # CRD-05
+    shape = {"version": "1.0.14", "stored": ("v1",)}
+    assert told(CHECK, "1.1+", with_crds(a_cluster("1.0.14", env={"DISABLE_WEBHOOK": "true"}), **shape)) == GOOD
+    insists = with_crds(a_cluster("1.0.14"), **shape)
+    assert told(CHECK, "1.1+", insists) == broken("spec.conversion.strategy", "None", "Webhook")
+
+
+def service(**spec):
+    ports = [{"name": "webhook", "port": 8443}]
+    return doc("v1", "Service", metadata=meta("karpenter", "kube-system"), spec={"ports": ports} | spec)
+
+
+def test_the_service_selects_other_pods():
+    cluster = a_cluster().without("services").with_docs(service(selector={"app.kubernetes.io/name": "web"}))
+    seen = "kube-system/karpenter:8443: the Service selects no pods of the controller"
+    assert told(CHECK, "1.0", cluster) == broken(SERVICE, seen, "kube-system/karpenter")
+
+
+def test_without_a_selector_the_endpoints_are_somebody_elses():
+    assert told(CHECK, "1.0", a_cluster().without("services").with_docs(service())) == GOOD
+
+
+def test_endpoints_that_were_not_read_are_as_ready_as_the_controller():
+    assert told(CHECK, "1.0", a_cluster().unseen("endpoints")) == GOOD
+    why = "whether kube-system/karpenter answers could not be read: forbidden"
+    assert told(CHECK, "1.0", a_cluster(replicas=0).unseen("endpoints")) == ("unknown", why, ())
+
+
+@pytest.mark.parametrize(("part", "kind"), [("services", "Service"), ("endpoints", "Endpoints")])
+def test_what_could_not_be_read_is_not_absent(part, kind):
+    odd = Quarantined(kind, "kube-system", "karpenter", "$.spec", "Expected `object`")
+    why = f"whether kube-system/karpenter answers could not be read: garbled ({kind} karpenter at $.spec)"
+    assert told(CHECK, "1.0", a_cluster().without(part).set_aside(part, odd)) == ("unknown", why, ())
 
 
 def test_a_webhook_by_url_is_unknown():
     docs = crds(Crds(version="0.37.8", service=("kube-system", "karpenter")))
-    for doc in docs[:1]:
-        doc["spec"]["conversion"]["webhook"]["clientConfig"] = {"url": "https://converter.example/convert"}
+    for one in docs[:1]:
+        one["spec"]["conversion"]["webhook"]["clientConfig"] = {"url": "https://converter.example/convert"}
     found = told(CHECK, "1.0", a_cluster().without("crds").with_docs(*docs))
     assert found == ("unknown", "nodepools.karpenter.sh: its conversion webhook names no Service in the cluster", ())
 

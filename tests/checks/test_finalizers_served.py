@@ -48,6 +48,11 @@ def test_after_an_uninstall_nobody_does():
     assert told(CHECK, "1.0", scaled)[2] == rows
 
 
+def test_a_controller_that_could_not_be_read_may_serve_them():
+    cluster = a_cluster().without("controller").quarantined("controller").with_docs(*held(BETA))
+    assert told(CHECK, "1.0", cluster, start="0.37.8")[::2] == ("unknown", ())
+
+
 @pytest.mark.parametrize("nodes", [[], held(BETA, finalizers=("other",))])
 def test_no_finalizer_of_ours(nodes):
     found = told(CHECK, "1.0", a_cluster().with_docs(*nodes))

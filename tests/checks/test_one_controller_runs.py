@@ -39,6 +39,13 @@ def test_replicas_that_are_not_ready(ready, replicas, seen, wanted):
     assert found[2] == (a_row("kube-system", "status.readyReplicas", seen, wanted),)
 
 
+def test_without_a_status_nobody_knows():
+    docs = controller(Install(cluster="test", version="0.37.8"), [NODE])
+    del docs[0]["status"]
+    found = told(CHECK, "1.0", a_cluster().without("controller").with_docs(docs[0]))
+    assert found == ("unknown", "Deployment karpenter: status.readyReplicas is not there", ())
+
+
 def test_none_at_all():
     row = Evidence(kind="Deployment", name="karpenter", seen="absent", wanted="one Deployment with ready pods")
     found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")

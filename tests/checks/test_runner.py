@@ -7,6 +7,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.registry import all_checks
 from migrations_app.checks.runner import EVIDENCE_BYTES, EVIDENCE_KEPT, run
 from migrations_app.checks.values import AtLeast, ByHand, CannotTell, Evidence, Finding, NotApplicable, Remedy
+from migrations_app.inventory.seen import Quarantined
 from tests.builders import a_cluster, case_at
 
 
@@ -136,6 +137,28 @@ def test_an_object_that_was_set_aside_may_be_what_the_question_is_about():
     cluster = a_cluster().quarantined("nodes", name="odd")
     found = answer(a_check(NotApplicable("there is no node")), cluster)
     assert (found.status, found.summary) == ("unknown", "1 of nodes could not be read, first odd at $.spec")
+
+
+@pytest.mark.parametrize(
+    ("kind", "namespace", "word"),
+    [
+        ("Node", "", ROW),
+        ("CRD", "", Evidence(kind="CustomResourceDefinition", name="n1")),
+        ("Workload", "kube-system", Evidence(kind="Deployment", name="n1")),
+        ("Workload", "kube-system", Evidence(kind="Deployment", name="n1", namespace="kube-system")),
+    ],
+)
+def test_an_object_that_was_set_aside_is_not_absent(kind, namespace, word):  # K12
+    odd = Quarantined(kind, namespace, "n1", "$.spec", "Expected `object`")
+    found = answer(a_check(word), a_cluster().set_aside("nodes", odd))
+    assert (found.status, found.evidence) == ("unknown", ())
+    assert found.summary == "1 of nodes could not be read, first n1 at $.spec"
+
+
+def test_another_object_of_the_same_name_is_told_of():
+    odd = Quarantined("Workload", "web", "n1", "$.spec", "Expected `object`")
+    for word in (ROW, Evidence(kind="Deployment", name="n1", namespace="shop")):
+        assert answer(a_check(word), a_cluster().set_aside("nodes", odd)).evidence == (word,)
 
 
 def test_what_was_not_seen_is_never_asked_about():

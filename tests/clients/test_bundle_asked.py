@@ -44,14 +44,37 @@ def test_a_dump_with_nodes_and_pods_is_the_whole_cluster() -> None:
     assert [reason(api, each) for each in (PODS, PDBS, POOLS, provisioners)] == [
         "1 seen",
         "0 seen",
-        "NotServed not_served",
-        "NotServed not_served",
+        "NotAsked not_asked",
+        "NotAsked not_asked",
     ]
+
+
+ALWAYS_SOME = [Resource("", "v1", "services"), Resource("", "v1", "endpoints"), Resource("apps", "v1", "deployments")]
+
+
+@pytest.mark.parametrize("resource", ALWAYS_SOME, ids=lambda one: one.plural)
+def test_what_every_cluster_has_was_left_out_of_a_dump_without_any(resource) -> None:
+    assert reason(open_bundle(files(node(), pod())), resource) == "NotAsked not_asked"
+
+
+def test_karpenters_kinds_are_dumped_together_or_not_at_all() -> None:
+    nodepools = crd("NodePool", "nodepools", "karpenter.sh", "v1beta1", "v1")
+    machines = crd("Machine", "machines", "karpenter.sh", "v1alpha5")
+    asked = (
+        POOLS,
+        Resource("karpenter.sh", "v1alpha5", "machines"),
+        Resource("karpenter.sh", "v1alpha5", "provisioners"),
+    )
+    none = open_bundle(files(node(), pod(), nodepools, machines))
+    assert [reason(none, each) for each in asked] == ["NotAsked not_asked"] * 3
+    some = open_bundle(files(node(), pod(), nodepools, machines, pool()))
+    assert [reason(some, each) for each in asked] == ["1 seen", "0 seen", "NotServed not_served"]
+    undescribed = open_bundle(files(node(), pod(), pool()))
+    assert [reason(undescribed, each) for each in asked] == ["1 seen", "NotAsked not_asked", "NotAsked not_asked"]
 
 
 def test_a_crd_in_a_whole_dump_shows_that_its_kind_is_served() -> None:
     api = open_bundle(files(node(), pod(), crd("NodePool", "nodepools", "karpenter.sh", "v1beta1", "v1")))
-    assert reason(api, POOLS) == "0 seen"
     assert [(each.plural, each.version) for each in api.served().resources if each.group == "karpenter.sh"] == [
         ("nodepools", "v1"),
         ("nodepools", "v1beta1"),

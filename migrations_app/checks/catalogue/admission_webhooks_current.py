@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 
+from migrations_app.checks.aws_access import could_not_read
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import removal
 from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
 from migrations_app.inventory.conversion import ready_port
 from migrations_app.inventory.installation import installation, webhooks_off
 from migrations_app.inventory.objects import WebhookConfiguration
+from migrations_app.inventory.seen import Unseen
 from migrations_app.karpenter.admission_webhooks import admission_row, admits
 
 check = Check(
@@ -20,7 +22,7 @@ check = Check(
         "Each admission webhook of Karpenter is compared with those the running release answers, and its "
         "Service with its ready endpoints."
     ),
-    reads=("webhooks", "controller", "services", "endpoints"),
+    reads=("webhooks", "controller", "services"),
     says=("{count} admission webhook is answered by nobody", "{count} admission webhooks are answered by nobody"),
     resolved_by=("remove_stale_webhooks",),
     sources=(
@@ -46,15 +48,17 @@ def judge(case: Case) -> Iterator[Word]:
             problem = f"{running} does not answer it" + (" with webhooks off" if off else "")
         else:
             problem = _unanswered(case, configuration)
-        if problem:
+        if isinstance(problem, Unseen):
+            yield CannotTell(could_not_read(f"whether {configuration.name} is answered", problem))
+        elif problem:
             yield Evidence(kind=configuration.kind, name=configuration.name, seen=problem, wanted="absent")
 
 
-def _unanswered(case: Case, configuration: WebhookConfiguration) -> str:
+def _unanswered(case: Case, configuration: WebhookConfiguration) -> str | Unseen:
     for webhook in configuration.webhooks or ():
         target = webhook.client_config.service if webhook.client_config else None
         if target is not None and (problem := ready_port(case.inventory, target)):
-            return f"{target.namespace}/{target.name}: {problem}"
+            return problem if isinstance(problem, Unseen) else f"{target.namespace}/{target.name}: {problem}"
     return ""
 
 

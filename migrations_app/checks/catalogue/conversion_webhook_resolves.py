@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 
+from migrations_app.checks.aws_access import could_not_read
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import crd_chart, kubectl, ordered, spelled
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
-from migrations_app.inventory.conversion import conversion_target, converting, ready_port, webhook_service
+from migrations_app.inventory.conversion import conversion_target, converting, ready_port, strategy_of, webhook_service
+from migrations_app.inventory.installation import installation, webhooks_off
 from migrations_app.inventory.managers import managed
 from migrations_app.inventory.objects import CRD, Service
+from migrations_app.inventory.seen import Unseen
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT
 
 check = Check(
@@ -15,12 +18,9 @@ check = Check(
     title="The conversion webhook answers",
     phase="crds",
     severity="blocker",
-    why=(
-        "While it does not, every read of an object stored in the other version fails, "
-        "the controller's own reads included."
-    ),
-    how="Service and port in spec.conversion of each CRD are looked up among the Services and their ready endpoints.",
-    reads=("crds", "services", "endpoints"),
+    why="While it does not, every read of an object stored in the other version fails, the controller's too.",
+    how="Service and port in spec.conversion of each CRD: there, with ready endpoints, and these of the controller.",
+    reads=("crds", "services", "controller"),
     says=(
         "{count} CRD converts through a webhook that cannot answer",
         "{count} CRDs convert through a webhook that cannot answer",
@@ -47,13 +47,16 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 def _judge(case: Case, crd: CRD, *, real: Service | None) -> Iterator[Word]:
-    target, strategy = conversion_target(crd), (crd.spec.conversion and crd.spec.conversion.strategy) or "None"
+    target, strategy = conversion_target(crd), strategy_of(crd)
     if strategy != "Webhook":
-        if crd.stored != ("v1",):
+        # A controller with webhooks on insists on its place in the CRD, whatever is stored.
+        if crd.stored != ("v1",) or not webhooks_off(installation(case.inventory), case.running.release):
             yield _evidence(crd, path="spec.conversion.strategy", seen=strategy, wanted="Webhook")
     elif target is None:
         yield CannotTell(f"{crd.name}: its conversion webhook names no Service in the cluster")
-    elif problem := ready_port(case.inventory, target):
+    elif isinstance(problem := ready_port(case.inventory, target), Unseen):
+        yield CannotTell(could_not_read(f"whether {target.namespace}/{target.name} answers", problem))
+    elif problem:
         wanted = f"{real.namespace}/{real.name}" if real else "a Service with that port and a ready endpoint"
         seen = f"{target.namespace}/{target.name}:{target.port or 443}: {problem}"
         yield _evidence(crd, path=SERVICE, seen=seen, wanted=wanted)

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, kubectl
@@ -10,6 +9,7 @@ from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Re
 from migrations_app.inventory.installation import installation
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import Node
+from migrations_app.inventory.seen import is_whole
 from migrations_app.inventory.sharing import once
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.releases import serves
@@ -35,11 +35,11 @@ GENERATIONS = {labels.NODEPOOL: ("beta", "v1"), labels.PROVISIONER_NAME: ("alpha
 def judge(case: Case) -> Iterator[Word]:
     held = _held(case.inventory)
     running, found = case.running.release, installation(case.inventory)
-    gone = found is None or found.workload.spec.replicas == 0
+    gone = is_whole(case.inventory.controller) if found is None else found.workload.spec.replicas == 0
     if not held:
         yield NotApplicable("no node carries a finalizer of Karpenter")
         return
-    if running is None and not gone:
+    if not gone and None in (running, found):
         yield CannotTell(f"what the running controller takes off is not known: {case.running.how}")
         return
     for (made_by, kind, name), count in held.items():
@@ -53,8 +53,11 @@ def judge(case: Case) -> Iterator[Word]:
 @once
 def _held(inventory: Inventory) -> Counter[tuple[tuple[str, ...], str, str]]:
     """The nodes with the finalizer, counted by the generations that may have made them and by their pool."""
-    nodes = (one for one in inventory.nodes.items if labels.TERMINATION_FINALIZER in (one.metadata.finalizers or ()))
-    return Counter((_made_by(node), *_pool(node)) for node in nodes)
+    return Counter((_made_by(node), *_pool(node)) for node in _carrying(inventory))
+
+
+def _carrying(inventory: Inventory) -> list[Node]:
+    return [one for one in inventory.nodes.items if labels.TERMINATION_FINALIZER in (one.metadata.finalizers or ())]
 
 
 def _made_by(node: Node) -> tuple[str, ...]:
@@ -69,12 +72,9 @@ def _pool(node: Node) -> tuple[str, str]:
 @check.advise
 def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     key = labels.PROVISIONER_NAME if evidence[0].kind == "Provisioner" else labels.NODEPOOL
-    held = (
-        one for one in case.inventory.nodes.items if labels.TERMINATION_FINALIZER in (one.metadata.finalizers or ())
-    )
     patch = '[{"op":"remove","path":"/metadata/finalizers"}]'
     yield kubectl(
         "# First see that the instance is gone: without the finalizer nobody ends it, and it goes on costing",
         f"kubectl get nodes -l {key} -o custom-columns=NAME:.metadata.name,ID:.spec.providerID",
-        *(f"kubectl patch node {one.name} --type=json -p '{patch}'" for one in islice(held, NAMES_SHOWN)),
+        *(f"kubectl patch node {one.name} --type=json -p '{patch}'" for one in _carrying(case.inventory)[:NAMES_SHOWN]),
     )

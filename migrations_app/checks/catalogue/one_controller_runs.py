@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl
-from migrations_app.checks.values import Evidence, Remedy, Word
+from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
 from migrations_app.inventory.objects import Workload
 
 check = Check(
@@ -33,7 +33,10 @@ def judge(case: Case) -> Iterator[Word]:
             extra, path="metadata.namespace", seen=extra.namespace, wanted=f"only that in {every[0].namespace}"
         )
     for workload in every[:1]:
-        ready, wanted = (workload.status and workload.status.ready_replicas) or 0, workload.spec.replicas or 1
+        if workload.status is None:
+            yield CannotTell(f"Deployment {workload.name}: status.readyReplicas is not there")
+            continue
+        ready, wanted = workload.status.ready_replicas or 0, workload.spec.replicas or 1
         if workload.spec.replicas == 0 or ready < wanted:
             yield _evidence(workload, path="status.readyReplicas", seen=str(ready), wanted=str(wanted))
 
