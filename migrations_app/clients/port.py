@@ -59,6 +59,9 @@ class Clock:
     bytes_read: int = field(default=0)
     calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """Requests by RBAC verb and HTTP status; the status is `none` where no answer came."""
+    documents: int = 0
+    passed_over: int = 0
+    """Of a bundle: the documents that it holds, and how many of them say no kind, so that no list has them."""
 
 
 class ClusterApi(Protocol):

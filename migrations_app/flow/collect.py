@@ -19,6 +19,9 @@ from migrations_app.readiness.report import PartLine
 PARALLEL = 4
 """Lists under way at once: enough to hide latency, few enough for an API server under load."""
 
+DOCUMENTS = "documents"
+"""Where documents of a bundle were passed over, the name of the line that says so; it is no part of an inventory."""
+
 Progress = Callable[[str, int], None]
 """Called with the name of each part as it is read, and how many of PART_NAMES are."""
 
@@ -83,7 +86,7 @@ def collect(
         run.reading.learn(run.parts)
     parts: dict[str, Any] = {**run.parts}
     inventory = Inventory(cluster=cluster, taken_at=_taken_at(api, now), **parts)
-    return Collected(inventory, tuple(_line(name, run) for name in PART_NAMES))
+    return Collected(inventory, (*(_line(name, run) for name in PART_NAMES), *_passed_over(api)))
 
 
 @contextmanager
@@ -98,6 +101,14 @@ def _side_by_side() -> Iterator[ThreadPoolExecutor]:
 
 def _taken_at(api: ClusterApi, now: str) -> str:
     return now or api.clock().server_date or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _passed_over(api: ClusterApi) -> Iterator[PartLine]:
+    """A line about the documents of a bundle that say no kind: any of them may be what a check looks for."""
+    told = api.clock()
+    if told.passed_over:
+        why = "no kind or no apiVersion that can be read"
+        yield PartLine(name=DOCUMENTS, seen=True, count=told.documents, quarantined=told.passed_over, detail=why)
 
 
 def _line(name: str, run: _Run) -> PartLine:

@@ -94,6 +94,7 @@ SOURCES: dict[str, str] = {
     "eks": "live, from an EKS cluster's ARN",
 }
 PARTS: dict[str, str] = {
+    "documents": "Documents of the bundle",
     "version": "API server version",
     "discovery": "Served API groups",
     "crds": "Karpenter CRDs",

@@ -11,7 +11,7 @@ from migrations_app.checks.values import Evidence, Finding
 from migrations_app.readiness.outputs.documents import written
 from migrations_app.readiness.outputs.plain import plain
 from migrations_app.readiness.outputs.words import object_line
-from migrations_app.readiness.report import Report
+from migrations_app.readiness.report import PartLine, Report
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"blocker": "error", "warning": "warning", "info": "note"}
@@ -67,12 +67,15 @@ def _rule(finding: Finding) -> Tree:
 
 
 def _invocation(report: Report) -> Tree:
-    missing = [line for line in report.parts if not line.seen]
-    notes = [
-        {"level": "warning", "message": {"text": plain(f"{line.name} could not be read: {line.why}")}}
-        for line in missing
-    ]
+    short = [line for line in report.parts if not line.seen or line.quarantined]
+    notes = [{"level": "warning", "message": {"text": plain(_short(line))}} for line in short]
     return {"executionSuccessful": report.complete, "toolExecutionNotifications": notes} | _ended(report)
+
+
+def _short(line: PartLine) -> str:
+    if not line.seen:
+        return f"{line.name} could not be read: {line.why}"
+    return f"{line.name}: {line.quarantined} of {line.count} objects set aside ({line.detail})"
 
 
 def _ended(report: Report) -> Tree:

@@ -73,7 +73,8 @@ def test_what_was_not_read_is_a_notification() -> None:
         {
             "executionSuccessful": False,
             "toolExecutionNotifications": [
-                {"level": "warning", "message": {"text": "crds could not be read: forbidden"}}
+                {"level": "warning", "message": {"text": "crds could not be read: forbidden"}},
+                {"level": "warning", "message": {"text": "machines: 1 of 2 objects set aside (m-1: wrong type)"}},
             ],
             "endTimeUtc": "2026-11-21T05:00:00Z",
         }
