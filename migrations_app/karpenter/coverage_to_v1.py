@@ -171,7 +171,7 @@ TO_V1_CHANGES: tuple[Coverage, ...] = (
     covered(
         "readiness-conditions",
         "What is not Ready is left out of scheduling",
-        checks="pools_and_classes_ready",
+        checks="pools_and_classes_ready node_classes_of_pools_exist",
         release="1.0",
     ),
     covered(
