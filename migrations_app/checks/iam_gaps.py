@@ -1,11 +1,11 @@
 """What the checks of permissions have in common: gaps of the controller's roles as words of a check."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from migrations_app.checks.aws_access import NOT_LOOKED_AT
 from migrations_app.checks.base import Case
-from migrations_app.checks.values import CannotTell, Evidence, Word
+from migrations_app.checks.values import CannotTell, Evidence, Milder, Word
 from migrations_app.errors import BadInput
 from migrations_app.inventory.permissions import NODE_ROLE, Permissions, RolePolicies, permissions
 from migrations_app.inventory.seen import NOT_ASKED, Unseen
@@ -80,6 +80,16 @@ def words(found: tuple[Lack, ...] | CannotTell) -> Iterator[Word]:
         return
     for lack in found:
         yield from (_word(lack, gap) for gap in lack.gaps)
+
+
+def weighed(found: tuple[Lack, ...] | CannotTell, *, doubts: Iterable[Word]) -> Iterator[Word]:
+    """The words of all gaps and these doubts; a warning where there is no doubt and the controller does its work."""
+    more = tuple(doubts)
+    yield from words(found)
+    yield from more
+    gaps = [gap for lack in found for gap in lack.gaps] if isinstance(found, tuple) else []
+    if gaps and not more and all(gap.severity == "degraded" for gap in gaps):
+        yield Milder("warning")
 
 
 def _word(lack: Lack, gap: Gap) -> Word:

@@ -7,11 +7,13 @@ import msgspec
 from migrations_app.checks.aws_access import NOT_LOOKED_AT, could_not_read
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.values import (
+    WEIGHTS,
     AtLeast,
     ByHand,
     CannotTell,
     Evidence,
     Finding,
+    Milder,
     NotApplicable,
     Remedy,
     Severity,
@@ -67,7 +69,8 @@ def _answer(check: Check, case: Case) -> Finding:
     quarantined = _quarantined(check, case)
     exact = not quarantined and not any(isinstance(word, CannotTell | AtLeast) for word in words)
     status, summary = _settle(check, words, quarantined=quarantined, exact=exact)
-    return _finding(check, case, status=status, summary=summary, evidence=evidence, remedies=remedies, exact=exact)
+    found = _finding(check, case, status=status, summary=summary, evidence=evidence, remedies=remedies, exact=exact)
+    return found if quarantined else _weighed(found, words)
 
 
 def _to_look_with(words: tuple[Word, ...]) -> tuple[Remedy, ...]:
@@ -118,6 +121,12 @@ def _settle(check: Check, words: tuple[Word, ...], *, quarantined: str, exact: b
                 return "unknown", quarantined
             return status, found.detail
     return ("unknown", quarantined) if quarantined else ("pass", check.title)
+
+
+def _weighed(found: Finding, words: tuple[Word, ...]) -> Finding:
+    """What was set aside may weigh more than what was seen, so this is for parts that were read whole."""
+    told = (word.severity for word in words if isinstance(word, Milder))
+    return msgspec.structs.replace(found, severity=min((found.severity, *told), key=WEIGHTS.index))
 
 
 def _severity(check: Check, case: Case, *, status: Status, summary: str) -> Severity:

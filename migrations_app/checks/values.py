@@ -6,6 +6,8 @@ import msgspec
 
 Status = Literal["pass", "fail", "unknown", "not_applicable", "manual", "waived"]
 Severity = Literal["blocker", "warning", "info"]
+WEIGHTS: tuple[Severity, ...] = ("info", "warning", "blocker")
+"""From light to heavy."""
 How = Literal["kubectl", "helm", "terraform", "flux", "argocd", "iam", "action"]
 Phase = Literal["preflight", "iam", "crds", "controller", "resources", "workloads", "rollout", "cleanup"]
 PHASES: tuple[Phase, ...] = (
@@ -71,7 +73,13 @@ class AtLeast(Value, frozen=True):
     detail: str
 
 
-Word: TypeAlias = Evidence | CannotTell | NotApplicable | ByHand | AtLeast
+class Milder(Value, frozen=True):
+    """All that stands beside it, evidence and doubts, weighs no more than that; it never makes a check weigh more."""
+
+    severity: Severity
+
+
+Word: TypeAlias = Evidence | CannotTell | NotApplicable | ByHand | AtLeast | Milder
 
 
 class Finding(Value, frozen=True, kw_only=True):

@@ -59,6 +59,27 @@ def test_a_missing_action_says_what_fails_and_what_is_logged():
     assert told(CHECK, "1.0", cluster)[2] == (row,)
 
 
+MILD = "ec2:DescribeInstanceStatus"
+
+
+@pytest.mark.parametrize(
+    ("without", "severity"),
+    [((MILD,), "warning"), ((MILD, "pricing:GetProducts"), "warning"), ((MILD, "ec2:RunInstances"), "blocker")],
+)
+def test_it_warns_where_the_controller_does_its_work_without(without, severity):
+    found = ask(CHECK, "1.14", permitted("1.0.14", a_role(policy_for("1.14", without=without))))
+    assert (found.status, found.severity) == ("fail", severity)
+
+
+def test_a_doubt_beside_a_mild_refusal_may_be_about_more():
+    refused = CrossCheck(
+        release="1.14.1", role_arn="arn:x", action="ec2:RunInstances", resource="*", ours="allowed",
+        theirs="explicitDeny", agreement="disagree", because="an SCP", probes=("v1-run-instance",),
+    )  # fmt: skip
+    role = a_role(policy_for("1.14", without=(MILD,)))
+    assert ask(CHECK, "1.14", permitted("1.0.14", role, simulation=(refused,))).severity == "blocker"
+
+
 def test_an_explicit_deny_is_told_as_such():
     deny = {"Sid": "No", "Effect": "Deny", "Action": "ec2:DescribeSubnets", "Resource": "*"}
     (row,) = told(CHECK, "1.0", permitted("0.37.8", a_role(document(EVERYTHING, deny))))[2]

@@ -4,7 +4,7 @@ from migrations_app.checks.values import Evidence
 from migrations_app.inventory.seen import Unseen
 from migrations_app.karpenter.hop_spans import hops_from
 from migrations_app.samples.karpenter_kinds import node_class
-from tests.builders import asked_hops, blind, reads, remedies, told
+from tests.builders import ask, asked_hops, blind, reads, remedies, told
 from tests.builders_iam import NODE_ROLE, a_node_role, a_role, permitted, policy_for
 
 CHECK = "role_profiles_permitted"
@@ -37,6 +37,19 @@ def test_a_missing_right_on_profiles():
     )
     found = told(CHECK, "1.0", lacking("iam:GetInstanceProfile"))
     assert found == ("fail", "1 action on roles and instance profiles is refused to the controller", (row,))
+
+
+@pytest.mark.parametrize(
+    ("actions", "severity"),
+    [
+        (("iam:ListInstanceProfiles",), "warning"),
+        (("iam:ListInstanceProfiles", "iam:DeleteInstanceProfile"), "warning"),
+        (("iam:ListInstanceProfiles", "iam:GetInstanceProfile"), "blocker"),
+    ],
+)
+def test_it_warns_where_only_profiles_are_left_behind(actions, severity):
+    found = ask(CHECK, "1.14", lacking(*actions, release="1.14", version="1.0.14"))
+    assert (found.status, found.severity) == ("fail", severity)
 
 
 def test_alpha_policies_lack_all_but_the_advised_one_at_the_step_to_beta():

@@ -6,7 +6,7 @@ import pytest
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.registry import all_checks
 from migrations_app.checks.runner import EVIDENCE_BYTES, EVIDENCE_KEPT, run
-from migrations_app.checks.values import AtLeast, ByHand, CannotTell, Evidence, Finding, NotApplicable, Remedy
+from migrations_app.checks.values import AtLeast, ByHand, CannotTell, Evidence, Finding, Milder, NotApplicable, Remedy
 from migrations_app.inventory.seen import Quarantined
 from tests.builders import a_cluster, case_at
 
@@ -51,6 +51,25 @@ ROW = Evidence(kind="Node", name="n1")
 def test_words_become_a_status(words, status, summary):
     found = answer(a_check(*words))
     assert (found.status, found.summary) == (status, summary)
+
+
+@pytest.mark.parametrize(
+    ("usual", "told", "severity"),
+    [
+        ("blocker", (), "blocker"),
+        ("blocker", (Milder("warning"),), "warning"),
+        ("blocker", (Milder("warning"), Milder("info")), "info"),
+        ("info", (Milder("warning"),), "info"),
+    ],
+)
+@pytest.mark.parametrize("word", [ROW, CannotTell("no field")])
+def test_a_finding_may_weigh_less_than_its_check_and_never_more(usual, told, severity, word):
+    assert answer(a_check(word, *told, severity=usual)).severity == severity
+
+
+def test_what_was_set_aside_may_weigh_as_much_as_ever():
+    cluster = a_cluster().quarantined("nodes", name="n2")
+    assert answer(a_check(ROW, Milder("info")), cluster).severity == "blocker"
 
 
 def test_what_helps_to_look_stands_with_the_question():

@@ -10,7 +10,7 @@ from migrations_app.checks.iam_gaps import (
     lacks,
     of_profiles,
     unknown_node_roles,
-    words,
+    weighed,
 )
 from migrations_app.checks.iam_remedies import closing_remedies
 from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
@@ -32,7 +32,8 @@ check = Check(
     ),
     how=(
         "Every request that the release makes here is put to an evaluator of the role's policies and its boundary; "
-        "settings of the cluster decide which requests those are."
+        "settings of the cluster decide which requests those are. "
+        "It warns where the controller does its work without what is refused."
     ),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:pkg/operator/operator.go, pkg/providers, pkg/controllers",
@@ -44,10 +45,8 @@ check = Check(
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
     found = _found(case)
-    yield from words(found)
-    if case.hop not in PROFILE_HOPS:
-        yield from unknown_node_roles(case, found)
-    yield from contradicted(case)
+    roles = unknown_node_roles(case, found) if case.hop not in PROFILE_HOPS else ()
+    yield from weighed(found, doubts=(*roles, *contradicted(case)))
 
 
 def _found(case: Case) -> tuple[Lack, ...] | CannotTell:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
-from migrations_app.checks.iam_gaps import PROFILE_HOPS, lacks, of_profiles, unknown_node_roles, words
+from migrations_app.checks.iam_gaps import PROFILE_HOPS, lacks, of_profiles, unknown_node_roles, weighed
 from migrations_app.checks.iam_remedies import closing_remedies
 from migrations_app.checks.values import Evidence, Remedy, Word
 
@@ -23,7 +23,8 @@ check = Check(
     ),
     how=(
         "The requests about instance profiles and iam:PassRole for each role that nodes run as are put to an evaluator "
-        "of the role's policies; node classes that all name spec.instanceProfile need only the latter and the list."
+        "of the role's policies; node classes that all name spec.instanceProfile need only the latter and the list. "
+        "It warns where the refusal only leaves profiles behind."
     ),
     hops=PROFILE_HOPS,
     sources=(
@@ -37,8 +38,7 @@ check = Check(
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
     found = lacks(case, mine=of_profiles)
-    yield from words(found)
-    yield from unknown_node_roles(case, found)
+    yield from weighed(found, doubts=unknown_node_roles(case, found))
 
 
 @check.advise
