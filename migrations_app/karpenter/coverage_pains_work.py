@@ -34,15 +34,17 @@ WORK_PAINS: tuple[Coverage, ...] = (
     covered(
         "WL-01",
         "Pods pinned to the old label stay pending",
-        checks="workloads_select_current_labels",
+        checks="workloads_select_current_labels unread_kinds_current",
         table="label_rows",
+        search="karpenter.sh/provisioner-name in policies of Kyverno and Gatekeeper, PersistentVolumes and Rollouts",
     ),
     covered("WL-02", "Rules that keep pods off Karpenter stop working", checks="workloads_select_current_labels"),
     covered(
         "WL-03",
         "Annotations that protected pods do nothing any more",
-        checks="retired_annotations_replaced",
+        checks="retired_annotations_replaced unread_kinds_current",
         table="annotation_rows",
+        search="the two annotations in policies of Kyverno and Gatekeeper, and Rollouts",
     ),
     covered(
         "WL-04",

@@ -5,7 +5,16 @@ One row a word and release. The renamed metrics themselves stand in metric_rows;
 
 from typing import Literal, NamedTuple
 
-Place = Literal["queries", "sources"]
+Place = Literal["queries", "sources", "unread"]
+"""`unread` are objects of the cluster itself, of the kinds that no scan reads."""
+UNREAD_KINDS = (
+    "clusterpolicies.kyverno.io",
+    "policies.kyverno.io",
+    "assign.mutations.gatekeeper.sh",
+    "assignmetadata.mutations.gatekeeper.sh",
+    "persistentvolumes",
+    "rollouts.argoproj.io",
+)
 
 
 class OutsideRow(NamedTuple):
@@ -28,11 +37,15 @@ OUTSIDE_ROWS: tuple[OutsideRow, ...] = (
                "scripts that read conditions", "the same without Machine", "status-conditions-renamed-beta"),
     OutsideRow("sources", "0.33", "karpenter.sh/provisioner-name",
                "IAM and service control policies, event rules, cost reports", "karpenter.sh/nodepool", "IAM-08"),
+    OutsideRow("unread", "0.33", "karpenter.sh/provisioner-name",
+               "policies of Kyverno and Gatekeeper, PersistentVolumes, Rollouts", "karpenter.sh/nodepool", "WL-01"),
     OutsideRow("queries", "0.37", 'logger="controller.', "queries over logs", "the field controller", "logger-name"),
     OutsideRow("queries", "0.37", 'controller="nodeclass"', "rules over controller_runtime_ metrics",
                "nodeclass.status, nodeclass.hash, nodeclass.termination", "nodeclass-controller-names"),
     OutsideRow("sources", "1.0", "karpenter.sh/managed-by", "IAM and service control policies, cost reports",
                "the EC2 tag eks:eks-cluster-name", "managed-by-tag-dropped"),
+    OutsideRow("unread", "1.0", "karpenter.sh/do-not-evict, karpenter.sh/do-not-consolidate",
+               "policies of Kyverno and Gatekeeper, Rollouts", "karpenter.sh/do-not-disrupt", "WL-03"),
     OutsideRow("queries", "1.0", "karpenter_cloudprovider_errors_total", "alerts that count every error",
                'error!="NodeClaimNotFoundError" beside it', "instance-termination-wait"),
     OutsideRow("sources", "1.1", "apiVersion: karpenter.sh/v1beta1, apiVersion: karpenter.k8s.aws/v1beta1",

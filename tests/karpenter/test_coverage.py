@@ -51,7 +51,11 @@ def test_ids_are_told_once_and_releases_are_known() -> None:
 
 def test_the_rows_to_be_searched_for_are_entries() -> None:
     by_id = {entry.id: entry for entry in EVERY}
-    asked = {"queries": "queries_outside_current", "sources": "sources_outside_current"}
+    asked = {
+        "queries": "queries_outside_current",
+        "sources": "sources_outside_current",
+        "unread": "unread_kinds_current",
+    }
     assert [row.change for row in OUTSIDE_ROWS if asked[row.place] not in by_id[row.change].checks] == []
 
 
