@@ -15,7 +15,7 @@ def going(one, *, since: str = LONG, finalizers=("karpenter.sh/termination",)):
 
 
 CLASS = node_class("d", cluster="test", version="v1")
-CLAIM = claim(OLD, node_class="d", version="v1")[0]
+CLAIM, NODE = claim(OLD, node_class="d", version="v1")
 
 
 def on_v1(*docs):
@@ -26,7 +26,16 @@ def row(kind: str, name: str, seen: str = "karpenter.sh/termination") -> Evidenc
     return Evidence(kind=kind, name=name, path="metadata.finalizers", seen=f"since {LONG}, {seen}", wanted="gone")
 
 
-@pytest.mark.parametrize("docs", [[], [CLASS, CLAIM], [going(CLAIM, since=JUST)], [going(CLASS, finalizers=())]])
+@pytest.mark.parametrize(
+    "docs",
+    [
+        [],
+        [CLASS, CLAIM],
+        [going(CLAIM, since=JUST)],
+        [going(CLASS, finalizers=())],
+        [going(NODE, finalizers=["x.example/own"])],
+    ],
+)
 def test_nothing_hangs(docs):
     assert told(CHECK, "1.1+", on_v1(*docs)) == GOOD
 
@@ -35,6 +44,7 @@ def test_nothing_hangs(docs):
     ("one", "kind"),
     [
         (CLAIM, "NodeClaim"),
+        (NODE, "Node"),
         (pool("web", node_class="d", version="v1"), "NodePool"),
         (CLASS, "EC2NodeClass"),
         (provisioner("web", template="d"), "Provisioner"),
@@ -44,6 +54,11 @@ def test_nothing_hangs(docs):
 def test_one_that_hangs(one, kind):
     found = told(CHECK, "1.1+", on_v1(going(one)))
     assert found == ("fail", "1 object hangs in deletion", (row(kind, one["metadata"]["name"]),))
+
+
+def test_of_a_node_only_karpenters_finalizers_are_told():
+    node = going(NODE, finalizers=("x.example/own", "karpenter.sh/termination"))
+    assert told(CHECK, "1.1+", on_v1(node))[2] == (row("Node", NODE["metadata"]["name"]),)
 
 
 def test_a_class_is_told_with_what_uses_it():
@@ -70,3 +85,8 @@ def test_the_remedy_looks_first():
     (remedy,) = remedies(CHECK, "1.1+", on_v1(going(CLASS)))
     assert remedy.text.splitlines()[1] == "kubectl describe ec2nodeclasses.karpenter.k8s.aws d"
     assert is_shell(remedy.text)
+
+
+def test_the_remedy_describes_a_node_by_its_plain_kind():
+    (remedy,) = remedies(CHECK, "1.1+", on_v1(going(NODE)))
+    assert remedy.text.splitlines()[1] == f"kubectl describe nodes {NODE['metadata']['name']}"

@@ -8,7 +8,8 @@ from migrations_app.checks.remedies import NAMES_SHOWN, kubectl
 from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
 from migrations_app.inventory.expiry import moment
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects import EC2NodeClass, Named
+from migrations_app.inventory.keys import is_karpenter
+from migrations_app.inventory.objects import EC2NodeClass, Named, Node
 from migrations_app.karpenter import kinds
 
 check = Check(
@@ -20,7 +21,7 @@ check = Check(
         "A finalizer waits for something that does not come: nodes below the object, claims that use a class, or a "
         "controller that knows the kind; with every release it gets harder to clear."
     ),
-    reads=("provisioners", "awsnodetemplates", "machines", "nodepools", "ec2nodeclasses", "nodeclaims"),
+    reads=("provisioners", "awsnodetemplates", "machines", "nodepools", "ec2nodeclasses", "nodeclaims", "nodes"),
     says=("{count} object hangs in deletion", "{count} objects hang in deletion"),
     how="metadata.deletionTimestamp more than 15 minutes ago with finalizers left, and what uses the object still.",
     sources=(
@@ -32,6 +33,7 @@ PATIENCE = timedelta(minutes=15)
 KINDS = (
     kinds.MACHINE,
     kinds.NODE_CLAIM,
+    kinds.NODE,
     kinds.PROVISIONER,
     kinds.NODE_POOL,
     kinds.AWS_NODE_TEMPLATE,
@@ -44,14 +46,20 @@ def judge(case: Case) -> Iterator[Word]:
     now = moment(case.now)
     for kind in KINDS:
         for one in case.inventory.part(kind.plural).items:
-            if isinstance(one, Named) and one.metadata.deleting and one.metadata.finalizers:
+            if isinstance(one, Named) and one.metadata.deleting and (held := _held(one)):
                 since = moment(one.metadata.deletion_timestamp)
                 if since is None or now is None:
                     yield CannotTell(f"{kind.kind} {one.name}: metadata.deletionTimestamp cannot be read")
                 elif now - since > PATIENCE:
-                    seen = f"since {one.metadata.deletion_timestamp}, {' '.join(one.metadata.finalizers)}"
+                    seen = f"since {one.metadata.deletion_timestamp}, {' '.join(held)}"
                     seen += _users(case.inventory, one)
                     yield Evidence(kind=kind.kind, name=one.name, path="metadata.finalizers", seen=seen, wanted="gone")
+
+
+def _held(one: Named) -> list[str]:
+    """The finalizers that hold it; of a Node Karpenter's own, for others are nobody's here."""
+    every = one.metadata.finalizers or []
+    return [each for each in every if is_karpenter(each)] if isinstance(one, Node) else every
 
 
 def _users(inventory: Inventory, one: Named) -> str:
@@ -64,7 +72,7 @@ def _users(inventory: Inventory, one: Named) -> str:
 
 @check.advise
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    plural = {kind.kind: kind.crd_name for kind in KINDS}
+    plural = {kind.kind: kind.crd_name.rstrip(".") for kind in KINDS}
     yield kubectl(
         "# In this order: claims with their nodes, then pools, then classes; see what each one waits for",
         *(f"kubectl describe {plural[row.kind]} {row.name}" for row in evidence[:NAMES_SHOWN]),
