@@ -1,6 +1,5 @@
 """Where a cluster stands on the road: its stage, told from CRDs, objects and the running release."""
 
-
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import CRD
 from migrations_app.inventory.seen import Part, Seen, is_whole
