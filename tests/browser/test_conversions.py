@@ -25,7 +25,8 @@ def tab(cluster):
 def paste(page, text):
     page.goto("/convert")
     page.get_by_label("Manifests").fill(text)
-    page.locator("main").get_by_role("button", name="Convert").click()
+    with page.expect_navigation():
+        page.locator("main").get_by_role("button", name="Convert").click()
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -38,6 +39,7 @@ def test_no_barriers_and_no_sideways_scroll(browse, tab, theme, width):
         assert (path, barriers(page)) == (path, [])
         assert (path, page.evaluate("document.documentElement.scrollWidth")) == (path, width)
     paste(page, as_text(POOL, BROKEN) + "\n---\nkind: [\n")
+    expect(page.get_by_text("Converted", exact=True).first).to_be_visible()
     assert barriers(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") == width
 

@@ -55,7 +55,9 @@ def test_both_steps_fit_the_screen(browse, aws, width):
     page.goto("/clusters/new?way=eks")
     assert width_over(page) <= 0
     page.get_by_label("EKS cluster", exact=True).fill(ARN)
-    page.get_by_role("button", name="Make the external id").click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Make the external id").click()
+    expect(page.get_by_label("ARN of the role")).to_be_visible()
     assert width_over(page) <= 0
     row = eks.registered(aws)
     page.goto(f"/clusters/{row.pk}/connection")
