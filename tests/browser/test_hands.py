@@ -121,8 +121,8 @@ def test_progress_is_live_and_the_page_reloads_at_the_end(browse, fleet):
     page.goto(address(fleet, "running"))
     expect(page.get_by_text("7 of 27 parts read")).to_be_visible()
     Scan.objects.update(progress={"parts_done": 20, "parts_total": 27, "now": "pods"})
-    expect(page.get_by_text("20 of 27 parts read")).to_be_visible(timeout=8000)
-    with page.expect_navigation(timeout=8000):
+    expect(page.get_by_text("20 of 27 parts read")).to_be_visible()
+    with page.expect_navigation():
         Scan.objects.update(state="done")
     expect(page.get_by_text("parts read", exact=False)).to_have_count(0)
     expect(page.get_by_role("button", name="Scan now")).to_be_enabled()
