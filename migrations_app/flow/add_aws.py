@@ -7,14 +7,13 @@ from typing import Any
 
 from migrations_app.clients.aws_port import AwsApi
 from migrations_app.errors import BadInput
-from migrations_app.flow.collect import Collected
 from migrations_app.flow.collect_aws import collect_aws
 from migrations_app.inventory.aws import AWS_PART_NAMES, NO_AWS, AwsSeen, ControllerRole, PolicyDocument
 from migrations_app.inventory.inventory import AWS_PREFIX
 from migrations_app.inventory.seen import NOT_ASKED, Part, Seen, Unseen
 from migrations_app.karpenter.iam.policy import parse_policy
 from migrations_app.karpenter.iam.remedies import document_of, size_of
-from migrations_app.readiness.report import PartLine
+from migrations_app.readiness.report import Collected, PartLine
 
 
 def add_aws(collected: Collected, api: AwsApi | None) -> Collected:

@@ -18,8 +18,7 @@ from django.utils import timezone
 from migrations_app.access import ROLES, Person, may_appoint
 from migrations_app.errors import BadInput, Conflict, NotFound
 from migrations_app.flow.acting import actor, tell
-from migrations_app.flow.guard_start import refuse_person
-from migrations_app.flow.people import over
+from migrations_app.flow.people import over, refuse_person
 from migrations_app.models.grant import Grant
 from migrations_app.models.group import ClusterGroup
 from migrations_app.models.person import TemporaryPassword

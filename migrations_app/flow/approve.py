@@ -13,8 +13,8 @@ from migrations_app.access import Person, may_approve, may_break_glass, may_prep
 from migrations_app.actions import registry
 from migrations_app.actions.plan import Plan
 from migrations_app.errors import BadInput, Conflict, Denied
-from migrations_app.flow.guard_start import refuse_late, refuse_moved, refuse_person
-from migrations_app.flow.people import over
+from migrations_app.flow.guard_start import refuse_late, refuse_moved
+from migrations_app.flow.people import over, refuse_person
 from migrations_app.flow.record import Actor, Event, record
 from migrations_app.flow.run import abort, pause, resume, settle_by_person, start
 from migrations_app.flow.transition import Cause, found, transition

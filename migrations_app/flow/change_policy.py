@@ -13,8 +13,7 @@ from migrations_app.access import Person, may_administer
 from migrations_app.actions import registry
 from migrations_app.actions.changes import RISKS
 from migrations_app.errors import BadInput, Conflict, NotFound
-from migrations_app.flow.guard_start import refuse_person
-from migrations_app.flow.people import over
+from migrations_app.flow.people import over, refuse_person
 from migrations_app.flow.record import Actor, Event, record
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.policy import Policy

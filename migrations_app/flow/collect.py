@@ -14,7 +14,7 @@ from migrations_app.flow import readers
 from migrations_app.flow.readers import Reading
 from migrations_app.inventory.inventory import PART_NAMES, Inventory
 from migrations_app.inventory.seen import Part, Seen, Unseen
-from migrations_app.readiness.report import PartLine
+from migrations_app.readiness.report import Collected, PartLine
 
 PARALLEL = 4
 """Lists under way at once: enough to hide latency, few enough for an API server under load."""
@@ -24,18 +24,6 @@ DOCUMENTS = "documents"
 
 Progress = Callable[[str, int], None]
 """Called with the name of each part as it is read, and how many of PART_NAMES are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Collected:
-    """`complete` is False when any part is Unseen or any object was set aside."""
-
-    inventory: Inventory
-    parts: tuple[PartLine, ...]
-
-    @property
-    def complete(self) -> bool:
-        return all(line.seen and not line.quarantined for line in self.parts)
 
 
 @dataclass(slots=True)

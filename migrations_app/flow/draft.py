@@ -15,8 +15,8 @@ from migrations_app.actions.base import Action
 from migrations_app.actions.plan import LIFETIME_SECONDS
 from migrations_app.actions.states import PLANNED
 from migrations_app.errors import BadInput, Conflict, NotFound
-from migrations_app.flow.guard_start import refuse_moved, refuse_person
-from migrations_app.flow.people import over
+from migrations_app.flow.guard_start import refuse_moved
+from migrations_app.flow.people import over, refuse_person
 from migrations_app.flow.record import Actor, Event, record
 from migrations_app.flow.transition import found
 from migrations_app.models.cluster import Cluster

@@ -7,7 +7,6 @@ from migrations_app.checks.registry import all_checks
 from migrations_app.checks.runner import run
 from migrations_app.checks.values import Finding
 from migrations_app.errors import BadInput
-from migrations_app.flow.collect import Collected
 from migrations_app.inventory.convertible import convertible
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.ownership import Ownership, ownership
@@ -20,6 +19,7 @@ from migrations_app.readiness.landed import landed_line
 from migrations_app.readiness.report import (
     OWNERS,
     ClusterFacts,
+    Collected,
     KubernetesWindow,
     NodeCounts,
     PathStep,

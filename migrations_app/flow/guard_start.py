@@ -5,9 +5,9 @@ import uuid
 from django.conf import settings
 from django.utils import timezone
 
-from migrations_app.access import Person, Refusal, holds_yes, may_start
+from migrations_app.access import Person, holds_yes, may_start
 from migrations_app.actions.states import HOLDING
-from migrations_app.errors import Conflict, Denied
+from migrations_app.errors import Conflict
 from migrations_app.flow.people import over
 from migrations_app.flow.policy import closed, policy_of
 from migrations_app.flow.record import assert_writable
@@ -16,12 +16,6 @@ from migrations_app.models.policy import KillSwitch
 from migrations_app.models.rollout import Approval, Rollout
 from migrations_app.queries.policies import needed
 from migrations_app.queries.standing import rights_over
-
-
-def refuse_person(refusal: Refusal | None) -> None:
-    """Raises Denied for a refusal."""
-    if refusal is not None:
-        raise Denied(refusal.why, code=refusal.code)
 
 
 def refuse_late(row: Rollout) -> None:

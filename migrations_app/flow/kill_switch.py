@@ -6,8 +6,7 @@ from django.utils import timezone
 from migrations_app.access import Person, may_administer, may_settle, may_stop
 from migrations_app.errors import BadInput, Conflict, Denied
 from migrations_app.flow.announce import announce
-from migrations_app.flow.guard_start import refuse_person
-from migrations_app.flow.people import over
+from migrations_app.flow.people import over, refuse_person
 from migrations_app.flow.record import Actor, Event, record
 from migrations_app.models.policy import KillSwitch
 

@@ -4,10 +4,10 @@ from migrations_app.clients.bundle import Bundle
 from migrations_app.clients.port import ClusterApi
 from migrations_app.errors import BadInput, BadSetting, CouldNotLook
 from migrations_app.flow.add_aws import add_aws, hand_in, refuse_aws
-from migrations_app.flow.collect import Collected
 from migrations_app.flow.connect import connect_aws
 from migrations_app.inventory.seen import Unseen
 from migrations_app.models.cluster import Cluster
+from migrations_app.readiness.report import Collected
 
 
 def look_into_aws(cluster: Cluster, api: ClusterApi, *, collected: Collected) -> Collected:

@@ -9,7 +9,8 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 
-from migrations_app.access import Person, Right
+from migrations_app.access import Person, Refusal, Right
+from migrations_app.errors import Denied
 from migrations_app.flow.acting import tell
 from migrations_app.flow.granted_rights import rights_here
 from migrations_app.models.person import TemporaryPassword
@@ -64,3 +65,9 @@ def password_changed(user_id: int) -> None:
     with transaction.atomic():
         TemporaryPassword.objects.filter(user_id=user_id).delete()
         tell("account.password_changed", get_user_model().objects.get(pk=user_id).get_username())
+
+
+def refuse_person(refusal: Refusal | None) -> None:
+    """Raises Denied for a refusal."""
+    if refusal is not None:
+        raise Denied(refusal.why, code=refusal.code)

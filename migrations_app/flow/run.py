@@ -9,8 +9,8 @@ from django.utils import timezone
 from migrations_app.access import Person, may_settle, may_start, may_stop
 from migrations_app.actions.states import HOLDING
 from migrations_app.errors import BadInput, Conflict
-from migrations_app.flow.guard_start import refuse_late, refuse_moved, refuse_person, refuse_start
-from migrations_app.flow.people import over
+from migrations_app.flow.guard_start import refuse_late, refuse_moved, refuse_start
+from migrations_app.flow.people import over, refuse_person
 from migrations_app.flow.record import WORKER, Actor, Event, record
 from migrations_app.flow.transition import Cause, found, transition
 from migrations_app.models.rollout import Rollout

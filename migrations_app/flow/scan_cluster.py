@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from migrations_app.errors import BadInput, BadSetting, Conflict, CouldNotLook
 from migrations_app.flow import save, schedule
-from migrations_app.flow.collect import Collected, collect
+from migrations_app.flow.collect import collect
 from migrations_app.flow.connect import connect
 from migrations_app.flow.evaluate import evaluate
 from migrations_app.flow.gauges import objects_of
@@ -21,7 +21,7 @@ from migrations_app.flow.save import Beside
 from migrations_app.flow.schedule import Claim
 from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.models.cluster import Cluster
-from migrations_app.readiness.report import Scanned
+from migrations_app.readiness.report import Collected, Scanned
 
 log = logging.getLogger(__name__)
 BEAT = 1.0

@@ -19,8 +19,7 @@ from migrations_app.errors import BadInput, Conflict, NotFound
 from migrations_app.flow.acting import tell
 from migrations_app.flow.announce import announce, announce_once, announced, tell_verdict
 from migrations_app.flow.gauges import gauges
-from migrations_app.flow.guard_start import refuse_person
-from migrations_app.flow.people import over, over_group
+from migrations_app.flow.people import over, over_group, refuse_person
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.group import ClusterGroup
 from migrations_app.models.measure import Gauges

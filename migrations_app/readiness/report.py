@@ -1,10 +1,12 @@
 """The report of one scan: what `scan -o json` prints and the API serves as a snapshot (design 4.3)."""
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
 
 from migrations_app.checks.values import Finding
+from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.ownership import Anomaly, OwnedNode
 from migrations_app.readiness.iam_sheet_values import IamSheet
 
@@ -161,3 +163,15 @@ class Scanned(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[OwnedNode, ...]
     objects: tuple[dict[str, Any], ...] = ()
     iam: IamSheet | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """`complete` is False when any part is Unseen or any object was set aside."""
+
+    inventory: Inventory
+    parts: tuple[PartLine, ...]
+
+    @property
+    def complete(self) -> bool:
+        return all(line.seen and not line.quarantined for line in self.parts)

@@ -20,6 +20,7 @@ P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 LOOK = "look"
 """The right of everybody who is signed in; what they see is what they hold a role over."""
+OPERATE = ("operate_rollout", "administer_policy")
 OPEN = "open"
 SUBJECTS = {"cluster_id": "cluster", "rollout_id": "rollout", "waiver_id": "waiver"}
 """What the names in addresses stand for."""

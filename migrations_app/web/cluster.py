@@ -17,9 +17,8 @@ from migrations_app.readiness.offers import Offer, by_check, held, offers
 from migrations_app.readiness.report import PartLine, Report
 from migrations_app.readiness.rights import cluster_role, kinds_of
 from migrations_app.web import ownership
-from migrations_app.web.access import page
+from migrations_app.web.access import OPERATE, page
 from migrations_app.web.checklist import Hop, by_phase, by_urgency, hops_of
-from migrations_app.web.rollout_acts import OPERATE
 
 TABS = (
     ("cluster", "Readiness"),

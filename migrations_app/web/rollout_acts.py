@@ -17,13 +17,12 @@ from migrations_app.flow import draft, run
 from migrations_app.flow.acting import actor
 from migrations_app.flow.approve import Yes
 from migrations_app.tasks import advance_rollout, prepare_rollout, wake_rollout
-from migrations_app.web.access import page
+from migrations_app.web.access import OPERATE, page
 from migrations_app.web.once import once
 from migrations_app.web.persons import person_of
 from migrations_app.web.rollout import refusal_status, rollout_page
 
 Act = Callable[[HttpRequest, uuid.UUID], HttpResponse]
-OPERATE = ("operate_rollout", "administer_policy")
 APPROVE = ("approve_rollout", "administer_policy")
 STOP = ("operate_rollout", "approve_rollout", "administer_policy")
 LONGEST = 2000

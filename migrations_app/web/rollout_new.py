@@ -18,11 +18,10 @@ from migrations_app.queries.cluster import ClusterHead, cluster_head
 from migrations_app.queries.policies import policy_row
 from migrations_app.queries.rollouts import holder_of
 from migrations_app.tasks import prepare_rollout, wake_rollout
-from migrations_app.web.access import page
+from migrations_app.web.access import OPERATE, page
 from migrations_app.web.once import form_key, once
 from migrations_app.web.persons import person_of
 from migrations_app.web.rollout import refusal_status
-from migrations_app.web.rollout_acts import OPERATE
 from migrations_app.web.rollout_choices import choices, known_objects, read_choices
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from migrations_app.checks.values import Finding
 from migrations_app.clients.bundle import open_bundle
-from migrations_app.flow.collect import Collected, collect
+from migrations_app.flow.collect import collect
 from migrations_app.flow.evaluate import evaluate
-from migrations_app.readiness.report import Report
+from migrations_app.readiness.report import Collected, Report
 from migrations_app.samples.kube import server_version
 from tests.acceptance.clusters import Clean
 

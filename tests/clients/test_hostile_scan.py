@@ -11,7 +11,8 @@ import pytest
 from migrations_app.clients.kubernetes_live import open_live
 from migrations_app.clients.limits import MIB, Limits
 from migrations_app.flow import readers
-from migrations_app.flow.collect import Collected, collect
+from migrations_app.flow.collect import collect
+from migrations_app.readiness.report import Collected
 from tests.clients.rig import HERE, connection
 from tests.fakes.evilk8s import EvilServer, Request, Wire
 

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from migrations_app.clients.bundle import open_bundle
-from migrations_app.flow.collect import Collected, collect
+from migrations_app.flow.collect import collect
 from migrations_app.flow.evaluate import evaluate
 from migrations_app.readiness.outputs import documents, markdown, sarif, tables
-from migrations_app.readiness.report import PartLine
+from migrations_app.readiness.report import Collected, PartLine
 from migrations_app.samples.karpenter_kinds import ON_DEMAND, pool
 
 WHY = "no kind or no apiVersion that can be read"

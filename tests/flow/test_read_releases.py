@@ -6,9 +6,10 @@ import msgspec
 import pytest
 
 from migrations_app.errors import Forbidden, TimedOut
-from migrations_app.flow.collect import Collected, collect
+from migrations_app.flow.collect import collect
 from migrations_app.flow.evaluate import evaluate
 from migrations_app.inventory.seen import Quarantined, Seen, Unseen
+from migrations_app.readiness.report import Collected
 from migrations_app.samples import fleet
 from migrations_app.samples.install import Install, helm_record
 from tests.flow.test_collect import Cluster

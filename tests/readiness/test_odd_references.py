@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from migrations_app.flow.collect import Collected
 from migrations_app.flow.evaluate import evaluate
 from migrations_app.karpenter.detection import NO_CONTROLLER
 from migrations_app.readiness import facts
+from migrations_app.readiness.report import Collected
 from tests.builders import ACluster
 from tests.builders_pools import REFERENCE, a_class, a_pool, at
 

@@ -9,9 +9,9 @@ import pytest
 
 from migrations_app.clients.bundle import open_bundle
 from migrations_app.flow.add_aws import add_aws
-from migrations_app.flow.collect import Collected, collect
+from migrations_app.flow.collect import collect
 from migrations_app.flow.evaluate import evaluate
-from migrations_app.readiness.report import Report
+from migrations_app.readiness.report import Collected, Report
 from migrations_app.samples.fleet import aws, files, find, stories, write
 from migrations_app.samples.story import Story
 
