@@ -30,23 +30,9 @@ HOSTILE = (
 FIELDS = ("kind", "name", "namespace", "path", "seen", "wanted")
 RENAMED = frozenset(
     (
-        "Provisioner",
-        "AWSNodeTemplate",
-        "Machine",
-        "NodePool",
-        "EC2NodeClass",
-        "NodeClaim",
-        "Node",
-        "StatefulSet",
-        "Job",
-        "CronJob",
-        "PodDisruptionBudget",
-        "Application",
-        "HelmRelease",
-        "Kustomization",
-        "Pod",
-        "ValidatingWebhookConfiguration",
-        "MutatingWebhookConfiguration",
+        *("Provisioner", "AWSNodeTemplate", "Machine", "NodePool", "EC2NodeClass", "NodeClaim", "Node", "StatefulSet"),
+        *("Job", "CronJob", "PodDisruptionBudget", "Application", "HelmRelease", "Kustomization", "Pod"),
+        *("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"),
     )
 )
 Document = dict[str, Any]
