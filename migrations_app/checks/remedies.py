@@ -11,7 +11,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.managers import Managed, Manager, managed
 from migrations_app.inventory.mentions import workload
 from migrations_app.inventory.objects import Named
-from migrations_app.karpenter.releases import find
+from migrations_app.karpenter.releases import as_tag
 from migrations_app.karpenter.versions import Release
 
 FIRST: dict[Manager, How] = {
@@ -131,5 +131,4 @@ def from_source(by: Managed, what: str) -> tuple[Remedy, ...]:
 
 def spelled(running: Release | None) -> str:
     """A release as its charts and image tags spell it; a word to fill in where it is not known."""
-    row = find(running) if running else None
-    return f"{row.tag_prefix if row else ''}{running}" if running else "VERSION"
+    return as_tag(running) if running else "VERSION"

@@ -1,11 +1,11 @@
 """The commands that take a hop: the CRDs first, then the controller, by the tool that keeps them."""
 
-from migrations_app.checks.remedies import CHARTS, crd_chart_by, ordered, spelled
+from migrations_app.checks.remedies import CHARTS, crd_chart_by, ordered
 from migrations_app.checks.shell import helm_set, note, word
 from migrations_app.checks.values import Remedy
 from migrations_app.inventory.installation import CHART
 from migrations_app.inventory.managers import BY_HAND, MANAGERS, Managed
-from migrations_app.karpenter.releases import find
+from migrations_app.karpenter.releases import as_tag, find
 from migrations_app.karpenter.versions import Release, release
 from migrations_app.readiness.report import Installed
 
@@ -18,12 +18,12 @@ def crd_commands(lands: str, installed: Installed | None) -> tuple[Remedy, ...]:
     here, to = installed or SOMEWHERE, release(lands)
     by = _managed(here.crds_kept_by, here.keeper if here.crds_kept_by == here.kept_by else "")
     flags = _webhook_flags(to, here)
-    return crd_chart_by(by, namespace=here.namespace, version=spelled(to), flags=flags)
+    return crd_chart_by(by, namespace=here.namespace, version=as_tag(to), flags=flags)
 
 
 def controller_commands(lands: str, installed: Installed | None) -> tuple[Remedy, ...]:
     """Brings the controller to that release and waits until it runs."""
-    here, version = installed or SOMEWHERE, spelled(release(lands))
+    here, version = installed or SOMEWHERE, as_tag(release(lands))
     keeper = f" {here.keeper}" if here.keeper else ""
     flux, argocd = (keeper if here.kept_by == tool else "" for tool in ("flux", "argocd"))
     return ordered(
