@@ -12,6 +12,7 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 from karpdash.env import Env, current
 from migrations_app.errors import KarpdashError
+from migrations_app.redaction import replace
 
 SILENCED = ("urllib3", "kubernetes", "botocore", "boto3", "django.db.backends")
 EXTRAS = (
@@ -20,17 +21,6 @@ EXTRAS = (
 )
 """Fields of a record that become fields of its line; what else a library hangs onto one is left out."""
 HIDDEN = "[secret]"
-_SHAPES = re.compile(
-    r"kd_[A-Za-z0-9_-]{20,}"
-    r"|k8s-aws-v1\.[A-Za-z0-9_=-]{8,}"
-    r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?"
-    r"|(?:AKIA|ASIA)[A-Z0-9]{16}"
-    r"|(?i:(?<=bearer )|(?<=basic ))[A-Za-z0-9._~+/=-]{8,}"
-    r"|(?i:(?<=password=)|(?<=password: )|(?<=token=)|(?<=secret=))[^\s&,;'\")}]+"
-    r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
-)
-"""Secrets that can be told by their form or by what stands before them."""
 _TOLD_AS_IS = (KarpdashError, OSError, AttributeError, TypeError, NameError, ArithmeticError, ImportError)
 """Errors whose text names things of the code or the system. That of any other may hold what came in: it stays out."""
 
@@ -118,7 +108,7 @@ def _own(env: Env) -> Iterator[str]:
 
 
 def _hidden(text: str, known: re.Pattern[str] | None) -> str:
-    return _SHAPES.sub(HIDDEN, known.sub(HIDDEN, text) if known else text)
+    return replace(known.sub(HIDDEN, text) if known else text, HIDDEN)
 
 
 def _scrubbed(value: Any, hide: Callable[[str], str]) -> Any:  # noqa: ANN401 - any JSON goes in and comes out

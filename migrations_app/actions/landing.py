@@ -4,7 +4,6 @@ from migrations_app.actions.base import Unavailable
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter.detection import Detected
 from migrations_app.karpenter.hops import path
-from migrations_app.karpenter.releases import find
 from migrations_app.karpenter.versions import Release, kubernetes_minor, parse
 
 
@@ -21,12 +20,6 @@ def landing(inventory: Inventory, running: Detected, *, wanted: str = "") -> Rel
         words = f"{way.target} is {len(way.steps)} hops away; the next one lands on {way.steps[0].release}"
         raise Unavailable(words, code="not_next")
     return way.steps[0].release
-
-
-def spelled(release: Release) -> str:
-    """As the charts of its minor spell it."""
-    row = find(release)
-    return f"{row.tag_prefix if row else ''}{release}"
 
 
 def _running(running: Detected) -> Release:

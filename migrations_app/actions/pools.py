@@ -6,11 +6,12 @@ from typing import Any, TypeVar
 from migrations_app.actions.base import Parameters, Scene, Unavailable
 from migrations_app.actions.changes import Body, Target, checked_name
 from migrations_app.actions.differences import changing
+from migrations_app.actions.keepers import keeper
 from migrations_app.actions.nodes import said
 from migrations_app.actions.plan import Step
 from migrations_app.errors import BadInput
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.managers import Manager, managed
+from migrations_app.inventory.managers import managed
 from migrations_app.inventory.objects import Metadata, Named, NodePool, Provisioner, WholeObject
 from migrations_app.inventory.pool_fit import misfit
 from migrations_app.inventory.pools import own_pools
@@ -18,13 +19,6 @@ from migrations_app.karpenter import kinds
 from migrations_app.karpenter.rolling import FENCE, ROLLS_ON
 
 T = TypeVar("T", bound=Named)
-REVERTING: dict[Manager, str] = {
-    "flux": "Flux",
-    "argocd": "Argo CD",
-    "terraform": "Terraform (at its next run)",
-    "eksctl": "eksctl (at its next run)",
-}
-"""Helm overwrites at the next upgrade of its release only, so it stands in no way."""
 
 
 def target_of(row: kinds.Kind, one: Named, *, version: str = "") -> Target:
@@ -61,13 +55,6 @@ def chosen(items: Sequence[T], parameters: Parameters, *, name: str) -> tuple[T,
     if missing:
         raise BadInput(f"not in the cluster: {said(missing)}", where=name, code="unknown_name")
     return tuple(here[one] for one in wanted) if wanted else tuple(items)
-
-
-def keeper(metadata: Metadata) -> str:
-    """Who reverts a direct write, such as `Flux flux-system/karpenter`; empty where nobody does."""
-    by = managed(metadata)
-    owner = "/".join(part for part in (by.namespace, by.name) if part)
-    return " ".join(part for part in (REVERTING[by.by], owner) if part) if by.by in REVERTING else ""
 
 
 def source_note(metadata: Metadata) -> str:

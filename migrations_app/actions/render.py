@@ -31,11 +31,6 @@ DiffLine = tuple[str, str]
 """A sign (`-`, `+`, a blank, `@` between two places) and a line of YAML."""
 
 
-def plan_lines(plan: Plan) -> tuple[str, ...]:
-    """The plan in sentences: each step, what it waits for, what takes it back, and what has to be known of it."""
-    return tuple(line for step in plan.steps for line in step_lines(step))
-
-
 def step_lines(step: Step) -> tuple[str, ...]:
     """The step in sentences; the first is its title, the others stand below it."""
     return tuple(_one_line(line) for line in _said(step))

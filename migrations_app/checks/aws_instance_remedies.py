@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from migrations_app.checks.aws_remedies import added_to_role, aws, command
+from migrations_app.checks.shell import note
 from migrations_app.checks.values import Evidence, Remedy
 from migrations_app.inventory.aws_place import AwsPlace, read_role_arn
 from migrations_app.inventory.instance_requests import Judged, statements_for
@@ -28,7 +29,7 @@ def within_reach(refused: Sequence[Judged], site: Site) -> Iterator[Remedy]:
 
 def _stubborn(arn: str, refused: Sequence[Judged]) -> Remedy:
     role = read_role_arn(arn)
-    causes = dict.fromkeys(f"# {one.request.action}: {one.answer.because}".replace("\n", " ") for one in refused)
+    causes = dict.fromkeys(note(f"{one.request.action}: {one.answer.because}") for one in refused)
     return aws(
         "# No added statement lifts this; the one that is named has to change:",
         *causes,

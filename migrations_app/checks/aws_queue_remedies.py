@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from migrations_app.checks.aws_remedies import aws, command, encoded, hcl, label
+from migrations_app.checks.shell import note
 from migrations_app.checks.values import Remedy
 from migrations_app.errors import BadPolicy
 from migrations_app.inventory.aws import Queue
@@ -30,7 +31,8 @@ def queue_made(name: str, place: AwsPlace) -> Iterator[Remedy]:
     settings = {"name": name, "message_retention_seconds": int(RETENTION), "sqs_managed_sse_enabled": True}
     yield Remedy(
         how="terraform",
-        text=f"# With its rules: modules/karpenter of terraform-aws-modules/eks, queue_name = {name}\n"
+        text=note(f"With its rules: modules/karpenter of terraform-aws-modules/eks, queue_name = {name}")
+        + "\n"
         + hcl("aws_sqs_queue", name, arguments=settings | {"policy": encoded(policy)}),
     )
 

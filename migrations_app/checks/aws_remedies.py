@@ -1,10 +1,10 @@
 """Remedies in AWS with the cluster's real names: the aws command and Terraform. JSON is an expression of HCL."""
 
 import json
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from migrations_app.checks.shell import quoted as as_word
 from migrations_app.checks.values import Remedy
 from migrations_app.inventory.aws_place import read_role_arn
 
@@ -18,7 +18,7 @@ def aws(*lines: str) -> Remedy:
 
 def command(*words: str) -> str:
     """One command line of the aws program."""
-    return shlex.join(("aws", *words))
+    return " ".join(map(as_word, ("aws", *words)))
 
 
 def compact(document: Document) -> str:

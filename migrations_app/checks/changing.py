@@ -1,12 +1,12 @@
 """Remedies that change Karpenter's own objects: where their source is first, then the command for each."""
 
-import shlex
 from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Final
 
 from migrations_app.checks.base import Case
 from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kubectl, merged, ordered
+from migrations_app.checks.shell import pointer, word
 from migrations_app.checks.values import Evidence, Remedy
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.managers import Managed, managed
@@ -44,7 +44,7 @@ def changed(
 
 def target(row: Evidence) -> str:
     """Resource and name of the object as kubectl takes them."""
-    return f"{RESOURCES[row.kind][1]} {shlex.quote(row.name)}"
+    return f"{RESOURCES[row.kind][1]} {word(row.name)}"
 
 
 def patched(path: str, value: object) -> Line:
@@ -65,13 +65,13 @@ def converted(row: Evidence) -> str:
 
 def described(evidence: Sequence[Evidence]) -> str:
     """A command that shows the objects, all of one kind; it changes nothing."""
-    names = dict.fromkeys(shlex.quote(row.name) for row in chain(evidence[:NAMES_SHOWN]))
+    names = dict.fromkeys(word(row.name) for row in chain(evidence[:NAMES_SHOWN]))
     return f"kubectl describe {RESOURCES[evidence[0].kind][1]} {' '.join(names)}"
 
 
 def appended(one: WholeObject, path: str, *, value: object) -> list[dict[str, object]]:
     """The JSON patch that adds the value to a list which may be absent: nothing can be added to what is not there."""
-    at, there = f"/{path.replace('.', '/')}", one.get(path)
+    at, there = pointer(path), one.get(path)
     if isinstance(there, list) and there:
         return [{"op": "add", "path": f"{at}/-", "value": value}]
     return [{"op": "add", "path": at, "value": [value]}]

@@ -2,12 +2,12 @@
 
 import json
 import re
-import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from migrations_app.checks.base import Case
 from migrations_app.checks.iam_gaps import Lack, name_of
+from migrations_app.checks.shell import note, word
 from migrations_app.checks.values import CannotTell, How, Remedy
 from migrations_app.errors import BadInput
 from migrations_app.inventory.aws_place import read_role_arn
@@ -104,13 +104,13 @@ def _stubborn(closed: Closing) -> list[str]:
 def attaching(lack: Lack, documents: Iterable[Document], *, part: str) -> Iterator[str]:
     """Commands that make a managed policy of each document and attach it to the role."""
     one, site = lack.role.role, lack.seen.site
-    role = shlex.quote(name_of(lack.role)) if one.arn else "ROLE"
+    role = word(name_of(lack.role)) if one.arn else "ROLE"
     parsed = read_role_arn(one.arn)
     account = parsed.account if parsed else site.account
     for n, _ in enumerate(documents, start=1):
         name = _NO_NAME.sub("-", f"karpenter-{site.cluster}-{lack.report.release}-{part}-{n}")[-128:]
         yield f"aws iam create-policy --policy-name {name} --policy-document file://{name}.json"
-        policy = f"arn:{site.partition}:iam::{account}:policy/{name}"
+        policy = word(f"arn:{site.partition}:iam::{account}:policy/{name}")
         yield f"aws iam attach-role-policy --role-name {role} --policy-arn {policy}"
 
 
@@ -126,7 +126,7 @@ def _afterwards(case: Case, lack: Lack, *, closed: Closing) -> Iterator[str]:
 
 def _comments(lines: Iterable[str]) -> str:
     """The lines as comments. Names in documents are other people's: none of them may begin a line of its own."""
-    return "\n".join(f"# {''.join(sign if sign.isprintable() else ' ' for sign in line)}" for line in lines)
+    return "\n".join(map(note, lines))
 
 
 def cloudformation(closed: Closing, *, role: str) -> str:

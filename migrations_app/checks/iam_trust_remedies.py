@@ -1,12 +1,12 @@
 """How to make a role of the controller trust it, with its real names."""
 
 import json
-import shlex
 from collections.abc import Iterator
 from typing import Any
 
 from migrations_app.checks.base import Case
 from migrations_app.checks.remedies import chart_values
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import Remedy
 from migrations_app.errors import BadInput
 from migrations_app.inventory.role_trust import Fit
@@ -34,7 +34,7 @@ def trust_remedies(case: Case, fit: Fit) -> Iterator[Remedy]:
     except BadInput:
         present = []
     document = {"Version": WITH_VARIABLES, "Statement": [*present, wanted]}
-    name = shlex.quote(role.name)
+    name = word(role.name)
     yield Remedy(
         how="iam",
         text="\n".join(
@@ -64,7 +64,7 @@ def _provider(entry: Entry) -> tuple[str, ...]:
     if entry.kind != "Federated":
         return ()
     issuer = entry.principal.partition(":oidc-provider/")[2]
-    url = shlex.quote(f"https://{issuer}")
+    url = word(f"https://{issuer}")
     return (
         "# Only where IAM has no identity provider for this issuer",
         f"aws iam create-open-id-connect-provider --url {url} --client-id-list {AUDIENCE}",

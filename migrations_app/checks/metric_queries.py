@@ -1,11 +1,12 @@
 """Queries in the cluster that name metrics which a release no longer has, and how to change them."""
 
-import shlex
+import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from migrations_app.checks.base import Case
 from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kubectl, ordered
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import Evidence, Remedy
 from migrations_app.inventory.managers import Managed, managed
 from migrations_app.karpenter.metrics import outdated
@@ -16,6 +17,7 @@ RESOURCES: dict[QueryPart, str] = {
     "dashboards": "configmap",
 }
 GONE = "nothing: the metric is gone"
+_METRIC = re.compile(r"[A-Za-z_:][\w:]*", re.ASCII)
 
 
 def outdated_queries(case: Case, part: QueryPart) -> Iterator[Evidence]:
@@ -48,14 +50,12 @@ def _command(part: QueryPart, place: tuple[str, str], *, evidence: Sequence[Evid
     namespace, name = place
     pairs = {_old(row): row.wanted for row in evidence if (row.namespace, row.name) == place}
     script = "; ".join(
-        f"s/\\b{old}\\b/{new}/g"
-        for old, new in pairs.items()
-        if new != GONE and "=" not in old and not old.endswith("*")
+        f"s/\\b{old}\\b/{new}/g" for old, new in pairs.items() if _METRIC.fullmatch(old) and _METRIC.fullmatch(new)
     )
-    where = f"{RESOURCES[part]} -n {shlex.quote(namespace)} {shlex.quote(name)}"
+    where = f"{RESOURCES[part]} -n {word(namespace)} {word(name)}"
     if not script:
         return f"kubectl get {where} -o yaml  # edit: {', '.join(pairs)}".replace("\n", " ")
-    return f"kubectl get {where} -o yaml | sed -E {shlex.quote(script)} | kubectl replace -f -"
+    return f"kubectl get {where} -o yaml | sed -E {word(script)} | kubectl replace -f -"
 
 
 def _old(row: Evidence) -> str:

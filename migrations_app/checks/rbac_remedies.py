@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from migrations_app.checks.base import Case
 from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import Remedy
 from migrations_app.inventory.granted import per_target
 from migrations_app.inventory.installation import installation
@@ -15,11 +16,12 @@ def granting(case: Case, rights: Iterable[Right]) -> Remedy:
     found = installation(case.inventory)
     account = (found and found.workload.template.spec.service_account_name) or "default"
     home = found.namespace if found else "kube-system"
+    subject = word(f"{home}:{account}")
     lines = ["# Gives the controller the rights it lacks; the roles that it has stay as they are"]
     for number, (verbs, targets) in enumerate(_by_verbs(rights).items(), start=1):
         name = f"karpenter-lacking-{number}"
-        lines.append(f"kubectl create clusterrole {name} --verb={verbs} --resource={','.join(targets)}")
-        lines.append(f"kubectl create clusterrolebinding {name} --clusterrole={name} --serviceaccount={home}:{account}")
+        lines.append(f"kubectl create clusterrole {name} --verb={word(verbs)} --resource={word(','.join(targets))}")
+        lines.append(f"kubectl create clusterrolebinding {name} --clusterrole={name} --serviceaccount={subject}")
     return kubectl(*lines)
 
 

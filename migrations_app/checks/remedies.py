@@ -1,10 +1,9 @@
 """Wording of remedies with the cluster's real names, the tool that keeps the object first."""
 
-import json
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from migrations_app.checks.base import Case
+from migrations_app.checks.shell import helm_set, json_word, note, one_line, word, words
 from migrations_app.checks.values import Evidence, How, Remedy
 from migrations_app.checks.written import as_code, chart_as_code, yaml_of
 from migrations_app.inventory.installation import CRD_CHART, installation
@@ -12,7 +11,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.managers import Managed, Manager, managed
 from migrations_app.inventory.mentions import workload
 from migrations_app.inventory.objects import Named
-from migrations_app.karpenter.releases import find
+from migrations_app.karpenter.releases import as_tag
 from migrations_app.karpenter.versions import Release
 
 FIRST: dict[Manager, How] = {
@@ -33,9 +32,14 @@ def ordered(by: Managed, found: Iterable[Remedy]) -> tuple[Remedy, ...]:
 
 
 def names(evidence: Iterable[Evidence]) -> str:
-    """The names in the evidence, each once; a long list ends in three dots."""
-    every = list(dict.fromkeys(row.name for row in evidence))
-    return " ".join(every[:NAMES_SHOWN]) + (" ..." if len(every) > NAMES_SHOWN else "")
+    """The names in the evidence, each once, as words of shell; a long list ends in three dots."""
+    every = dict.fromkeys(row.name for row in evidence)
+    return words(names_shown(evidence)) + (" ..." if len(every) > NAMES_SHOWN else "")
+
+
+def names_shown(evidence: Iterable[Evidence]) -> list[str]:
+    """The names in the evidence, each once, as they are; no more than are shown."""
+    return list(dict.fromkeys(row.name for row in evidence))[:NAMES_SHOWN]
 
 
 def merged(path: str, leaf: object) -> str:
@@ -43,7 +47,7 @@ def merged(path: str, leaf: object) -> str:
     body = leaf
     for step in reversed(path.split(".")):
         body = {step: body}
-    return f"'{json.dumps(body, separators=(',', ':'))}'"
+    return json_word(body)
 
 
 def kept_by(inventory: Inventory, row: Evidence) -> Managed:
@@ -53,8 +57,8 @@ def kept_by(inventory: Inventory, row: Evidence) -> Managed:
 
 
 def kubectl(*lines: str) -> Remedy:
-    """Those lines of shell; empty ones are left out."""
-    return Remedy(how="kubectl", text="\n".join(filter(None, lines)))
+    """Those lines of shell; empty ones are left out. What stands behind # in a line cannot begin another line."""
+    return Remedy(how="kubectl", text="\n".join(map(one_line, filter(None, lines))))
 
 
 def chart_values(
@@ -69,10 +73,11 @@ def chart_values(
     by = found.managed if found else Managed("hand")
     release, namespace = (found.release_name, found.namespace) if found else ("karpenter", "kube-system")
     version = spelled(to or case.running.release)
-    comment = f"# {about}\n" if about else ""
-    flags = " ".join("--set " + shlex.quote(f"{key}={value or 'null'}") for key, value in given.items())
+    comment = f"{note(about)}\n" if about else ""
+    flags = " ".join(helm_set(key, value or "null") for key, value in given.items())
     upgrade = (
-        f"helm upgrade {release} {CHARTS}/karpenter --namespace {namespace} --version {version} --reuse-values {flags}"
+        f"helm upgrade {word(release)} {CHARTS}/karpenter --namespace {word(namespace)} --version {version}"
+        f" --reuse-values {flags}"
     ).rstrip()
     return ordered(
         by,
@@ -92,7 +97,7 @@ def crd_chart(case: Case, version: str) -> tuple[Remedy, ...]:
 
 def crd_chart_by(by: Managed, *, namespace: str, version: str, flags: str = "") -> tuple[Remedy, ...]:
     """The same for those who know who keeps the CRDs and where; `flags` are further words for helm."""
-    chart = f"{CHARTS}/{CRD_CHART} --version {version} --namespace {namespace}"
+    chart = f"{CHARTS}/{CRD_CHART} --version {version} --namespace {word(namespace)}"
     return ordered(
         by,
         (
@@ -106,7 +111,7 @@ def removal(resource: str, found: Sequence[Named], *, first: str = "") -> tuple[
     """How to delete objects so that they stay away: from their source first where a tool would bring them back."""
     every = [managed(one.metadata) for one in found]
     by = next((one for one in every if one.by != "hand"), Managed("hand"))
-    listed = " ".join(one.name for one in found[:NAMES_SHOWN]) + (" ..." if len(found) > NAMES_SHOWN else "")
+    listed = words(one.name for one in found[:NAMES_SHOWN]) + (" ..." if len(found) > NAMES_SHOWN else "")
     delete = kubectl(*((first,) if first else ()), f"kubectl delete {resource} {listed}")
     return ordered(by, (*from_source(by, f"take {resource} {listed} out"), delete))
 
@@ -121,10 +126,9 @@ def from_source(by: Managed, what: str) -> tuple[Remedy, ...]:
         "terraform": "In the Terraform code that holds it",
         "helm": f"In the chart of the Helm release{owner}",
     }
-    return (Remedy(how=how, text=f"# {where[how]}: {what}"),) if how in where else ()
+    return (Remedy(how=how, text=note(f"{where[how]}: {what}")),) if how in where else ()
 
 
 def spelled(running: Release | None) -> str:
     """A release as its charts and image tags spell it; a word to fill in where it is not known."""
-    row = find(running) if running else None
-    return f"{row.tag_prefix if row else ''}{running}" if running else "VERSION"
+    return as_tag(running) if running else "VERSION"

@@ -1,11 +1,11 @@
 """Which nodes a hop replaces, and which pods sit on them: what drains and protections are asked about."""
 
-import json
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from migrations_app.checks.base import Case
 from migrations_app.checks.changing import appended
+from migrations_app.checks.shell import json_word, word
 from migrations_app.checks.values import AtLeast, Evidence
 from migrations_app.inventory.objects import PodGroup, Provisioner
 from migrations_app.inventory.podgroups import NODES_KEPT
@@ -69,5 +69,5 @@ def fenced(one: Provisioner) -> str:
     taints = one.get("spec.taints")
     if isinstance(taints, list) and LEGACY_TAINT in taints:
         return ""
-    patch = json.dumps(appended(one, "spec.taints", value=LEGACY_TAINT), separators=(",", ":"))
-    return f"kubectl patch provisioners.karpenter.sh {one.name} --type=json -p '{patch}'"
+    patch = json_word(appended(one, "spec.taints", value=LEGACY_TAINT))
+    return f"kubectl patch provisioners.karpenter.sh {word(one.name)} --type=json -p {patch}"

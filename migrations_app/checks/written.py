@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from textwrap import indent
 
+from migrations_app.checks.shell import note
 from migrations_app.checks.values import Remedy
 from migrations_app.inventory.managers import Managed
 
@@ -17,9 +18,9 @@ def as_code(by: Managed, *, release: str, tree: str, version: str, about: str) -
     name = f" {f'{by.namespace}/{by.name}'.strip('/')}" if by.name else ""
     flux, argocd = (name if by.by == tool else "" for tool in ("flux", "argocd"))
     pinned = f'version = "{version}"\n' if version else ""
-    listed = f"values = [<<-YAML\n{indent(tree, '  ')}\n  YAML\n]" if tree else ""
+    listed = f"values = [<<-YAML\n{indent(_literal(tree), '  ')}\n  YAML\n]" if tree else ""
     return (
-        Remedy(how="terraform", text=f"# helm_release of {release}\n{about}{pinned}{listed}".rstrip()),
+        Remedy(how="terraform", text=f"{note(f'helm_release of {release}')}\n{about}{pinned}{listed}".rstrip()),
         Remedy(how="flux", text=_flux(flux, tree=tree, version=version, about=about)),
         Remedy(how="argocd", text=_argocd(argocd, tree=tree, version=version, about=about)),
     )
@@ -27,16 +28,16 @@ def as_code(by: Managed, *, release: str, tree: str, version: str, about: str) -
 
 def _flux(name: str, *, tree: str, version: str, about: str) -> str:
     if not version:
-        return f"# HelmRelease{name}, spec.values\n{about}{tree}".rstrip()
+        return f"{note(f'HelmRelease{name}, spec.values')}\n{about}{tree}".rstrip()
     values = f"values:\n{indent(tree, '  ')}" if tree else ""
-    return f"# HelmRelease{name}, spec\n{about}chart:\n  spec:\n    version: {version}\n{values}".rstrip()
+    return f"{note(f'HelmRelease{name}, spec')}\n{about}chart:\n  spec:\n    version: {version}\n{values}".rstrip()
 
 
 def _argocd(name: str, *, tree: str, version: str, about: str) -> str:
     if not version:
-        return f"# Application{name}, spec.source.helm.valuesObject\n{about}{tree}".rstrip()
+        return f"{note(f'Application{name}, spec.source.helm.valuesObject')}\n{about}{tree}".rstrip()
     values = f"helm:\n  valuesObject:\n{indent(tree, '    ')}" if tree else ""
-    return f"# Application{name}, spec.source\n{about}targetRevision: {version}\n{values}".rstrip()
+    return f"{note(f'Application{name}, spec.source')}\n{about}targetRevision: {version}\n{values}".rstrip()
 
 
 def chart_as_code(chart: str, *, version: str) -> tuple[Remedy, ...]:
@@ -67,6 +68,15 @@ _PLAIN = re.compile(r"[\w./@-]+", re.ASCII)
 """What YAML reads as it stands."""
 
 
+def _scalar(text: str) -> str:
+    return text if _PLAIN.fullmatch(text) else json.dumps(text)
+
+
+def _literal(text: str) -> str:
+    """Text in a heredoc of Terraform: its two template openings escaped."""
+    return text.replace("${", "$${").replace("%{", "%%{")
+
+
 def yaml_of(given: Mapping[str, str]) -> str:
     """Those values as a tree; one that is taken out stands there as a comment."""
     lines: list[str] = []
@@ -75,8 +85,8 @@ def yaml_of(given: Mapping[str, str]) -> str:
         *parents, last = (step.replace("\\.", ".") for step in _STEPS.split(key))
         for depth, parent in enumerate(parents):
             if seen[: depth + 1] != tuple(parents[: depth + 1]):
-                lines.append(f"{'  ' * depth}{parent}:")
-        text = value if _PLAIN.fullmatch(value) else json.dumps(value)
-        lines.append(f"{'  ' * len(parents)}{last}: {text}" if value else f"{'  ' * len(parents)}# without {last}")
+                lines.append(f"{'  ' * depth}{_scalar(parent)}:")
+        told = f"{_scalar(last)}: {_scalar(value)}" if value else note(f"without {last}")
+        lines.append(f"{'  ' * len(parents)}{told}")
         seen = tuple(parents)
     return "\n".join(lines)

@@ -1,8 +1,7 @@
 """The port through which AWS is read for one cluster, and its harmless twin for clusters without an AWS account."""
 
-from typing import NoReturn, Protocol
+from typing import Protocol
 
-from migrations_app.errors import NotAsked
 from migrations_app.inventory.aws import (
     AccessEntry,
     Association,
@@ -70,66 +69,3 @@ class AwsApi(Protocol):
 
     def close(self) -> None:
         """Forgets credentials; harmless when called twice."""
-
-
-class NoAws:
-    """An AwsApi that was never asked: for bundles, samples and clusters without a way into their account."""
-
-    def __init__(self, place: AwsPlace) -> None:
-        self._place = place
-
-    @property
-    def place(self) -> AwsPlace:
-        return self._place
-
-    def caller(self) -> NoReturn:
-        raise _not_asked()
-
-    def cluster(self) -> NoReturn:
-        raise _not_asked()
-
-    def role(self, name: str) -> NoReturn:  # noqa: ARG002 - the port's signature
-        raise _not_asked()
-
-    def attached_policies(self, role: str) -> NoReturn:  # noqa: ARG002 - the port's signature
-        raise _not_asked()
-
-    def inline_names(self, role: str) -> NoReturn:  # noqa: ARG002 - the port's signature
-        raise _not_asked()
-
-    def inline_policy(self, role: str, name: str) -> NoReturn:  # noqa: ARG002 - the port's signature
-        raise _not_asked()
-
-    def managed_policy(self, arn: str) -> NoReturn:  # noqa: ARG002 - the port's signature
-        raise _not_asked()
-
-    def instance_profile(self, name: str) -> NoReturn:  # noqa: ARG002 - the port's signature
-        raise _not_asked()
-
-    def oidc_provider(self, arn: str) -> NoReturn:  # noqa: ARG002 - the port's signature
-        raise _not_asked()
-
-    def associations(self, *, namespace: str, service_account: str) -> NoReturn:  # noqa: ARG002 - the port's signature
-        raise _not_asked()
-
-    def addon_status(self, name: str) -> NoReturn:  # noqa: ARG002 - the port's signature
-        raise _not_asked()
-
-    def access_entry(self, principal_arn: str) -> NoReturn:  # noqa: ARG002 - the port's signature
-        raise _not_asked()
-
-    def queue(self, name: str, *, account: str) -> NoReturn:  # noqa: ARG002 - the port's signature
-        raise _not_asked()
-
-    def tagged_instances(self) -> NoReturn:
-        raise _not_asked()
-
-    def simulated(self, role_arn: str, question: Question) -> NoReturn:  # noqa: ARG002 - the port's signature
-        raise _not_asked()
-
-    def close(self) -> None:
-        return
-
-
-def _not_asked() -> NotAsked:
-    return NotAsked("this cluster has no way into its AWS account")

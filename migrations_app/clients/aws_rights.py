@@ -75,7 +75,7 @@ RIGHTS: tuple[Right, ...] = (
     GET_QUEUE,
     DESCRIBE_INSTANCES,
 )
-"""All calls with the role of a cluster. The role itself is entered by sts:AssumeRole, see `entrance_policy`.
+"""All calls with the role of a cluster. The role itself is entered by sts:AssumeRole.
 
 EKS tokens need none: they are GetCallerIdentity signed in advance.
 """
@@ -112,16 +112,5 @@ def trust_policy(*, principal_arn: str, external_id: str) -> Document:
         "Principal": {"AWS": principal_arn},
         "Action": "sts:AssumeRole",
         "Condition": {"StringEquals": {"sts:ExternalId": external_id}},
-    }
-    return {"Version": "2012-10-17", "Statement": [statement]}
-
-
-def entrance_policy(role_arns: tuple[str, ...]) -> Document:
-    """What karpdash's own identity needs: to take the roles of its clusters."""
-    statement = {
-        "Sid": "EnterClusters",
-        "Effect": "Allow",
-        "Action": "sts:AssumeRole",
-        "Resource": sorted(set(role_arns)),
     }
     return {"Version": "2012-10-17", "Statement": [statement]}

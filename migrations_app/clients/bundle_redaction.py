@@ -1,12 +1,12 @@
 """What leaves a cluster in a bundle (T23): the fields that checks read, without credentials and schemas."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 
 from migrations_app.clients.helm import packed, read_release
-from migrations_app.clients.helm_values import REMOVED, kept_env, kept_values, looks_secret, redacted
+from migrations_app.clients.helm_values import kept_env, kept_values
 from migrations_app.inventory.crd_reading import CONVERSION
 from migrations_app.inventory.keys import LAST_APPLIED
 from migrations_app.inventory.last_applied import applied_version
@@ -15,6 +15,7 @@ from migrations_app.inventory.objects import ConfigMap, HelmRelease
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.crd_fields import paths_of, pruned
 from migrations_app.karpenter.metrics import names_in
+from migrations_app.redaction import REMOVED, holds, is_secret_name, redacted
 
 Doc = dict[str, Any]
 KEPT_CONFIG_MAPS = frozenset({"aws-auth", "karpenter-global-settings"})
@@ -112,11 +113,21 @@ def _container(container: Doc) -> Doc:
         return kept
     args = container.get("args")
     if isinstance(args, list):
-        kept["args"] = [REMOVED if looks_secret(str(arg)) else arg for arg in args]
+        kept["args"] = list(_arguments(args))
     given = _inner(container, "resources")
     if given:
         kept["resources"] = {name: _inner(given, name) for name in ("requests", "limits") if name in given}
     return kept | {"env": kept_env(container.get("env"))}
+
+
+def _arguments(args: list[Any]) -> Iterator[Any]:
+    """The words of a command without secrets: neither `--token=x` nor the `x` behind `--token` leaves."""
+    after = False
+    for arg in args:
+        name, equals, _ = str(arg).partition("=")
+        secret = after or is_secret_name(name) or holds(str(arg))
+        yield REMOVED if secret else arg
+        after = name.startswith("-") and not equals and is_secret_name(name)
 
 
 def _pod(doc: Doc, _: bytes) -> Doc:

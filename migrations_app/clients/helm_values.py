@@ -4,14 +4,12 @@ Values may hold credentials, so this is a list of what may stay. Source: values.
 charts/karpenter and charts/karpenter-crd in aws/karpenter-provider-aws, v0.28.1 to v1.14.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-REMOVED = "(removed)"
-LONGEST_TEXT = 2000
+from migrations_app.redaction import REMOVED, redacted
+
 _CONTEXT = "securityContext"
-DEEPEST = 40
 
 _WHOLE_BRANCHES = frozenset(
     {
@@ -122,34 +120,6 @@ ENV_NAMES = frozenset(
     ]
 )
 """Environment variables of the controller whose values are settings, not credentials."""
-
-_SECRET_LOOKING = re.compile(
-    r"(?i)pass(word|wd|phrase)|secret|token(?!refresh)|credential|api[-_]?key|private[-_]?key|access[-_]?key|bearer|auth$"
-)
-_SECRET_VALUE = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bey[A-Za-z0-9_-]{10,}\.ey[A-Za-z0-9_-]{10,}\."
-)
-
-
-def looks_secret(key: str) -> bool:
-    """Whether a value under that name may be a credential."""
-    return bool(_SECRET_LOOKING.search(key))
-
-
-def redacted(values: Any, *, depth: int = 0) -> Any:  # noqa: ANN401 - the tree is a chart's own JSON
-    """The same tree with everything replaced that looks like a credential, by its key or by its shape."""
-    if depth > DEEPEST:
-        return REMOVED
-    if isinstance(values, dict):
-        return {
-            key: REMOVED if looks_secret(key) and isinstance(value, str) and value else redacted(value, depth=depth + 1)
-            for key, value in values.items()
-        }
-    if isinstance(values, list):
-        return [redacted(value, depth=depth + 1) for value in values]
-    if isinstance(values, str):
-        return REMOVED if _SECRET_VALUE.search(values) else values[:LONGEST_TEXT]
-    return values
 
 
 def kept_env(entries: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - as above

@@ -45,11 +45,6 @@ def read_kubeconfig(raw: bytes, *, context: str = "") -> Connection:
     return _connection(cluster, user, context=name)
 
 
-def context_names(raw: bytes) -> tuple[str, ...]:
-    """The names of the contexts, in the order of the file. Raises BadKubeconfig as `read_kubeconfig` does."""
-    return tuple(_parse(raw).contexts)
-
-
 def in_cluster(mount: Path = SERVICE_ACCOUNT) -> Connection:
     """The pod's own service account. Raises BadKubeconfig with code `not_in_cluster` when there is no mount."""
     try:

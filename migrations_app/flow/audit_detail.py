@@ -2,10 +2,11 @@
 
 import json
 import math
-import re
 from typing import Any
 
 from django.utils.crypto import salted_hmac
+
+from migrations_app.redaction import is_secret_name, replace
 
 LONGEST = 4000
 """Characters of one text of a detail."""
@@ -13,24 +14,6 @@ MOST = 200
 """Members of one list or object of a detail."""
 DEEPEST = 8
 SALT = "karpdash.audit"
-_SECRET_WORDS = frozenset(
-    ("token", "password", "passwd", "secret", "credential", "credentials", "authorization", "cookie", "kubeconfig")
-)
-_SECRET_KEYS = frozenset(
-    ("external_id", "private_key", "api_key", "access_key", "access_key_id", "signing_key", "session_key", "client_key")
-)
-_HARMLESS_ENDS = frozenset(("id", "ids", "name", "names", "prefix", "version", "count"))
-"""`token_id` or `secret_name` tell which secret it is, not the secret."""
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
-_SHAPES = re.compile(
-    r"kd_[A-Za-z0-9_-]{20,}"  # our own tokens
-    r"|k8s-aws-v1\.[A-Za-z0-9_=-]{20,}"  # EKS
-    r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?"  # JSON web tokens, as of service accounts
-    r"|(?:AKIA|ASIA)[A-Z0-9]{16}"
-    r"|(?<=[Bb]earer )[A-Za-z0-9._~+/=-]{8,}"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
-)
-"""Secrets that can be told by their form, wherever they stand."""
 
 
 def detail_text(detail: dict[str, Any]) -> str:
@@ -46,21 +29,13 @@ def encoded(text: str) -> str:
 
 def guarded(text: str) -> str:
     """The text with whatever looks like a secret as its HMAC."""
-    return _SHAPES.sub(lambda found: sealed(found.group()), text)
+    return replace(text, sealed)
 
 
 def sealed(value: str) -> str:
     """The HMAC that stands for a secret: equal secrets can be told to be equal, by this installation alone."""
     mac = salted_hmac(SALT, value.encode("utf-8", "surrogatepass"), algorithm="sha256")
     return f"hmac:{mac.hexdigest()[:32]}"
-
-
-def is_secret(key: str) -> bool:
-    """Whether what stands under that key is a secret."""
-    words = [word.lower() for word in _WORDS.findall(key)]
-    if "_".join(words) in _SECRET_KEYS:
-        return True
-    return bool(words) and words[-1] not in _HARMLESS_ENDS and not _SECRET_WORDS.isdisjoint(words)
 
 
 def _clean(value: Any, *, key: str, depth: int) -> Any:  # noqa: ANN401 - any JSON goes in and comes out
@@ -77,7 +52,7 @@ def _clean(value: Any, *, key: str, depth: int) -> Any:  # noqa: ANN401 - any JS
 def _plain(value: Any, *, key: str) -> Any:  # noqa: ANN401 - as above
     if value is None or isinstance(value, bool):
         return value
-    if is_secret(key) and value != "":
+    if is_secret_name(key) and value != "":
         return sealed(str(value))
     if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return value

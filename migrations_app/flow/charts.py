@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 
 from migrations_app.actions.crd_documents import ORIGIN
-from migrations_app.actions.landing import landing, spelled
+from migrations_app.actions.landing import landing
 from migrations_app.checks.remedies import CHARTS
 from migrations_app.clients.charts import from_archive, from_folder
 from migrations_app.clients.oci_charts import pull_chart
@@ -15,6 +15,7 @@ from migrations_app.errors import BadInput, BadSetting
 from migrations_app.flow.connect import limits, reach
 from migrations_app.inventory.installation import CHART
 from migrations_app.inventory.inventory import Inventory
+from migrations_app.karpenter.releases import as_tag
 from migrations_app.readiness import facts
 
 OCI = "oci"
@@ -29,7 +30,7 @@ def chart_files(inventory: Inventory, parameters: Mapping[str, Any]) -> dict[str
         found = from_folder(settings.ENV.data_dir / FOLDER, source)
         return found | {ORIGIN: f"{FOLDER}/{source}".encode()}
     release = landing(inventory, facts.running(inventory), wanted=str(parameters.get("release") or ""))
-    address, tag = _registry(), spelled(release)
+    address, tag = _registry(), as_tag(release)
     pulled = pull_chart(read_registry(address), CHART, tag=tag, reach=reach(), limits=limits())
     return from_archive(pulled.raw) | {ORIGIN: f"{address}/{CHART}:{tag} ({pulled.digest})".encode()}
 

@@ -11,7 +11,7 @@ from typing import Any
 from migrations_app.clients.port import ClusterApi
 from migrations_app.errors import CouldNotLook
 from migrations_app.flow import readers
-from migrations_app.flow.readers import Reading
+from migrations_app.flow.reading import Parts, Reading
 from migrations_app.inventory.inventory import PART_NAMES, Inventory
 from migrations_app.inventory.seen import Part, Seen, Unseen
 from migrations_app.readiness.report import Collected, PartLine
@@ -43,14 +43,14 @@ class _Run:
             if self.on_part:
                 self.on_part(name, len(self.parts))
 
-    def _asked(self, job: "readers.Job") -> "readers.Parts":
+    def _asked(self, job: "readers.Job") -> "Parts":
         try:
             self.reading.check_deadline()
             return job.read(self.reading)
         except CouldNotLook as reason:
             return {name: Unseen(reason.code, reason.message) for name in job.gives}
 
-    def _blocked(self, job: "readers.Job") -> "readers.Parts":
+    def _blocked(self, job: "readers.Job") -> "Parts":
         for name in job.needs:
             part = self.parts[name]
             if isinstance(part, Unseen):

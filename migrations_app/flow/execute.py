@@ -15,7 +15,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from django.utils import timezone
 
 from migrations_app.actions import progress
-from migrations_app.actions.plan import PLANNER, Plan
+from migrations_app.actions.plan import PLANNER, Plan, stored_digest
 from migrations_app.actions.states import WORKING
 from migrations_app.clients.writer import Writer
 from migrations_app.errors import BadInput, BadSetting, Conflict, CouldNotLook
@@ -92,7 +92,7 @@ def _advance(row: Rollout, fence: Fence) -> bool:
 
 def _refuse_strange(row: Rollout, plan: Plan) -> None:
     """A plan of other rules, or one that is not what was approved, is never carried out."""
-    if plan.planner != PLANNER or plan.digest != row.digest:
+    if plan.planner != PLANNER or stored_digest(bytes(row.plan)) != row.digest:
         raise Halt("strange_plan", "the plan is not the one that was approved", state="needs_attention")
 
 

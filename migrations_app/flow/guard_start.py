@@ -2,7 +2,6 @@
 
 import uuid
 
-from django.conf import settings
 from django.utils import timezone
 
 from migrations_app.access import Person, holds_yes, may_start
@@ -12,9 +11,8 @@ from migrations_app.flow.people import over
 from migrations_app.flow.policy import closed, policy_of
 from migrations_app.flow.record import assert_writable
 from migrations_app.flow.transition import found
-from migrations_app.models.policy import KillSwitch
 from migrations_app.models.rollout import Approval, Rollout
-from migrations_app.queries.policies import needed
+from migrations_app.queries.policies import everything_stopped, needed
 from migrations_app.queries.standing import rights_over
 
 
@@ -35,7 +33,7 @@ def refuse_start(row: Rollout, person: Person) -> None:
 
     `person` starts it: whoever owns the token that starts it counts as no approver (A42).
     """
-    if settings.ENV.stop_all_actions or KillSwitch.objects.filter(on=True).exists():
+    if everything_stopped():
         raise Conflict("everything that changes clusters is stopped", code="kill_switch")
     assert_writable()
     policy = policy_of(row.cluster_id)

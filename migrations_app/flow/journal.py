@@ -3,7 +3,6 @@
 import uuid
 from dataclasses import dataclass
 
-from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -17,8 +16,8 @@ from migrations_app.flow.halt import Halt
 from migrations_app.flow.lease import Fence
 from migrations_app.flow.record import Actor, Event, record
 from migrations_app.flow.tries import begin_anew
-from migrations_app.models.policy import KillSwitch
 from migrations_app.models.rollout import Attempt, Rollout
+from migrations_app.queries.policies import everything_stopped
 
 
 class Stopped(Conflict):
@@ -151,7 +150,7 @@ def refuse_if_stopped(work: Work) -> None:
         raise Stopped("the rollout was changed meanwhile", code="moved")
     if now.wish:
         raise Stopped(f"asked to {now.wish}", code=now.wish)
-    if settings.ENV.stop_all_actions or KillSwitch.objects.filter(on=True).exists():
+    if everything_stopped():
         raise Stopped("everything that changes clusters is stopped", code="kill_switch")
     if why := audit_lag.why_blocked():
         raise Stopped(why, code="audit")

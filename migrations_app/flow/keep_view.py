@@ -3,9 +3,9 @@
 import uuid
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
-from migrations_app.errors import BadInput, Conflict, NotFound
+from migrations_app.errors import BadInput, NotFound
 from migrations_app.flow.acting import tell
 from migrations_app.models.saved_view import SavedView
 
@@ -25,18 +25,6 @@ def keep_view(person_id: int, *, name: str, query: str, shared: bool = False) ->
         row, _ = SavedView.objects.update_or_create(owner_id=person_id, name=called, defaults=told)
         tell("view.kept", called, view=str(row.pk), **told)
     return row.pk
-
-
-def change_view(view_id: uuid.UUID, *, person_id: int, name: str, shared: bool) -> None:
-    """Another name, shared or not. Raises NotFound for another's, BadInput, Conflict `name_taken`."""
-    try:
-        with transaction.atomic():
-            row = _own(view_id, person_id)
-            row.name, row.shared = _checked(name, row.query), shared
-            row.save(update_fields=["name", "shared"])
-            tell("view.changed", row.name, view=str(view_id), shared=shared)
-    except IntegrityError:
-        raise Conflict(f"you keep a view named {name.strip()} already", code="name_taken") from None
 
 
 def forget_view(view_id: uuid.UUID, *, person_id: int) -> None:

@@ -10,7 +10,7 @@ from migrations_app.clients.kubernetes_live import LiveApi, open_live
 from migrations_app.clients.transport import TokenSource
 from migrations_app.errors import CouldNotLook, KarpdashError
 from migrations_app.flow.connect import limits, reach
-from migrations_app.flow.readers import HOME_NAMESPACES
+from migrations_app.flow.reading import HOME_NAMESPACES
 from migrations_app.inventory.objects import ServerVersion
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind

@@ -29,6 +29,7 @@ from migrations_app.models.notification import Channel, Delivery
 from migrations_app.queries.interval import share
 from migrations_app.queries.standing import rights_over, standing_of
 from migrations_app.readiness.news import Event, headline, text_of
+from migrations_app.redaction import redacted
 
 log = logging.getLogger(__name__)
 QUIET = timedelta(minutes=5)
@@ -118,7 +119,7 @@ def _posted(kind: str, events: Sequence[Event]) -> tuple[bytes, dict[str, str]]:
 
 
 def _cloud_event(event: Event) -> dict[str, Any]:
-    return {"specversion": "1.0", "source": SOURCE, "datacontenttype": "application/json", **event}
+    return {"specversion": "1.0", "source": SOURCE, "datacontenttype": "application/json", **redacted(dict(event))}
 
 
 def _mailed(channel: Channel, events: Sequence[Event]) -> str:

@@ -2,28 +2,14 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
 
 from migrations_app.clients.helm import read_release
-from migrations_app.clients.port import Page, Resource
+from migrations_app.clients.port import Page
 from migrations_app.errors import CouldNotLook, Forbidden
+from migrations_app.flow.reading import Parts, Reading
 from migrations_app.inventory.objects import HelmRelease
-from migrations_app.inventory.seen import Part, Quarantined, Seen
+from migrations_app.inventory.seen import Quarantined, Seen
 from migrations_app.karpenter import kinds
-from migrations_app.karpenter.kinds import Kind
-
-Parts = dict[str, Part[Any]]
-
-
-class Reading(Protocol):
-    """As much of a scan under way as is needed here."""
-
-    @property
-    def homes(self) -> tuple[str, ...]: ...
-
-    def resource(self, kind: Kind, **narrow: Any) -> Resource: ...  # noqa: ANN401 - the fields of Resource
-
-    def each_page(self, resource: Resource, begin: Callable[[], Callable[[Page], None]]) -> None: ...
 
 
 @dataclass(slots=True)

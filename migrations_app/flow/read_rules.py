@@ -1,35 +1,19 @@
 """Reads what lets the controller act and be reached, and CRDs with what only their raw text tells."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
-from migrations_app.clients.port import Page, Resource
+from migrations_app.clients.port import Page
 from migrations_app.errors import NotServed
+from migrations_app.flow.reading import Parts, Reading
 from migrations_app.inventory import belonging
 from migrations_app.inventory import cluster_rules as rules
 from migrations_app.inventory.crd_reading import read_crd
-from migrations_app.inventory.objects import CRD, Named, Workload
-from migrations_app.inventory.seen import Part, Quarantined, Seen
+from migrations_app.inventory.objects import CRD, Named
+from migrations_app.inventory.seen import Quarantined, Seen
 from migrations_app.karpenter import kinds
-from migrations_app.karpenter.kinds import Kind
 
-Parts = dict[str, Part[Any]]
 N = TypeVar("N", bound=Named)
-
-
-class Reading(Protocol):
-    """As much of a scan under way as is needed here."""
-
-    @property
-    def controllers(self) -> tuple[Workload, ...]: ...
-
-    def refuse_doubtful(self, kind: Kind) -> None: ...
-
-    def resource(self, kind: Kind, **narrow: Any) -> Resource: ...  # noqa: ANN401 - the fields of Resource
-
-    def each_page(self, resource: Resource, begin: Callable[[], Callable[[Page], None]]) -> None: ...
-
-    def whole(self, kind: Kind, projection: type[N], **narrow: Any) -> Seen[N]: ...  # noqa: ANN401 - as `resource`
 
 
 EVERY_ACCOUNT = "system:serviceaccounts"

@@ -5,7 +5,7 @@ import uuid
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 import msgspec
@@ -19,6 +19,7 @@ from migrations_app.flow.gauges import gauges
 from migrations_app.flow.keep import keep
 from migrations_app.flow.note_legacy import note_legacy
 from migrations_app.flow.tally import add_duration, add_error, calls_by_name
+from migrations_app.inventory.expiry import moment
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.measure import Gauges
 from migrations_app.models.scan import Scan
@@ -128,7 +129,7 @@ def _snapshot(cluster: Cluster, digest: str, *, report: Report, held: tuple[Waiv
     return Snapshot.objects.create(
         cluster=cluster,
         content_id=digest,
-        scanned_at=_moment(report.scanned_at),
+        scanned_at=moment(report.scanned_at) or timezone.now(),
         parts=msgspec.json.encode({line.name: line.seconds for line in report.parts}),
         complete=report.complete,
         stage=report.cluster.stage,
@@ -140,13 +141,6 @@ def _snapshot(cluster: Cluster, digest: str, *, report: Report, held: tuple[Waiv
         waived=as_stored(held),
         **judged_columns(report),
     )
-
-
-def _moment(text: str) -> datetime:
-    try:
-        return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(UTC)
-    except ValueError:
-        return timezone.now()
 
 
 def _note_success(cluster: Cluster, snapshot: Snapshot, *, now: datetime) -> None:

@@ -10,9 +10,10 @@ from django.utils import timezone
 
 from migrations_app.flow import room
 from migrations_app.flow.acting import tell
-from migrations_app.flow.schedule import ACTIVE, queued
+from migrations_app.flow.schedule import queued
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.fleet_scan import FleetScan, FleetScanPart
+from migrations_app.queries.cluster import ACTIVE
 
 A_TIME = 100
 

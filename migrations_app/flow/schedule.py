@@ -16,6 +16,7 @@ from migrations_app.flow.acting import tell
 from migrations_app.flow.announce import tell_failing
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
+from migrations_app.queries.cluster import ACTIVE
 from migrations_app.queries.interval import interval_of, next_slot, on_a_timetable, with_intervals
 
 ATTEMPTS = 3
@@ -26,7 +27,6 @@ A_TICK = 200
 NUDGES = 100
 """Scans that one sweep wakes: a long queue keeps its messages, and is not to get all of them again each time."""
 # Leases are counted by the database's clock, so that workers whose own clocks differ agree on them.
-ACTIVE = (Scan.State.QUEUED, Scan.State.RUNNING)
 LAPSED = Q(state=Scan.State.RUNNING, lease_until__lt=Now())
 
 

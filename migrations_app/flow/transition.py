@@ -14,8 +14,6 @@ from migrations_app.flow.record import Actor, Event, record
 from migrations_app.flow.scan_after import ENDED, ask_for_scan
 from migrations_app.models.rollout import Outbox, Rollout
 
-WAKE = "rollout.advance"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:

@@ -12,6 +12,7 @@ from migrations_app.clients.port import Resource
 from migrations_app.clients.writer import Writer
 from migrations_app.errors import CouldNotLook, NotServed
 from migrations_app.inventory.bones import Condition, Named, Projection, Strings
+from migrations_app.inventory.expiry import moment
 from migrations_app.inventory.selectors import selects
 from migrations_app.inventory.workloads import LabelSelector
 from migrations_app.karpenter import labels
@@ -141,15 +142,8 @@ def _legacy_objects(writer: Writer) -> int | None:
 
 def _oldest(pods: list[_Pod]) -> int:
     now = datetime.now(UTC)
-    ages = [now - _moment(pod.metadata.creation_timestamp or "", now) for pod in pods]
+    ages = [now - (moment(pod.metadata.creation_timestamp) or now) for pod in pods]
     return max((int(age.total_seconds()) for age in ages), default=0)
-
-
-def _moment(text: str, now: datetime) -> datetime:
-    try:
-        return datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
-        return now
 
 
 def _stands(writer: Writer, target: Target) -> bool:

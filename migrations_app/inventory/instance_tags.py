@@ -28,7 +28,7 @@ def telling(key: str) -> bool:
     return key == labels.CLUSTER_NAME_TAG or key.startswith(_TELLING)
 
 
-def spelled(group: TaggedInstances) -> str:
+def tags_text(group: TaggedInstances) -> str:
     """The tags of a group for people, in one line."""
     return " ".join(f"{key}={value}" for key, value in group.tags)
 

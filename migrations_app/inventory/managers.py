@@ -14,8 +14,15 @@ from migrations_app.karpenter import labels
 
 Manager = Literal["flux", "argocd", "terraform", "eksctl", "helm", "hand"]
 MANAGERS: tuple[Manager, ...] = get_args(Manager)
-REVERTS: tuple[Manager, ...] = ("flux", "argocd")
-"""These undo a direct write by themselves, within minutes."""
+REVERTS: dict[Manager, str] = {
+    "flux": "Flux",
+    "argocd": "Argo CD",
+    "terraform": "Terraform (at its next run)",
+    "eksctl": "eksctl (at its next run)",
+}
+"""Who undoes a direct write, and how that is told. Helm overwrites at the next upgrade of its release only."""
+AT_ONCE: tuple[Manager, ...] = ("flux", "argocd")
+"""These of them do it by themselves, within minutes."""
 
 FLUX_NAMES = (
     (labels.FLUX_KUSTOMIZE_NAME, labels.FLUX_KUSTOMIZE_NAMESPACE),
@@ -55,7 +62,7 @@ class Managed:
     @property
     def reverts(self) -> bool:
         """Whether a direct write would be undone without anybody's doing."""
-        return self.by in REVERTS
+        return self.by in AT_ONCE
 
 
 BY_HAND = Managed("hand")

@@ -219,11 +219,6 @@ def find(kind: str, *, group: str | None = None) -> Kind | None:
     return next((row for row in KINDS if row.kind == kind and group in (None, row.group)), None)
 
 
-def by_crd_name(name: str) -> Kind | None:
-    """The row whose CRD has that name ("nodepools.karpenter.sh"); None when it is none of ours."""
-    return next((row for row in KINDS if row.group and row.crd_name == name), None)
-
-
 def successor(kind: Kind) -> Kind | None:
     """The kind that took its place, or None."""
     return find(kind.successor) if kind.successor else None

@@ -98,3 +98,9 @@ def rollback_targets(running: Release, *, table: Table = RELEASES) -> tuple[Rele
         if any(target.accepts(patch) for target in row.rollback_to) and not older.bad_reasons(patch)
     }
     return tuple(sorted(found, reverse=True))
+
+
+def as_tag(release: Release) -> str:
+    """The release as its charts and image tags spell it: `v0.32.10`, `1.0.14`."""
+    row = find(release)
+    return f"{row.tag_prefix if row else ''}{release}"

@@ -20,7 +20,7 @@ from migrations_app.queries.waivers import held_at
 from migrations_app.readiness.report import OwnedNode, Report
 from migrations_app.readiness.waiving import apply, from_stored
 
-ACTIVE = ("queued", "running")
+ACTIVE = (Scan.State.QUEUED, Scan.State.RUNNING)
 PAGE = 50
 SPARK = 60
 

@@ -22,6 +22,7 @@ from django.db.models import (
 )
 from django.db.models.functions import Coalesce
 
+from migrations_app.inventory.expiry import moment
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.group import ClusterGroup
 from migrations_app.models.scan import Scan
@@ -274,20 +275,13 @@ def _after(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
     if keys is None:
         return rows
     group, key, name = keys
-    value: Key | datetime | None = _moment(str(key)) if ask.sort == "scanned" else key
+    value: Key | datetime | None = moment(str(key)) if ask.sort == "scanned" else key
     if value is None:
         return rows
     beyond = "lt" if ask.descending else "gt"
     by_name = beyond if ask.sort == "name" else "gt"
     later = Q(**{f"key__{beyond}": value}) | Q(key=value, **{f"name__{by_name}": name})
     return rows.filter(Q(heading__gt=group) | Q(heading=group) & later)
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return None
 
 
 def _cursor_after(last: Any, ask: FleetAsk) -> str:  # noqa: ANN401 - a Cluster with annotations of `_ordered`

@@ -95,6 +95,11 @@ def risk_of(word: str) -> Risk:
     return next((risk for risk in RISKS if risk == word), "destructive")
 
 
+def everything_stopped() -> bool:
+    """Whether nothing may change any cluster now: by the environment, or by the switch."""
+    return settings.ENV.stop_all_actions or KillSwitch.objects.filter(on=True).exists()
+
+
 def switch_now() -> Switch:
     """Whether everything is stopped, by whom and why."""
     row = KillSwitch.objects.order_by("pk").first()

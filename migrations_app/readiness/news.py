@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from migrations_app.redaction import replace
+
 Event: TypeAlias = Mapping[str, Any]
 """A CloudEvent: `id`, `type`, `subject`, `time` and `data`."""
 
@@ -104,6 +106,6 @@ def _told(event: Event) -> str:
 
 
 def _line(text: str) -> str:
-    """One line of plain characters, whatever a cluster called its things."""
-    plain = "".join(sign if sign.isprintable() else " " for sign in text)
+    """One line of plain characters, without secrets, whatever a cluster called its things."""
+    plain = "".join(sign if sign.isprintable() else " " for sign in replace(text))
     return " ".join(plain.split())[:LONGEST_LINE]

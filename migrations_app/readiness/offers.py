@@ -63,11 +63,6 @@ def offers(
     return tuple(sorted(found, key=lambda one: (not one.enabled, one.risk == "destructive", one.label)))
 
 
-def offer_of(report: Report, action_id: str) -> Offer | None:
-    """The offer of that action; None where there is none such."""
-    return next((one for one in offers(report) if one.action_id == action_id), None)
-
-
 def by_check(given: Iterable[Offer], findings: Iterable[Finding]) -> Mapping[str, tuple[Offer, ...]]:
     """The buttons of a checklist, by the id of the check; none where nothing is to be done."""
     known = {one.action_id: one for one in given}

@@ -12,8 +12,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from migrations_app.checks.values import Remedy
+from migrations_app.readiness.look import Look
 from migrations_app.templatetags import words
-from migrations_app.templatetags.words import Look
 
 register = template.Library()
 GEOMETRY = tuple(6 + 10 * index for index in range(5))

@@ -7,9 +7,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from migrations_app.queries.policies import Switch, switch_now
+from migrations_app.readiness.look import Look
 from migrations_app.templatetags import rollout_words as words
 from migrations_app.templatetags.readiness_tags import NONE, icon
-from migrations_app.templatetags.words import Look
 
 register = template.Library()
 CHANGING = ("operate_rollout", "approve_rollout", "administer_policy")

@@ -1,6 +1,6 @@
 """The words, tones and icons of rollouts."""
 
-from migrations_app.templatetags.words import Look
+from migrations_app.readiness.look import Look
 
 STATES: dict[str, Look] = {
     "draft": Look("Being worked out", "accent", "going", "A worker looks at the cluster and works the plan out."),

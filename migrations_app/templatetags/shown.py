@@ -10,6 +10,8 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from migrations_app.inventory.expiry import moment as moment_of
+
 register = template.Library()
 
 KEPT = {"\n", "\t"}
@@ -59,10 +61,7 @@ def short_version(text: str) -> str:
 @register.filter
 def as_moment(text: str) -> datetime | None:
     """An RFC 3339 text as a time; None when it is none."""
-    try:
-        return datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
-        return None
+    return moment_of(text)
 
 
 @register.simple_tag

@@ -1,16 +1,6 @@
 """The words, tones and icons of the screen; one table a vocabulary, so that a word is changed in one place."""
 
-from typing import NamedTuple
-
-
-class Look(NamedTuple):
-    """`tone` is a class of the sheet (is-pass, ...), `icon` a symbol of icons.svg; a word always stands beside both."""
-
-    word: str
-    tone: str
-    icon: str
-    note: str = ""
-
+from migrations_app.readiness.look import Look
 
 VERDICTS: dict[str, Look] = {
     "ready": Look("Ready", "pass", "pass", "Nothing stands in the way of this hop."),

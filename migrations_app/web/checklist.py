@@ -5,21 +5,22 @@ from dataclasses import dataclass
 
 from migrations_app.checks.values import PHASES, Finding, Remedy
 from migrations_app.readiness.groups import Group, grouped
+from migrations_app.readiness.look import Look
 from migrations_app.readiness.next_step import NextStep, next_step
 from migrations_app.readiness.report import HopLine, PathStep, Report
 from migrations_app.readiness.verdict import order
-from migrations_app.web.looks import Look, blocking_look, phase_look
+from migrations_app.web.looks import blocking_look, phase_look
 
 REASONS = 5
 SECTIONS: tuple[Look, ...] = (
-    Look("blockers", "Blockers", "blocker", "blocker", "stop this hop"),
-    Look("unknown", "Unknown", "unknown", "unknown", "could not be judged, so nothing is taken for granted"),
-    Look("manual", "Confirm by hand", "unknown", "manual", "only a person can look"),
-    Look("warnings", "Warnings", "warning", "warning", "the hop can be taken, with care"),
-    Look("infos", "Good to know", "accent", "info"),
-    Look("waived", "Waived", "waived", "waived", "accepted by somebody, for a while"),
-    Look("passed", "Passed", "pass", "pass"),
-    Look("na", "Not applicable", "muted", "na"),
+    Look("Blockers", "blocker", "blocker", "stop this hop", id="blockers"),
+    Look("Unknown", "unknown", "unknown", "could not be judged, so nothing is taken for granted", id="unknown"),
+    Look("Confirm by hand", "unknown", "manual", "only a person can look", id="manual"),
+    Look("Warnings", "warning", "warning", "the hop can be taken, with care", id="warnings"),
+    Look("Good to know", "accent", "info", id="infos"),
+    Look("Waived", "waived", "waived", "accepted by somebody, for a while", id="waived"),
+    Look("Passed", "pass", "pass", id="passed"),
+    Look("Not applicable", "muted", "na", id="na"),
 )
 SETTLED = ("passed", "na")
 FOLDED = ("infos", *SETTLED)

@@ -11,7 +11,7 @@ from migrations_app.karpenter.conversion.convert import Item
 from migrations_app.karpenter.conversion.losses import Loss, worst
 from migrations_app.karpenter.conversion.metadata import name_of
 from migrations_app.karpenter.conversion.side_by_side import Row, rows
-from migrations_app.web.looks import Look
+from migrations_app.readiness.look import Look
 
 MOST_LINES = 6000
 """Lines that one page shows; objects beyond are in the downloads, which hold everything."""
@@ -20,17 +20,17 @@ FLAGS = 3
 ALIKE = 0.4
 """How much two lines share at their ends before only the rest counts as changed."""
 OUTCOMES: tuple[Look, ...] = (
-    Look("refused", "Not converted", "blocker", "blocker"),
-    Look("decide", "Decide first", "warning", "manual"),
-    Look("converted", "Converted", "pass", "pass"),
-    Look("same", "Nothing to do", "muted", "na"),
-    Look("other", "Left alone", "muted", "na"),
+    Look("Not converted", "blocker", "blocker", id="refused"),
+    Look("Decide first", "warning", "manual", id="decide"),
+    Look("Converted", "pass", "pass", id="converted"),
+    Look("Nothing to do", "muted", "na", id="same"),
+    Look("Left alone", "muted", "na", id="other"),
 )
 SEVERITIES = {
-    "error": Look("error", "Error", "blocker", "blocker"),
-    "action": Look("action", "Decide", "warning", "manual"),
-    "warn": Look("warn", "May change", "warning", "warning"),
-    "info": Look("info", "Note", "accent", "info"),
+    "error": Look("Error", "blocker", "blocker", id="error"),
+    "action": Look("Decide", "warning", "manual", id="action"),
+    "warn": Look("May change", "warning", "warning", id="warn"),
+    "info": Look("Note", "accent", "info", id="info"),
 }
 UNTOUCHED = {"already-v1", "already-v1beta1"}
 _WORDS = re.compile(r"\s+|\w+|.")

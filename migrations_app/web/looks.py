@@ -1,30 +1,19 @@
 """How a section or a reason looks. The words of badges are in templatetags; these name parts of one page only."""
 
-from typing import NamedTuple
-
 from migrations_app.checks.values import Finding
+from migrations_app.readiness.look import Look
 
 PHASE_WORDS = {"iam": "IAM", "crds": "CRDs", "cleanup": "Clean-up"}
 
 
-class Look(NamedTuple):
-    """`tone` is a class of the sheet (is-pass, ...), `icon` a symbol of icons.svg."""
-
-    id: str
-    word: str
-    tone: str
-    icon: str
-    note: str = ""
-
-
 _FAILS = {
-    "blocker": Look("blocker", "Blocker", "blocker", "blocker"),
-    "warning": Look("warning", "Warning", "warning", "warning"),
-    "info": Look("info", "Good to know", "accent", "info"),
+    "blocker": Look("Blocker", "blocker", "blocker", id="blocker"),
+    "warning": Look("Warning", "warning", "warning", id="warning"),
+    "info": Look("Good to know", "accent", "info", id="info"),
 }
-_UNKNOWN = Look("unknown", "Unknown", "unknown", "unknown")
-_MANUAL = Look("manual", "Confirm by hand", "unknown", "manual")
-_TOLD = Look("told", "Reason", "muted", "info")
+_UNKNOWN = Look("Unknown", "unknown", "unknown", id="unknown")
+_MANUAL = Look("Confirm by hand", "unknown", "manual", id="manual")
+_TOLD = Look("Reason", "muted", "info", id="told")
 
 
 def blocking_look(finding: Finding | None) -> Look:
@@ -37,4 +26,4 @@ def blocking_look(finding: Finding | None) -> Look:
 
 
 def phase_look(phase: str) -> Look:
-    return Look(phase, PHASE_WORDS.get(phase, phase.capitalize()), "muted", "")
+    return Look(PHASE_WORDS.get(phase, phase.capitalize()), "muted", "", id=phase)

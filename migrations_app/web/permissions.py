@@ -16,11 +16,11 @@ from migrations_app.readiness.iam_sheet_values import (
     IamSheet,
     IamSize,
 )
-from migrations_app.web.looks import Look
+from migrations_app.readiness.look import Look
 
-NOT_NEEDED = Look("not_needed", "Not needed", "muted", "na")
-ALLOWED = Look("allowed", "Allowed", "pass", "pass")
-UNKNOWN = Look("unknown", "Unknown", "unknown", "unknown")
+NOT_NEEDED = Look("Not needed", "muted", "na", id="not_needed")
+ALLOWED = Look("Allowed", "pass", "pass", id="allowed")
+UNKNOWN = Look("Unknown", "unknown", "unknown", id="unknown")
 _WORDS = {
     "missing": "Missing",
     "denied": "Denied",
@@ -35,9 +35,9 @@ _NOTES = {
     "unknown": "hangs on what nobody states",
 }
 ANSWERS = {
-    "yes": Look("yes", "Enough", "pass", "pass"),
-    "no": Look("no", "Not enough", "blocker", "blocker"),
-    "unknown": Look("unknown", "Cannot tell", "unknown", "unknown"),
+    "yes": Look("Enough", "pass", "pass", id="yes"),
+    "no": Look("Not enough", "blocker", "blocker", id="no"),
+    "unknown": Look("Cannot tell", "unknown", "unknown", id="unknown"),
 }
 FOUND_BY = {
     "irsa": "annotation of the service account (IRSA)",
@@ -51,10 +51,10 @@ KINDS = {"aws_managed": "managed by AWS", "customer_managed": "managed policy", 
 
 
 _GROUPS = (
-    (Look("refused", "Refused", "blocker", "blocker", "always needed"), False),
-    (Look("doubt", "Cannot be told", "unknown", "unknown", "always needed"), False),
-    (Look("rare", "Only with a setting", "muted", "info", "that is not assumed here"), True),
-    (Look("allowed", "Allowed", "pass", "pass", "wherever they are needed"), True),
+    (Look("Refused", "blocker", "blocker", "always needed", id="refused"), False),
+    (Look("Cannot be told", "unknown", "unknown", "always needed", id="doubt"), False),
+    (Look("Only with a setting", "muted", "info", "that is not assumed here", id="rare"), True),
+    (Look("Allowed", "pass", "pass", "wherever they are needed", id="allowed"), True),
 )
 
 
@@ -149,9 +149,9 @@ def look_of(cell: IamCell) -> Look:
         return UNKNOWN
     word = _WORDS[cell.verdict]
     if cell.required == "conditional":
-        return Look(cell.verdict, word, "muted", "info")
+        return Look(word, "muted", "info", id=cell.verdict)
     tone = "blocker" if cell.severity == "blocker" else "warning"
-    return Look(cell.verdict, word, tone, tone)
+    return Look(word, tone, tone, id=cell.verdict)
 
 
 def chosen_of(sheet: IamSheet, *, release: str, next_hop: str) -> IamColumn | None:
@@ -228,7 +228,7 @@ def _worst(cells: Iterable[IamCell]) -> Look:
         return min(refused, key=lambda look: look.tone)._replace(id="refused")
     if always:
         return UNKNOWN._replace(id="doubt")
-    return Look("rare", "Only with a setting", "muted", "info") if open_cells else ALLOWED
+    return Look("Only with a setting", "muted", "info", id="rare") if open_cells else ALLOWED
 
 
 def _said(cells: Sequence[IamCell], labels: Sequence[str]) -> Iterator[Said]:

@@ -13,24 +13,24 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from migrations_app.readiness.groups import Group, grouped
+from migrations_app.readiness.look import Look
 from migrations_app.readiness.outputs import plan_markdown
 from migrations_app.readiness.runbook import Runbook, RunbookHop, runbook
 from migrations_app.readiness.stages import Stage
 from migrations_app.web.access import page
 from migrations_app.web.checklist import Told, told_of
 from migrations_app.web.cluster import about
-from migrations_app.web.looks import Look
 
 PARTS = {"before": "Before the landing", "land": "The landing", "after": "After the landing", "verify": "At the end"}
 _NOT_IN_FILES = re.compile(r"[^A-Za-z0-9._-]+")
-_OPEN = Look("open", "open", "warning", "warning")
+_OPEN = Look("open", "warning", "warning", id="open")
 _LOOKS = (
-    Look("blocker", "blocks", "blocker", "blocker"),
-    Look("unknown", "not known", "unknown", "unknown"),
+    Look("blocks", "blocker", "blocker", id="blocker"),
+    Look("not known", "unknown", "unknown", id="unknown"),
     _OPEN,
-    Look("note", "to read", "accent", "info"),
-    Look("land", "to do", "accent", "arrow"),
-    Look("clear", "clear", "pass", "pass"),
+    Look("to read", "accent", "info", id="note"),
+    Look("to do", "accent", "arrow", id="land"),
+    Look("clear", "pass", "pass", id="clear"),
 )
 
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from migrations_app.actions.landing import landing, spelled
+from migrations_app.actions.landing import landing
 from migrations_app.errors import BadInput
+from migrations_app.karpenter.releases import as_tag
 from migrations_app.karpenter.versions import release
 from migrations_app.readiness import facts
 from tests.builders import a_cluster
@@ -39,4 +40,4 @@ def test_what_is_not_one_hop_away_is_refused(wanted, code):
 
 
 def test_charts_before_0_35_spell_their_version_with_a_v():
-    assert (spelled(release("0.32.10")), spelled(release("1.0.14"))) == ("v0.32.10", "1.0.14")
+    assert (as_tag(release("0.32.10")), as_tag(release("1.0.14"))) == ("v0.32.10", "1.0.14")

@@ -1,5 +1,7 @@
 """A plan is addressed by everything a person approves, and by nothing that moves by itself."""
 
+import hashlib
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -8,7 +10,17 @@ from hypothesis import strategies as st
 from migrations_app.actions.changes import Need, Target, deletion, merge
 from migrations_app.actions.conditions import Leaving, Within
 from migrations_app.actions.gate import Gate
-from migrations_app.actions.plan import MOST_STEPS, Forecast, Identity, Limits, Plan, Step, canonical, numbered
+from migrations_app.actions.plan import (
+    MOST_STEPS,
+    Forecast,
+    Identity,
+    Limits,
+    Plan,
+    Step,
+    canonical,
+    numbered,
+    stored_digest,
+)
 from migrations_app.errors import BadInput
 
 POOL = Target("karpenter.sh", "v1alpha5", "provisioners", "Provisioner", "web", uid="u1")
@@ -91,3 +103,14 @@ def test_the_order_of_keys_does_not_matter(parameters):
     except BadInput:
         return
     assert told == canonical(shuffled)
+
+
+def test_a_stored_plan_with_a_field_of_an_older_release_is_still_the_approved_one():
+    plan = a_plan()
+    raw = canonical(plan)
+    assert stored_digest(raw) == plan.digest
+    old = msgspec.json.decode(raw)
+    old["limits"]["pause_after_errors"] = 1
+    approved = hashlib.sha256(canonical(old | {"made_at": "", "expires_at": ""})).hexdigest()
+    assert stored_digest(canonical(old)) == approved != plan.digest
+    assert msgspec.json.decode(canonical(old), type=Plan) == plan

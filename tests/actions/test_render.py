@@ -19,7 +19,7 @@ from migrations_app.actions.render import (
     diff_lines,
     gate_words,
     gitops_patch,
-    plan_lines,
+    step_lines,
 )
 from migrations_app.errors import BadInput
 
@@ -59,7 +59,8 @@ def test_a_plan_in_sentences():
         id="", title="Drain node n1", change=deletion(NODE), risk="high", after=Gate(gone=(NODE,), replaced=True)
     )
     calm = "all that was launched is Ready, no more pods are Pending than before, at most 900 s"
-    assert plan_lines(a_plan(patch, gone, Step(id="", title="Watch", after=Gate(no_legacy_nodes=True)))) == (
+    plan = a_plan(patch, gone, Step(id="", title="Watch", after=Gate(no_legacy_nodes=True)))
+    assert tuple(line for step in plan.steps for line in step_lines(step)) == (
         "s001: Taint Provisioner web",
         "  risk medium; taken back by: patching NodePool web",
         "  kept by Flux infra, who would revert it",

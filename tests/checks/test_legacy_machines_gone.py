@@ -61,6 +61,6 @@ def test_the_remedy_deletes_one_after_the_other():
             how="kubectl",
             text="# On 0.32, with a NodePool that fits ready: "
             "each deletion drains one node and terminates its instance\n"
-            f"for machine in {OLD.claim}; do kubectl delete machines.karpenter.sh $machine; done",
+            f'for machine in {OLD.claim}; do kubectl delete machines.karpenter.sh "$machine"; done',
         ),
     )

@@ -85,6 +85,6 @@ def test_the_remedy_drains_the_nodes_by_name():
     assert remedy.text.splitlines()[1:] == [
         f"kubectl patch provisioners.karpenter.sh {OLD.pool} --type=json -p '{patch}'",
         f"for node in {OLD.node}; do",
-        "  kubectl drain $node --ignore-daemonsets --delete-emptydir-data && kubectl delete node $node",
+        '  kubectl drain "$node" --ignore-daemonsets --delete-emptydir-data && kubectl delete node "$node"',
         "done",
     ]

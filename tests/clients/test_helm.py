@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.clients.helm import declared, packed, read_release
-from migrations_app.clients.helm_values import REMOVED, kept_values, looks_secret
+from migrations_app.clients.helm_values import kept_values
 from migrations_app.inventory.objects import HelmRelease
 from migrations_app.inventory.seen import Quarantined
+from migrations_app.redaction import REMOVED, is_secret_name
 
 MANIFEST = """---
 # Source: karpenter-crd/templates/karpenter.sh_nodepools.yaml
@@ -260,7 +261,7 @@ SECRET_TEXTS = [
 
 @pytest.mark.parametrize("key", SECRET_KEYS)
 def test_a_key_that_sounds_secret_loses_its_value(key: str) -> None:  # T23
-    assert looks_secret(key)
+    assert is_secret_name(key)
     kept = kept_values({"settings": {"a": {key: CANARY}}, "serviceAccount": {"annotations": {key: CANARY}}})
     assert kept == {"settings": {"a": {key: REMOVED}}, "serviceAccount": {"annotations": {key: REMOVED}}}
 
@@ -274,7 +275,7 @@ def test_a_text_that_looks_secret_is_removed(text: str) -> None:
     "key", ["clusterName", "clusterEndpoint", "interruptionQueue", "featureGates", "logLevel", "isolatedVPC"]
 )
 def test_settings_do_not_sound_secret(key: str) -> None:
-    assert not looks_secret(key)
+    assert not is_secret_name(key)
 
 
 def test_values_nested_for_ever_are_cut() -> None:

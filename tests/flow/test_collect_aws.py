@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from migrations_app.clients.aws_port import NoAws
 from migrations_app.errors import Forbidden, ServerFailed, Unauthorized
 from migrations_app.flow.collect_aws import collect_aws
 from migrations_app.inventory.aws import (
@@ -133,12 +132,6 @@ def test_nothing_there_is_seen_and_empty():
     for name in ("cluster", "controller_roles", "instance_profiles", "node_roles", "queue", "spot_role",
                  "oidc_provider", "pod_identity_agent", "instances", "aws_auth"):  # fmt: skip
         assert found.part(name) == Seen(()), name
-
-
-def test_without_a_way_in_all_is_unseen_but_aws_auth():
-    found = collect_aws(NoAws(PLACE), shop())
-    assert unseen_parts(found) == set(AWS_PART_NAMES) - {"aws_auth"}
-    assert found.queue == Unseen("not_asked", "this cluster has no way into its AWS account")
 
 
 def test_the_wrong_account_is_not_read():

@@ -14,10 +14,11 @@ from django.db import DatabaseError, connection, transaction
 
 from migrations_app.audit_verify import Link, verify
 from migrations_app.flow import record as writer
-from migrations_app.flow.audit_detail import is_secret, sealed
+from migrations_app.flow.audit_detail import sealed
 from migrations_app.flow.record import Actor, Event, record, record_alone, token_mark
 from migrations_app.models.audit import AuditEvent, AuditHead
 from migrations_app.queries.audit_log import head
+from migrations_app.redaction import is_secret_name
 from tests.flow.audit import ADA, log, write
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -150,9 +151,9 @@ def test_the_hmac_is_the_installations_own(settings):
 
 def test_what_only_names_a_secret_is_no_secret():
     plain = ("token_id", "secret_name", "tokens", "external", "key", "accessible", "credential_version", "name", "")
-    assert [key for key in plain if is_secret(key)] == []
-    assert is_secret("token")
-    assert is_secret("externalId")
+    assert [key for key in plain if is_secret_name(key)] == []
+    assert is_secret_name("token")
+    assert is_secret_name("externalId")
 
 
 def test_the_detail_is_canonical_and_can_be_read_back():

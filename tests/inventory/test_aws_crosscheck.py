@@ -18,7 +18,7 @@ from migrations_app.inventory.aws_crosscheck import (
 )
 from migrations_app.karpenter.iam.evaluate import Request, Verdict
 from migrations_app.karpenter.iam.policy import parse_policy
-from migrations_app.karpenter.iam.ranges import every_minor, spelled
+from migrations_app.karpenter.iam.ranges import every_minor, minor_text
 from migrations_app.karpenter.iam.site import Site
 
 SITE = Site(cluster="shop")
@@ -63,9 +63,9 @@ def test_requests_alike_but_for_the_action_share_a_question():
     )
 
 
-@pytest.mark.parametrize("minor", every_minor(), ids=spelled)
+@pytest.mark.parametrize("minor", every_minor(), ids=minor_text)
 def test_every_release_fits_in_the_questions(minor):
-    rows = asked([ALL], release=spelled(minor), site=SITE)
+    rows = asked([ALL], release=minor_text(minor), site=SITE)
     put = {(action, question.resource) for question in questions(rows) for action in question.actions}
     assert put == {(row.request.action, row.request.resource) for row in rows}
     assert len(questions(rows)) < MOST_QUESTIONS

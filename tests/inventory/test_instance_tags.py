@@ -11,8 +11,8 @@ from migrations_app.inventory.instance_tags import (
     first_ids,
     lacking,
     owner_of,
-    spelled,
     tags_asked,
+    tags_text,
     telling,
     without_claim,
 )
@@ -43,7 +43,7 @@ def test_tags_that_are_kept(key, kept):
 
 def test_groups_are_told_in_a_line():
     group = TaggedInstances(tags=(("a", "1"), ("b", "")), count=4, samples=("i-1", "i-2", "i-3"))
-    assert (spelled(group), first_ids(group)) == ("a=1 b=", "i-1 i-2 i-3 ...")
+    assert (tags_text(group), first_ids(group)) == ("a=1 b=", "i-1 i-2 i-3 ...")
     assert first_ids(alpha()) == "i-1 i-2"
     assert [owner_of(one) for one in (alpha(), beta(), instances({}))] == [
         "Provisioner web",

@@ -1,7 +1,5 @@
-import pytest
-
 from migrations_app.karpenter import kinds
-from migrations_app.karpenter.kinds import KINDS, Kind
+from migrations_app.karpenter.kinds import KINDS
 
 
 def test_no_kind_twice() -> None:
@@ -21,20 +19,6 @@ def test_finds_by_group() -> None:
     assert kinds.find("NodeClass", group="compute.k8s.aws") is kinds.DRAFT_NODE_CLASS
     assert kinds.find("NodePool") is kinds.NODE_POOL
     assert kinds.find("NodePool", group="example.org") is None
-
-
-@pytest.mark.parametrize(
-    ("name", "found"),
-    [
-        ("nodepools.karpenter.sh", kinds.NODE_POOL),
-        ("capacitybuffers.autoscaling.x-k8s.io", kinds.CAPACITY_BUFFER),
-        ("nodeclasses.eks.amazonaws.com", kinds.AUTO_MODE_NODE_CLASS),
-        ("widgets.example.org", None),
-        ("pods.", None),
-    ],
-)
-def test_finds_by_crd_name(name: str, found: Kind | None) -> None:
-    assert kinds.by_crd_name(name) == found
 
 
 def test_api_versions() -> None:

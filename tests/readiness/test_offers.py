@@ -12,7 +12,6 @@ from migrations_app.readiness.offers import (
     Offer,
     by_check,
     held,
-    offer_of,
     offers,
 )
 from migrations_app.readiness.report import PartLine
@@ -24,6 +23,10 @@ CHECK = "crds_owned_by_helm"
 
 def report(*checks, parts=SEEN, **more):
     return a_report(checks=checks or (a_finding("x", status="pass"),), parts=parts, **more)
+
+
+def offer_of(a_report, action_id: str) -> Offer | None:
+    return next((one for one in offers(a_report) if one.action_id == action_id), None)
 
 
 ADOPT = find("adopt_crds")

@@ -8,6 +8,7 @@ from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Un
 from migrations_app.actions.changes import Need, Target
 from migrations_app.actions.conditions import Tree, all_hold
 from migrations_app.actions.differences import applying, between, changing, creating
+from migrations_app.actions.keepers import keeper
 from migrations_app.actions.nodes import counted
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.successors import Successor, object_of, successors
@@ -94,7 +95,7 @@ def _over(inventory: Inventory, one: Successor, *, read: Tree) -> Iterator[Step]
     """Server-side apply over what is there; what is to go is no field of ours, so a patch of its own takes it out."""
     target = with_uid(one.target, read)
     here = object_of(inventory, target.kind, name=target.name)
-    by = pools.keeper(here.metadata) if here else ""
+    by = keeper(here.metadata) if here else ""
     note = pools.joined(pools.source_note(here.metadata) if here else "", _nodes(inventory, one), *_warnings(one))
     step = applying(
         target, read, body=one.body, title=f"Apply {target.said} as {target.version}", risk="high",

@@ -7,6 +7,7 @@ from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Un
 from migrations_app.actions.changes import Need
 from migrations_app.actions.differences import deleting
 from migrations_app.actions.gate import Gate
+from migrations_app.actions.keepers import keeper
 from migrations_app.actions.nodes import Going
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.inventory.inventory import Inventory
@@ -88,7 +89,7 @@ def _delete(scene: Scene, old: Old, *, many: int) -> Step:
         foreground=True,
         title=f"Delete {target.said} with {nodes.counted(many, 'node')} at once",
         risk="destructive",
-        manager=pools.keeper(old.metadata),
+        manager=keeper(old.metadata),
         after=Gate(gone=(target,), replaced=True, pending_above=0, seconds=GATE_SECONDS),
         note=pools.joined(NO_WAY_BACK, pools.source_note(old.metadata)),
     )

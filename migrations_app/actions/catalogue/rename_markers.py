@@ -9,6 +9,7 @@ from migrations_app.actions.changes import Need, Target
 from migrations_app.actions.conditions import Tree, value_at
 from migrations_app.actions.differences import between, changing, set_at
 from migrations_app.actions.gate import Gate
+from migrations_app.actions.keepers import keeper
 from migrations_app.actions.nodes import node_target, of_group
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.templates import OLD, Renaming
@@ -102,7 +103,7 @@ def _renamed(target: Target, read: Tree, *, renaming: Renaming, parameters: Para
 def _step(target: Target, read: Tree, *, patch: Tree, restart: workloads.Restart) -> Step:
     metadata = workloads.metadata_of(read)
     return changing(
-        workloads.with_uid(target, read), read, patch=patch, manager=pools.keeper(metadata),
+        workloads.with_uid(target, read), read, patch=patch, manager=keeper(metadata),
         title=f"Rename retired keys in the pod template of {target.said}: {restart.note}",
         risk="medium" if restart.pods else "low",
         after=Gate(pending_above=0) if restart.pods else None,

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, kubectl
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.claim_steps import ALPHA_PREFIX, first_steps
 from migrations_app.inventory.expiry import moment
@@ -58,5 +59,5 @@ def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     plural = {kind.kind: kind.crd_name for kind in (kinds.MACHINE, kinds.NODE_CLAIM)}
     yield kubectl(
         "# Why it did not join: role, security groups, user data; where the instance is gone, delete the claim",
-        *(f"kubectl describe {plural[row.kind]} {row.name}" for row in evidence[:NAMES_SHOWN]),
+        *(f"kubectl describe {plural[row.kind]} {word(row.name)}" for row in evidence[:NAMES_SHOWN]),
     )

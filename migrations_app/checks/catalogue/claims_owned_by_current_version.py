@@ -69,5 +69,5 @@ def _is_old(owner: OwnerReference) -> bool:
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         "# Replace these before a pool is deleted; each deletion drains one node and ends its instance",
-        f"for claim in {names(evidence)}; do kubectl delete nodeclaims.karpenter.sh $claim; done",
+        f'for claim in {names(evidence)}; do kubectl delete nodeclaims.karpenter.sh "$claim"; done',
     )

@@ -5,6 +5,7 @@ from itertools import chain
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import from_source, kubectl, ordered
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.managers import managed
 from migrations_app.inventory.pools import own_pools
@@ -68,4 +69,4 @@ def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
 
 
 def _without(row: Evidence, key: str) -> str:
-    return f"kubectl annotate {RESOURCES[row.kind]} {row.name} {key}-"
+    return f"kubectl annotate {RESOURCES[row.kind]} {word(row.name)} {word(f'{key}-')}"

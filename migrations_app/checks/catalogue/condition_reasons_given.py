@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, kubectl
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.pools import own_claims
@@ -53,7 +54,7 @@ def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         "# First bring the CRDs to the tag of the controller; where a claim stays as it is, write the reason in",
         *(
-            f"kubectl edit nodeclaims.karpenter.sh {row.name} --subresource=status  # reason: the type"
+            f"kubectl edit nodeclaims.karpenter.sh {word(row.name)} --subresource=status  # reason: the type"
             for row in evidence[:NAMES_SHOWN]
         ),
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.shell import word, words
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 
 OWNERS = ("karpenter_alpha", "karpenter_beta", "karpenter_v1")
@@ -47,10 +48,10 @@ def judge(case: Case) -> Iterator[Word]:
 
 @check.advise
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    nodes = " ".join(dict.fromkeys(row.seen.partition(" ")[0] for row in evidence))
-    pods = " ".join(row.name for row in evidence)
+    nodes = words(dict.fromkeys(row.seen.partition(" ")[0] for row in evidence))
+    pods = words(row.name for row in evidence)
     yield kubectl(
         "# Make room in a managed node group first, and keep the chart's affinity against karpenter.sh/nodepool",
         f"kubectl cordon {nodes}",
-        f"kubectl -n {evidence[0].namespace} delete pod {pods}",
+        f"kubectl -n {word(evidence[0].namespace)} delete pod {pods}",
     )

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at, at_deployment
 from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import Installation, installation
 from migrations_app.inventory.objects import Metadata
@@ -70,5 +71,5 @@ def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
         )
         yield kubectl(
             "# Replaces the controller's pods by some without a sidecar; in the chart: podAnnotations",
-            f"kubectl -n {found.namespace} patch deployment {found.name} --type=merge -p '{patch}'",
+            f"kubectl -n {word(found.namespace)} patch deployment {word(found.name)} --type=merge -p '{patch}'",
         )

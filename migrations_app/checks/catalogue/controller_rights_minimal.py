@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at
 from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.cluster_rules import ClusterRole
 from migrations_app.inventory.granted import grants, kept_by_chart, per_target
@@ -53,5 +54,5 @@ def _outgrown(role: ClusterRole, case: Case) -> Iterator[Right]:
 
 @check.advise
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    lines = (f"kubectl edit clusterrole {name}" for name in dict.fromkeys(row.name for row in evidence))
+    lines = (f"kubectl edit clusterrole {word(name)}" for name in dict.fromkeys(row.name for row in evidence))
     yield kubectl("# Once the hop is done and nobody means to go back, take out the rules named above", *lines)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.aws_access import could_not_read
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import crd_chart, kubectl, ordered, spelled
+from migrations_app.checks.shell import json_word, pointer, word
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.conversion import conversion_target, converting, ready_port, strategy_of, webhook_service
 from migrations_app.inventory.installation import installation, webhooks_off
@@ -72,7 +73,7 @@ def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     chart = crd_chart(case, spelled(case.running.release))
     patches: tuple[Remedy, ...] = ()
     if real and all(row.path == SERVICE for row in evidence):
-        body = f'{{"namespace":"{real.namespace}","name":"{real.name}","port":8443}}'
-        operation = f'[{{"op":"replace","path":"/{SERVICE.replace(".", "/")}","value":{body}}}]'
-        patches = (kubectl(*(f"kubectl patch crd {row.name} --type=json -p '{operation}'" for row in evidence)),)
+        body = {"namespace": real.namespace, "name": real.name, "port": 8443}
+        patch = json_word([{"op": "replace", "path": pointer(SERVICE), "value": body}])
+        patches = (kubectl(*(f"kubectl patch crd {word(row.name)} --type=json -p {patch}" for row in evidence)),)
     yield from ordered(managed(first.metadata), (*chart, *patches))

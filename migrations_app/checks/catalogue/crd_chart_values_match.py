@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at_value
 from migrations_app.checks.remedies import CHARTS, crd_chart, spelled
+from migrations_app.checks.shell import helm_set, word
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.conversion import webhook_service
 from migrations_app.inventory.crd_chart import Aim, aim, crd_values
@@ -29,8 +30,7 @@ check = Check(
 
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
-    values, found = crd_values(case.inventory), installation(case.inventory)
-    unread = records_unread(case.inventory)
+    values, found, unread = crd_values(case.inventory), installation(case.inventory), records_unread(case.inventory)
     if values is None and unread:
         yield CannotTell(f"Helm's records could not be read ({unread})")
         return
@@ -69,10 +69,10 @@ def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     keys = {
         row.path.rpartition("webhook.")[2]: row.wanted.partition(":")[0] for row in evidence if "webhook." in row.path
     }
-    sets = " ".join(f"--set webhook.{key}={value if value != 'absent' else 'null'}" for key, value in keys.items())
+    sets = " ".join(helm_set(f"webhook.{key}", value if value != "absent" else "null") for key, value in keys.items())
     record = helm_release(case.inventory, chart=CRD_CHART)
     if sets and record:
-        where = f"{record.name} {CHARTS}/{CRD_CHART} --namespace {record.namespace} --reuse-values"
+        where = f"{word(record.name)} {CHARTS}/{CRD_CHART} --namespace {word(record.namespace)} --reuse-values"
         upgrade = f"helm upgrade {where} --version {spelled(case.step.release)} {sets}"
         yield Remedy(
             how="helm", text=f"# With the hop, before the controller; writes the conversion of the CRDs\n{upgrade}"

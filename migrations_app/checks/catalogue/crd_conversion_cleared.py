@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at_crd
 from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.appliers import replaces_whole
 from migrations_app.inventory.conversion import CONVERTED, conversion_target
@@ -69,7 +70,7 @@ def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     patch = '[{"op":"replace","path":"/spec/conversion","value":{"strategy":"None"}}]'
     yield kubectl(
         "# Only once status.storedVersions says [v1] alone: nothing converts from then on. Right before the new CRDs:",
-        *(f"kubectl patch crd {row.name} --type=json -p '{patch}'" for row in evidence),
+        *(f"kubectl patch crd {word(row.name)} --type=json -p '{patch}'" for row in evidence),
     )
     group = "{group: apiextensions.k8s.io, kind: CustomResourceDefinition, jsonPointers: [/spec/conversion]}"
     yield Remedy(how="argocd", text=f"# Application, spec, until the hop is done\nignoreDifferences: [{group}]")

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import CRD
 
@@ -45,7 +46,7 @@ def _terminating(crd: CRD) -> bool:
 
 @check.advise
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    kinds = ",".join(row.name for row in evidence)
+    kinds = word(",".join(row.name for row in evidence))
     yield kubectl(
         "# A deletion cannot be taken back. Save what is left, then see which finalizers hold it:",
         f"kubectl get {kinds} -o yaml > karpenter-objects.yaml",

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl, names
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import CRD_CHART, installation, records_unread
 from migrations_app.inventory.managers import managed
@@ -74,5 +75,5 @@ def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
         "# Marks only; never delete a CRD, its objects and their nodes go with it",
         f"kubectl label crd {crds} {labels.APP_MANAGED_BY}=Helm --overwrite",
         f"kubectl annotate crd {crds} {labels.HELM_RELEASE_NAME}={CRD_CHART} "
-        f"{labels.HELM_RELEASE_NAMESPACE}={namespace} --overwrite",
+        f"{labels.HELM_RELEASE_NAMESPACE}={word(namespace)} --overwrite",
     )

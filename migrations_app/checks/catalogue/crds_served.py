@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 
 check = Check(
@@ -39,4 +40,4 @@ def judge(case: Case) -> Iterator[Word]:
 @check.advise
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     every = dict.fromkeys(row.name for row in evidence)
-    yield kubectl(*(f"kubectl get crd {name} -o jsonpath='{{.status.conditions}}'" for name in every))
+    yield kubectl(*(f"kubectl get crd {word(name)} -o jsonpath='{{.status.conditions}}'" for name in every))

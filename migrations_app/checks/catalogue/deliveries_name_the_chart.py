@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at
+from migrations_app.checks.shell import note, one_line
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import CHART, CRD_CHART
 from migrations_app.inventory.objects import Delivery
@@ -50,5 +51,5 @@ def _chart(one: Delivery) -> str:
 @check.advise
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for row in evidence:
-        text = f"# {row.kind} {row.namespace}/{row.name}\n{row.path}: {row.wanted}"
+        text = f"{note(f'{row.kind} {row.namespace}/{row.name}')}\n{one_line(row.path)}: {one_line(row.wanted)}"
         yield Remedy(how="flux" if row.kind == "HelmRelease" else "argocd", text=text)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at
 from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.appliers import appliers
 from migrations_app.inventory.objects import Named
@@ -41,7 +42,7 @@ def judge(case: Case) -> Iterator[Word]:
 @check.advise
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     shown = dict.fromkeys(
-        f"kubectl {f'-n {row.namespace} ' if row.namespace else ''}get {row.kind.lower()} {row.name} "
+        f"kubectl {f'-n {word(row.namespace)} ' if row.namespace else ''}get {word(row.kind.lower())} {word(row.name)} "
         "-o yaml --show-managed-fields"
         for row in evidence
     )

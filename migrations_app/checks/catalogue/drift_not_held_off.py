@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import from_source, kubectl, merged, ordered
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.gates import given_gates
 from migrations_app.inventory.installation import FEATURE_GATES, installation
@@ -69,5 +70,5 @@ def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     pools = {pool.name: pool for pool in case.inventory.nodepools.items}
     by = managed(pools[evidence[0].name].metadata)
     patch = merged("spec.disruption.budgets", [{"nodes": "0"}])
-    lines = (f"kubectl patch nodepools.karpenter.sh {row.name} --type=merge -p {patch}" for row in evidence)
+    lines = (f"kubectl patch nodepools.karpenter.sh {word(row.name)} --type=merge -p {patch}" for row in evidence)
     yield from ordered(by, (*from_source(by, f"set {patch}"), kubectl(*lines)))

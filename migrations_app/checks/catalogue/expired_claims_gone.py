@@ -55,5 +55,5 @@ def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         "# See what holds each one up, clear it, then replace them while budgets still apply",
         f"kubectl describe nodeclaims.karpenter.sh {names(evidence)}",
-        f"for claim in {names(evidence)}; do kubectl delete nodeclaims.karpenter.sh $claim; done",
+        f'for claim in {names(evidence)}; do kubectl delete nodeclaims.karpenter.sh "$claim"; done',
     )

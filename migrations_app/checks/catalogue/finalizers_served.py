@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, kubectl
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import installation
 from migrations_app.inventory.inventory import Inventory
@@ -33,8 +34,7 @@ GENERATIONS = {labels.NODEPOOL: ("beta", "v1"), labels.PROVISIONER_NAME: ("alpha
 
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
-    held = _held(case.inventory)
-    running, found = case.running.release, installation(case.inventory)
+    held, running, found = _held(case.inventory), case.running.release, installation(case.inventory)
     gone = is_whole(case.inventory.controller) if found is None else found.workload.spec.replicas == 0
     if not held:
         yield NotApplicable("no node carries a finalizer of Karpenter")
@@ -72,9 +72,9 @@ def _pool(node: Node) -> tuple[str, str]:
 @check.advise
 def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     key = labels.PROVISIONER_NAME if evidence[0].kind == "Provisioner" else labels.NODEPOOL
-    patch = '[{"op":"remove","path":"/metadata/finalizers"}]'
+    held, patch = _carrying(case.inventory)[:NAMES_SHOWN], '[{"op":"remove","path":"/metadata/finalizers"}]'
     yield kubectl(
         "# First see that the instance is gone: without the finalizer nobody ends it, and it goes on costing",
         f"kubectl get nodes -l {key} -o custom-columns=NAME:.metadata.name,ID:.spec.providerID",
-        *(f"kubectl patch node {one.name} --type=json -p '{patch}'" for one in _carrying(case.inventory)[:NAMES_SHOWN]),
+        *(f"kubectl patch node {word(one.name)} --type=json -p '{patch}'" for one in held),
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import Delivery
 
@@ -56,9 +57,9 @@ def _acts(one: Delivery) -> tuple[str, str]:
 @check.advise
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for row in evidence:
-        where = f"{row.name} --namespace {row.namespace}"
+        where = f"{word(row.name)} --namespace {word(row.namespace)}"
         if row.kind == "Application":
-            lines = f"argocd app set {row.namespace}/{row.name} --sync-policy none"
+            lines = f"argocd app set {word(row.namespace)}/{word(row.name)} --sync-policy none"
             yield Remedy(how="argocd", text=f"# Stops syncing by itself until it is switched on again\n{lines}")
         else:
             pause = f"{PAUSE[row.kind]} {where}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import from_source, kubectl, merged, ordered
 from migrations_app.checks.rolled import BOUND, there
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.managers import managed
 from migrations_app.inventory.objects import NodePool, PodGroup
@@ -73,8 +74,7 @@ def _kept(group: PodGroup) -> bool:
 def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     named = {row.seen.rpartition("of NodePool ")[2].partition(",")[0] for row in evidence}
     pools = [pool for pool in case.inventory.nodepools.items if pool.name in named]
-    patch = merged(PATH, "48h")
-    lines = [f"kubectl patch nodepools.karpenter.sh {pool.name} --type=merge -p {patch}" for pool in pools]
-    by = managed(pools[0].metadata)
+    by, patch = managed(pools[0].metadata), merged(PATH, "48h")
+    lines = [f"kubectl patch nodepools.karpenter.sh {word(pool.name)} --type=merge -p {patch}" for pool in pools]
     about = "# Where its owners do not agree; new nodes take it over, those that are there keep what they have"
     yield from ordered(by, (*from_source(by, f"raise {PATH}"), kubectl(about, *lines)))

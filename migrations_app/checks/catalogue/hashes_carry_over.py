@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl, merged
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.hashes import Hashed, hashed
 from migrations_app.karpenter.hash_rows import change_to
@@ -71,6 +72,6 @@ def _evidence(one: Hashed, *, seen: str, wanted: str, count: int) -> Evidence:
 def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     patch = merged("spec.disruption.budgets", [{"nodes": "0"}])
     names = (pool.name for pool in case.inventory.nodepools.items)
-    pools = (f"kubectl patch nodepools.karpenter.sh {name} --type=merge -p {patch}" for name in names)
+    pools = (f"kubectl patch nodepools.karpenter.sh {word(name)} --type=merge -p {patch}" for name in names)
     about = "# Holds every voluntary replacement over the hop; give each pool its own budgets back afterwards"
     yield kubectl(about, *pools, "kubectl get nodeclaims -o wide")

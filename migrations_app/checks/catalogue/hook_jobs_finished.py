@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at
 from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.belonging import is_hook_job
 
@@ -39,6 +40,6 @@ def judge(case: Case) -> Iterator[Word]:
 
 @check.advise
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    lines = [f"kubectl -n {row.namespace} logs job/{row.name} --tail=20" for row in evidence]
-    lines += [f"kubectl -n {row.namespace} delete job {row.name}" for row in evidence]
+    lines = [f"kubectl -n {word(row.namespace)} logs job/{word(row.name)} --tail=20" for row in evidence]
+    lines += [f"kubectl -n {word(row.namespace)} delete job {word(row.name)}" for row in evidence]
     yield kubectl("# Only the Job goes; land on the next patch of the minor, which needs none", *lines)

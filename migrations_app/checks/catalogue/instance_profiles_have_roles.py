@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.fields import MAP, TEXT, cause, odd
 from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import ByHand, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.pools import text
 from migrations_app.inventory.seen import Unseen
@@ -58,4 +59,4 @@ def _open(where: str, name: str, *, unseen: bool) -> Word:
 @check.advise
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     names = dict.fromkeys(row.seen.partition(":")[0] for row in evidence)
-    yield kubectl(*(f"aws iam get-instance-profile --instance-profile-name '{name}'" for name in names))
+    yield kubectl(*(f"aws iam get-instance-profile --instance-profile-name {word(name)}" for name in names))

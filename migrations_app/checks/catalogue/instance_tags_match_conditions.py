@@ -6,7 +6,7 @@ from migrations_app.checks.aws_instance_remedies import within_reach
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.instance_requests import TAG, Judged, at_hop
-from migrations_app.inventory.instance_tags import first_ids, spelled
+from migrations_app.inventory.instance_tags import first_ids, tags_text
 from migrations_app.inventory.permissions import Permissions, permissions
 from migrations_app.inventory.seen import Unseen
 from migrations_app.karpenter.iam.evaluate import Verdict
@@ -62,7 +62,7 @@ def _row(one: Judged) -> Evidence:
         kind="Instance",
         name=first_ids(one.group),
         path=one.request.action + tagging,
-        seen=f"{spelled(one.group)}: {one.answer.because}",
+        seen=f"{tags_text(one.group)}: {one.answer.because}",
         wanted=f"allowed in {release} for {role}. Else: {need.effect} Log: {need.log}",
         count=one.group.count,
     )

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from migrations_app.checks.base import Case, Check
+from migrations_app.checks.shell import note, word
 from migrations_app.checks.values import AtLeast, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.seen import Seen
 
@@ -63,15 +64,16 @@ def _ids(provider_ids: Iterable[str | None]) -> frozenset[str]:
 @check.advise
 def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     place = case.inventory.aws.place
+    owned = f"Name=tag:kubernetes.io/cluster/{place.cluster or 'CLUSTER'},Values=owned"
     query = "Reservations[].Instances[].[InstanceId,LaunchTime,PrivateDnsName]"
     yield Remedy(
         how="iam",
         text=(
             f"# Compare with the provider ids of the claims; those launched long ago and known to nobody may be ended\n"
-            f"aws ec2 describe-instances --region {place.region or 'REGION'} "
-            f"--filters Name=tag:kubernetes.io/cluster/{place.cluster or 'CLUSTER'},Values=owned "
+            f"aws ec2 describe-instances --region {word(place.region or 'REGION')} "
+            f"--filters {word(owned)} "
             "Name=tag-key,Values=karpenter.sh/nodepool,karpenter.sh/provisioner-name "
             f"--query '{query}' --output table\n"
-            f"# {evidence[0].name}"
+            f"{note(evidence[0].name)}"
         ),
     )

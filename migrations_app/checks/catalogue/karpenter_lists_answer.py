@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
 from migrations_app.inventory.seen import Unseen
 from migrations_app.karpenter import kinds
@@ -59,11 +60,13 @@ def _listed(name: str) -> str:
 
 @check.advise
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield kubectl("# What the server says of each list:", *(f"kubectl get {row.name} -A -o name" for row in evidence))
+    yield kubectl(
+        "# What the server says of each list:", *(f"kubectl get {word(row.name)} -A -o name" for row in evidence)
+    )
     if any(row.seen.startswith("conversion_failed") for row in evidence):
         yield kubectl(
             "# A conversion webhook does not answer; where the CRDs send their conversions, and who listens there:",
-            *(f"kubectl get crd {name} -o jsonpath='{{.spec.conversion}}'" for name in _unconverted(evidence)),
+            *(f"kubectl get crd {word(name)} -o jsonpath='{{.spec.conversion}}'" for name in _unconverted(evidence)),
             "kubectl get services,endpoints -A -l app.kubernetes.io/name=karpenter",
         )
 

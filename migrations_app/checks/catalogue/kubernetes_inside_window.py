@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
 from migrations_app.karpenter.releases import find
 from migrations_app.karpenter.versions import kubernetes_minor, minor_order
@@ -46,7 +47,7 @@ def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     if minor_order(seen) < minor_order(window.min):
         yield kubectl(
             f"# Raise the control plane to {window.min}, one minor at a time, and its node groups after it:",
-            f"aws eks update-cluster-version --name {case.inventory.cluster} --kubernetes-version {window.min}",
+            f"aws eks update-cluster-version --name {word(case.inventory.cluster)} --kubernetes-version {window.min}",
         )
         return
     row = find(case.step.release)

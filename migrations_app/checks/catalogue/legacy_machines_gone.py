@@ -49,5 +49,5 @@ def _left(inventory: Inventory) -> tuple[Evidence, ...]:
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         "# On 0.32, with a NodePool that fits ready: each deletion drains one node and terminates its instance",
-        f"for machine in {names(evidence)}; do kubectl delete machines.karpenter.sh $machine; done",
+        f'for machine in {names(evidence)}; do kubectl delete machines.karpenter.sh "$machine"; done',
     )

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, kubectl
 from migrations_app.checks.rolled import BOUND, NOTHING_ROLLED, rolled_nodes, there
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import PodGroup
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
@@ -50,5 +51,8 @@ def _local(group: PodGroup) -> list[str]:
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         "# Ask the owners whether the data may go; copy what may not before the node is replaced",
-        *(f"kubectl -n {row.namespace} get {row.kind.lower()} {row.name} -o yaml" for row in evidence[:NAMES_SHOWN]),
+        *(
+            f"kubectl -n {word(row.namespace)} get {word(row.kind.lower())} {word(row.name)} -o yaml"
+            for row in evidence[:NAMES_SHOWN]
+        ),
     )

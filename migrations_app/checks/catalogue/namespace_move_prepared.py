@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at_controller
 from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import installation
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT
@@ -43,5 +44,5 @@ def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
         yield kubectl(
             f"# Only where it is to move: first let the role's trust policy accept {subject} as well,",
             "# then scale the old one down before the new one comes; conversion has to name the new namespace",
-            f"kubectl -n {found.namespace} scale deployment {found.name} --replicas=0",
+            f"kubectl -n {word(found.namespace)} scale deployment {word(found.name)} --replicas=0",
         )

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, kubectl
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import Evidence, Remedy, Word
 from migrations_app.inventory.expiry import moment
 from migrations_app.inventory.inventory import Inventory
@@ -67,7 +68,7 @@ def _why(case: Case, node: Node, *, key: str, claim: Claim | None, now: datetime
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         "# Where the node is to stay; one that never registered is better replaced",
-        *(f"kubectl taint node {row.name} {_key(row)}-" for row in evidence[:NAMES_SHOWN]),
+        *(f"kubectl taint node {word(row.name)} {word(f'{_key(row)}-')}" for row in evidence[:NAMES_SHOWN]),
     )
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
-from migrations_app.checks.remedies import from_source, kubectl, merged, names, ordered
+from migrations_app.checks.remedies import from_source, kubectl, merged, names, names_shown, ordered
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.managers import Managed, managed
 from migrations_app.inventory.pools import REFERENCE, is_v1, own_claims, own_pools
@@ -63,7 +64,9 @@ def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     patch = merged("spec.template.spec.nodeClassRef", {"group": kinds.AWS_GROUP, "kind": kinds.EC2_NODE_CLASS.kind})
     found = {pool.name: pool for pool in case.inventory.nodepools.items}
     by = managed(found[pools[0].name].metadata) if pools else Managed("hand")
-    lines = [f"kubectl patch nodepools.karpenter.sh {name} --type=merge -p {patch}" for name in names(pools).split()]
+    lines = [
+        f"kubectl patch nodepools.karpenter.sh {word(name)} --type=merge -p {patch}" for name in names_shown(pools)
+    ]
     if claims:
         lines.append("# A claim's spec cannot be changed: replace these, a few at a time")
         lines.append(f"kubectl delete nodeclaims.karpenter.sh {names(claims)}")

@@ -7,6 +7,7 @@ from migrations_app.checks.aws_node_remedies import let_in
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.fields import TEXT, apart
 from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import ByHand, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.joining import Doubt, Fault, classes_joined, joining, roles_in_aws_auth
 from migrations_app.inventory.seen import Seen
@@ -69,7 +70,7 @@ def _word(name: str, found: Fault | Doubt) -> Word:
 @check.advise
 def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     patch = '{"spec":{"role":"ROLE"}}'
-    nameless = [row.name for row in evidence if row.path == "spec.role"]
+    nameless = [word(row.name) for row in evidence if row.path == "spec.role"]
     if nameless:
         yield kubectl(
             *(f"kubectl patch ec2nodeclasses.karpenter.k8s.aws {one} --type=merge -p '{patch}'" for one in nameless)

@@ -62,6 +62,6 @@ def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
         "# Once a NodePool that fits these pods is ready: fence the old pool, then one node after the other",
         *(fenced(one) for one in case.inventory.provisioners.items if one.name in pools),
         f"for node in {names(evidence)}; do",
-        "  kubectl drain $node --ignore-daemonsets --delete-emptydir-data && kubectl delete node $node",
+        '  kubectl drain "$node" --ignore-daemonsets --delete-emptydir-data && kubectl delete node "$node"',
         "done",
     )

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, kubectl
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
 from migrations_app.inventory.expiry import moment
 from migrations_app.inventory.inventory import Inventory
@@ -51,8 +52,7 @@ def judge(case: Case) -> Iterator[Word]:
                 if since is None or now is None:
                     yield CannotTell(f"{kind.kind} {one.name}: metadata.deletionTimestamp cannot be read")
                 elif now - since > PATIENCE:
-                    seen = f"since {one.metadata.deletion_timestamp}, {' '.join(held)}"
-                    seen += _users(case.inventory, one)
+                    seen = f"since {one.metadata.deletion_timestamp}, {' '.join(held)}{_users(case.inventory, one)}"
                     yield Evidence(kind=kind.kind, name=one.name, path="metadata.finalizers", seen=seen, wanted="gone")
 
 
@@ -75,6 +75,6 @@ def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     plural = {kind.kind: kind.crd_name.rstrip(".") for kind in KINDS}
     yield kubectl(
         "# In this order: claims with their nodes, then pools, then classes; see what each one waits for",
-        *(f"kubectl describe {plural[row.kind]} {row.name}" for row in evidence[:NAMES_SHOWN]),
+        *(f"kubectl describe {plural[row.kind]} {word(row.name)}" for row in evidence[:NAMES_SHOWN]),
         "# A finalizer is taken out by hand only when its instance is known to be gone",
     )

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at
 from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.belonging import OTHER_AUTOSCALER, is_other_autoscaler
 from migrations_app.karpenter import kinds
@@ -67,7 +68,10 @@ def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     if others:
         yield kubectl(
             "# Stops the other autoscaler; its node groups keep the size they have",
-            *(f"kubectl -n {row.namespace} scale {row.kind.lower()} {row.name} --replicas=0" for row in others),
+            *(
+                f"kubectl -n {word(row.namespace)} scale {word(row.kind.lower())} {word(row.name)} --replicas=0"
+                for row in others
+            ),
         )
     if len(others) < len(evidence):
         yield kubectl(

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, kubectl
 from migrations_app.checks.rolled import BOUND, NOTHING_ROLLED, rolled_nodes, there
+from migrations_app.checks.shell import word, words
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.budgets import covered
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
@@ -50,4 +51,4 @@ def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
 
 def _line(row: Evidence) -> str:
     budgets = row.seen.removeprefix("covered by ").partition(", on ")[0].replace(" and ", " ")
-    return f"kubectl -n {row.namespace} get pdb {budgets} -o yaml  # {row.kind} {row.name}"
+    return f"kubectl -n {word(row.namespace)} get pdb {words(budgets.split())} -o yaml  # {row.kind} {row.name}"

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
 from migrations_app.inventory.objects import Workload
 
@@ -51,7 +52,7 @@ def _evidence(workload: Workload, *, path: str, seen: str, wanted: str) -> Evide
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         *(
-            f"kubectl -n {row.namespace} describe deployment {row.name}  # {row.path}"
+            f"kubectl -n {word(row.namespace)} describe deployment {word(row.name)}  # {row.path}"
             if row.namespace
             else "kubectl get deployments -A -l app.kubernetes.io/name=karpenter"
             for row in evidence

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
+from migrations_app.checks.shell import note
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import CHART
 from migrations_app.inventory.objects import Delivery
@@ -60,7 +61,7 @@ def _many(one: Delivery) -> bool:
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for row in evidence:
         text = (
-            f"# {row.kind} {row.namespace}/{row.name}: {row.path}: {row.wanted}\n"
+            f"{note(f'{row.kind} {row.namespace}/{row.name}: {row.path}: {row.wanted}')}\n"
             f"# and the chart karpenter-crd beside it; the static CRDs always call {FIXED}"
         )
         yield Remedy(how="argocd" if row.kind == "Application" else "flux", text=text)

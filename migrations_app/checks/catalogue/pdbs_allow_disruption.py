@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, kubectl, merged
 from migrations_app.checks.rolled import NOTHING_ROLLED, rolled_nodes
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.budgets import elsewhere, what_holds
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT
@@ -62,9 +63,9 @@ def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         "# With the owners' consent, for the time of the rollout; where it is a single pod, add a replica first",
         *(
-            f"kubectl -n {row.namespace} patch pdb {row.name} --type=merge -p {patch}"
+            f"kubectl -n {word(row.namespace)} patch pdb {word(row.name)} --type=merge -p {patch}"
             if row.path.startswith("spec.")
-            else f"kubectl -n {row.namespace} describe pdb {row.name}  # bring its pods back first"
+            else f"kubectl -n {word(row.namespace)} describe pdb {word(row.name)}  # bring its pods back first"
             for row in evidence[:NAMES_SHOWN]
         ),
     )

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, kubectl
 from migrations_app.checks.rolled import BOUND, NOTHING_ROLLED, rolled_nodes, there
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
 
@@ -47,5 +48,5 @@ def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     columns = "NAME:.metadata.name,OWNER:.metadata.ownerReferences[0].kind,NODE:.spec.nodeName"
     yield kubectl(
         "# Those without an owner: keep the manifest, or let a controller run them",
-        *(f"kubectl -n {home} get pods -o custom-columns={columns}" for home in list(homes)[:NAMES_SHOWN]),
+        *(f"kubectl -n {word(home)} get pods -o custom-columns={columns}" for home in list(homes)[:NAMES_SHOWN]),
     )

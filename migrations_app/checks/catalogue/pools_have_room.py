@@ -1,6 +1,5 @@
 """Every pool may launch at least one node more, where the hop replaces nodes."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kubectl, ordered
 from migrations_app.checks.rolled import NOTHING_ROLLED, rolled_nodes
+from migrations_app.checks.shell import json_word, word
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.managers import managed
 from migrations_app.inventory.objects import NodePool
@@ -69,5 +69,5 @@ def _raised(row: Evidence) -> str:
     """Twice as much: every node may stand twice for a while."""
     most = quantities.read(row.seen.partition(",")[0])
     limit = {row.path.removeprefix("spec.limits."): str(-(-2 * most[0] // 10**9)) if most else row.seen}
-    patch = json.dumps({"spec": {"limits": limit}}, separators=(",", ":"))
-    return f"kubectl patch nodepools.karpenter.sh {row.name} --type=merge -p '{patch}'  # from {row.seen}"
+    patch = json_word({"spec": {"limits": limit}})
+    return f"kubectl patch nodepools.karpenter.sh {word(row.name)} --type=merge -p {patch}  # from {row.seen}"

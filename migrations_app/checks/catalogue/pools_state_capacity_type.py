@@ -9,6 +9,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import appended, target
 from migrations_app.checks.fields import cause
 from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kubectl, ordered
+from migrations_app.checks.shell import json_word
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.managers import managed
 from migrations_app.inventory.objects import NodePool, WholeObject
@@ -76,5 +77,4 @@ def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
 
 
 def _line(pool: WholeObject, row: Evidence, *, value: object) -> str:
-    patch = json.dumps(appended(pool, row.path, value=value), separators=(",", ":"))
-    return f"kubectl patch {target(row)} --type=json -p '{patch}'"
+    return f"kubectl patch {target(row)} --type=json -p {json_word(appended(pool, row.path, value=value))}"

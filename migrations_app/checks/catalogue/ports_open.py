@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at
 from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.shell import json_word, word
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.cluster_rules import NetworkPolicy
 from migrations_app.inventory.installation import Installation, installation
@@ -67,9 +68,9 @@ def _lets(policy: NetworkPolicy, port: PortRow) -> bool:
 @check.advise
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     first = evidence[0]
-    numbers = ",".join(f'{{"port":{row.seen.partition(" ")[0]}}}' for row in evidence)
-    patch = f'[{{"op":"add","path":"/spec/ingress/-","value":{{"ports":[{numbers}]}}}}]'
+    ports = [{"port": int(number)} for row in evidence if (number := row.seen.partition(" ")[0]).isdecimal()]
+    patch = json_word([{"op": "add", "path": "/spec/ingress/-", "value": {"ports": ports}}])
     yield kubectl(
         "# Lets everybody call these ports; narrow it by ipBlock to the subnets of the control plane",
-        f"kubectl -n {first.namespace} patch networkpolicy {first.name} --type=json -p '{patch}'",
+        f"kubectl -n {word(first.namespace)} patch networkpolicy {word(first.name)} --type=json -p {patch}",
     )

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, kubectl
 from migrations_app.checks.rolled import BOUND, NOTHING_ROLLED, rolled_nodes, there
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
@@ -70,6 +71,6 @@ def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
 def _line(row: Evidence) -> str:
     key = row.path.removeprefix("metadata.annotations[").removesuffix("]")
     if row.kind in ("Pod", "Node"):
-        home = f"-n {row.namespace} " if row.namespace else ""
-        return f"kubectl {home}annotate {row.kind.lower()} {row.name} {key}-"
+        home = f"-n {word(row.namespace)} " if row.namespace else ""
+        return f"kubectl {home}annotate {word(row.kind.lower())} {word(row.name)} {word(f'{key}-')}"
     return f"# {row.namespace}: the {row.count} pods of {row.kind} {row.name}: kubectl annotate pod NAME {key}-"

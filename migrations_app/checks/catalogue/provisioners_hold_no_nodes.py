@@ -67,6 +67,6 @@ def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         "# Empty each before it is deleted: fence it, then replace its Machines one by one",
         f"for pool in {names(evidence)}; do",
-        "  kubectl get machines.karpenter.sh -l karpenter.sh/provisioner-name=$pool",
+        '  kubectl get machines.karpenter.sh -l karpenter.sh/provisioner-name="$pool"',
         "done",
     )

@@ -7,6 +7,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, patched
 from migrations_app.checks.fields import TEXTS, apart, cause
 from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import ConfigMap
 from migrations_app.inventory.pools import strings
@@ -63,8 +64,7 @@ def _settings(settings: ConfigMap) -> Iterator[Word]:
         yield CannotTell(f"ConfigMap {settings.name}: data[{SETTING}] is no JSON object")
         return
     for key in _reserved({str(key): str(value) for key, value in tags.items()}, v1=False):
-        path = f"data[{SETTING}]"
-        name, home = settings.name, settings.namespace
+        path, name, home = f"data[{SETTING}]", settings.name, settings.namespace
         yield Evidence(kind="ConfigMap", namespace=home, name=name, path=path, seen=key, wanted="absent")
 
 
@@ -74,6 +74,7 @@ def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     if own:
         drop = {row.path.removeprefix(f"{TAGS}[").removesuffix("]"): None for row in own}
         yield from changed(case, own, what=f"take {', '.join(drop)} out of {TAGS}", line=patched(TAGS, drop))
-    for row in evidence:
-        if row.kind == "ConfigMap":
-            yield kubectl(f"kubectl -n {row.namespace} edit configmap {row.name}  # {row.path}: without {row.seen}")
+    for row in (row for row in evidence if row.kind == "ConfigMap"):
+        yield kubectl(
+            f"kubectl -n {word(row.namespace)} edit configmap {word(row.name)}  # {row.path}: without {row.seen}"
+        )

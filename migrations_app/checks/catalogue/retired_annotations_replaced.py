@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kept_by, kubectl, merged, ordered
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import Evidence, Remedy, Word
 from migrations_app.inventory.mentions import POD_PARTS, Mention, marked
 from migrations_app.inventory.node_marks import protected
@@ -69,11 +70,11 @@ def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
 
 def _line(row: Evidence) -> str:
     """Adding the new key to a template restarts its pods; a running pod can be marked as it is."""
-    home = f"-n {row.namespace} " if row.namespace else ""
+    home = f"-n {word(row.namespace)} " if row.namespace else ""
     root, inside, _ = row.path.partition(".template.metadata.annotations")
     if inside:
         patch = merged(f"{root}{inside}", {labels.DO_NOT_DISRUPT: "true"})
-        return f"kubectl {home}patch {row.kind.lower()} {row.name} --type=merge -p {patch}"
+        return f"kubectl {home}patch {word(row.kind.lower())} {word(row.name)} --type=merge -p {patch}"
     if row.kind in ("Pod", "Node", "NodeClaim"):
-        return f"kubectl {home}annotate {row.kind.lower()} {row.name} {labels.DO_NOT_DISRUPT}=true"
+        return f"kubectl {home}annotate {word(row.kind.lower())} {word(row.name)} {labels.DO_NOT_DISRUPT}=true"
     return f"# kubectl {home}annotate pod <each pod of {row.kind} {row.name}> {labels.DO_NOT_DISRUPT}=true"

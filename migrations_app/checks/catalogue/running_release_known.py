@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
 from migrations_app.inventory.installation import installation
 
@@ -47,6 +48,6 @@ def judge(case: Case) -> Iterator[Word]:
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     found = evidence[0]
     yield kubectl(
-        f"kubectl -n {found.namespace} get deployment {found.name} -o yaml | grep -E 'image:|/version:'",
-        f"helm -n {found.namespace} history karpenter",
+        f"kubectl -n {word(found.namespace)} get deployment {word(found.name)} -o yaml | grep -E 'image:|/version:'",
+        f"helm -n {word(found.namespace)} history karpenter",
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl, merged, names
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hop_spans import BETA_LEFT, hops_from
@@ -56,5 +57,5 @@ def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
         "# 1.0.6 and later rewrite every object and then trim the list by themselves, with webhooks on. Watch it:",
         f"kubectl get crd {names(evidence)} -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions",
         "# Only after every object carries karpenter.sh/stored-version-migrated=true may the list be patched by hand:",
-        *(f"kubectl patch crd {row.name} --subresource=status --type=merge -p {patch}" for row in evidence),
+        *(f"kubectl patch crd {word(row.name)} --subresource=status --type=merge -p {patch}" for row in evidence),
     )

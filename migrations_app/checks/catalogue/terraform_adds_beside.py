@@ -6,6 +6,7 @@ from itertools import chain
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.fields import cause
 from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.shell import note
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.managers import managed
 from migrations_app.inventory.objects import WholeObject
@@ -48,7 +49,7 @@ def judge(case: Case) -> Iterator[Word]:
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     listed = ", ".join(dict.fromkeys(f"{row.kind} {row.name}" for row in evidence[:20]))
     steps = (
-        f"# Held by Terraform: {listed}",
+        note(f"Held by Terraform: {listed}"),
         "# 1. Add the successors under new names, with a higher weight, and apply",
         "# 2. Let the nodes of the old ones be replaced, then take the old ones out",
         "# or move the state over: terraform state rm ADDRESS, then terraform import ADDRESS ID",

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kept_by, kubectl, ordered
+from migrations_app.checks.shell import word, words
 from migrations_app.checks.values import Evidence, Remedy, Word
 from migrations_app.inventory.mentions import POD_PARTS, placed
 from migrations_app.karpenter import labels
@@ -61,7 +62,7 @@ def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     by = kept_by(case.inventory, evidence[0])
     source = from_source(by, f"tolerate {evidence[0].wanted} as well, if the toleration is really wanted")
     lines = (
-        f"kubectl -n {row.namespace} edit {row.kind.lower()} {row.name}  # {row.path}: add {row.wanted}"
+        f"kubectl -n {word(row.namespace)} edit {words((row.kind.lower(), row.name))}  # {row.path}: add {row.wanted}"
         for row in evidence[:NAMES_SHOWN]
     )
     yield from ordered(by, (*source, kubectl(*lines)))

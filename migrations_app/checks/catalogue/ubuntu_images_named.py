@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
 from migrations_app.checks.fields import MAPS, TEXT, apart, cause
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import EC2NodeClass
 from migrations_app.inventory.pools import AMI_TERMS, rows, text
@@ -66,6 +67,8 @@ def _loses(one: EC2NodeClass, case: Case) -> bool:
 
 @check.advise
 def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    shown = f"kubectl get ec2nodeclasses.karpenter.k8s.aws {evidence[0].name} -o jsonpath='{{.status.amis[*].id}}'"
+    shown = (
+        f"kubectl get ec2nodeclasses.karpenter.k8s.aws {word(evidence[0].name)} -o jsonpath='{{.status.amis[*].id}}'"
+    )
     notes = (f"The images in use today: {shown}",)
     yield from changed(case, evidence, what=f"write {WANTED}", line=edited, notes=notes)

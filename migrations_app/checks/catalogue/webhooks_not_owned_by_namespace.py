@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at
 from migrations_app.checks.remedies import kubectl
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 
 check = Check(
@@ -34,5 +35,5 @@ def judge(case: Case) -> Iterator[Word]:
 @check.advise
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     patch = '[{"op":"remove","path":"/metadata/ownerReferences"}]'
-    lines = (f"kubectl patch {row.kind.lower()} {row.name} --type=json -p '{patch}'" for row in evidence)
+    lines = (f"kubectl patch {word(row.kind.lower())} {word(row.name)} --type=json -p '{patch}'" for row in evidence)
     yield kubectl("# Until a patch that leaves it out runs, the controller writes it again", *lines)

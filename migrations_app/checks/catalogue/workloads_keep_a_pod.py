@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, kubectl
 from migrations_app.checks.rolled import NOTHING_ROLLED, rolled_nodes, there
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import PodGroup
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
@@ -54,7 +55,7 @@ def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         "# For the time of the rollout, where the workload can run twice; else replace its node in a quiet hour",
         *(
-            f"kubectl -n {row.namespace} scale {row.kind.lower()} {row.name} --replicas=2"
+            f"kubectl -n {word(row.namespace)} scale {word(row.kind.lower())} {word(row.name)} --replicas=2"
             if row.kind in SCALED
             else f"# {row.namespace}: {row.kind} {row.name}"
             for row in evidence[:NAMES_SHOWN]

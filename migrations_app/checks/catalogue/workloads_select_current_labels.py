@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.chart_affinity import names_old_label_alone
 from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kept_by, kubectl, merged, ordered
+from migrations_app.checks.shell import word, words
 from migrations_app.checks.values import Evidence, Remedy, Word
 from migrations_app.inventory.mentions import POD_PARTS, Mention, placed
 from migrations_app.inventory.pools import own_pools
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
 
-NOT_THERE = "DoesNotExist"
-AVOIDS = (NOT_THERE, "NotIn ")
+AVOIDS = ("DoesNotExist", "NotIn ")
 """How an expression begins that keeps pods off Karpenter nodes: it holds for every node without the label."""
 check = Check(
     __name__,
@@ -66,12 +66,12 @@ def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
 
 
 def _line(case: Case, row: Evidence) -> str:
-    home = f"-n {row.namespace} " if row.namespace else ""
+    home, target = f"-n {word(row.namespace)} " if row.namespace else "", words((row.kind.lower(), row.name))
     if row.path.endswith("template.spec.nodeSelector"):
         pool = _pool(case, row.seen.rpartition(" ")[2])
         patch = merged(row.path, {labels.PROVISIONER_NAME: None, labels.NODEPOOL: pool})
-        return f"kubectl {home}patch {row.kind.lower()} {row.name} --type=merge -p {patch}  # {pool}: its NodePool"
-    return f"kubectl {home}edit {row.kind.lower()} {row.name}  # {row.path}: {row.wanted}"
+        return f"kubectl {home}patch {target} --type=merge -p {patch}  # {pool}: its NodePool"
+    return f"kubectl {home}edit {target}  # {row.path}: {row.wanted}"
 
 
 def _pool(case: Case, provisioner: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.pool_requirements import requirements
 from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kept_by, kubectl, ordered
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import Evidence, Remedy, Word
 from migrations_app.inventory.mentions import POD_PARTS, placed
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT
@@ -56,6 +57,6 @@ def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
 
 
 def _line(row: Evidence) -> str:
-    home = f"-n {row.namespace} " if row.namespace else ""
-    resource = row.kind.lower() if row.namespace else f"{row.kind.lower()}s.karpenter.sh"
-    return f"kubectl {home}edit {resource} {row.name}  # {row.path}: {row.wanted}"
+    home = f"-n {word(row.namespace)} " if row.namespace else ""
+    resource = word(row.kind.lower() if row.namespace else f"{row.kind.lower()}s.karpenter.sh")
+    return f"kubectl {home}edit {resource} {word(row.name)}  # {row.path}: {row.wanted}"

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, kubectl
 from migrations_app.checks.rolled import BOUND, NOTHING_ROLLED, rolled_nodes, there
+from migrations_app.checks.shell import word
 from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.pool_zones import ZONE, reaches
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT
@@ -49,7 +50,7 @@ def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     columns = "NAME:.metadata.name,CLASS:.spec.storageClassName,ZONE:.spec.nodeAffinity.required.nodeSelectorTerms"
     yield kubectl(
         "# Which volumes are bound to a zone",
-        *(f"kubectl -n {home} get pvc" for home in homes),
+        *(f"kubectl -n {word(home)} get pvc" for home in homes),
         f"kubectl get pv -o custom-columns={columns}",
         f"# Then let a NodePool and the subnets of its class reach these zones, in requirements of {ZONE}",
     )

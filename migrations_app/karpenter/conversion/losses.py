@@ -94,8 +94,3 @@ def worst(losses: Iterable[Loss]) -> Severity | None:
     """The gravest severity among these, or None when there are none."""
     found = {loss.severity for loss in losses}
     return next((severity for severity in SEVERITIES if severity in found), None)
-
-
-def needs_a_person(losses: Iterable[Loss]) -> bool:
-    """True when something was not converted or must be decided before it is applied."""
-    return worst(losses) in ("error", "action")

@@ -26,7 +26,7 @@ class Span:
 ALWAYS = Span(RELEASES[0].order)
 
 
-def spelled(minor: Minor) -> str:
+def minor_text(minor: Minor) -> str:
     """`0.32` for (0, 32)."""
     return f"{minor[0]}.{minor[1]}"
 
@@ -38,7 +38,7 @@ def minor_of(release: str, *, table: Table = RELEASES) -> Minor:
         raise BadInput(f"{release[:40]!r} is not a release; write it like 0.32 or 1.0.14")
     minor = int(found[1]), int(found[2])
     if minor not in every_minor(table=table):
-        raise BadInput(f"permissions are known for {_known(table)}, not for {spelled(minor)}")
+        raise BadInput(f"permissions are known for {_known(table)}, not for {minor_text(minor)}")
     return minor
 
 
@@ -50,4 +50,4 @@ def every_minor(*, table: Table = RELEASES) -> tuple[Minor, ...]:
 def _known(table: Table) -> str:
     """The first and the last minor of each major."""
     majors = [list(group) for _, group in groupby(every_minor(table=table), key=lambda minor: minor[0])]
-    return " and ".join(f"{spelled(group[0])} to {spelled(group[-1])}" for group in majors)
+    return " and ".join(f"{minor_text(group[0])} to {minor_text(group[-1])}" for group in majors)

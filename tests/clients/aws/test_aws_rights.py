@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from migrations_app.clients.aws_rights import RIGHTS, entrance_policy, minimal_policy, trust_policy
+from migrations_app.clients.aws_rights import RIGHTS, minimal_policy, trust_policy
 from migrations_app.inventory.aws_place import AwsPlace
 from migrations_app.karpenter.iam.evaluate import Request, Verdict, evaluate
 from migrations_app.karpenter.iam.policy import parse_policy
@@ -94,9 +94,3 @@ def test_the_role_trusts_us_with_the_external_id_only():
         "Action": "sts:AssumeRole",
         "Condition": {"StringEquals": {"sts:ExternalId": "karpdash-1"}},
     }
-
-
-def test_our_own_identity_may_enter_the_roles_and_no_others():
-    roles = ("arn:aws:iam::2:role/b", "arn:aws:iam::1:role/a", "arn:aws:iam::2:role/b")
-    (statement,) = entrance_policy(roles)["Statement"]
-    assert (statement["Action"], statement["Resource"]) == ("sts:AssumeRole", sorted(set(roles)))

@@ -3,7 +3,6 @@
 from typing import Any
 
 from migrations_app.karpenter.conversion.convert import convert, generation_of
-from migrations_app.karpenter.conversion.machine_view import machine_as_claim
 from migrations_app.karpenter.conversion.options import Known, Options
 from migrations_app.karpenter.conversion.roles import placeholder_paths
 
@@ -146,27 +145,3 @@ def test_generations() -> None:
         "other",
         "other",
     ]
-
-
-def test_a_machine_in_the_list_of_claims() -> None:
-    machine = {
-        "apiVersion": "karpenter.sh/v1alpha5",
-        "kind": "Machine",
-        "metadata": {"name": "m", "uid": "u", "labels": {"karpenter.sh/provisioner-name": "p"}},
-        "spec": {
-            "machineTemplateRef": {"kind": "AWSNodeTemplate", "name": "blue"},
-            "kubelet": {"containerRuntime": "containerd", "maxPods": 3},
-        },
-        "status": {"nodeName": "n", "conditions": [{"type": "MachineLaunched", "status": "True"}, {"type": "Ready"}]},
-    }
-    assert machine_as_claim(machine) == {
-        "apiVersion": "karpenter.sh/v1beta1",
-        "kind": "NodeClaim",
-        "metadata": {"name": "m", "labels": {"karpenter.sh/provisioner-name": "p"}},
-        "spec": {
-            "nodeClassRef": {"apiVersion": "karpenter.k8s.aws/v1beta1", "kind": "EC2NodeClass", "name": "blue"},
-            "requirements": [],
-            "kubelet": {"maxPods": 3},
-        },
-        "status": {"nodeName": "n", "conditions": [{"type": "Launched", "status": "True"}, {"type": "Ready"}]},
-    }

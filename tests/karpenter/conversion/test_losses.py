@@ -5,7 +5,7 @@ import re
 import pytest
 
 from migrations_app.karpenter.conversion.loss_codes import CATALOGUE
-from migrations_app.karpenter.conversion.losses import Loss, Notes, needs_a_person, worst
+from migrations_app.karpenter.conversion.losses import Loss, Notes, worst
 from tests.karpenter.conversion import case_files
 
 _GIVEN_FACTS = case_files.GIVEN.parent / "conversion.md"
@@ -47,18 +47,18 @@ def test_a_loss_for_json() -> None:
 
 
 @pytest.mark.parametrize(
-    ("codes", "severity", "person"),
+    ("codes", "severity"),
     [
-        ([], None, False),
-        (["already-v1"], "info", False),
-        (["already-v1", "expire-forceful"], "warn", False),
-        (["expire-forceful", "role-is-arn"], "action", True),
-        (["role-is-arn", "no-provider"], "error", True),
+        ([], None),
+        (["already-v1"], "info"),
+        (["already-v1", "expire-forceful"], "warn"),
+        (["expire-forceful", "role-is-arn"], "action"),
+        (["role-is-arn", "no-provider"], "error"),
     ],
 )
-def test_worst_severity(codes: list[str], severity: str | None, person: bool) -> None:
+def test_worst_severity(codes: list[str], severity: str | None) -> None:
     losses = [Loss(code, "", "", (), "") for code in codes]
-    assert (worst(losses), needs_a_person(losses)) == (severity, person)
+    assert worst(losses) == severity
 
 
 def test_only_errors_fail_an_object() -> None:

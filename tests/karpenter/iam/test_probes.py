@@ -6,7 +6,7 @@ from migrations_app.karpenter.iam.evaluate import Request
 from migrations_app.karpenter.iam.features import ASSUMED, MEANING, Feature
 from migrations_app.karpenter.iam.needs import NEEDS, need_for
 from migrations_app.karpenter.iam.probes import BETA_LAUNCH, PROBES, V1_LAUNCH, probes_for
-from migrations_app.karpenter.iam.ranges import every_minor, spelled
+from migrations_app.karpenter.iam.ranges import every_minor, minor_text
 from migrations_app.karpenter.iam.removal import NEVER_CALLED
 from migrations_app.karpenter.iam.site import Site
 
@@ -26,7 +26,7 @@ def test_no_id_stands_twice():
 
 
 def test_how_many_requests_each_release_makes():
-    assert {spelled(minor): len(probes_for(minor)) for minor in every_minor()} == {
+    assert {minor_text(minor): len(probes_for(minor)) for minor in every_minor()} == {
         "0.28": 38,
         "0.29": 39,
         **dict.fromkeys(["0.30", "0.31"], 40),
@@ -41,7 +41,7 @@ def test_how_many_requests_each_release_makes():
     }
 
 
-@pytest.mark.parametrize("minor", every_minor(), ids=spelled)
+@pytest.mark.parametrize("minor", every_minor(), ids=minor_text)
 def test_every_request_is_whole_and_every_need_is_told(minor):
     for one in probes_for(minor):
         for request in one.requests(SITE, minor):
@@ -197,7 +197,7 @@ def test_the_rows_say_what_the_facts_say(facts):
 
 def test_the_rows_hold_in_the_releases_of_the_facts(facts):
     told = {one["id"]: (one["since"], one["until"]) for one in facts["request_model"]["probes"]}
-    ours = {one.id: (spelled(one.span.since), one.span.until and spelled(one.span.until)) for one in PROBES}
+    ours = {one.id: (minor_text(one.span.since), one.span.until and minor_text(one.span.until)) for one in PROBES}
     ours["ip-list"] = (ours.pop("ip-list-always")[0], ours["ip-list"][1])
     assert {name: span for name, span in ours.items() if name not in OURS_ONLY} == told
 

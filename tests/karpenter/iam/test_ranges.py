@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.errors import BadInput
-from migrations_app.karpenter.iam.ranges import Span, every_minor, minor_of, spelled
+from migrations_app.karpenter.iam.ranges import Span, every_minor, minor_of, minor_text
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_a_release_without_known_needs_is_refused(release):
 
 
 def test_all_25_minors_are_known_in_order():
-    assert [spelled(minor) for minor in every_minor()] == [
+    assert [minor_text(minor) for minor in every_minor()] == [
         *(f"0.{n}" for n in range(28, 38)),
         *(f"1.{n}" for n in range(15)),
     ]

@@ -7,7 +7,7 @@ from migrations_app.karpenter.iam.evaluate import Verdict
 from migrations_app.karpenter.iam.features import ASSUMED, Feature
 from migrations_app.karpenter.iam.gaps import find_gaps
 from migrations_app.karpenter.iam.policy import Policy, Statement, parse_policy
-from migrations_app.karpenter.iam.ranges import every_minor, spelled
+from migrations_app.karpenter.iam.ranges import every_minor, minor_text
 from migrations_app.karpenter.iam.remedies import (
     MANAGED_LIMIT,
     closing,
@@ -30,7 +30,7 @@ def read_again(documents):
     return [parse_policy(json.dumps(document), name=f"closing {n}") for n, document in enumerate(documents)]
 
 
-@pytest.mark.parametrize("release", [spelled(minor) for minor in every_minor()])
+@pytest.mark.parametrize("release", [minor_text(minor) for minor in every_minor()])
 def test_what_is_missing_altogether_is_closed_altogether(release):
     site = Site(cluster="blue", node_roles=("a", "b"), assume_role_arn="arn:aws:iam::444455556666:role/x")
     found = closing(report_of([], release, site), site, conditional=True)

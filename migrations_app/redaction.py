@@ -1,0 +1,180 @@
+"""What a secret is, by its form and by the name before it: the one answer for every text and tree that leaves.
+
+Logs, the audit log, Helm values, bundles, answers of servers and messages to people all ask here. Every pattern takes
+time that grows no faster than the text: no part may begin anew inside a run that it has read, or it is bounded.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+REMOVED = "(removed)"
+DEEPEST = 40
+Substitute = Callable[[str], str]
+"""Makes the text that stands in the place of a secret."""
+
+_PLAIN = r"\[secret\]|\(removed\)|\*{3}|hmac:|(?:null|none|true|false)\b|[$%][({]|<"
+"""How a value begins that is no secret: it is removed already, left to be filled in, or a word of the format."""
+_VALUE = rf"(?!{_PLAIN})([^\s&,;\\\"'<>()\[\]{{}}]{{1,8192}})"
+_QUOTED = rf"(?!{_PLAIN})([^\"'\\\r\n]{{1,8192}})"
+_RANDOM = r"(?=[A-Za-z_+/~-]{0,200}(?:[0-9=]|(?<=[a-z])[A-Z]))"
+"""What follows is no plain word."""
+_STRONG = (
+    r"password|passwd|passphrase|pass_?phrase|(?<![a-z])pwd|(?<![a-z])pass|smtp_?pass|client[_-]?secret|secret[_-]?key"
+    r"|secret[_-]?access[_-]?key|session[_-]?token|security[_-]?token|(?:access|refresh|id|auth|api)[_-]?token"
+    r"|api[_-]?key|private[_-]?key|account[_-]?key|shared[_-]?access[_-]?key|signing[_-]?key|routing[_-]?key"
+    r"|client[_-]?key(?:-data)?|amz-signature|amz-credential|awsaccesskeyid"
+)
+_WEAK = r"token|secret|credential|signature|(?<![a-z])sig|sessionid|access[_-]?key"
+_OPTION = r"--[a-z-]{0,30}(?:password|passphrase|secret|token|api-?key)"
+_AT = r"[ \t]{0,4}"
+_IS = r"\\{0,2}[\"']?[ \t]{0,4}(?:=>|=|:)[ \t]{0,4}"
+_QUOTE = r"\\{0,2}[\"']"
+_SCHEMES = r"(?:basic|bearer|digest|negotiate|token|apikey)[ \t]{1,4}+"
+_SCHEME = rf"(?!{_SCHEMES}(?:{_PLAIN}))(?:{_SCHEMES})?"
+_BEGIN = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+_END = _BEGIN.replace("BEGIN", "END")
+_FORMS = (
+    # a whole key, also on one line with written line breaks, and in base64 as a kubeconfig holds it
+    rf"{_BEGIN}(?s:.*?)(?:{_END}|\Z)",
+    r"LS0tLS1CRUdJTiB(?:QUklW|SU0Eg|FQyBQ|PUEVOU1NI|FTkNSWVBU|EU0Eg)[A-Za-z0-9+/=]*",
+    r"AGE-SECRET-KEY-1[A-Z0-9]{20,}",
+    # tokens that carry the name of who made them
+    r"(?<![A-Za-z0-9])kd_[A-Za-z0-9_-]{20,}",
+    r"k8s-aws-v1\.[A-Za-z0-9_=-]{8,}",
+    r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?",
+    r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])",
+    r"(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|gl(?:pat|ptt|dt|rt|cbt|ft|soat|agent|oas|imt|ffct)-[A-Za-z0-9_.-]{20,})",
+    r"(?<![A-Za-z0-9])(?:xox[a-z]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,})",
+    r"(?<![A-Za-z0-9])(?:[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,})",
+    r"(?<![A-Za-z0-9])(?:hv[sb]\.[A-Za-z0-9_-]{20,}|do[opr]_v1_[a-f0-9]{40,}|SG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,})",
+    # addresses that are keys themselves
+    r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_+-]{8,})",
+    r"webhook\.office\.com/webhookb2/([^\s\"'<>]{8,})",
+    r"discord(?:app)?\.com/api/webhooks/([A-Za-z0-9/_-]{8,})",
+    r"(?<=://)([^\s/?#:@]{0,256}:[^\s/?#]{1,1024})(?=@)",
+    r"(?<=://)([^\s/?#:@]{20,256})(?=@)",
+    r"(?<=:)([^\s:@/]{1,256})(?=@(?:tcp|unix)\()",
+    # what a name stands before
+    rf"(?i:(?<![a-z])(?:proxy-)?authorization{_IS}{_QUOTE}?{_SCHEME}{_VALUE})",
+    rf"(?i:(?<![a-z])(?:set-)?cookie{_QUOTE}?:[ \t]{{0,4}}+{_QUOTE}?{_QUOTED})",
+    rf"(?i:(?<![a-z])bearer[ \t]{{1,4}}(?!auth|token|{_PLAIN})([a-z0-9._~+/=-]{{12,}}))",
+    rf"(?<![A-Za-z])[Bb](?:earer|asic)[ \t]{{1,4}}(?!{_PLAIN}){_RANDOM}([A-Za-z0-9._~+/=-]{{8,}})",
+    rf"(?<![A-Za-z])[Bb]earer[ \t]{{1,4}}(?!{_PLAIN})([A-Za-z0-9_-]{{1,4096}}\.[A-Za-z0-9._~+/=-]{{1,8192}})",
+    r"(?i:(?<![a-z])auth[ \t](?:plain|login|cram-md5|xoauth2)[ \t]([a-z0-9+/=]{8,}))",
+    rf"(?i:(?:{_STRONG}){_IS}(?:{_QUOTE}{_QUOTED}|{_VALUE}))",
+    rf"(?i:(?:{_WEAK})(?:{_QUOTE}?{_AT}:{_AT}{_QUOTE}|{_QUOTE}?{_AT}={_AT}{_QUOTE}?){_VALUE})",
+    rf"(?i:{_WEAK})[\"']?:[ \t]{{0,4}}{_RANDOM}(?!{_PLAIN})([A-Za-z0-9._~+/=-]{{8,}})(?![^\s,;\"'}}\])])",
+    rf"(?i:{_OPTION}[ \t]{{1,4}}{_QUOTE}?{_VALUE})",
+)
+_HINTS = (
+    *(
+        "private",
+        "ls0tls1",
+        "secret",
+        "kd_",
+        "k8s-aws-v1",
+        "eyj",
+        "akia",
+        "asia",
+        "ghp_",
+        "gho_",
+        "ghu_",
+        "ghs_",
+        "ghr_",
+    ),
+    *(
+        "github_pat_",
+        "glpat-",
+        "glptt-",
+        "gldt-",
+        "glrt-",
+        "glcbt-",
+        "glft-",
+        "glsoat-",
+        "glagent-",
+        "gloas-",
+        "glimt-",
+    ),
+    *(
+        "glffct-",
+        "xox",
+        "xapp-",
+        "npm_",
+        "pypi-",
+        "sk_",
+        "rk_",
+        "aiza",
+        "ya29.",
+        "hvs.",
+        "hvb.",
+        "_v1_",
+        "sg.",
+        "hooks.",
+    ),
+    *("webhook", "@", "auth", "cookie", "bearer", "basic", "pass", "pwd", "token", "credential", "sig", "session"),
+    *("apikey", "api-key", "api_key", "account", "access", "signing", "routing", "client"),
+)
+"""In small letters; a text without any of them holds none of the forms. To look for them costs a fiftieth."""
+_SECRET = re.compile("|".join(f"(?:{form})" for form in _FORMS))
+
+_NAMES = re.compile(
+    r"pass(?:word|wd|phrase)|secret|token(?!refresh)|credential|apikey|privatekey|accesskey|signingkey|sessionkey"
+    r"|clientkey|externalid|authorization|cookie|kubeconfig|bearer|auth$"
+)
+_HARMLESS_NAMES = frozenset(("tokens", "httptokens"))
+"""`httpTokens` says how the metadata of an instance is read."""
+_HARMLESS_ENDS = frozenset(("id", "ids", "name", "names", "prefix", "version", "count"))
+"""`token_id` or `secret_name` tell which secret it is, not the secret."""
+_IDS = frozenset(("externalid", "accesskeyid"))
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
+
+
+def find(text: str) -> Iterator[tuple[int, int]]:
+    """Where secrets stand in the text, from and to, in order."""
+    small = text.lower()
+    for found in _SECRET.finditer(text) if any(hint in small for hint in _HINTS) else ():
+        yield found.span(found.lastindex or 0)
+
+
+def holds(text: str) -> bool:
+    """Whether a secret stands in the text."""
+    return next(find(text), None) is not None
+
+
+def replace(text: str, by: str | Substitute = REMOVED) -> str:
+    """The text with `by`, or what `by` makes of it, in the place of every secret; what tells its kind stays."""
+    parts, done = [], 0
+    for start, end in find(text):
+        parts += [text[done:start], by if isinstance(by, str) else by(text[start:end])]
+        done = end
+    return "".join((*parts, text[done:])) if parts else text
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether what stands under that name, key or variable is a secret."""
+    words = [word.lower() for word in _WORDS.findall(name)]
+    whole = "".join(words)
+    if not words or whole in _HARMLESS_NAMES:
+        return False
+    if words[-1] in _HARMLESS_ENDS and not whole.endswith(tuple(_IDS)):
+        return False
+    return _NAMES.search(whole) is not None
+
+
+def redacted(tree: Any, *, by: str = REMOVED, longest: int = 2000, depth: int = 0) -> Any:  # noqa: ANN401 - any JSON
+    """The same tree without secrets, told by their names or their forms; each text is cut to `longest` characters."""
+    if depth > DEEPEST:
+        return by
+    if isinstance(tree, dict):
+        return {
+            key: by
+            if isinstance(value, str) and value and is_secret_name(str(key))
+            else redacted(value, by=by, longest=longest, depth=depth + 1)
+            for key, value in tree.items()
+        }
+    if isinstance(tree, list):
+        return [redacted(value, by=by, longest=longest, depth=depth + 1) for value in tree]
+    if isinstance(tree, str):
+        return by if holds(tree) else tree[:longest]
+    return tree
