@@ -1,4 +1,4 @@
-# make run: a dashboard with a sample fleet.  make test: every test, on real servers.  make lint, bench, docs, lock.
+# make run: a dashboard with a sample fleet.  make test: every test, on real servers.  make lint, bench, docs, figures, lock.
 #
 # Needs Python 3.11 or newer; `make test` also Debian or Ubuntu's apt-get, as root or with sudo.
 
@@ -12,7 +12,7 @@ PYTEST_ARGS ?= -n auto --dist loadgroup
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TYPED := karpdash migrations_app tests/servers tests/conftest.py
 
-.PHONY: help run test servers lint bench docs lock clean
+.PHONY: help run test servers lint bench docs figures lock clean
 help:
 	@head -n 3 Makefile | cut -c3-
 
@@ -45,6 +45,10 @@ bench: $(VENV)/.dev servers
 docs: $(VENV)/.dev servers
 	$(BIN)/python -m karpdash.docs --check
 	$(BIN)/python -m pytest tests/docs
+
+# Size and cut of the code base, as the table of docs/architecture.md.
+figures: $(VENV)/.dev
+	@$(BIN)/python -m tests.figures
 
 # The build back end is locked too: the project itself is installed without build isolation, so nothing is unpinned.
 COMPILE = echo 'setuptools>=77' | $(BIN)/uv pip compile --quiet pyproject.toml - --all-extras --generate-hashes \

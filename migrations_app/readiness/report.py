@@ -1,4 +1,4 @@
-"""The report of one scan: what `scan -o json` prints and the API serves as a snapshot (design 4.3)."""
+"""The report of one scan: what `scan -o json` prints and the API serves as a snapshot."""
 
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -123,7 +123,7 @@ def test_head_is_get_without_the_body(api: Tool) -> None:
     assert (said.status_code, said.content) == (200, b"")
 
 
-def test_a_noisy_client_waits_and_others_do_not(
+def test_a_noisy_client_waits_and_others_do_not(  # T29
     api: Tool, ben: object, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.API_BURST = 3

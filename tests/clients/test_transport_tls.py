@@ -23,15 +23,15 @@ def refused_certificate(pair: object) -> tuple[type[CouldNotLook], str]:
     return outcome(failure(always(lambda wire: wire.answer()), pair=pair))
 
 
-def test_a_certificate_of_another_authority_is_refused() -> None:
+def test_a_certificate_of_another_authority_is_refused() -> None:  # R17
     assert refused_certificate(OTHER.issue()) == (TlsRefused, "tls_untrusted")
 
 
-def test_an_expired_certificate_is_refused() -> None:
+def test_an_expired_certificate_is_refused() -> None:  # R17
     assert refused_certificate(AUTHORITY.issue(since=-9, until=-1)) == (TlsRefused, "tls_expired")
 
 
-def test_a_certificate_of_tomorrow_is_refused() -> None:
+def test_a_certificate_of_tomorrow_is_refused() -> None:  # R17
     assert refused_certificate(AUTHORITY.issue(since=1, until=2)) == (TlsRefused, "tls_not_yet_valid")
 
 
@@ -39,7 +39,7 @@ def test_a_certificate_for_another_address_is_refused() -> None:
     assert refused_certificate(AUTHORITY.issue(addresses=("127.0.0.2",))) == (TlsRefused, "tls_name")
 
 
-def test_a_certificate_for_another_name_is_refused() -> None:
+def test_a_certificate_for_another_name_is_refused() -> None:  # R17
     assert refused_certificate(AUTHORITY.issue(names=("x.test",), addresses=())) == (TlsRefused, "tls_name")
 
 

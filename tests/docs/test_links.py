@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.M | re.S)
 
@@ -45,7 +45,7 @@ def test_every_page_is_found_from_readme():
                 target for link in links(page)
                 if (target := (page.parent / link.partition("#")[0]).resolve()).suffix == ".md" and target.exists()
             ]  # fmt: skip
-    assert [page.name for page in PAGES if page not in found] == []
+    assert [str(page) for page in PAGES if page not in found] == []
 
 
 def test_a_lost_link_would_be_found(tmp_path):

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from migrations_app.flow import lease
 from migrations_app.flow.lease import Fence, Lost
@@ -70,3 +71,13 @@ def test_a_request_begins_only_when_the_lease_outlives_it(cluster_id):  # A20
     assert not lease.lasts(fence, 35)
     assert lease.renew(fence)
     assert lease.lasts(fence, 35)
+
+
+@pytest.mark.parametrize("minutes", [-10, 10])
+def test_a_worker_whose_clock_is_wrong_neither_takes_nor_loses_a_lease(cluster_id, time_machine, minutes):  # R18
+    fence = lease.take(cluster_id, "a")
+    time_machine.move_to(timezone.now() + timedelta(minutes=minutes))
+    assert lease.take(cluster_id, "b") is None
+    lease.check(fence)
+    run_out(cluster_id)
+    assert lease.take(cluster_id, "b") == Fence(cluster_id, "b", 2)

@@ -78,7 +78,7 @@ def test_a_sign_of_life_that_cannot_be_written_ends_nothing(monkeypatch):
 
 
 @pytest.mark.django_db
-def test_the_tables_fit_are_behind_or_ahead():
+def test_the_tables_fit_are_behind_or_ahead():  # R27
     assert schema.schema_fit() == ""
     recorder = MigrationRecorder(connection)
     recorder.record_applied("migrations_app", "9999_of_tomorrow")

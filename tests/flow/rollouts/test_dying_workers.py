@@ -62,7 +62,7 @@ def test_a_worker_killed_at_any_point_is_followed_by_one_that_goes_on(gang, clea
 KILLS, SEED = 30, 20261121
 
 
-def test_thirty_kills_lose_and_double_nothing(gang, clean_apiserver):  # R02
+def test_thirty_kills_lose_and_double_nothing(gang, clean_apiserver):  # R02, T19
     dice = random.Random(SEED)
     points = crash_points.NAMES[:-1]
     rows = [

@@ -59,7 +59,7 @@ def test_a_draft_that_came_to_nothing_says_why(ada, shop):
     assert 'verbs: ["delete"]' in said
 
 
-def test_the_preview_tells_steps_forecast_and_the_point_of_no_return(ada, shop):  # A28
+def test_the_preview_tells_steps_forecast_and_the_point_of_no_return(ada, shop):  # A28, R23
     forecast = Forecast(nodes=12, pods=96, pods_without_budget=4, blocked=("budget cart allows none",),
                         cannot_be_undone=("the machine is gone",), at_least=True)  # fmt: skip
     plan = a_plan(shop, taint(note="Nodes drift."), remove(), forecast=forecast)
@@ -166,7 +166,7 @@ def test_a_cluster_that_is_held_is_named(ada, cleo, shop):
     assert "another rollout holds this cluster: The other one" in text(page(ada, row))
 
 
-def test_a_run_shows_its_counters_with_their_age_and_what_is_blocked(ada, shop):
+def test_a_run_shows_its_counters_with_their_age_and_what_is_blocked(ada, shop):  # R23
     row = a_rollout(shop, taint(), remove(), state="running", picture=a_picture(), waits_for="Node n-1 to go",
                     baseline={"batch": "s002", "picture": a_picture(pending_pods=1, legacy_nodes=12)})  # fmt: skip
     a_line(row)
