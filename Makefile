@@ -1,4 +1,5 @@
-# make run: a dashboard with a sample fleet.  make test: every test, on real servers.  make lint, bench, docs, figures, lock.
+# make run: a dashboard with a sample fleet.  make test: every test, on real servers.
+# make lint, format, bench, docs, figures, lock.
 #
 # Needs Python 3.11 or newer; `make test` also Debian or Ubuntu's apt-get, as root or with sudo.
 
@@ -12,9 +13,9 @@ PYTEST_ARGS ?= -n auto --dist loadgroup
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TYPED := karpdash migrations_app tests/servers tests/conftest.py
 
-.PHONY: help run test servers lint bench docs figures lock clean
+.PHONY: help run test servers lint format bench docs figures lock clean
 help:
-	@head -n 3 Makefile | cut -c3-
+	@head -n 4 Makefile | cut -c3-
 
 run: $(VENV)/.run
 	@exec $(BIN)/karpdash up --port $(PORT)
@@ -33,10 +34,16 @@ lint: $(VENV)/.dev
 		{ echo "a lock file names where packages come from: make it with make lock"; exit 1; }
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/djangofmt --check templates
 	$(BIN)/mypy $(TYPED)
 	$(BIN)/lint-imports
 	@# Its low findings are those of ruff's S rules, each with a reason beside it.
 	$(BIN)/bandit --quiet --recursive --severity-level medium karpdash migrations_app
+
+# Python and templates.
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/djangofmt templates
 
 bench: $(VENV)/.dev servers
 	$(BIN)/python -m tests.bench

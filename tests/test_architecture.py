@@ -270,6 +270,12 @@ def test_templates_hold_nothing_that_runs(what: str, pattern: str) -> None:
     assert found == [], f"{what}:{listed(found)}"
 
 
+def test_no_line_of_a_template_is_over_120_characters() -> None:
+    pages = [path for path in templates() if path.endswith(".html")]
+    assert len(pages) > 100
+    assert measures.matches(pages, r"^.{121}") == []
+
+
 def test_our_scripts_write_no_markup() -> None:
     ours = [path for path in measures.files() if path.startswith("static/") and path.endswith(".js")]
     ours = [path for path in ours if not re.search(r"\d", Path(path).name)]  # third-party files carry their version

@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 from migrations_app.checks.values import Remedy
 from migrations_app.readiness.look import Look
 from migrations_app.templatetags import words
+from migrations_app.templatetags.shown import shown
 
 register = template.Library()
 GEOMETRY = tuple(6 + 10 * index for index in range(5))
@@ -73,6 +74,17 @@ def stage_look(stage: str) -> Look:
 
 
 @register.filter
+def stage_word(stage: str) -> str:
+    return stage_look(stage).word
+
+
+@register.filter
+def fact_word(value: str | None, name: str) -> str:
+    """One side of a fact that changed between two snapshots: a stage by its word, nothing as `unknown`."""
+    return stage_word(value or "") if name == "stage" else shown(value or "unknown")
+
+
+@register.filter
 def finding_look(finding: Any) -> Look:  # noqa: ANN401 - a Finding, or None where a check was not asked
     """Look of one finding; None gives `not asked`."""
     return look_of(finding.status, finding.severity) if finding else Look("Not asked", "muted", "never")
@@ -93,6 +105,19 @@ def phase_word(phase: str) -> str:
 @register.filter
 def owner_word(owner: str) -> str:
     return words.OWNERS.get(owner, owner)
+
+
+@register.filter
+def owner_counts(segments: Sequence[Any]) -> str:
+    """Each owner and its number of nodes, in one line: `Karpenter 12, managed node group 3`."""
+    return ", ".join(f"{owner_word(segment.owner)} {segment.count}" for segment in segments)
+
+
+@register.filter
+def cell_classes(cell: Any) -> str:  # noqa: ANN401 - one cell of the sheet of permissions, which the view makes
+    """The classes of a cell: its tone, and what is quiet, empty or not known."""
+    marks = (("faint", cell.faint), ("none", cell.look.id == "not_needed"), ("hatched", cell.look.id == "unknown"))
+    return " ".join([f"is-{cell.look.tone}", *(name for name, holds in marks if holds)])
 
 
 @register.filter
@@ -168,6 +193,12 @@ def road(stage: str) -> tuple[tuple[Look, str], ...]:
     """The five stops of the stage rail, each with past, here or ahead."""
     at = words.ROAD.index(stage) if stage in words.ROAD else -1
     return tuple((words.STAGES[name], _where(index, at)) for index, name in enumerate(words.ROAD))
+
+
+@register.simple_tag
+def seen_at(head: Any, mark: str = "?") -> str:  # noqa: ANN401 - the head of a cluster's pages, which the view makes
+    """What keeps a link in the snapshot that is looked at: `?at=<id>`, or nothing in the newest one."""
+    return "" if head.is_latest else f"{mark}at={head.snapshot.id}"
 
 
 @register.simple_tag(takes_context=True)

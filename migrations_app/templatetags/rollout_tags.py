@@ -1,18 +1,21 @@
 """Badges of rollouts, the kill switch on top of pages, and the buttons that begin something."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django import template
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from migrations_app.queries.policies import Switch, switch_now
 from migrations_app.readiness.look import Look
 from migrations_app.templatetags import rollout_words as words
 from migrations_app.templatetags.readiness_tags import NONE, icon
+from migrations_app.templatetags.shown import shown_block
 
 register = template.Library()
 CHANGING = ("operate_rollout", "approve_rollout", "administer_policy")
+DIFF_CLASSES = {"+": " is-added", "-": " is-removed", "@": " is-gap"}
 
 
 @register.filter
@@ -31,6 +34,18 @@ def standing_look(standing: str) -> Look:
 
 
 @register.filter
+def line_tone(line: Any) -> str:  # noqa: ANN401 - a line of the journal
+    """The tone of a line of the journal: a gate that was passed, or what came of a request."""
+    return "pass" if line.verb == "gate" else words.OUTCOME_TONES.get(line.outcome, "muted")
+
+
+@register.filter
+def changes_clusters(perms: Any) -> bool:  # noqa: ANN401 - what Django's context processor puts into each page
+    """Whether the reader of the page may plan, approve or stop changes of clusters."""
+    return any(f"migrations_app.{right}" in perms for right in CHANGING)
+
+
+@register.filter
 def cause_word(code: str) -> str:
     """What the code of a cause means; empty for one without words."""
     return words.CAUSES.get(code, "")
@@ -46,6 +61,13 @@ def state_badge(state: str) -> SafeString:
 def risk_badge(risk: str) -> SafeString | str:
     """The risk of a plan; nothing for a draft that has none yet."""
     return _badge(words.RISKS[risk]) if risk in words.RISKS else ""
+
+
+@register.simple_tag
+def diff_lines(diff: Iterable[tuple[str, str]]) -> SafeString:
+    """The lines of a difference, each with its sign; `@` stands for lines that are left out."""
+    lines = ((DIFF_CLASSES.get(sign, ""), "…" if sign == "@" else f"{sign} {shown_block(text)}") for sign, text in diff)
+    return format_html_join("", '<span class="diff-line{}">{}\n</span>', lines)
 
 
 @register.inclusion_tag("rollout/_stopped.html", takes_context=True)

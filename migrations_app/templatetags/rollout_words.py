@@ -34,6 +34,14 @@ STANDINGS: dict[str, Look] = {
     "changed_by_other": Look("Changed by somebody else", "warning", "warning"),
     "done": Look("Done", "pass", "done"),
 }
+OUTCOME_TONES: dict[str, str] = {
+    "": "accent",
+    "applied": "pass",
+    "unknown": "unknown",
+    "refused": "blocker",
+    "changed_by_other": "blocker",
+}
+"""The tone of what came of a request; an empty outcome is one that has no answer yet."""
 CAUSES: dict[str, str] = {
     "pause": "A person asked it to pause.",
     "asked": "A person ended it.",

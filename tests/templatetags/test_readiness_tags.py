@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import get_args
 
 import pytest
@@ -133,3 +134,39 @@ def test_a_second_remedy_of_a_kind_is_numbered():
     remedies = [Remedy(how=how, text=how) for how in ("kubectl", "helm", "kubectl")]
     assert [label for label, _ in tags.remedy_tabs(remedies)] == ["Command line", "Helm values", "Command line 2"]
     assert len(tags.remedy_tabs(remedies * 9)) == 8
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "word"),
+    [
+        ("alpha", "stage", words.STAGES["alpha"].word),
+        (None, "stage", words.STAGES["unknown"].word),
+        ("1.2.3", "karpenter", "1.2.3"),
+        (None, "karpenter", "unknown"),
+        ("a\u202eb", "karpenter", "a\\u202eb"),
+    ],
+)
+def test_one_side_of_a_fact_that_changed(value, name, word):
+    assert tags.fact_word(value, name) == word
+
+
+def test_owners_and_their_nodes_in_one_line():
+    segments = [SimpleNamespace(owner=owner, count=count) for count, owner in enumerate(OWNERS[:2], 3)]
+    first, second = (words.OWNERS[owner] for owner in OWNERS[:2])
+    assert tags.owner_counts(segments) == f"{first} 3, {second} 4"
+    assert tags.owner_counts([]) == ""
+
+
+@pytest.mark.parametrize(
+    ("look", "faint", "classes"),
+    [("refused", False, "is-x"), ("not_needed", True, "is-x faint none"), ("unknown", False, "is-x hatched")],
+)
+def test_the_classes_of_a_cell_of_the_sheet(look, faint, classes):
+    assert tags.cell_classes(SimpleNamespace(look=SimpleNamespace(id=look, tone="x"), faint=faint)) == classes
+
+
+def test_links_stay_in_the_snapshot_that_is_looked_at():
+    newest = SimpleNamespace(is_latest=True, snapshot=SimpleNamespace(id=7))
+    past = SimpleNamespace(is_latest=False, snapshot=SimpleNamespace(id=7))
+    assert tags.seen_at(newest) == ""
+    assert (tags.seen_at(past), tags.seen_at(past, "&")) == ("?at=7", "&at=7")

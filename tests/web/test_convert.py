@@ -76,7 +76,7 @@ def test_a_line_with_many_findings_shows_three_and_leads_to_the_rest(ben):
     assert "spec:" in line
     assert line.count('class="flag') == 4
     assert [word for word in ("Decide", "May change", "Note") if f'title="{word}' in line] == ["Decide"]
-    assert re.search(r'href="#awsnodetemplate-nodes-f\d+">\+\d', line)
+    assert re.search(r'href="#awsnodetemplate-nodes-f\d+"\s*>\+\d', line)
 
 
 def test_every_link_into_the_page_arrives(ben):
