@@ -15,6 +15,8 @@ class Quarantined:
     name: str
     field: str
     why: str
+    code: str = ""
+    """The code of the errors.CouldNotLook that kept us from it; empty where its own content did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +35,21 @@ class Seen(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
+class Behind:
+    """A part without which another one cannot be asked for, and the code of the reason why it was not read."""
+
+    part: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Unseen:
     """Why a part could not be read: the `code` of an errors.CouldNotLook, or `not_asked`. `detail` is safe to show."""
 
     why: str
     detail: str = ""
+    behind: Behind | None = None
+    """Where another part had to be read first, that one."""
     items: tuple[()] = field(default=(), init=False)
     count: None = field(default=None, init=False)
 

@@ -27,14 +27,14 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/troubleshooting.md",
         "aws/karpenter-provider-aws@v0.33.12:pkg/providers/instance/instance.go",
     ),
+    remedy_tools=("kubectl",),
 )
 GENERATIONS = {labels.NODEPOOL: ("beta", "v1"), labels.PROVISIONER_NAME: ("alpha",)}
 
 
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
-    held = _held(case.inventory)
-    running, found = case.running.release, installation(case.inventory)
+    held, running, found = _held(case.inventory), case.running.release, installation(case.inventory)
     gone = is_whole(case.inventory.controller) if found is None else found.workload.spec.replicas == 0
     if not held:
         yield NotApplicable("no node carries a finalizer of Karpenter")

@@ -28,6 +28,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:pkg/controllers/nodeclass/controller.go",
         "kubernetes-sigs/karpenter@v1.14.1:pkg/controllers/nodeclaim/lifecycle/registration.go",
     ),
+    remedy_tools=("kubectl",),
 )
 PATIENCE = timedelta(minutes=15)
 KINDS = (
@@ -51,8 +52,7 @@ def judge(case: Case) -> Iterator[Word]:
                 if since is None or now is None:
                     yield CannotTell(f"{kind.kind} {one.name}: metadata.deletionTimestamp cannot be read")
                 elif now - since > PATIENCE:
-                    seen = f"since {one.metadata.deletion_timestamp}, {' '.join(held)}"
-                    seen += _users(case.inventory, one)
+                    seen = f"since {one.metadata.deletion_timestamp}, {' '.join(held)}{_users(case.inventory, one)}"
                     yield Evidence(kind=kind.kind, name=one.name, path="metadata.finalizers", seen=seen, wanted="gone")
 
 

@@ -24,6 +24,7 @@ check = Check(
     hops=hops_from(ALPHA_LEFT),
     severity_at={ALPHA_LEFT: "blocker"},
     sources=("Kubernetes documentation, API-initiated Eviction",),
+    remedy_tools=("kubectl",),
 )
 
 
@@ -34,8 +35,11 @@ def judge(case: Case) -> Iterator[Word]:
         yield NotApplicable(NOTHING_ROLLED)
     several = {id(group): budgets for group, budgets in covered(case.inventory) if len(budgets) > 1}
     for one in there(case, nodes, wanted=lambda group: id(group) in several):
-        told = " and ".join(sorted(budget.name for budget in several[id(one.group)]))
-        yield one.evidence(path="metadata.labels", seen=f"covered by {told}", wanted="one PodDisruptionBudget")
+        names = sorted(budget.name for budget in several[id(one.group)])
+        told = one.evidence(
+            path="metadata.labels", seen=f"covered by {' and '.join(names)}", wanted="one PodDisruptionBudget"
+        )
+        yield told.with_data(budgets=" ".join(names))
         if not one.exact:
             yield BOUND
 
@@ -49,5 +53,4 @@ def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
 
 
 def _line(row: Evidence) -> str:
-    budgets = row.seen.removeprefix("covered by ").partition(", on ")[0].replace(" and ", " ")
-    return f"kubectl -n {row.namespace} get pdb {budgets} -o yaml  # {row.kind} {row.name}"
+    return f"kubectl -n {row.namespace} get pdb {row.value('budgets')} -o yaml  # {row.kind} {row.name}"
