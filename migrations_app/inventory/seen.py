@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
 
 T = TypeVar("T", covariant=True)
+NO_NAME = "(no name)"
+"""Stands for the name of an object whose metadata cannot be read; no object can have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +19,10 @@ class Quarantined:
     why: str
     code: str = ""
     """The code of the errors.CouldNotLook that kept us from it; empty where its own content did."""
+
+    @property
+    def nameless(self) -> bool:
+        return self.name == NO_NAME
 
 
 @dataclass(frozen=True, slots=True)
