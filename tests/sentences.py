@@ -2,7 +2,8 @@
 
 A sentence is an attribute of one of the names in SENTENCES, `str()` of a caught error, or a local name that one was
 assigned to. Reading is: searching in it, comparing it with words, cutting it, matching it with a pattern. Handing it
-on, joining it, shortening it at its end (`detail[:500]`) and asking whether it is empty are none of that.
+on, joining it, shortening it at its end (`detail[:500]`), giving it a capital and asking whether it is empty are none
+of that.
 """
 
 import ast
@@ -20,10 +21,14 @@ MATCHES = {"match", "search", "fullmatch", "findall", "finditer", "split", "sub"
 
 
 def readers(path: Path, *, name: str) -> Iterator[str]:
-    """`name:line` of every place of a file that reads a sentence."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for line in sorted({line for scope in _scopes(tree) for line in _in_scope(scope)}):
-        yield f"{name}:{line}"
+    """`name: expression` of every place of a file that reads a sentence."""
+    yield from (f"{name}: {found}" for found in read_in(path.read_text(encoding="utf-8")))
+
+
+def read_in(source: str) -> list[str]:
+    """The expressions of that code that read a sentence, each once."""
+    tree = ast.parse(source)
+    return sorted({found for scope in _scopes(tree) for found in _in_scope(scope)})
 
 
 def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
@@ -31,9 +36,9 @@ def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
     yield from (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
-def _in_scope(scope: ast.AST) -> Iterator[int]:
+def _in_scope(scope: ast.AST) -> Iterator[str]:
     told = _Told(scope)
-    yield from (node.lineno for node in ast.walk(scope) if isinstance(node, ast.expr) and told.reads(node))
+    yield from (ast.unparse(node) for node in ast.walk(scope) if isinstance(node, ast.expr) and told.reads(node))
 
 
 class _Told:
@@ -84,8 +89,14 @@ class _Told:
                 sides = [left, *comparators]
                 return any(map(self.holds, sides)) and any(map(_tells, ops, sides, comparators))
             case ast.Subscript(value=value, slice=part):
-                return self.holds(value) and (not isinstance(part, ast.Slice) or part.lower is not None)
+                return self.holds(value) and not _at_its_start(part)
         return False
+
+
+def _at_its_start(part: ast.expr) -> bool:
+    """Whether a slice only shortens a sentence or parts its first letter, which becomes a capital."""
+    start = part.lower if isinstance(part, ast.Slice) else part
+    return start is None or (isinstance(start, ast.Constant) and start.value in (0, 1))
 
 
 def _tells(op: ast.cmpop, left: ast.expr, right: ast.expr) -> bool:

@@ -24,6 +24,14 @@ def test_the_body_is_the_report_of_the_published_schema(api: Tool, scanned: Scan
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("address", ["snapshots/{row.latest_id}", "clusters/{row.pk}/plan"])
+def test_no_reason_that_is_stored_for_our_own_logic_is_served(api: Tool, scanned: Scanned, address: str) -> None:
+    row = scanned("forbidden")
+    assert row.latest is not None
+    assert any(finding.reason for finding in row.latest.report().checks)
+    assert '"reason' not in api("GET", address.format(row=row)).content.decode()
+
+
 def test_the_tag_is_of_the_bytes_and_saves_sending_them_again(api: Tool, scanned: Scanned) -> None:
     path = f"snapshots/{scanned().latest_id}"
     first = api("GET", path)
