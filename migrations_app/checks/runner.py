@@ -70,18 +70,18 @@ def _bounded(found: tuple[Finding, ...]) -> tuple[Finding, ...]:
 def _answer(check: Check, case: Case) -> Finding:
     unseen = _unseen(check, case)
     if unseen:
-        return _finding(check, case, _Settled("unknown", unseen.detail, unseen.reason))
+        return _finding(check, case, settled=_Settled("unknown", unseen.detail, unseen.reason))
     try:
         words = _without_unread(check.ask(case), check=check, case=case)
         evidence = tuple(word for word in words if isinstance(word, Evidence))
         remedies = check.remedies(case, evidence) if evidence else _to_look_with(words)
     except Exception as crash:  # noqa: BLE001 - a crash of a check is a result (style.md habit 5)
         crashed = f"check failed: {type(crash).__name__} in {check.id}"
-        return _finding(check, case, _Settled("unknown", crashed))
+        return _finding(check, case, settled=_Settled("unknown", crashed))
     quarantined = _quarantined(check, case)
     exact = not quarantined and not any(isinstance(word, CannotTell | AtLeast) for word in words)
     settled = _settle(check, words, quarantined=quarantined, exact=exact)
-    found = _finding(check, case, settled, evidence=evidence, remedies=remedies, exact=exact)
+    found = _finding(check, case, settled=settled, evidence=evidence, remedies=remedies, exact=exact)
     return found if quarantined else _weighed(found, words)
 
 
@@ -142,7 +142,7 @@ def _weighed(found: Finding, words: tuple[Word, ...]) -> Finding:
     return msgspec.structs.replace(found, severity=min((found.severity, *told), key=WEIGHTS.index))
 
 
-def _severity(check: Check, case: Case, settled: _Settled) -> Severity:
+def _severity(check: Check, case: Case, *, settled: _Settled) -> Severity:
     if settled.reason is not None and settled.reason.code == "aws_not_asked":
         return check.severity_unasked(case.hop)
     return check.severity_for(case.hop)
@@ -151,8 +151,8 @@ def _severity(check: Check, case: Case, settled: _Settled) -> Severity:
 def _finding(
     check: Check,
     case: Case,
-    settled: _Settled,
     *,
+    settled: _Settled,
     evidence: tuple[Evidence, ...] = (),
     remedies: tuple[Remedy, ...] = (),
     exact: bool = True,
@@ -163,7 +163,7 @@ def _finding(
         phase=check.phase,
         title=check.title,
         status=settled.status,
-        severity=_severity(check, case, settled),
+        severity=_severity(check, case, settled=settled),
         why=check.why,
         summary=settled.summary,
         evidence_total=sum(row.count for row in evidence),
