@@ -104,6 +104,10 @@ class ServerFailed(CouldNotLook):
     code = "server_failed"
 
 
+CONVERSION_FAILED = "conversion_failed"
+"""The code of a ServerFailed whose server could not convert objects from the version in which they are stored."""
+
+
 class AddressRefused(CouldNotLook):
     code = "address_refused"
 

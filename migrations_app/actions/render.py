@@ -33,7 +33,7 @@ DiffLine = tuple[str, str]
 
 def step_lines(step: Step) -> tuple[str, ...]:
     """The step in sentences; the first is its title, the others stand below it."""
-    return tuple(_one_line(line) for line in _said(step))
+    return tuple(one_line(line) for line in _said(step))
 
 
 def _said(step: Step) -> Iterator[str]:
@@ -68,9 +68,9 @@ def gate_words(gate: Gate) -> str:
 
 def as_kubectl(step: Step) -> str:
     """A command that does the same by hand, behind the title as a comment; a step without a request is a comment."""
-    head = f"# {_one_line(step.title)}"
+    head = f"# {one_line(step.title)}"
     if step.change is None:
-        wait = f"# {_one_line(gate_words(step.after))}" if step.after else ""
+        wait = f"# {one_line(gate_words(step.after))}" if step.after else ""
         return "\n".join(line for line in (head, wait) if line)
     return f"{head}\n{command(step.change)}"
 
@@ -120,14 +120,14 @@ def as_manifest(step: Step) -> str:
     """
     if step.change is None:
         return ""
-    return text_of(_patch_body(step.change), head=f"# {_one_line(step.title)}")
+    return text_of(_patch_body(step.change), head=f"# {one_line(step.title)}")
 
 
 def gitops_patch(plan: Plan) -> str:
     """Every step that a repository can hold, as one stream of YAML; what it cannot hold is told in comments."""
     documents = [as_manifest(step) for step in plan.steps if step.change and not _why_not(step.change)]
     others = [(step, why) for step in plan.steps if step.change and (why := _why_not(step.change))]
-    told = [f"# not for a repository: {_one_line(step.title)} ({why})" for step, why in others]
+    told = [f"# not for a repository: {one_line(step.title)} ({why})" for step, why in others]
     return "\n".join([*told, stream(documents)] if told else [stream(documents)]).rstrip("\n") + "\n"
 
 
@@ -193,5 +193,6 @@ def _ordered(value: Any) -> Any:  # noqa: ANN401 - plain JSON
     return [_ordered(item) for item in value] if isinstance(value, list) else value
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """The text without line breaks and other characters that are not seen."""
     return _UNSEEN.sub(" ", text)

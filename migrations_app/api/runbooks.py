@@ -18,6 +18,7 @@ from migrations_app.api.fields import Strict
 from migrations_app.api.rights import READ
 from migrations_app.queries.runbooks import newest_runbook
 from migrations_app.readiness.outputs import plan_markdown
+from migrations_app.readiness.published import published_plan
 from migrations_app.readiness.runbook import Runbook
 
 RUNBOOK = {"$ref": "#/components/schemas/Runbook"}
@@ -59,7 +60,7 @@ class ClusterPlan(Endpoint):
         newest = newest_runbook(id)
         plan = _of_hop(newest.plan, query["hop"]) if "hop" in query else newest.plan
         kind = _KINDS.get(query.get("format", "")) or _accepted(request)
-        body = plan_markdown.render(plan).encode() if kind == MARKDOWN else msgspec.json.encode(plan)
+        body = plan_markdown.render(plan).encode() if kind == MARKDOWN else msgspec.json.encode(published_plan(plan))
         tag = entity_tags.of_bytes(body)
         same = entity_tags.unchanged(request, tag)
         answer = HttpResponse(status=304) if same else HttpResponse(body, content_type=f"{kind}; charset=utf-8")

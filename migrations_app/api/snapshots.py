@@ -19,6 +19,7 @@ from migrations_app.api.rights import READ
 from migrations_app.queries.cluster import report_of
 from migrations_app.queries.snapshots import node_page, snapshot_page
 from migrations_app.readiness.outputs import sarif
+from migrations_app.readiness.published import published
 from migrations_app.readiness.report import OWNERS
 
 REPORT = {"$ref": "#/components/schemas/Report"}
@@ -98,7 +99,7 @@ class Snapshot(Endpoint):
         """The report, as `karpdash scan -o json` prints it, with the waivers over it. What was found never changes; the
         ETag is of the bytes."""
         asked(request, Strict)
-        return _whole(request, msgspec.json.encode(report_of(id)), kind="application/json")
+        return _whole(request, msgspec.json.encode(published(report_of(id))), kind="application/json")
 
 
 class SnapshotSarif(Endpoint):

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 from migrations_app.checks.base import Check
-from migrations_app.checks.tools import tools
 from migrations_app.checks.values import EVERY, How, Severity
 from migrations_app.karpenter import coverage
 from migrations_app.karpenter.hop_spans import every_hop
@@ -37,7 +36,7 @@ class About(NamedTuple):
 def about(check: Check) -> About:
     """What the catalogue says of that check."""
     covers = tuple(Covered(one.id, one.subject, one.release) for one in coverage.covers(check.id))
-    return About(check, tools(check), covers, coverage.introduced_by(check.id))
+    return About(check, check.tools, covers, coverage.introduced_by(check.id))
 
 
 def spoken_hops(hops: tuple[str, ...]) -> str:

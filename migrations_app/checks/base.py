@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from migrations_app.checks.values import EVERY, Evidence, Phase, Remedy, Severity, Word
+from migrations_app.checks.values import EVERY, HOWS, Evidence, How, Phase, Remedy, Severity, Word
 from migrations_app.inventory.inventory import AWS_PARTS, PART_NAMES, Inventory
 from migrations_app.inventory.ownership import Ownership, ownership
 from migrations_app.karpenter.detection import Detected
@@ -56,6 +56,8 @@ class Check:
     hops: tuple[str, ...] = EVERY
     severity_at: Mapping[str, Severity] = field(default_factory=dict)
     resolved_by: tuple[str, ...] = ()
+    remedy_tools: tuple[How, ...] = ()
+    """The tools that its own remedies are written for."""
     sources: tuple[str, ...] = ()
     formerly: tuple[str, ...] = ()
     since: str = "0.1.0"
@@ -95,9 +97,10 @@ class Check:
         return function
 
     @property
-    def advice(self) -> Advise | None:
-        """The function behind `advise`, for those who tell what remedies there may be."""
-        return self._advise
+    def tools(self) -> tuple[How, ...]:
+        """Every tool that a remedy of the check may be for, in the order of `How`; empty where it gives none."""
+        named = {*self.remedy_tools, "action"} if self.resolved_by else {*self.remedy_tools}
+        return tuple(how for how in HOWS if how in named)
 
     def ask(self, case: Case) -> tuple[Word, ...]:
         if self._judge is None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from migrations_app.checks.aws_access import NOT_LOOKED_AT
+from migrations_app.checks.aws_access import AWS_NOT_ASKED, NOT_LOOKED_AT
 from migrations_app.checks.base import Case
 from migrations_app.checks.values import CannotTell, Evidence, Milder, Word
 from migrations_app.errors import BadInput
@@ -140,12 +140,13 @@ def _concerns(name: str, action: str) -> bool:
 
 def unknown_node_roles(case: Case, found: tuple[Lack, ...] | CannotTell) -> Iterator[Word]:
     """A doubt where nobody knows which roles nodes run as: that iam:PassRole covers them then proves nothing."""
-    hint = f". {NOT_LOOKED_AT}" if case.inventory.aws.node_roles == NOT_ASKED else ""
+    unasked = case.inventory.aws.node_roles == NOT_ASKED
+    hint = f". {NOT_LOOKED_AT}" if unasked else ""
     told = found if isinstance(found, tuple) else ()
     for lack in told:
         lacking = any(gap.action == _PASSING for gap in lack.gaps)
         if NODE_ROLE in lack.seen.untold and not lacking:
-            yield CannotTell(f"{_PASSING}: nothing tells the {NODE_ROLE}{hint}")
+            yield CannotTell(f"{_PASSING}: nothing tells the {NODE_ROLE}{hint}", AWS_NOT_ASKED if unasked else None)
             return
 
 

@@ -32,6 +32,7 @@ def outdated_queries(case: Case, part: QueryPart) -> Iterator[Evidence]:
                     path=query.path,
                     seen=f"{name.old}, gone at {name.release}",
                     wanted=name.new or GONE,
+                    data={"old": name.old, "new": name.new},
                 )
 
 
@@ -39,7 +40,7 @@ def renamed_queries(case: Case, part: QueryPart, *, evidence: Sequence[Evidence]
     """Where the source of the first object is, and a command for each object that renames what has a new name."""
     owners = {(one.namespace, one.name): managed(one.metadata) for one in getattr(case.inventory, part).items}
     by = owners.get((evidence[0].namespace, evidence[0].name), Managed("hand"))
-    told = "; ".join(dict.fromkeys(f"{_old(row)} is now {row.wanted}" for row in evidence))[:1000]
+    told = "; ".join(dict.fromkeys(f"{row.value('old')} is now {row.wanted}" for row in evidence))[:1000]
     objects = dict.fromkeys((row.namespace, row.name) for row in evidence)
     lines = [_command(part, place, evidence=evidence) for place in list(objects)[:NAMES_SHOWN]]
     about = "# writes new names into the object; run it once the new release serves them"
@@ -48,7 +49,7 @@ def renamed_queries(case: Case, part: QueryPart, *, evidence: Sequence[Evidence]
 
 def _command(part: QueryPart, place: tuple[str, str], *, evidence: Sequence[Evidence]) -> str:
     namespace, name = place
-    pairs = {_old(row): row.wanted for row in evidence if (row.namespace, row.name) == place}
+    pairs = {row.value("old"): row.value("new") for row in evidence if (row.namespace, row.name) == place}
     script = "; ".join(
         f"s/\\b{old}\\b/{new}/g" for old, new in pairs.items() if _METRIC.fullmatch(old) and _METRIC.fullmatch(new)
     )
@@ -56,7 +57,3 @@ def _command(part: QueryPart, place: tuple[str, str], *, evidence: Sequence[Evid
     if not script:
         return f"kubectl get {where} -o yaml  # edit: {', '.join(pairs)}".replace("\n", " ")
     return f"kubectl get {where} -o yaml | sed -E {word(script)} | kubectl replace -f -"
-
-
-def _old(row: Evidence) -> str:
-    return row.seen.rpartition(", gone at ")[0]

@@ -1,10 +1,12 @@
 """Puts every check to a case. A crash of a check is a finding; a check is never asked about what was not seen."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
-from migrations_app.checks.aws_access import NOT_LOOKED_AT, could_not_read
+from migrations_app.checks.aws_access import could_not_read
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.values import (
     WEIGHTS,
@@ -15,6 +17,7 @@ from migrations_app.checks.values import (
     Finding,
     Milder,
     NotApplicable,
+    Reason,
     Remedy,
     Severity,
     Status,
@@ -41,6 +44,14 @@ _READ_AS = {"CustomResourceDefinition": "CRD", "Deployment": "Workload"}
 """What an unreadable object of the kind is said to be."""
 
 
+class _Settled(NamedTuple):
+    """What became of the words of a check."""
+
+    status: Status
+    summary: str
+    reason: Reason | None = None
+
+
 def run(checks: Iterable[Check], case: Case) -> tuple[Finding, ...]:
     """One finding for each check that applies to the hop, in the order of the checks."""
     return _bounded(tuple(_answer(check, case) for check in checks if check.applies(case.hop)))
@@ -59,17 +70,18 @@ def _bounded(found: tuple[Finding, ...]) -> tuple[Finding, ...]:
 def _answer(check: Check, case: Case) -> Finding:
     unseen = _unseen(check, case)
     if unseen:
-        return _finding(check, case, status="unknown", summary=unseen)
+        return _finding(check, case, settled=_Settled("unknown", unseen.detail, unseen.reason))
     try:
         words = _without_unread(check.ask(case), check=check, case=case)
         evidence = tuple(word for word in words if isinstance(word, Evidence))
         remedies = check.remedies(case, evidence) if evidence else _to_look_with(words)
     except Exception as crash:  # noqa: BLE001 - a crash of a check is a result (style.md habit 5)
-        return _finding(check, case, status="unknown", summary=f"check failed: {type(crash).__name__} in {check.id}")
+        crashed = f"check failed: {type(crash).__name__} in {check.id}"
+        return _finding(check, case, settled=_Settled("unknown", crashed))
     quarantined = _quarantined(check, case)
     exact = not quarantined and not any(isinstance(word, CannotTell | AtLeast) for word in words)
-    status, summary = _settle(check, words, quarantined=quarantined, exact=exact)
-    found = _finding(check, case, status=status, summary=summary, evidence=evidence, remedies=remedies, exact=exact)
+    settled = _settle(check, words, quarantined=quarantined, exact=exact)
+    found = _finding(check, case, settled=settled, evidence=evidence, remedies=remedies, exact=exact)
     return found if quarantined else _weighed(found, words)
 
 
@@ -77,12 +89,12 @@ def _to_look_with(words: tuple[Word, ...]) -> tuple[Remedy, ...]:
     return tuple(remedy for word in words if isinstance(word, ByHand) for remedy in word.remedies)
 
 
-def _unseen(check: Check, case: Case) -> str:
+def _unseen(check: Check, case: Case) -> CannotTell | None:
     for name in check.reads:
         part = case.inventory.part(name)
         if isinstance(part, Unseen):
             return could_not_read(name, part)
-    return ""
+    return None
 
 
 def _without_unread(words: Iterable[Word], *, check: Check, case: Case) -> tuple[Word, ...]:
@@ -106,21 +118,22 @@ def _quarantined(check: Check, case: Case) -> str:
     return ""
 
 
-def _settle(check: Check, words: tuple[Word, ...], *, quarantined: str, exact: bool) -> tuple[Status, str]:
+def _settle(check: Check, words: tuple[Word, ...], *, quarantined: str, exact: bool) -> _Settled:
     """Failure is certain even where other things are unknown; a pass needs that nothing was left unread.
 
     So does "not applicable": the one object that was set aside may be the one that the question is about.
     """
     count = sum(word.count for word in words if isinstance(word, Evidence))
     if count:
-        return "fail", check.says[0 if count == 1 else 1].format(count=count if exact else f"at least {count}")
+        said = check.says[0 if count == 1 else 1].format(count=count if exact else f"at least {count}")
+        return _Settled("fail", said)
     for kind, status in _SETTLED:
         found = next((word for word in words if isinstance(word, kind)), None)
         if found:
             if quarantined and kind is NotApplicable:
-                return "unknown", quarantined
-            return status, found.detail
-    return ("unknown", quarantined) if quarantined else ("pass", check.title)
+                return _Settled("unknown", quarantined)
+            return _Settled(status, found.detail, found.reason if isinstance(found, CannotTell) else None)
+    return _Settled("unknown", quarantined) if quarantined else _Settled("pass", check.title)
 
 
 def _weighed(found: Finding, words: tuple[Word, ...]) -> Finding:
@@ -129,8 +142,8 @@ def _weighed(found: Finding, words: tuple[Word, ...]) -> Finding:
     return msgspec.structs.replace(found, severity=min((found.severity, *told), key=WEIGHTS.index))
 
 
-def _severity(check: Check, case: Case, *, status: Status, summary: str) -> Severity:
-    if status == "unknown" and NOT_LOOKED_AT in summary:
+def _severity(check: Check, case: Case, *, settled: _Settled) -> Severity:
+    if settled.reason is not None and settled.reason.code == "aws_not_asked":
         return check.severity_unasked(case.hop)
     return check.severity_for(case.hop)
 
@@ -139,8 +152,7 @@ def _finding(
     check: Check,
     case: Case,
     *,
-    status: Status,
-    summary: str,
+    settled: _Settled,
     evidence: tuple[Evidence, ...] = (),
     remedies: tuple[Remedy, ...] = (),
     exact: bool = True,
@@ -150,15 +162,16 @@ def _finding(
         hop=case.hop,
         phase=check.phase,
         title=check.title,
-        status=status,
-        severity=_severity(check, case, status=status, summary=summary),
+        status=settled.status,
+        severity=_severity(check, case, settled=settled),
         why=check.why,
-        summary=summary,
+        summary=settled.summary,
         evidence_total=sum(row.count for row in evidence),
-        evidence_exact=exact and status != "unknown",
-        evidence=evidence[:EVIDENCE_KEPT],
-        remedies=remedies + (_actions(check) if status == "fail" else ()),
+        evidence_exact=exact and settled.status != "unknown",
+        evidence=tuple(row.for_people() for row in evidence[:EVIDENCE_KEPT]),
+        remedies=remedies + (_actions(check) if settled.status == "fail" else ()),
         sources=check.sources,
+        reason=settled.reason or UNSET,
     )
 
 

@@ -100,7 +100,7 @@ def _absent(said: _Status, request: Asked) -> errors.NotServed:
 
 def _failed(status: int, text: str, *, headers: Mapping[str, str], request: Asked) -> Fault:
     if "conversion webhook" in text or "conversion for" in text:
-        failed = errors.ServerFailed(f"{request.what}: {text}", code="conversion_failed")
+        failed = errors.ServerFailed(f"{request.what}: {text}", code=errors.CONVERSION_FAILED)
         return Fault(failed)
     error = errors.ServerFailed(f"{request.what}: HTTP {status}: {text}")
     return Fault(error, again=True, after=pause(headers))

@@ -16,7 +16,7 @@ import msgspec
 
 from migrations_app.clients.helm_values import kept_values
 from migrations_app.inventory.objects import HelmRelease
-from migrations_app.inventory.seen import Quarantined
+from migrations_app.inventory.seen import NO_NAME, Quarantined
 
 CHARTS = frozenset({"karpenter", "karpenter-crd"})
 TYPE = "helm.sh/release.v1"
@@ -208,4 +208,4 @@ def _projected(release: _Release, chart: _Chart, *, metadata: _Metadata) -> Helm
 
 
 def _quarantined(metadata: _Metadata, path: str, *, why: str) -> Quarantined:
-    return Quarantined("HelmRelease", metadata.namespace[:253], metadata.name[:253] or "(no name)", path, why)
+    return Quarantined("HelmRelease", metadata.namespace[:253], metadata.name[:253] or NO_NAME, path, why)

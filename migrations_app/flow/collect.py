@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from msgspec import UNSET
+
 from migrations_app.clients.port import ClusterApi
 from migrations_app.errors import CouldNotLook
 from migrations_app.flow import readers
 from migrations_app.flow.reading import Parts, Reading
 from migrations_app.inventory.inventory import PART_NAMES, Inventory
-from migrations_app.inventory.seen import Part, Seen, Unseen
+from migrations_app.inventory.seen import Behind, Part, Seen, Unseen
 from migrations_app.readiness.report import Collected, PartLine
 
 PARALLEL = 4
@@ -56,7 +58,8 @@ class _Run:
             if isinstance(part, Unseen):
                 # Not the reason of the other part: that one is refused, and asking for this one's right would not help.
                 why = f"{name} could not be read ({part.why}), which tells where to look"
-                return {given: Unseen("not_asked" if part.why == "forbidden" else part.why, why) for given in job.gives}
+                code = "not_asked" if part.why == "forbidden" else part.why
+                return {given: Unseen(code, why, part.behind or Behind(name, part.why)) for given in job.gives}
         return {}
 
 
@@ -105,5 +108,14 @@ def _line(name: str, run: _Run) -> PartLine:
     if isinstance(part, Seen):
         bad = len(part.quarantined)
         first = f"{part.quarantined[0].name}: {part.quarantined[0].why}" if bad else ""
-        return PartLine(name=name, seen=True, count=part.count, quarantined=bad, detail=first, seconds=seconds)
+        codes = tuple(dict.fromkeys(one.code for one in part.quarantined if one.code))
+        return PartLine(
+            name=name,
+            seen=True,
+            count=part.count,
+            quarantined=bad,
+            detail=first,
+            seconds=seconds,
+            reasons=codes or UNSET,
+        )
     return PartLine(name=name, seen=False, why=part.why, detail=part.detail[:500], seconds=seconds)

@@ -58,7 +58,7 @@ def _in(reading: Reading, home: str) -> _Found:
 
 def _set_aside(refused: tuple[str, CouldNotLook]) -> Quarantined:
     home, reason = refused
-    return Quarantined("HelmRelease", home, f"every record of the namespace {home}", "$", reason.code)
+    return Quarantined("HelmRelease", home, f"every record of the namespace {home}", "$", reason.code, reason.code)
 
 
 def _newest(releases: list[HelmRelease]) -> Iterable[HelmRelease]:

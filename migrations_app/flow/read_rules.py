@@ -45,7 +45,7 @@ def crds(reading: Reading) -> Parts:
     except NotServed:
         return {"crds": Seen((), None)}
     # Objects of others that could not be read do not make Karpenter's part doubtful.
-    mine = tuple(one for one in bad if "karpenter" in one.name or one.name == "(no name)")
+    mine = tuple(one for one in bad if "karpenter" in one.name or one.nameless)
     return {"crds": Seen(tuple(good), resource.group_version, mine)}
 
 

@@ -65,7 +65,7 @@ def _simple(part: str, kind: Kind, *, projection: type[o.Named]) -> Job:
 
 def _of_karpenter(seen: Seen[N], word: str) -> Seen[N]:
     """Objects of others that could not be read do not make Karpenter's part doubtful."""
-    mine = tuple(bad for bad in seen.quarantined if word in bad.name or bad.name == "(no name)")
+    mine = tuple(bad for bad in seen.quarantined if word in bad.name or bad.nameless)
     return Seen(seen.items, seen.served, mine, total=seen.total)
 
 

@@ -10,7 +10,7 @@ import msgspec
 from migrations_app.inventory.keys import LAST_APPLIED, kept_on_node
 from migrations_app.inventory.last_applied import applied_version
 from migrations_app.inventory.objects import Metadata, Named, Node, WholeObject
-from migrations_app.inventory.seen import Quarantined
+from migrations_app.inventory.seen import NO_NAME, Quarantined
 
 LONGEST_OBJECT = 2 * 1024 * 1024
 """An API server refuses objects above its request limit of 1.5 MiB by default; a longer one is not a real object."""
@@ -82,7 +82,7 @@ def _quarantine(body: bytes, kind: type[Named], *, problem: str) -> Quarantined:
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         metadata = Metadata()
     name, namespace = metadata.name[:253], (metadata.namespace or "")[:253]
-    return Quarantined(kind.__name__, namespace, name or "(no name)", path[:200], problem.partition(" - at")[0][:200])
+    return Quarantined(kind.__name__, namespace, name or NO_NAME, path[:200], problem.partition(" - at")[0][:200])
 
 
 def _lean(found: N) -> N:

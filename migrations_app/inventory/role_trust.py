@@ -9,6 +9,7 @@ from migrations_app.inventory.aws import ControllerRole, OidcProvider, Role
 from migrations_app.inventory.aws_place import read_role_arn
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.seen import Part, Unseen
+from migrations_app.karpenter.iam.evaluate import Verdict
 from migrations_app.karpenter.iam.trust import AUDIENCE, Entry, admits, by_pod_identity, by_role, by_token, subject_of
 
 State = Literal["fits", "refused", "unknown"]
@@ -53,9 +54,9 @@ def _judged(one: ControllerRole, role: Role, *, entry: Entry) -> Fit:
         answer = admits(role.trust, entry, name="trust policy")
     except BadInput as wrong:
         return Fit(role=one, state="unknown", seen=f"{one.arn}: {wrong}")
-    if answer.verdict.decision == "cannot tell":
+    if answer.verdict is Verdict.UNKNOWN:
         return Fit(role=one, state="unknown", seen=f"{one.arn}: {answer.because}", entry=entry)
-    state: State = "fits" if answer.verdict.decision == "allowed" else "refused"
+    state: State = "fits" if answer.verdict is Verdict.ALLOWED else "refused"
     return Fit(role=one, state=state, seen=answer.because, wanted=" ".join(_wanted(entry)), entry=entry)
 
 

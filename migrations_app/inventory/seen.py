@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
 
 T = TypeVar("T", covariant=True)
+NO_NAME = "(no name)"
+"""Stands for the name of an object whose metadata cannot be read; no object can have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +17,12 @@ class Quarantined:
     name: str
     field: str
     why: str
+    code: str = ""
+    """The code of the errors.CouldNotLook that kept us from it; empty where its own content did."""
+
+    @property
+    def nameless(self) -> bool:
+        return self.name == NO_NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +41,21 @@ class Seen(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
+class Behind:
+    """A part without which another one cannot be asked for, and the code of the reason why it was not read."""
+
+    part: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Unseen:
     """Why a part could not be read: the `code` of an errors.CouldNotLook, or `not_asked`. `detail` is safe to show."""
 
     why: str
     detail: str = ""
+    behind: Behind | None = None
+    """Where another part had to be read first, that one."""
     items: tuple[()] = field(default=(), init=False)
     count: None = field(default=None, init=False)
 

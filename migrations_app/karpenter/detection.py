@@ -56,6 +56,9 @@ class Detected:
     release: Release | None = None
     minors: tuple[str, ...] = ()
     how: str = ""
+    """How it was told, or why it was not, in words."""
+    absent: bool = False
+    """Whether there is no controller: Deployments were read, and none is Karpenter's."""
     certainty: Certainty = "unknown"
     disagreements: tuple[str, ...] = ()
 
@@ -93,7 +96,7 @@ def detect(evidence: Evidence, *, table: Table = RELEASES) -> Detected:
     if named:
         return _exact(named, evidence=evidence, table=table)
     if evidence.controller_seen is False:
-        return Detected(how=NO_CONTROLLER)
+        return Detected(how=NO_CONTROLLER, absent=True)
     by_crds = _by_crds(evidence.crds, table=table, telling=_ALL)
     return _ranged(by_crds=by_crds, by_env=_by_env(evidence, table=table))
 

@@ -6,7 +6,7 @@
 from dataclasses import dataclass, replace
 
 from migrations_app.errors import BadInput
-from migrations_app.karpenter.detection import NO_CONTROLLER, Detected
+from migrations_app.karpenter.detection import Detected
 from migrations_app.karpenter.releases import RELEASES, Table, beyond_table, find
 from migrations_app.karpenter.steps import Step, walk
 from migrations_app.karpenter.stops import HOPS, STOPS, hop_of
@@ -62,7 +62,7 @@ def path(
 
 def _start(current: Release | Detected | str | None, *, table: Table) -> tuple[Release, tuple[str, ...]]:
     """The release the path starts from, and what has to be said about it."""
-    if current is None or (isinstance(current, Detected) and current.how == NO_CONTROLLER):
+    if current is None or (isinstance(current, Detected) and current.absent):
         raise BadInput("no Karpenter runs in the cluster", code="no_karpenter")
     if isinstance(current, Detected):
         return _detected(current, table=table)

@@ -1,15 +1,13 @@
-"""Why a question is open, told from what its finding says, and how to see what kept it from an answer."""
+"""Why a question is open, told from the reason of its finding, and how to see what kept it from an answer."""
 
 import re
 from typing import NamedTuple
 
 from migrations_app.checks.aws_access import NOT_LOOKED_AT
-from migrations_app.checks.values import Finding, Remedy
+from migrations_app.checks.values import Finding, Reason, Remedy
 from migrations_app.inventory.inventory import AWS_PREFIX
 from migrations_app.readiness.rights import PART_KINDS, cluster_role, kinds_of
 
-_UNREAD = re.compile(r"\b([a-z_]+(?:\.[a-z_]+)?) could not be read(?:: | \()(\w+)")
-"""As `checks.aws_access.could_not_read` words it, also where one part was not asked for because of another."""
 _FORBIDDEN, _NOT_ASKED = "forbidden", "not_asked"
 
 
@@ -23,16 +21,14 @@ class Cause(NamedTuple):
 
 def cause_of(finding: Finding) -> Cause:
     """What keeps the finding open: AWS, a part that was not read, or just what it says."""
-    said = finding.summary or finding.title
-    if finding.status != "unknown":
-        return Cause(said)
-    if NOT_LOOKED_AT in said:
-        return Cause(NOT_LOOKED_AT, AWS_PREFIX.rstrip("."), _NOT_ASKED)
-    unread = [row for row in _UNREAD.findall(said) if row[0] in PART_KINDS or row[0].startswith(AWS_PREFIX)]
-    if not unread:
-        return Cause(said)
-    part, why = unread[-1]
-    return Cause(f"{part} could not be read: {why}", part, why)
+    reason = finding.reason
+    if finding.status != "unknown" or not isinstance(reason, Reason):
+        return Cause(finding.summary or finding.title)
+    if reason.code == "aws_not_asked":
+        return Cause(NOT_LOOKED_AT, reason.part, reason.why)
+    if reason.part not in PART_KINDS and not reason.part.startswith(AWS_PREFIX):
+        return Cause(finding.summary or finding.title)
+    return Cause(f"{reason.part} could not be read: {reason.why}", reason.part, reason.why)
 
 
 def how_to_see(cause: Cause, *, cluster: str) -> tuple[Remedy, ...]:

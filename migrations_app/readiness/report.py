@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from migrations_app.checks.values import Finding
 from migrations_app.inventory.inventory import Inventory
@@ -33,6 +34,7 @@ __all__ = [
 Verdict = Literal["ready", "ready_with_warnings", "needs_facts", "blocked", "in_progress", "done"]
 Stage = Literal["no_karpenter", "alpha", "mixed", "beta", "beta_v1", "v1", "unknown"]
 Certainty = Literal["exact", "at_least", "unknown"]
+FORBIDDEN = "forbidden"
 OWNERS: tuple[str, ...] = (
     "karpenter_alpha",
     "karpenter_beta",
@@ -82,6 +84,13 @@ class PartLine(msgspec.Struct, frozen=True, kw_only=True):
     count: int | None = None
     quarantined: int = 0
     seconds: float = 0.0
+    reasons: tuple[str, ...] | UnsetType = UNSET
+    """The codes of what kept us from objects that were set aside, each once. Stored, and never published."""
+
+    @property
+    def partly_forbidden(self) -> bool:
+        """Whether something was set aside because it may not be read, such as one namespace."""
+        return not isinstance(self.reasons, UnsetType) and FORBIDDEN in self.reasons
 
 
 class KubernetesWindow(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ from migrations_app.queries.cluster import ClusterHead, cluster_head, nodes_of, 
 from migrations_app.queries.groups import groups_of_cluster
 from migrations_app.queries.labels import labels_told
 from migrations_app.readiness.offers import Offer, by_check, held, offers
-from migrations_app.readiness.report import PartLine, Report
+from migrations_app.readiness.report import FORBIDDEN, PartLine, Report
 from migrations_app.readiness.rights import cluster_role, kinds_of
 from migrations_app.web import ownership
 from migrations_app.web.access import OPERATE, page
@@ -70,7 +70,7 @@ def parts(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     context = about(request, cluster_id, tab="cluster-parts")
     report = context["report"]
     if report is not None:
-        forbidden = [part.name for part in report.parts if part.why == "forbidden" or _partly_forbidden(part)]
+        forbidden = [part.name for part in report.parts if part.why == FORBIDDEN or part.partly_forbidden]
         context["rule"] = cluster_role(kinds_of(forbidden))
         context["seen"] = [part for part in report.parts if part.seen]
         context["set_aside"] = [part for part in report.parts if part.quarantined]
@@ -136,11 +136,6 @@ def _no_hop(head: ClusterHead) -> Hop:
 
 def _unread(report: Report | None) -> list[PartLine]:
     return [part for part in report.parts if not part.seen] if report else []
-
-
-def _partly_forbidden(part: PartLine) -> bool:
-    """Whether what was set aside first is a namespace that may not be read."""
-    return bool(part.quarantined) and part.detail.endswith(": forbidden")
 
 
 def _tabs(request: HttpRequest, head: ClusterHead, *, report: Report | None, chosen: str) -> list[dict[str, Any]]:

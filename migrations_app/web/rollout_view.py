@@ -12,7 +12,7 @@ from migrations_app.actions import registry
 from migrations_app.actions.changes import RISKS
 from migrations_app.actions.gate import Blocked, Picture
 from migrations_app.actions.plan import Plan
-from migrations_app.actions.render import DiffLine, as_kubectl, diff_lines, gitops_patch, step_lines
+from migrations_app.actions.render import DiffLine, as_kubectl, diff_lines, gitops_patch, one_line, step_lines
 from migrations_app.flow import watch
 from migrations_app.flow.approve import TYPED
 from migrations_app.flow.draft import TAKEN_BACK
@@ -102,11 +102,11 @@ def point_of_no_return(detail: RolloutDetail) -> str:
 
 
 def _step(line: StepLine, sides: Mapping[str, Any], *, no_return: bool) -> ShownStep:
-    title, *more = step_lines(line.step)
+    _, *more = step_lines(line.step)
     diff = diff_lines(*sides[line.step.id]) if line.step.id in sides else ()
     return ShownStep(
         line=line,
-        title=title.removeprefix(f"{line.step.id}: "),
+        title=one_line(line.step.title),
         more=tuple(text.strip() for text in more),
         diff=diff,
         kubectl=as_kubectl(line.step),

@@ -7,6 +7,7 @@ import jsonschema
 import pytest
 from django.db.models import F
 
+from migrations_app.checks.values import Reason
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.snapshot import Snapshot
 from migrations_app.readiness.outputs.schema import scan_schema
@@ -22,6 +23,16 @@ def test_the_body_is_the_report_of_the_published_schema(api: Tool, scanned: Scan
     assert (told["cluster"]["name"], told["cluster"]["stage"], told["schema"]) == (
         "alpha_030", "alpha", "karpdash/scan/v1",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("address", ["snapshots/{row.latest_id}", "clusters/{row.pk}/plan"])
+def test_no_reason_that_is_stored_for_our_own_logic_is_served(api: Tool, scanned: Scanned, address: str) -> None:
+    row = scanned("forbidden")
+    assert row.latest is not None
+    assert any(
+        isinstance(one.reason, Reason) and one.reason.code == "part_unread" for one in row.latest.report().checks
+    )
+    assert "part_unread" not in api("GET", address.format(row=row)).content.decode()
 
 
 def test_the_tag_is_of_the_bytes_and_saves_sending_them_again(api: Tool, scanned: Scanned) -> None:

@@ -11,7 +11,6 @@ from migrations_app.checks.catalogue_page import page
 from migrations_app.checks.registry import all_checks
 from migrations_app.checks.remedies import chart_values, from_source, kubectl
 from migrations_app.checks.retired import RETIRED, Retired
-from migrations_app.checks.tools import tools
 from migrations_app.checks.values import Remedy
 from migrations_app.clients.bundle import open_bundle
 from migrations_app.flow.collect import collect
@@ -19,6 +18,7 @@ from migrations_app.flow.evaluate import evaluate
 from migrations_app.inventory.managers import Managed
 from migrations_app.samples.fleet import files, stories
 from migrations_app.samples.story import Story
+from tests.checks.tools_in_code import tools_in_code
 
 
 def a_check(advice: Any = None, **more: Any) -> Check:
@@ -53,8 +53,19 @@ def named(name: str) -> Check:
         (None, ()),
     ],
 )
-def test_the_tools_are_told_from_the_advice(advice: Any, found: tuple[str, ...]) -> None:
-    assert tools(a_check(advice)) == found
+def test_the_code_of_an_advice_names_its_tools(advice: Any, found: tuple[str, ...]) -> None:
+    assert tools_in_code(a_check(advice)) == found
+
+
+@pytest.mark.parametrize("check", all_checks(), ids=lambda check: check.id)
+def test_a_check_declares_the_tools_that_its_code_names(check: Check) -> None:
+    assert check.tools == tools_in_code(check)
+    assert len(set(check.remedy_tools)) == len(check.remedy_tools)
+    assert "action" not in check.remedy_tools
+
+
+def test_the_tools_of_a_check_stand_in_one_order_and_an_action_comes_last() -> None:
+    assert a_check(remedy_tools=("iam", "kubectl"), resolved_by=("an_action",)).tools == ("kubectl", "iam", "action")
 
 
 def test_what_a_check_answers_and_which_release_brought_the_rule() -> None:
@@ -90,6 +101,6 @@ def test_the_page_says_how_and_what_is_covered() -> None:
 @pytest.mark.parametrize("story", stories(), ids=lambda story: story.name)
 def test_no_remedy_is_for_a_tool_that_the_catalogue_does_not_name(story: Story) -> None:
     report = evaluate(collect(open_bundle(dict(files(story))), cluster=story.name)).report
-    told = {check.id: tools(check) for check in all_checks()}
+    told = {check.id: check.tools for check in all_checks()}
     given = {(found.id, remedy.how) for found in report.checks for remedy in found.remedies}
     assert [(name, how) for name, how in sorted(given) if how not in told[name]] == []

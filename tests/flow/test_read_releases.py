@@ -33,7 +33,9 @@ def _of(item, namespace):
     return f'"namespace": "{namespace}"'.encode() in bytes(item)
 
 
-SET_ASIDE = Quarantined("HelmRelease", "karpenter", "every record of the namespace karpenter", "$", "forbidden")
+SET_ASIDE = Quarantined(
+    "HelmRelease", "karpenter", "every record of the namespace karpenter", "$", "forbidden", "forbidden"
+)
 OWNED = ("crds_owned_by_helm", "1.14")
 RECORD = helm_record(Install(cluster="c", version="0.37.0", namespace="kube-system"))
 
@@ -61,6 +63,7 @@ def test_what_one_of_them_holds_is_seen_and_the_other_is_told(home, charts):
     assert part.quarantined == (replace(SET_ASIDE, namespace=home, name=f"every record of the namespace {home}"),)
     line = next(line for line in found.parts if line.name == "helm_releases")
     assert (line.seen, line.quarantined, found.complete) == (True, 1, False)
+    assert (line.reasons, line.partly_forbidden) == (("forbidden",), True)
 
 
 def test_where_both_are_forbidden_the_part_is():

@@ -199,7 +199,7 @@ def test_auto_mode_beside_a_controller_does_not_hide_it() -> None:
 
 
 def test_crds_without_a_controller_are_no_release() -> None:
-    assert detect(Evidence(crds=seen("v1"), controller_seen=False)) == Detected(how=NO_CONTROLLER)
+    assert detect(Evidence(crds=seen("v1"), controller_seen=False)) == Detected(how=NO_CONTROLLER, absent=True)
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ def test_an_exact_detection_is_its_release() -> None:
     ("current", "target", "code"),
     [
         (None, None, "no_karpenter"),
-        (Detected(how=NO_CONTROLLER), None, "no_karpenter"),
+        (Detected(how=NO_CONTROLLER, absent=True), None, "no_karpenter"),
         (Detected(how="nothing"), None, "unknown_current"),
         (Detected(minors=("9.9",), certainty="range"), None, "unknown_current"),
         ("garbage", None, "unknown_current"),

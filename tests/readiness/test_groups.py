@@ -4,53 +4,59 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET, UnsetType
 
-from migrations_app.checks.aws_access import HAND_IN, NOT_LOOKED_AT
-from migrations_app.checks.values import Finding, Remedy
+from migrations_app.checks.aws_access import AWS_NOT_ASKED, NOT_LOOKED_AT
+from migrations_app.checks.values import Finding, Reason, Remedy
 from migrations_app.readiness.causes import Cause, cause_of, how_to_see
 from migrations_app.readiness.groups import grouped
 from migrations_app.readiness.rights import PART_KINDS
 from tests.readiness.outputs.reports import finding, findings
 
-REFUSED = "crds could not be read: forbidden (may not list)"
-BEHIND = "services could not be read: not_asked (crds could not be read (forbidden), which tells where to look)"
+REFUSED = Reason("part_unread", "crds", "forbidden")
 
 
-def unknown(name: str, summary: str, **more: str) -> Finding:
-    return finding(name, "unknown", summary=summary, **more)
+def unknown(name: str, reason: Reason | UnsetType, **more: str) -> Finding:
+    return finding(name, "unknown", reason=reason, **more)
 
 
 @pytest.mark.parametrize(
-    ("summary", "cause"),
+    ("reason", "cause"),
     [
-        (NOT_LOOKED_AT, Cause(NOT_LOOKED_AT, "aws", "not_asked")),
-        (f"{NOT_LOOKED_AT}, {HAND_IN}", Cause(NOT_LOOKED_AT, "aws", "not_asked")),
+        (AWS_NOT_ASKED, Cause(NOT_LOOKED_AT, "aws", "not_asked")),
         (REFUSED, Cause("crds could not be read: forbidden", "crds", "forbidden")),
-        (BEHIND, Cause("crds could not be read: forbidden", "crds", "forbidden")),
         (
-            "aws.queue could not be read: throttled (slow down)",
+            Reason("part_unread", "aws.queue", "throttled"),
             Cause("aws.queue could not be read: throttled", "aws.queue", "throttled"),
         ),
-        ("Helm's records could not be read (forbidden), so", Cause("Helm's records could not be read (forbidden), so")),
-        ("NodePool a: spec.limits is odd", Cause("NodePool a: spec.limits is odd")),
-        ("", Cause("Title of a")),
+        (Reason("part_unread", "version", "not_asked"), Cause("Summary of a")),
+        (UNSET, Cause("Summary of a")),
     ],
 )
-def test_the_cause_is_told_from_what_a_finding_says(summary: str, cause: Cause) -> None:
-    assert cause_of(unknown("a", summary)) == cause
+def test_the_cause_is_told_from_the_reason_of_a_finding(reason: Reason | UnsetType, cause: Cause) -> None:
+    assert cause_of(unknown("a", reason)) == cause
+
+
+def test_without_a_summary_the_title_is_the_cause() -> None:
+    assert cause_of(unknown("a", UNSET, summary="")) == Cause("Title of a")
+
+
+@pytest.mark.parametrize("summary", ["crds could not be read: forbidden (may not list)", NOT_LOOKED_AT])
+def test_no_sentence_is_a_reason(summary: str) -> None:
+    assert cause_of(unknown("a", UNSET, summary=summary)) == Cause(summary)
 
 
 def test_a_failure_that_speaks_of_what_was_not_read_is_its_own_cause() -> None:
-    assert cause_of(finding("a", "fail", summary=REFUSED)) == Cause(REFUSED)
+    assert cause_of(finding("a", "fail", reason=REFUSED)) == Cause("Summary of a")
 
 
 def test_one_refused_list_is_one_group_with_its_strictest_first() -> None:
     asked = (
         finding("fails", "fail"),
-        unknown("late", BEHIND, severity="info"),
+        unknown("late", REFUSED, severity="info"),
         unknown("first", REFUSED, severity="warning"),
         unknown("strict", REFUSED),
-        unknown("odd", "NodePool a: spec.limits is odd"),
+        unknown("odd", UNSET),
     )
     found = grouped(asked, cluster="prod")
     assert [[one.id for one in group.findings] for group in found] == [["fails"], ["strict", "first", "late"], ["odd"]]
@@ -58,7 +64,7 @@ def test_one_refused_list_is_one_group_with_its_strictest_first() -> None:
         (True, "fail", "blocker"), (False, "unknown", "blocker"), (True, "unknown", "blocker"),
     ]  # fmt: skip
     assert [group.summary for group in found][1:] == [
-        "crds could not be read: forbidden", "NodePool a: spec.limits is odd",
+        "crds could not be read: forbidden", "Summary of odd",
     ]  # fmt: skip
 
 
@@ -75,8 +81,8 @@ def test_a_failure_keeps_its_own_remedies_and_the_unknown_gets_one_for_its_cause
         (
             finding("a", "fail", remedies=(own,)),
             unknown("b", REFUSED),
-            unknown("c", NOT_LOOKED_AT),
-            unknown("d", "pods could not be read: timed_out"),
+            unknown("c", AWS_NOT_ASKED),
+            unknown("d", Reason("part_unread", "pods", "timed_out")),
         ),
         cluster="prod",
     )

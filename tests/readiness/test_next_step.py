@@ -1,8 +1,8 @@
-from migrations_app.checks.aws_access import NOT_LOOKED_AT
+from migrations_app.checks.aws_access import AWS_NOT_ASKED
 from migrations_app.checks.values import Finding
 from migrations_app.readiness.next_step import NextStep, next_step
 from migrations_app.readiness.verdict import verdict
-from tests.readiness.outputs.reports import finding
+from tests.readiness.outputs.reports import finding, unread
 
 REFUSED = "crds could not be read: forbidden"
 
@@ -22,9 +22,9 @@ def test_the_first_blocker_in_the_order_of_the_work() -> None:
 
 def test_questions_that_can_block_are_counted_by_the_check_and_named_by_their_cause() -> None:
     asked = (
-        finding("one", "unknown", summary=REFUSED),
-        finding("two", "unknown", summary=REFUSED),
-        finding("three", "unknown", summary=REFUSED, severity="info"),
+        unread("one"),
+        unread("two"),
+        unread("three", severity="info"),
         finding("hand", "manual", phase="cleanup"),
     )
     safe = "Not known to be safe: 3 questions that can block are open"
@@ -34,8 +34,8 @@ def test_questions_that_can_block_are_counted_by_the_check_and_named_by_their_ca
 def test_of_open_questions_the_one_that_is_known_how_to_answer_comes_first() -> None:
     asked = (
         finding("odd", "unknown", phase="preflight", summary="NodePool a: spec.limits is odd"),
-        finding("one", "unknown", phase="crds", summary="machines could not be read: forbidden"),
-        *(finding(name, "unknown", phase="rollout", summary=REFUSED) for name in ("two", "three")),
+        unread("one", "machines", phase="crds"),
+        *(unread(name, phase="rollout") for name in ("two", "three")),
     )
     assert told(*asked).check == "two"
     assert told(*asked[:2]).check == "one"
@@ -45,7 +45,7 @@ def test_of_open_questions_the_one_that_is_known_how_to_answer_comes_first() -> 
 def test_warnings_are_weighed_and_infos_are_not() -> None:
     asked = (
         finding("care", "fail", severity="warning"),
-        finding("aws", "unknown", severity="warning", summary=NOT_LOOKED_AT, phase="workloads"),
+        finding("aws", "unknown", severity="warning", reason=AWS_NOT_ASKED, phase="workloads"),
         finding("note", "fail", severity="info"),
     )
     assert told(*asked) == NextStep("Safe with care: 2 warnings to weigh", "Summary of care", "care", 1)

@@ -6,7 +6,7 @@ from migrations_app.readiness.outputs import plan_markdown, plan_table
 from migrations_app.readiness.report import ClusterFacts, Report, Target
 from migrations_app.readiness.runbook import runbook
 from migrations_app.readiness.verdict import hop_line
-from tests.readiness.outputs.reports import a_report, any_reports, finding, step
+from tests.readiness.outputs.reports import a_report, any_reports, finding, step, unread
 
 
 def test_steps_come_in_the_order_of_the_work() -> None:
@@ -85,7 +85,7 @@ def test_the_markdown_is_a_list_to_tick_off() -> None:
 
 
 def test_what_is_not_known_is_said_before_the_work_with_one_remedy() -> None:
-    asked = tuple(finding(name, "unknown", summary="crds could not be read: forbidden") for name in ("one", "two"))
+    asked = tuple(unread(name) for name in ("one", "two"))
     out = plan_markdown.render(runbook(a_report(asked, hops=(hop_line("0.33+", asked),))))
     head, _, work = out.partition("### 1.1 ")
     assert "- crds could not be read: forbidden: keeps 2 checks (`one`, `two`) open\n" in head

@@ -5,7 +5,7 @@ from typing import get_args
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.checks.values import PHASES, Severity, Status
+from migrations_app.checks.values import PHASES, Reason, Severity, Status
 from migrations_app.readiness.report import Target
 from migrations_app.web.checklist import by_phase, by_urgency, hops_of, section_of
 from tests.builders_rows import a_finding, a_report, findings
@@ -109,7 +109,8 @@ def test_what_is_only_good_to_know_is_no_reason():
 
 
 def test_one_refused_list_is_one_row_with_one_remedy():
-    refused = [a_finding(name, status="unknown", summary="crds could not be read: forbidden") for name in "ab"]
+    reason = Reason("part_unread", "crds", "forbidden")
+    refused = [a_finding(name, status="unknown", summary="crds: (no)", reason=reason) for name in "ab"]
     (section,) = by_urgency(refused, cluster="prod")
     ((group, told),) = section.rows
     assert (group.summary, len(group.findings)) == ("crds could not be read: forbidden", 2)

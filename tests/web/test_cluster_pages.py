@@ -300,6 +300,12 @@ def test_the_missing_rule_names_the_forbidden_kinds_only(ada, shop):
     assert "resources: [pods]" not in html
 
 
+def test_the_missing_rule_names_what_was_refused_in_one_namespace_too(ada, shop):
+    partly = PartLine(name="helm_releases", seen=True, count=1, quarantined=1, detail="x", reasons=("forbidden",))
+    a_snapshot(shop, a_report(parts=[partly, NODES]))
+    assert "resources: [secrets]" in page_of(ada, shop, "parts").content.decode()
+
+
 def test_no_rule_where_nothing_was_forbidden(ada, shop):
     a_snapshot(shop, a_report(parts=[SLOW, NODES]))
     assert "kind: ClusterRole" not in page_of(ada, shop, "parts").content.decode()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from migrations_app.checks.values import Evidence
+from migrations_app.checks.values import Evidence, Reason
 from migrations_app.readiness.outputs import plan_markdown
 from migrations_app.readiness.report import ClusterFacts, Installed, PathStep, Target
 from migrations_app.readiness.runbook import runbook
@@ -23,7 +23,8 @@ def plan_of(client, cluster, query=""):
 
 
 def refused(name, **more):
-    return a_finding(name, status="unknown", summary="crds could not be read: forbidden (no)", **more)
+    told = "crds could not be read: forbidden (no)"
+    return a_finding(name, status="unknown", summary=told, reason=Reason("part_unread", "crds", "forbidden"), **more)
 
 
 def test_the_stages_stand_in_the_order_of_the_work(ada, shop):

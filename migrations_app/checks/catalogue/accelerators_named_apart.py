@@ -6,7 +6,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.pool_requirements import requirements
 from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kept_by, kubectl, ordered
 from migrations_app.checks.shell import word
-from migrations_app.checks.values import Evidence, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, Remedy, Word
 from migrations_app.inventory.mentions import POD_PARTS, placed
 from migrations_app.karpenter.hop_spans import BETA_LEFT
 
@@ -24,6 +24,7 @@ check = Check(
     how="Selectors and requirements of karpenter.k8s.aws/instance-accelerator-name that list inferentia only.",
     hops=(BETA_LEFT,),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
+    remedy_tools=OBJECT_TOOLS,
 )
 KEY = "karpenter.k8s.aws/instance-accelerator-name"
 OLD, NEW = "inferentia", ("trainium", "inferentia2")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.aws_access import could_not_read
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import removal
-from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, CannotTell, Evidence, Remedy, Word
 from migrations_app.inventory.conversion import ready_port
 from migrations_app.inventory.installation import installation, webhooks_off
 from migrations_app.inventory.objects import WebhookConfiguration
@@ -30,6 +30,7 @@ check = Check(
         "aws/karpenter-provider-aws#5504",
         "aws/karpenter-provider-aws#6982",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 
 
@@ -49,7 +50,7 @@ def judge(case: Case) -> Iterator[Word]:
         else:
             problem = _unanswered(case, configuration)
         if isinstance(problem, Unseen):
-            yield CannotTell(could_not_read(f"whether {configuration.name} is answered", problem))
+            yield could_not_read(f"whether {configuration.name} is answered", problem)
         elif problem:
             yield Evidence(kind=configuration.kind, name=configuration.name, seen=problem, wanted="absent")
 

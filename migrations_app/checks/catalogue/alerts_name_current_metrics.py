@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.metric_queries import outdated_queries, renamed_queries
-from migrations_app.checks.values import Evidence, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, Remedy, Word
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
 
 check = Check(
@@ -28,6 +28,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 
 

@@ -6,7 +6,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, converted
 from migrations_app.checks.fields import cause
 from migrations_app.checks.losses import lost
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, NotApplicable, Remedy, Word
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT
 
 check = Check(
@@ -23,6 +23,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
         "aws/karpenter-provider-aws@v0.32.10:pkg/apis/crds/karpenter.sh_nodepools.yaml",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 FAMILY = "spec.amiFamily"
 CODES = frozenset(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import removal
-from migrations_app.checks.values import Evidence, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, Remedy, Word
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hop_spans import CONVERTED, hops_from
 
@@ -20,6 +20,7 @@ check = Check(
     hops=hops_from(CONVERTED),
     resolved_by=("remove_legacy",),
     sources=("aws/karpenter-provider-aws@v0.33.0:charts/karpenter/crds",),
+    remedy_tools=OBJECT_TOOLS,
 )
 ALPHA = {kind.crd_name: kind for kind in kinds.ALPHA_KINDS} | {kinds.DRAFT_NODE_CLASS.crd_name: kinds.DRAFT_NODE_CLASS}
 

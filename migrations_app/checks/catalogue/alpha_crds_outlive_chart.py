@@ -30,6 +30,7 @@ check = Check(
         "aws/karpenter-provider-aws@v0.33.0:charts/karpenter-crd/templates",
         "helm/helm@main:pkg/kube (annotation helm.sh/resource-policy)",
     ),
+    remedy_tools=("kubectl",),
 )
 KEEP = "helm.sh/resource-policy"
 PRUNE = {

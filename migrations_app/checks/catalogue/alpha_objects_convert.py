@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, converted
 from migrations_app.checks.losses import STOPPING, lost
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, NotApplicable, Remedy, Word
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT
 
 check = Check(
@@ -24,6 +24,7 @@ check = Check(
         "aws/karpenter-provider-aws@v0.32.10:tools/karpenter-convert/pkg/convert/convert.go",
         "aws/karpenter-provider-aws#4956",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 # The name of the node role is never in the old object; instance_profiles_have_roles asks for it.
 CODES = (STOPPING | {"selector-id-exclusive"}) - {"node-role-placeholder"}

@@ -25,6 +25,7 @@ check = Check(
     ),
     hops=("0.32", ALPHA_LEFT, CONVERTED),
     sources=("argoproj/argo-cd@master:resource_customizations/karpenter.sh/NodePool/health.lua",),
+    remedy_tools=("argocd",),
 )
 
 

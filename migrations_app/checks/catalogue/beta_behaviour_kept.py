@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, converted
 from migrations_app.checks.losses import items, lost
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, NotApplicable, Remedy, Word
 from migrations_app.karpenter.hop_spans import CONVERTED
 
 check = Check(
@@ -22,6 +22,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "kubernetes-sigs/karpenter@v1.0.8:pkg/apis/v1/nodepool_conversion.go",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 CODES = frozenset({"consolidate-after-odd", "selector-id-exclusive", "unknown-field"})
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, converted
 from migrations_app.checks.losses import STOPPING, items, lost
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, NotApplicable, Remedy, Word
 from migrations_app.karpenter.hop_spans import BETA_LEFT, CONVERTED
 
 check = Check(
@@ -23,6 +23,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.0.8:pkg/apis/v1/ec2nodeclass_conversion.go",
         "kubernetes-sigs/karpenter@v1.0.8:pkg/apis/v1/nodepool_conversion.go",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 # Checks of their own ask for these: ubuntu_images_named and node_classes_have_one_identity.
 CODES = STOPPING - {"ubuntu-needs-ami-terms", "role-is-arn", "node-role-placeholder"}

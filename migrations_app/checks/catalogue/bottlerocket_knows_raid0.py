@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
 from migrations_app.checks.fields import MAPS, TEXT, apart, cause
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import EC2NodeClass
 from migrations_app.inventory.pools import AMI_TERMS, aliases, family, rows, text
 from migrations_app.karpenter.hop_spans import BETA_LEFT, hops_from
@@ -22,6 +22,7 @@ check = Check(
     says=("{count} image is too old for RAID0", "{count} images are too old for RAID0"),
     hops=hops_from(BETA_LEFT),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
+    remedy_tools=OBJECT_TOOLS,
 )
 POLICY = "spec.instanceStorePolicy"
 AMIS = "status.amis"

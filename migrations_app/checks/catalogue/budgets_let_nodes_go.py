@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, patched
 from migrations_app.checks.fields import MAPS, apart, cause
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.disruption_budgets import BUDGETS, closed, unreadable
 from migrations_app.inventory.pools import own_pools
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, CONVERTED, hops_from
@@ -23,6 +23,7 @@ check = Check(
     # Where drift was switched off, such a budget is what holds it back over 1.0.
     severity_at={CONVERTED: "info"},
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/concepts/disruption.md",),
+    remedy_tools=OBJECT_TOOLS,
 )
 
 

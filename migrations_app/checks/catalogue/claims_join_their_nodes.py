@@ -26,6 +26,7 @@ check = Check(
         "node has their provider id."
     ),
     sources=("kubernetes-sigs/karpenter@v1.14.1:pkg/controllers/nodeclaim/lifecycle/registration.go",),
+    remedy_tools=("kubectl",),
 )
 PATIENCE = timedelta(minutes=15)
 LOST = "claim-without-node"

@@ -27,6 +27,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "kubernetes-sigs/karpenter@v0.37.7:pkg/controllers/nodeclaim/disruption/drift.go",
     ),
+    remedy_tools=("kubectl",),
 )
 CONDITIONS = {"NodeClaim": "Drifted", "Machine": "MachineDrifted"}
 

@@ -31,6 +31,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "Kubernetes documentation, Garbage Collection",
     ),
+    remedy_tools=("kubectl",),
 )
 CURRENT = kinds.NODE_POOL.api_version("v1")
 

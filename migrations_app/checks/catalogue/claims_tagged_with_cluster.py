@@ -29,6 +29,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.0.14:pkg/controllers/nodeclaim/tagging/controller.go",
         "aws/karpenter-provider-aws@v1.1.10:pkg/providers/instance/instance.go",
     ),
+    remedy_tools=("kubectl", "iam"),
 )
 
 

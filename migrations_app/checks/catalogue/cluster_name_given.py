@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from migrations_app.checks.aws_access import unread_reason
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at_variable
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import Installation, installation
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.seen import Unseen
@@ -28,6 +29,7 @@ check = Check(
         "aws/karpenter-provider-aws@v0.33.12:pkg/operator/options/options_validation.go",
         "aws/karpenter-provider-aws@v1.14.1:pkg/operator/options/options_validation.go",
     ),
+    remedy_tools=CHART_TOOLS,
 )
 
 
@@ -55,7 +57,8 @@ def _without(case: Case, found: Installation) -> Iterator[Word]:
     elif minor_order(running.minor) > minor_order(LAST_READ):
         yield at_variable(found, VARIABLE, seen="absent", wanted="the name of the cluster in EKS")
     elif isinstance(case.inventory.settings, Unseen):
-        yield CannotTell(f"{VARIABLE} is absent, and settings could not be read: {case.inventory.settings.why}")
+        told = f"{VARIABLE} is absent, and settings could not be read: {case.inventory.settings.why}"
+        yield CannotTell(told, unread_reason("settings", case.inventory.settings))
     elif not _configured(case.inventory):
         yield at_variable(found, VARIABLE, seen="absent", wanted="the name of the cluster in EKS")
 

@@ -6,7 +6,7 @@ from itertools import chain
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import from_source, kubectl, ordered
 from migrations_app.checks.shell import word
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.managers import managed
 from migrations_app.inventory.pools import own_pools
 from migrations_app.karpenter import labels
@@ -33,6 +33,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "kubernetes-sigs/karpenter@v1.0.9:pkg/apis/v1/labels.go",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 CARRIERS = {
     labels.KUBELET_COMPATIBILITY: ("NodePool", "spec.kubelet of the EC2NodeClass"),

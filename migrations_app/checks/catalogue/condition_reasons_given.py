@@ -23,6 +23,7 @@ check = Check(
     how="status.conditions of NodeClaims without a reason while 0.37 or later runs, which fills them in where it can.",
     hops=hops_from(ALPHA_LEFT),
     sources=("aws/karpenter-provider-aws#6420", "kubernetes-sigs/karpenter#1285"),
+    remedy_tools=("kubectl",),
 )
 DEMANDED = "0.37"
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
 from migrations_app.checks.fields import MAP, TEXT, apart, cause
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import NodePool
 from migrations_app.inventory.pools import is_v1, own_pools, text
 from migrations_app.karpenter.hop_spans import CONVERTED, hops_from
@@ -24,6 +24,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "kubernetes-sigs/karpenter@v1.0.9:pkg/apis/v1/nodepool_conversion.go",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 DISRUPTION = "spec.disruption"
 POLICY, AFTER = f"{DISRUPTION}.consolidationPolicy", f"{DISRUPTION}.consolidateAfter"

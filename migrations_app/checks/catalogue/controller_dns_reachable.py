@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import ABSENT, Installation, given_values, installation, value_at
 from migrations_app.inventory.objects import PodGroup
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
@@ -31,6 +31,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "aws/karpenter-provider-aws#4947",
     ),
+    remedy_tools=CHART_TOOLS,
 )
 
 

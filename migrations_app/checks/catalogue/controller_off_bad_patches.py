@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, CannotTell, Evidence, Remedy, Word
 from migrations_app.inventory.installation import installation
 from migrations_app.karpenter.hop_spans import BETA_LEFT
 from migrations_app.karpenter.releases import bad_reasons, find
@@ -25,6 +25,7 @@ check = Check(
         "aws/karpenter-provider-aws#6765",
         "kubernetes-sigs/karpenter#2785",
     ),
+    remedy_tools=CHART_TOOLS,
 )
 
 

@@ -25,6 +25,7 @@ check = Check(
         "{count} pods of the controller run on Karpenter nodes",
     ),
     sources=("aws/karpenter-provider-aws@v1.14.1:charts/karpenter/values.yaml",),
+    remedy_tools=("kubectl",),
 )
 
 
@@ -43,12 +44,13 @@ def judge(case: Case) -> Iterator[Word]:
                 path="spec.nodeName",
                 seen=f"{pod.spec.node_name} ({owner})",
                 wanted="a node of a managed node group, or Fargate",
+                data={"node": pod.spec.node_name or ""},
             )
 
 
 @check.advise
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    nodes = words(dict.fromkeys(row.seen.partition(" ")[0] for row in evidence))
+    nodes = words(dict.fromkeys(row.value("node") for row in evidence))
     pods = words(row.name for row in evidence)
     yield kubectl(
         "# Make room in a managed node group first, and keep the chart's affinity against karpenter.sh/nodepool",

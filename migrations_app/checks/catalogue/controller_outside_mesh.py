@@ -26,6 +26,7 @@ check = Check(
         "istio/istio.io@master:content/en/docs/reference/config/annotations/index.html",
         "aws/karpenter-provider-aws@v1.0.14:charts/karpenter/templates/service.yaml",
     ),
+    remedy_tools=("kubectl",),
 )
 WANTED = f"{WEBHOOK_PORT} excluded, or no sidecar"
 

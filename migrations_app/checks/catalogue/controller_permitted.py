@@ -39,6 +39,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:pkg/operator/operator.go, pkg/providers, pkg/controllers",
         "AWS IAM User Guide, policy evaluation logic",
     ),
+    remedy_tools=("terraform", "iam"),
 )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.rbac_remedies import granting
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.granted import kept_by_chart, lacking, per_target
 from migrations_app.inventory.installation import installation, webhooks_off
 from migrations_app.karpenter.hop_spans import BETA_LEFT, CONVERTED
@@ -28,6 +28,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.0.14:charts/karpenter/templates/clusterrole-core.yaml",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 
 

@@ -26,6 +26,7 @@ check = Check(
         "aws/karpenter-provider-aws@v0.34.0:charts/karpenter/templates/clusterrole-core.yaml",
         "aws/karpenter-provider-aws@v1.1.10:charts/karpenter/templates/clusterrole-core.yaml",
     ),
+    remedy_tools=("kubectl",),
 )
 
 

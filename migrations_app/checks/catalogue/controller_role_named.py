@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import ByHand, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, ByHand, Evidence, NotApplicable, Remedy, Word
 from migrations_app.karpenter import labels
 
+SHAPE = "arn:aws:iam::<account>:role/<name>"
 ROLE_ARN = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]{1,576}", re.ASCII)
 
 check = Check(
@@ -26,6 +27,7 @@ check = Check(
         "AWS EKS User Guide, IAM roles for service accounts",
         "AWS EKS User Guide, EKS Pod Identity",
     ),
+    remedy_tools=CHART_TOOLS,
 )
 
 
@@ -44,7 +46,7 @@ def judge(case: Case) -> Iterator[Word]:
                 name=account.name,
                 path=f"metadata.annotations[{labels.ROLE_ARN}]",
                 seen=arn[:200],
-                wanted="arn:aws:iam::<account>:role/<name>",
+                wanted=SHAPE,
             )
     if not any(account.metadata.annotation(labels.ROLE_ARN) for account in accounts):
         # Pod Identity associations live in EKS and node roles in EC2: neither can be seen from the cluster.
@@ -52,6 +54,6 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     key = "serviceAccount.annotations.eks\\.amazonaws\\.com/role-arn"
-    yield from chart_values(case, {key: evidence[0].wanted})
+    yield from chart_values(case, {key: SHAPE})

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at_controller
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.controller_places import ZONE, Places, open_places
 from migrations_app.inventory.installation import ABSENT, Installation, given_values, installation, value_at
 from migrations_app.karpenter.versions import minor_order
@@ -28,6 +28,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "aws/karpenter-provider-aws@v1.0.14:charts/karpenter/values.yaml",
     ),
+    remedy_tools=CHART_TOOLS,
 )
 
 

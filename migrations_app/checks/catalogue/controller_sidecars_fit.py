@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at_value
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import ABSENT, given_values, value_at
 
 KEY = "controller.sidecarContainer"
@@ -28,6 +28,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "aws/karpenter-provider-aws@v1.14.1:charts/karpenter/values.yaml",
     ),
+    remedy_tools=CHART_TOOLS,
 )
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.aws_access import NOT_LOOKED_AT
+from migrations_app.checks.aws_access import AWS_NOT_ASKED, NOT_LOOKED_AT
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.iam_trust_remedies import trust_remedies
-from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, CannotTell, Evidence, Remedy, Word
 from migrations_app.inventory.role_trust import Fit, role_fits
 from migrations_app.inventory.seen import NOT_ASKED
 
@@ -30,6 +30,7 @@ check = Check(
         "AWS EKS User Guide, IAM roles for service accounts and EKS Pod Identity",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
     ),
+    remedy_tools=(*CHART_TOOLS, "iam"),
 )
 
 
@@ -41,7 +42,7 @@ def judge(case: Case) -> Iterator[Word]:
         # Where AWS was looked at it names no role: no access would tell more, and the doubt blocks.
         handed_in = aws.identity == NOT_ASKED and aws.controller_roles.items
         told = f". {NOT_LOOKED_AT}" if handed_in else ", so its trust policy was not either"
-        yield CannotTell(f"no role of the controller was seen{told}")
+        yield CannotTell(f"no role of the controller was seen{told}", AWS_NOT_ASKED if handed_in else None)
     spare = any(fit.state == "fits" for fit in fits if fit.role.found_by in EITHER)
     for fit in fits:
         if fit.state == "unknown":

@@ -6,7 +6,7 @@ from migrations_app.checks.aws_access import could_not_read
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import crd_chart, kubectl, ordered, spelled
 from migrations_app.checks.shell import json_word, pointer, word
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.conversion import conversion_target, converting, ready_port, strategy_of, webhook_service
 from migrations_app.inventory.installation import installation, webhooks_off
 from migrations_app.inventory.managers import managed
@@ -33,6 +33,7 @@ check = Check(
         "aws/karpenter-provider-aws#6818",
         "aws/karpenter-provider-aws#6981",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 SERVICE = "spec.conversion.webhook.clientConfig.service"
 
@@ -56,7 +57,7 @@ def _judge(case: Case, crd: CRD, *, real: Service | None) -> Iterator[Word]:
     elif target is None:
         yield CannotTell(f"{crd.name}: its conversion webhook names no Service in the cluster")
     elif isinstance(problem := ready_port(case.inventory, target), Unseen):
-        yield CannotTell(could_not_read(f"whether {target.namespace}/{target.name} answers", problem))
+        yield could_not_read(f"whether {target.namespace}/{target.name} answers", problem)
     elif problem:
         wanted = f"{real.namespace}/{real.name}" if real else "a Service with that port and a ready endpoint"
         seen = f"{target.namespace}/{target.name}:{target.port or 443}: {problem}"

@@ -6,7 +6,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at_value
 from migrations_app.checks.remedies import CHARTS, crd_chart, spelled
 from migrations_app.checks.shell import helm_set, word
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.conversion import webhook_service
 from migrations_app.inventory.crd_chart import Aim, aim, crd_values
 from migrations_app.inventory.installation import CRD_CHART, Values, helm_release, installation, records_unread
@@ -25,6 +25,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.0.14:charts/karpenter-crd/values.yaml",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
     ),
+    remedy_tools=CHART_TOOLS,
 )
 
 
@@ -44,7 +45,7 @@ def judge(case: Case) -> Iterator[Word]:
             kind="HelmRelease", namespace=crds.namespace, name=crds.name, path="chart", seen=seen, wanted=wanted
         )
     for lost in lost_crd_chart_keys(values.tree, case.step.release):
-        yield at_value(values, lost.key, seen=lost.fate, wanted="absent")
+        yield at_value(values, lost.key, seen=lost.fate, wanted="absent").with_data(value="null")
     planned = aim(case.inventory, case.step.release)
     if planned is not None:
         yield from _aimed(case, values, planned=planned)
@@ -54,22 +55,20 @@ def _aimed(case: Case, values: Values, *, planned: Aim) -> Iterator[Word]:
     real = webhook_service(case.inventory)
     if not planned.converts:
         wanted = f"true: the CRDs of {case.step.release} convert"
-        yield at_value(values, "webhook.enabled", seen="false", wanted=wanted)
+        yield at_value(values, "webhook.enabled", seen="false", wanted=wanted).with_data(value="true")
     elif real is not None:
         told = {"serviceNamespace": (planned.namespace, real.namespace), "serviceName": (planned.name, real.name)}
         ports = [port.port for port in real.spec.ports or ()]
         told["port"] = (str(planned.port), str(planned.port if planned.port in ports else ports[-1]))
         for key, (seen, wanted) in told.items():
             if seen != wanted:
-                yield at_value(values, f"webhook.{key}", seen=seen, wanted=wanted)
+                yield at_value(values, f"webhook.{key}", seen=seen, wanted=wanted).with_data(value=wanted)
 
 
 @check.advise
 def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    keys = {
-        row.path.rpartition("webhook.")[2]: row.wanted.partition(":")[0] for row in evidence if "webhook." in row.path
-    }
-    sets = " ".join(helm_set(f"webhook.{key}", value if value != "absent" else "null") for key, value in keys.items())
+    keys = {row.path.rpartition("webhook.")[2]: row.value("value") for row in evidence if "webhook." in row.path}
+    sets = " ".join(helm_set(f"webhook.{key}", value) for key, value in keys.items())
     record = helm_release(case.inventory, chart=CRD_CHART)
     if sets and record:
         where = f"{word(record.name)} {CHARTS}/{CRD_CHART} --namespace {word(record.namespace)} --reuse-values"

@@ -30,6 +30,7 @@ check = Check(
     hops=(BETA_LEFT,),
     resolved_by=("upgrade_crds",),
     sources=("aws/karpenter-provider-aws#7619", "kubernetes-sigs/karpenter#2157"),
+    remedy_tools=("kubectl", "argocd"),
 )
 STANZA = "spec.conversion"
 WRITERS = ("karpenter", "controller", "webhook")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at_crd
 from migrations_app.checks.remedies import crd_chart, spelled
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import CRD
 from migrations_app.karpenter.crd_fields import CLAIMS, CLASSES, POOLS, marks_of
 from migrations_app.karpenter.releases import find
@@ -26,6 +26,7 @@ check = Check(
         "aws/karpenter-provider-aws#6288",
         "chanzuckerberg/cztack#910",
     ),
+    remedy_tools=CHART_TOOLS,
 )
 
 

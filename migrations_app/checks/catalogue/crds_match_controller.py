@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import crd_chart, spelled
-from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, CannotTell, Evidence, Remedy, Word
 from migrations_app.inventory.objects import CRD
 from migrations_app.karpenter.crd_sets import Crd, CrdSet
 from migrations_app.karpenter.releases import crd_set
@@ -26,6 +26,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "aws/karpenter-provider-aws#7276",
     ),
+    remedy_tools=CHART_TOOLS,
 )
 
 

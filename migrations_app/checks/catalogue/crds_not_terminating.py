@@ -21,6 +21,7 @@ check = Check(
     reads=("crds",),
     says=("{count} CRD is being deleted", "{count} CRDs are being deleted"),
     sources=("kubernetes/kubernetes: CustomResourceDefinition condition Terminating",),
+    remedy_tools=("kubectl",),
 )
 
 

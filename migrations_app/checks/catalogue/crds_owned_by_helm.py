@@ -28,6 +28,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/troubleshooting.md",
         "aws/karpenter-provider-aws#3331",
     ),
+    remedy_tools=("kubectl",),
 )
 
 

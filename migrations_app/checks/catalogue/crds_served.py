@@ -17,6 +17,7 @@ check = Check(
     reads=("crds", "discovery"),
     says=("{count} version of a CRD is not served", "{count} versions of CRDs are not served"),
     sources=("Kubernetes documentation, CustomResourceDefinition, conditions NamesAccepted and Established",),
+    remedy_tools=("kubectl",),
 )
 
 

@@ -6,7 +6,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, described, edited
 from migrations_app.checks.fields import MAPS, TEXT, apart, cause
 from migrations_app.checks.remedies import kubectl
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.pools import AMI_TERMS, USER_DATA, own_claims
 from migrations_app.inventory.user_data import barred_claims, untainted
 from migrations_app.karpenter import labels
@@ -28,6 +28,7 @@ check = Check(
         "kubernetes-sigs/karpenter@v1.0.0:pkg/controllers/nodeclaim/lifecycle/registration.go",
         "kubernetes-sigs/karpenter#1991",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 WANTED = f"{labels.UNREGISTERED_TAINT}:NoExecute among the taints the kubelet registers with"
 CONDITION = "status.conditions[Registered].reason"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
 from migrations_app.checks.fields import MAPS, TEXT, apart, cause
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.pools import AMI_TERMS, USER_DATA
 from migrations_app.inventory.user_data import untainted
 from migrations_app.karpenter import labels
@@ -26,6 +26,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "kubernetes-sigs/karpenter#1991",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 WANTED = f"{labels.UNREGISTERED_TAINT}:NoExecute among the taints the kubelet registers with"
 

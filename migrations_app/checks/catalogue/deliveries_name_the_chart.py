@@ -25,6 +25,7 @@ check = Check(
     reads=("deliveries",),
     says=("{count} version is spelt as no chart is", "{count} versions are spelt as no chart is"),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
+    remedy_tools=("flux", "argocd"),
 )
 
 
@@ -40,7 +41,7 @@ def judge(case: Case) -> Iterator[Word]:
         row = find(release) if release else None
         right = f"{row.tag_prefix}{release}" if row else given
         if given.strip() != right:
-            yield at(one, path, seen=given, wanted=right)
+            yield at(one, path, seen=given, wanted=right).with_data(right=right)
 
 
 def _chart(one: Delivery) -> str:
@@ -51,5 +52,5 @@ def _chart(one: Delivery) -> str:
 @check.advise
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for row in evidence:
-        text = f"{note(f'{row.kind} {row.namespace}/{row.name}')}\n{one_line(row.path)}: {one_line(row.wanted)}"
+        text = f"{note(f'{row.kind} {row.namespace}/{row.name}')}\n{one_line(row.path)}: {one_line(row.value('right'))}"
         yield Remedy(how="flux" if row.kind == "HelmRelease" else "argocd", text=text)

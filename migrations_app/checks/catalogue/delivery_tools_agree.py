@@ -24,6 +24,7 @@ check = Check(
         "aws/karpenter-provider-aws#6847",
         "argoproj/argo-cd@master:docs/user-guide/resource_tracking.md",
     ),
+    remedy_tools=("kubectl",),
 )
 
 

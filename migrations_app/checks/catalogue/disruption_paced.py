@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, patched
 from migrations_app.checks.fields import MAPS, apart, cause
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.disruption_budgets import BUDGETS, DEFAULT_PERCENT, at_once
 from migrations_app.inventory.pools import own_claims, own_pools
 from migrations_app.karpenter import labels
@@ -23,6 +23,7 @@ check = Check(
     says=("{count} pool states no budget", "{count} pools state no budget"),
     hops=(ALPHA_LEFT, CONVERTED, BETA_LEFT),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
+    remedy_tools=OBJECT_TOOLS,
 )
 
 

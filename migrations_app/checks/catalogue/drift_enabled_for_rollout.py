@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at_controller
 from migrations_app.checks.remedies import chart_values, kubectl, names
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.gates import given_gates
 from migrations_app.inventory.installation import FEATURE_GATES, installation
 from migrations_app.inventory.objects import Machine
@@ -35,6 +35,7 @@ check = Check(
         "aws/karpenter-provider-aws#5363",
         "kubernetes-sigs/karpenter@v0.32.10:pkg/controllers/nodeclaim/disruption/drift.go",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import from_source, kubectl, merged, ordered
 from migrations_app.checks.shell import word
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.gates import given_gates
 from migrations_app.inventory.installation import FEATURE_GATES, installation
 from migrations_app.inventory.managers import managed
@@ -29,6 +29,7 @@ check = Check(
     says=("{count} pool would begin to drift with the hop", "{count} pools would begin to drift with the hop"),
     hops=(CONVERTED,),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",),
+    remedy_tools=OBJECT_TOOLS,
 )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
 from migrations_app.checks.fields import MAPS, TEXT, apart, cause
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import NodePool
 from migrations_app.inventory.pools import own_pools, rows, text
 from migrations_app.karpenter.conversion.durations import NEVER, served
@@ -25,6 +25,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
         "aws/karpenter-provider-aws@v1.14.1:pkg/apis/crds/karpenter.sh_nodepools.yaml",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 BUDGETS = "spec.disruption.budgets"
 NEVER_TOO = ("spec.disruption.consolidateAfter", "spec.disruption.expireAfter", "spec.template.spec.expireAfter")

@@ -27,6 +27,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "kubernetes-sigs/karpenter@v1.0.9:pkg/controllers/nodeclaim/expiration/controller.go",
     ),
+    remedy_tools=("kubectl",),
 )
 
 

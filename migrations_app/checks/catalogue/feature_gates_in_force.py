@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
-from migrations_app.checks.causes import at_controller, at_value, value_key
+from migrations_app.checks.causes import at_controller, at_value
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.gates import GivenGates, given_gates, told_gates
 from migrations_app.inventory.installation import ABSENT, Installation, given_values, installation, value_at
 from migrations_app.karpenter.gate_rows import felt_flips, first_known
@@ -25,8 +25,9 @@ check = Check(
         "kubernetes-sigs/karpenter@v0.37.7:pkg/operator/options/options.go",
         "kubernetes-sigs/karpenter@v1.14.1:pkg/operator/options/options.go",
     ),
+    remedy_tools=CHART_TOOLS,
 )
-BRANCH, FLIP = "settings.featureGates", "absent: "
+BRANCH, UNREADABLE = "settings.featureGates", "the controller cannot read it and does not start"
 
 
 @check.judge
@@ -48,12 +49,12 @@ def judge(case: Case) -> Iterator[Word]:
 
 def _given(case: Case, found: Installation, *, gates: GivenGates, row: MinorRelease) -> Iterator[Word]:
     for part in gates.malformed:
-        seen = f"{part}: the controller cannot read it and does not start"
-        yield at_controller(found, gates.path, seen=seen, wanted="a gate, = and true or false")
+        yield at_controller(found, gates.path, seen=f"{part}: {UNREADABLE}", wanted="a gate, = and true or false")
     told, coming = told_gates(found), find(case.step.release)
     if row.drift == "on_by_default" and "Drift" not in told:
         seen = f"{gates.text}: without Drift it is off"
-        yield at_controller(found, gates.path, seen=seen, wanted="Drift=true or false")
+        lacking = at_controller(found, gates.path, seen=seen, wanted="Drift=true or false")
+        yield lacking.with_data(gate="drift", value="true")
     for name in told:
         if row.gate_default(name) is None and coming is not None and coming.gate_default(name) is not None:
             seen = f"{name}: {row.minor} has no such gate"
@@ -69,12 +70,11 @@ def _flipped(case: Case, found: Installation, *, row: MinorRelease) -> Iterator[
             yield CannotTell(f"whether {gate.name} was chosen is not known without Helm values: {after} after the hop")
         elif values is not None and all(value_at(values.tree, key) is ABSENT for key in keys):
             seen = f"absent: {before} on {row.minor}, {after} on {case.step.release.minor}".lower()
-            yield at_value(values, keys[0], seen=seen, wanted="true or false, as it is meant")
+            flipped = at_value(values, keys[0], seen=seen, wanted="true or false, as it is meant")
+            yield flipped.with_data(gate=gate.value, value=str(before).lower())
 
 
 @check.advise
 def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    values = given_values(case.inventory)
-    drift = {f"{BRANCH}.drift": "true"} if any("without Drift" in row.seen for row in evidence) else {}
-    kept = {value_key(values, row): row.seen[8:13].strip() for row in evidence if values and FLIP in row.seen}
-    yield from chart_values(case, drift | kept, about="As it is today; takes effect as the controller restarts")
+    kept = {f"{BRANCH}.{row.value('gate')}": row.value("value") for row in evidence if row.data}
+    yield from chart_values(case, kept, about="As it is today; takes effect as the controller restarts")

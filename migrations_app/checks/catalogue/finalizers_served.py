@@ -28,6 +28,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/troubleshooting.md",
         "aws/karpenter-provider-aws@v0.33.12:pkg/providers/instance/instance.go",
     ),
+    remedy_tools=("kubectl",),
 )
 GENERATIONS = {labels.NODEPOOL: ("beta", "v1"), labels.PROVISIONER_NAME: ("alpha",)}
 

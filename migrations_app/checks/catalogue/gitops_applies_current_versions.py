@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at
 from migrations_app.checks.remedies import from_source, kubectl, ordered
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.keys import LAST_APPLIED
 from migrations_app.inventory.managers import Managed, managed
 from migrations_app.inventory.objects import ManagedField
@@ -31,6 +31,7 @@ check = Check(
         "aws/karpenter-provider-aws#6867",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 
 

@@ -24,6 +24,7 @@ check = Check(
         "argoproj/argo-cd@master:docs/user-guide/auto_sync.md",
         "fluxcd/kustomize-controller@main:docs/spec/v1/kustomizations.md",
     ),
+    remedy_tools=("flux", "argocd"),
 )
 PAUSE = {"HelmRelease": "flux suspend helmrelease", "Kustomization": "flux suspend kustomization"}
 

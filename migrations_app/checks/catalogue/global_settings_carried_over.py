@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, CannotTell, Evidence, Remedy, Word
 from migrations_app.inventory.installation import ABSENT, given_values, installation, value_at
 from migrations_app.inventory.objects import ConfigMap
 from migrations_app.karpenter.global_settings import LAST_READ, SettingRow, setting_row
@@ -28,6 +28,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "aws/karpenter-provider-aws@v0.33.12:pkg/operator/options/options_validation.go",
     ),
+    remedy_tools=CHART_TOOLS,
 )
 
 
@@ -61,10 +62,11 @@ def _carried(case: Case, config: ConfigMap, *, row: SettingRow, value: str) -> I
             path=f"data[{row.key}]",
             seen=value[:200],
             wanted=f"{row.value} in the Helm values",
+            data={"key": row.value, "value": value[:200]},
         )
 
 
 @check.advise
 def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    given = {row.wanted.partition(" ")[0]: row.seen for row in evidence}
+    given = {row.value("key"): row.value("value") for row in evidence}
     yield from chart_values(case, given, about="0.32 reads the new names already; the old ones may go with 0.33")

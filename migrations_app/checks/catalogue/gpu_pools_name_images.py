@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
 from migrations_app.checks.fields import MAP, MAPS, TEXT, apart, cause
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import NodePool
 from migrations_app.inventory.pools import AMI_TERMS, REQUIREMENTS, aliases, class_name, family, own_pools, rows
 from migrations_app.karpenter.conversion.accelerators import wants_accelerators
@@ -23,6 +23,7 @@ check = Check(
     says=("{count} pool asks for accelerators of AL2023", "{count} pools ask for accelerators of AL2023"),
     hops=(CONVERTED,),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",),
+    remedy_tools=OBJECT_TOOLS,
 )
 
 

@@ -7,7 +7,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import from_source, kubectl, merged, ordered
 from migrations_app.checks.rolled import BOUND, there
 from migrations_app.checks.shell import word
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.managers import managed
 from migrations_app.inventory.objects import NodePool, PodGroup
 from migrations_app.inventory.pools import own_pools
@@ -35,8 +35,10 @@ check = Check(
     ),
     hops=hops_from(CONVERTED),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",),
+    remedy_tools=OBJECT_TOOLS,
 )
 PATH = "spec.template.spec.terminationGracePeriod"
+ABOUT = "# Where its owners do not agree; new nodes take it over, those that are there keep what they have"
 
 
 @check.judge
@@ -61,7 +63,7 @@ def _ended(case: Case, pool: NodePool, *, nodes: set[str]) -> Iterator[Word]:
     for one in there(case, nodes, wanted=lambda group: _kept(group) or group.grace_seconds * 10**9 > length):
         seen = labels.DO_NOT_DISRUPT if _kept(one.group) else f"{one.group.grace_seconds} s of grace"
         seen += f", against {limit} of NodePool {pool.name}"
-        yield one.evidence(path=PATH, seen=seen, wanted="longer, or agreed")
+        yield one.evidence(path=PATH, seen=seen, wanted="longer, or agreed").with_data(pool=pool.name)
         if not one.exact:
             yield BOUND
 
@@ -72,9 +74,8 @@ def _kept(group: PodGroup) -> bool:
 
 @check.advise
 def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    named = {row.seen.rpartition("of NodePool ")[2].partition(",")[0] for row in evidence}
+    named = {row.value("pool") for row in evidence}
     pools = [pool for pool in case.inventory.nodepools.items if pool.name in named]
     by, patch = managed(pools[0].metadata), merged(PATH, "48h")
     lines = [f"kubectl patch nodepools.karpenter.sh {word(pool.name)} --type=merge -p {patch}" for pool in pools]
-    about = "# Where its owners do not agree; new nodes take it over, those that are there keep what they have"
-    yield from ordered(by, (*from_source(by, f"raise {PATH}"), kubectl(about, *lines)))
+    yield from ordered(by, (*from_source(by, f"raise {PATH}"), kubectl(ABOUT, *lines)))

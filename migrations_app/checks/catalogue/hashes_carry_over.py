@@ -27,6 +27,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.0.14:pkg/controllers/nodeclass/hash/controller.go",
         "aws/karpenter-provider-aws#9083",
     ),
+    remedy_tools=("kubectl",),
 )
 
 

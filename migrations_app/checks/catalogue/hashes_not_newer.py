@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.hashes import hashed
 from migrations_app.karpenter.hash_rows import number
 from migrations_app.karpenter.releases import find
@@ -22,6 +22,7 @@ check = Check(
         "{count} objects carry hashes newer than the controller",
     ),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
+    remedy_tools=CHART_TOOLS,
 )
 
 

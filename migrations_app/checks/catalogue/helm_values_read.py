@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at_value, value_key
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import given_values
 from migrations_app.karpenter.controller import unknown_helm_keys
 
@@ -19,6 +19,7 @@ check = Check(
     reads=("controller",),
     says=("{count} Helm value is read by no release", "{count} Helm values are read by no release"),
     sources=("aws/karpenter-provider-aws@v1.14.1:charts/karpenter/values.yaml",),
+    remedy_tools=CHART_TOOLS,
 )
 
 

@@ -22,6 +22,7 @@ check = Check(
         "aws/karpenter-provider-aws#6765",
         "aws/karpenter-provider-aws@v1.0.0:charts/karpenter/templates/post-install-hook.yaml",
     ),
+    remedy_tools=("kubectl",),
 )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import crd_chart, spelled
-from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, CannotTell, Evidence, Remedy, Word
 from migrations_app.karpenter.releases import crd_set
 
 check = Check(
@@ -24,6 +24,7 @@ check = Check(
     ),
     resolved_by=("upgrade_crds",),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",),
+    remedy_tools=CHART_TOOLS,
 )
 
 

@@ -21,6 +21,7 @@ check = Check(
     reads=("controller",),
     says=("The hop before this one has not been taken yet",) * 2,
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
+    remedy_tools=("kubectl",),
 )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
 from migrations_app.checks.fields import MAPS, TEXT, apart, cause
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import EC2NodeClass
 from migrations_app.inventory.pools import AMI_TERMS, aliases, family, rows
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
@@ -23,6 +23,7 @@ check = Check(
     says=("{count} node class uses images that end", "{count} node classes use images that end"),
     hops=hops_from(ALPHA_LEFT),
     sources=tuple(row.source for row in FAMILY_ENDS),
+    remedy_tools=OBJECT_TOOLS,
 )
 
 

@@ -7,7 +7,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
 from migrations_app.checks.fields import MAPS, TEXT, apart, cause
 from migrations_app.checks.image_aliases import family_flaw, flaw
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import EC2NodeClass
 from migrations_app.inventory.pools import AMI_TERMS, is_v1, rows, text
 from migrations_app.karpenter.hop_spans import CONVERTED, hops_from
@@ -27,6 +27,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "aws/karpenter-provider-aws@v1.14.1:pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 FAMILY = "spec.amiFamily"
 PLACEHOLDER = "ami-placeholder"

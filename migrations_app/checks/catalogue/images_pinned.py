@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
 from migrations_app.checks.fields import MAPS, TEXT, apart, cause
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.pools import AMI_TERMS, aliases, family, is_v1
 from migrations_app.karpenter.hop_spans import CONVERTED, hops_from
 from migrations_app.karpenter.image_families import CUSTOM
@@ -24,6 +24,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/tasks/managing-amis.md",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 LATEST = "@latest"
 WANTED = "a pinned release, such as al2023@v20260901"

@@ -7,7 +7,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, converted, described
 from migrations_app.checks.fields import MAP, cause, odd
 from migrations_app.checks.remedies import kubectl
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.pools import own_claims
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT
@@ -24,6 +24,7 @@ check = Check(
     hops=("0.32", ALPHA_LEFT),
     severity_at={ALPHA_LEFT: "blocker"},
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",),
+    remedy_tools=OBJECT_TOOLS,
 )
 PATH = "spec.provider"
 ANNOTATION = f"metadata.annotations[{labels.PROVIDER_COMPATIBILITY}]"

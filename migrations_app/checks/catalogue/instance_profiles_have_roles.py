@@ -25,6 +25,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
         "aws/karpenter-provider-aws#5090",
     ),
+    remedy_tools=("kubectl",),
 )
 PATH = "spec.instanceProfile"
 INLINE = "spec.provider.instanceProfile"
@@ -44,7 +45,7 @@ def judge(case: Case) -> Iterator[Word]:
         name = text(one, path)
         if name in known and len(known[name].role_arns) != 1:
             told = "no such profile" if not known[name].exists else f"{len(known[name].role_arns)} roles"
-            yield cause(one, path, seen=f"{name}: {told}", wanted="a profile with one role")
+            yield cause(one, path, seen=f"{name}: {told}", wanted="a profile with one role").with_data(profile=name)
         elif not name or name not in known:
             yield _open(f"{type(one).__name__} {one.name}", name, unseen=isinstance(seen, Unseen))
 
@@ -58,5 +59,5 @@ def _open(where: str, name: str, *, unseen: bool) -> Word:
 
 @check.advise
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    names = dict.fromkeys(row.seen.partition(":")[0] for row in evidence)
+    names = dict.fromkeys(row.value("profile") for row in evidence)
     yield kubectl(*(f"aws iam get-instance-profile --instance-profile-name {word(name)}" for name in names))

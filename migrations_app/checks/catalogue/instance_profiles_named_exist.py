@@ -26,6 +26,7 @@ check = Check(
         "aws/karpenter-provider-aws@v0.37.8:pkg/providers/instanceprofile/instanceprofile.go",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
     ),
+    remedy_tools=("terraform", "iam"),
 )
 PROFILE_LOG = "Log: getting instance profile ... NoSuchEntity, or Invalid IAM Instance Profile name from EC2"
 ROLE_LOG = "Log: adding role ... to instance profile ... NoSuchEntity"
@@ -40,7 +41,7 @@ def judge(case: Case) -> Iterator[Word]:
         found: Part[object] = case.inventory.part(name)
         yield from (CannotTell(told) for told in _set_aside(part))
         if part.items and isinstance(found, Unseen):
-            yield CannotTell(could_not_read(name, found))
+            yield could_not_read(name, found)
         elif part.items:
             yield from (CannotTell(told) for told in _set_aside(found))
     for profile in case.inventory.aws.instance_profiles.items:
@@ -48,13 +49,15 @@ def judge(case: Case) -> Iterator[Word]:
             seen = f"{profile.name}: " + (
                 f"{len(profile.role_arns)} roles in it" if profile.exists else "absent in IAM"
             )
-            yield from _rows(profile.named_by, seen, wanted=f"a profile with one role. {PROFILE_LOG}")
+            wanted = f"a profile with one role. {PROFILE_LOG}"
+            yield from _rows(profile.named_by, profile.name, seen=seen, wanted=wanted)
     for role in case.inventory.aws.node_roles.items:
         if isinstance(role.role, Unseen):
             yield CannotTell(f"role {role.name}: {role.role.detail or role.role.why}")
         elif not role.role.items:
             named = [by for by in role.named_by if by.path == "spec.role"]
-            yield from _rows(named, f"{role.name}: absent in IAM", wanted=f"a role of this account. {ROLE_LOG}")
+            seen, wanted = f"{role.name}: absent in IAM", f"a role of this account. {ROLE_LOG}"
+            yield from _rows(named, role.name, seen=seen, wanted=wanted)
 
 
 def _set_aside(part: Part[object]) -> list[str]:
@@ -62,9 +65,9 @@ def _set_aside(part: Part[object]) -> list[str]:
     return [f"{one.kind} {one.name} {one.field}: {one.why}" for one in bad]
 
 
-def _rows(named: Iterable[NamedBy], seen: str, *, wanted: str) -> Iterator[Evidence]:
+def _rows(named: Iterable[NamedBy], name: str, *, seen: str, wanted: str) -> Iterator[Evidence]:
     for by in named:
-        yield Evidence(kind=by.kind, name=by.name, path=by.path, seen=seen, wanted=wanted)
+        yield Evidence(kind=by.kind, name=by.name, path=by.path, seen=seen, wanted=wanted, data={"name": name})
 
 
 @check.advise
@@ -72,5 +75,5 @@ def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     aws = case.inventory.aws
     lacking = [one for one in aws.instance_profiles.items if len(one.role_arns) != 1]
     yield from (remedy for one in lacking for remedy in profile_made(one, aws))
-    named = {row.seen.partition(":")[0] for row in evidence if row.path == "spec.role"}
+    named = {row.value("name") for row in evidence if row.path == "spec.role"}
     yield from (remedy for one in sorted(named) for remedy in role_made(one, aws.place))

@@ -29,6 +29,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
         "terraform-aws-modules/terraform-aws-eks#3134, #3305; awslabs/cdk-eks-blueprints#1004",
     ),
+    remedy_tools=("terraform", "iam"),
 )
 
 

@@ -20,6 +20,7 @@ check = Check(
         "nodes; which they are is told as far as their ids were kept."
     ),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
+    remedy_tools=("iam",),
 )
 
 

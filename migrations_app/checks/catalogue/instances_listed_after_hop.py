@@ -33,6 +33,7 @@ check = Check(
         "aws/karpenter-provider-aws@v0.33.12:pkg/providers/instance/instance.go",
         "aws/karpenter-provider-aws@v1.1.10:pkg/providers/instance/instance.go",
     ),
+    remedy_tools=("kubectl", "iam"),
 )
 
 

@@ -6,7 +6,7 @@ from migrations_app.checks.aws_access import could_not_read
 from migrations_app.checks.aws_queue_remedies import mended
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.aws_named import setting
 from migrations_app.inventory.queues import GONE, KEY, SETTING, bad_name, no_longer_set, queue_faults
 from migrations_app.inventory.seen import Unseen
@@ -33,6 +33,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.4.4:pkg/controllers/interruption/controller.go",
         "Amazon SQS Developer Guide, KMS permissions for event sources of AWS services",
     ),
+    remedy_tools=(*CHART_TOOLS, "iam"),
 )
 
 
@@ -42,13 +43,13 @@ def judge(case: Case) -> Iterator[Word]:
     if lost := no_longer_set(case.inventory, case.running.release):
         yield _row(lost, f"data[{KEY}]", seen="read by no release from 0.33 on", wanted=SETTING.value, kind="ConfigMap")
     elif isinstance(named, Unseen):
-        yield CannotTell(could_not_read("the name of the queue", named))
+        yield could_not_read("the name of the queue", named)
     elif not named.items:
         yield NotApplicable("no interruption queue is configured: nobody drains nodes ahead of a spot interruption")
     elif wrong := bad_name(named.items[0]):
         yield _row(named.items[0], SETTING.env, seen=wrong, wanted=f"the name of a queue. {_effect(case)}")
     elif isinstance(found, Unseen):
-        yield CannotTell(could_not_read("aws.queue", found))
+        yield could_not_read("aws.queue", found)
     for queue in found.items if not lost else ():
         for fault in queue_faults(queue, case.inventory.aws):
             if fault.certain:

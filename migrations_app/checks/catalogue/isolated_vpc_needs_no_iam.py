@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.aws_access import could_not_read
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
-from migrations_app.checks.values import ByHand, CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, ByHand, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.aws_named import setting
 from migrations_app.inventory.pools import text
 from migrations_app.inventory.seen import Unseen
@@ -25,6 +25,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
         "aws/karpenter-provider-aws#5090",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 KEY = "aws.isolatedVPC"
 TRUE = ("true", "1", "t")
@@ -34,7 +35,7 @@ TRUE = ("true", "1", "t")
 def judge(case: Case) -> Iterator[Word]:
     told = setting(case.inventory, KEY)
     if isinstance(told, Unseen):
-        yield CannotTell(could_not_read("whether the VPC is isolated", told))
+        yield could_not_read("whether the VPC is isolated", told)
         return
     if not any(value.strip().lower() in TRUE for value in told.items):
         yield NotApplicable("the controller is not told that its VPC is isolated")

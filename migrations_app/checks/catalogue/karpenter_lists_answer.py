@@ -6,6 +6,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import kubectl
 from migrations_app.checks.shell import word
 from migrations_app.checks.values import CannotTell, Evidence, Remedy, Word
+from migrations_app.errors import CONVERSION_FAILED
 from migrations_app.inventory.seen import Unseen
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
@@ -37,6 +38,7 @@ check = Check(
         "kubernetes/kubernetes: CustomResourceDefinition versioning, webhook conversion",
         "aws/karpenter-provider-aws#6818",
     ),
+    remedy_tools=("kubectl",),
 )
 
 
@@ -47,7 +49,8 @@ def judge(case: Case) -> Iterator[Word]:
     for name, part in unseen.items():
         if part.why not in OURS:
             told = f"{part.why}: {part.detail}" if part.detail else part.why
-            yield Evidence(kind=LISTS[name].kind, name=_listed(name), path="list", seen=told, wanted="a list")
+            found = Evidence(kind=LISTS[name].kind, name=_listed(name), path="list", seen=told, wanted="a list")
+            yield found.with_data(why=part.why)
     not_tried = [f"{name} ({part.why})" for name, part in unseen.items() if part.why in OURS]
     if not_tried:
         yield CannotTell(f"whether these lists answer is not known: {', '.join(not_tried)}")
@@ -63,13 +66,10 @@ def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         "# What the server says of each list:", *(f"kubectl get {word(row.name)} -A -o name" for row in evidence)
     )
-    if any(row.seen.startswith("conversion_failed") for row in evidence):
+    unconverted = [row.name for row in evidence if row.value("why") == CONVERSION_FAILED]
+    if unconverted:
         yield kubectl(
             "# A conversion webhook does not answer; where the CRDs send their conversions, and who listens there:",
-            *(f"kubectl get crd {word(name)} -o jsonpath='{{.spec.conversion}}'" for name in _unconverted(evidence)),
+            *(f"kubectl get crd {word(name)} -o jsonpath='{{.spec.conversion}}'" for name in unconverted),
             "kubectl get services,endpoints -A -l app.kubernetes.io/name=karpenter",
         )
-
-
-def _unconverted(evidence: tuple[Evidence, ...]) -> tuple[str, ...]:
-    return tuple(row.name for row in evidence if row.seen.startswith("conversion_failed"))

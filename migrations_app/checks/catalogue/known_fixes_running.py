@@ -21,6 +21,7 @@ check = Check(
         "{count} known faults are not fixed in the running patch",
     ),
     sources=("aws/karpenter-provider-aws#8665", "aws/karpenter-provider-aws#8664"),
+    remedy_tools=("kubectl",),
 )
 
 

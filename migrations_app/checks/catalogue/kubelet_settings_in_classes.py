@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, converted
 from migrations_app.checks.fields import cause
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.kubelets import PATH, kubelet_of, same_meaning
 from migrations_app.inventory.pools import class_name, own_pools
@@ -28,6 +28,7 @@ check = Check(
         "aws/karpenter-provider-aws#6987",
         "kubernetes-sigs/karpenter#1667",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 
 

@@ -22,6 +22,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:hack/docs/compatibilitymatrix_gen/compatibility.yaml",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
     ),
+    remedy_tools=("kubectl",),
 )
 
 
@@ -38,12 +39,13 @@ def judge(case: Case) -> Iterator[Word]:
             path="gitVersion",
             seen=minor,
             wanted=str(case.step.kubernetes),
+            data={"minor": minor},
         )
 
 
 @check.advise
 def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    seen, window = evidence[0].seen, case.step.kubernetes
+    seen, window = evidence[0].value("minor"), case.step.kubernetes
     if minor_order(seen) < minor_order(window.min):
         yield kubectl(
             f"# Raise the control plane to {window.min}, one minor at a time, and its node groups after it:",

@@ -27,6 +27,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "kubernetes-sigs/karpenter@v0.32.10:pkg/apis/v1alpha5",
     ),
+    remedy_tools=("kubectl",),
 )
 
 

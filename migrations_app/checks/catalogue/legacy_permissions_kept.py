@@ -31,6 +31,7 @@ check = Check(
         "aws/karpenter-provider-aws@v0.32.10:website/content/en/preview/upgrading/v1beta1-migration.md",
         "aws/karpenter-provider-aws@v0.33.10:pkg/providers/instance/instance.go",
     ),
+    remedy_tools=("terraform", "iam"),
 )
 
 

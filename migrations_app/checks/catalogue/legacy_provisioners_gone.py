@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import removal
-from migrations_app.checks.values import Evidence, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, Remedy, Word
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
 
@@ -25,6 +25,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 
 

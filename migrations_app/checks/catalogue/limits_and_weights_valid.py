@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
 from migrations_app.checks.fields import MAP, WHOLE, apart, cause
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import NodePool
 from migrations_app.inventory.pools import own_pools
 from migrations_app.karpenter.conversion.quantities import billionths
@@ -25,6 +25,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
         "aws/karpenter-provider-aws@v1.14.1:pkg/apis/crds/karpenter.sh_nodepools.yaml",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 LIMITS, WEIGHT = "spec.limits", "spec.weight"
 FIRST, LAST = 1, 100

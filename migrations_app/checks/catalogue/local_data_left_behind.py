@@ -24,6 +24,7 @@ check = Check(
     ),
     hops=hops_from(ALPHA_LEFT),
     sources=("Kubernetes documentation, Volumes and Safely Drain a Node",),
+    remedy_tools=("kubectl",),
 )
 KEEPS_STATE = ("", "StatefulSet")
 

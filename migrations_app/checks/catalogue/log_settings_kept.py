@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at_value, value_key
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import ABSENT, Values, given_values, installation, value_at
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT
 from migrations_app.karpenter.versions import Release, minor_order
@@ -24,6 +24,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "aws/karpenter-provider-aws@v0.33.12:charts/karpenter/templates/deployment.yaml",
     ),
+    remedy_tools=CHART_TOOLS,
 )
 
 
@@ -36,13 +37,16 @@ def judge(case: Case) -> Iterator[Word]:
         yield CannotTell("the Helm values of the chart karpenter, or the running release, are not known")
     else:
         if _enters(case, running, minor=(0, 32)) and _absent(values, "logEncoding", "logConfig.logEncoding"):
-            yield at_value(
+            told = at_value(
                 values, "logConfig.logEncoding", seen="absent: console becomes json", wanted="console, or json parsed"
             )
+            yield told.with_data(value="console")
         if _enters(case, running, minor=(0, 33)) and _absent(values, "logLevel"):
-            yield at_value(values, "logLevel", seen="absent: debug becomes info", wanted="debug, where it is needed")
+            told = at_value(values, "logLevel", seen="absent: debug becomes info", wanted="debug, where it is needed")
+            yield told.with_data(value="debug")
         if case.hop == ALPHA_LEFT and _configured(values) and value_at(values.tree, "logConfig.enabled") is not True:
-            yield at_value(values, "logConfig.enabled", seen="absent or false: logConfig is not mounted", wanted="true")
+            seen = "absent or false: logConfig is not mounted"
+            yield at_value(values, "logConfig.enabled", seen=seen, wanted="true").with_data(value="true")
 
 
 def _enters(case: Case, running: Release, *, minor: tuple[int, int]) -> bool:
@@ -61,5 +65,5 @@ def _configured(values: Values) -> bool:
 @check.advise
 def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     values = given_values(case.inventory)
-    given = {value_key(values, row): row.wanted.partition(",")[0] for row in evidence if values}
+    given = {value_key(values, row): row.value("value") for row in evidence if values}
     yield from chart_values(case, given, to=case.step.release, about="With the hop, to keep the logs as they are")

@@ -25,6 +25,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "aws/karpenter-provider-aws@v1.14.1:pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml",
     ),
+    remedy_tools=("kubectl",),
 )
 OPTIONS = "spec.metadataOptions"
 LIMIT = f"{OPTIONS}.httpPutResponseHopLimit"

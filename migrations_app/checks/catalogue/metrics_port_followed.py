@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at, at_controller
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import ABSENT, given_values, installation, value_at
 from migrations_app.inventory.objects import Service
 from migrations_app.karpenter.hop_spans import CONVERTED
@@ -28,6 +28,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "aws/karpenter-provider-aws@v1.0.0:charts/karpenter/values.yaml",
     ),
+    remedy_tools=CHART_TOOLS,
 )
 
 
@@ -45,7 +46,8 @@ def judge(case: Case) -> Iterator[Word]:
     for service in case.inventory.services.items if after is not None else ():
         now = _metrics(service)
         if service.namespace == found.namespace and now not in (None, after):
-            yield at(service, "spec.ports[http-metrics]", seen=f"{now} now", wanted=f"{after} in whatever scrapes it")
+            wanted = f"{after} in whatever scrapes it"
+            yield at(service, "spec.ports[http-metrics]", seen=f"{now} now", wanted=wanted).with_data(port=str(now))
     entered = case.running.release is not None and case.hop == "0.32"
     if entered and found.workload.template.spec.host_network:
         yield at_controller(
@@ -59,7 +61,7 @@ def _metrics(service: Service) -> int | None:
 
 @check.advise
 def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    now = next((row.seen.partition(" ")[0] for row in evidence if row.kind == "Service"), "")
+    now = next((row.value("port") for row in evidence if row.kind == "Service"), "")
     given = {KEY: now} if now else {"webhook.metrics.port": "8002"}
     # At the release that runs: the hop may have stops, and is prepared and backed up by steps of its own.
     yield from chart_values(case, given, about="Before the hop, where scrapers cannot follow: it keeps what is given")

@@ -22,6 +22,7 @@ check = Check(
     says=("The controller lives outside of kube-system", "{count} controllers live outside of kube-system"),
     hops=(ALPHA_LEFT,),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
+    remedy_tools=("kubectl",),
 )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import ABSENT, given_values, installation, value_at
 from migrations_app.karpenter.global_settings import setting_row
 from migrations_app.karpenter.hop_spans import CONVERTED, hops_from
@@ -28,6 +28,7 @@ check = Check(
     hops=hops_from(CONVERTED),
     severity_at={CONVERTED: "blocker"},
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",),
+    remedy_tools=CHART_TOOLS,
 )
 
 

@@ -26,6 +26,7 @@ check = Check(
         "condition of the claim says why, and nodes that carry the unregistered taint after 15 minutes."
     ),
     sources=("kubernetes-sigs/karpenter@v1.14.1:pkg/apis/v1/taints.go",),
+    remedy_tools=("kubectl",),
 )
 PATIENCE = timedelta(minutes=15)
 REASONS = ("DisruptionReason", "Drifted", "Expired", "Empty", "Consolidatable")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import from_source, kubectl, merged, names, names_shown, ordered
 from migrations_app.checks.shell import word
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.managers import Managed, managed
 from migrations_app.inventory.pools import REFERENCE, is_v1, own_claims, own_pools
 from migrations_app.karpenter import kinds
@@ -25,6 +25,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "aws/karpenter-provider-aws#6981",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
 from migrations_app.checks.fields import TEXT, apart, cause
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.pools import text
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, hops_from
 
@@ -23,6 +23,7 @@ check = Check(
         "aws/karpenter-provider-aws@v0.37.8:pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml",
         "aws/karpenter-provider-aws#9028",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 ROLE, PROFILE = "spec.role", "spec.instanceProfile"
 

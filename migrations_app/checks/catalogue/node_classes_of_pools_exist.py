@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
 from migrations_app.checks.fields import MAP, TEXT, apart, cause
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import NodePool
 from migrations_app.inventory.pools import REFERENCE, class_name, own_pools, text
@@ -28,6 +28,7 @@ check = Check(
         "aws/karpenter-provider-aws@v0.37.8:pkg/cloudprovider/cloudprovider.go",
         "aws/karpenter-provider-aws@v1.14.1:pkg/cloudprovider/cloudprovider.go",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 FIELDS = ("group", "apiVersion", "kind", "name")
 SHAPES = {f"{REFERENCE}.{field}": TEXT for field in FIELDS}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
 from migrations_app.checks.fields import MAPS, TEXT, apart, cause
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.pools import AMI_TERMS, USER_DATA, family, text
 from migrations_app.karpenter.hop_spans import CONVERTED
 from migrations_app.karpenter.image_families import AL2023
@@ -25,6 +25,7 @@ check = Check(
     ),
     hops=(CONVERTED,),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",),
+    remedy_tools=OBJECT_TOOLS,
 )
 KUBELET = re.compile(r"^[ \t]*[\"']?kubelet[\"']?[ \t]*:", re.MULTILINE)
 

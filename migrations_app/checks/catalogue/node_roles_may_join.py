@@ -29,6 +29,7 @@ check = Check(
         "AWS EKS User Guide, access entries and aws-auth",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
     ),
+    remedy_tools=("kubectl", "terraform", "iam"),
 )
 
 

@@ -29,6 +29,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
         "aws/karpenter-provider-aws@v0.33.12:pkg/providers/instance/instance.go",
     ),
+    remedy_tools=("kubectl",),
 )
 
 

@@ -29,6 +29,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:pkg/controllers/nodeclass/controller.go",
         "kubernetes-sigs/karpenter@v1.14.1:pkg/controllers/nodeclaim/lifecycle/registration.go",
     ),
+    remedy_tools=("kubectl",),
 )
 PATIENCE = timedelta(minutes=15)
 KINDS = (

@@ -7,7 +7,7 @@ from typing import Any
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kubectl, ordered
 from migrations_app.checks.rolled import LEGACY_TAINT, fenced
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.managers import managed
 from migrations_app.inventory.objects import Provisioner, WholeObject
 from migrations_app.inventory.pools import own_pools
@@ -29,6 +29,7 @@ check = Check(
     hops=(ALPHA_LEFT,),
     resolved_by=("taint_and_drift",),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",),
+    remedy_tools=OBJECT_TOOLS,
 )
 KEEPS_OFF = ("NoSchedule", "NoExecute")
 

@@ -28,6 +28,7 @@ check = Check(
         "kubernetes-sigs/karpenter@v1.1.5:pkg/utils/nodeclaim/nodeclaim.go",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/getting-started/migrating-from-cas/_index.md",
     ),
+    remedy_tools=("kubectl",),
 )
 
 

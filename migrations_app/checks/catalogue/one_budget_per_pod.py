@@ -25,6 +25,7 @@ check = Check(
     hops=hops_from(ALPHA_LEFT),
     severity_at={ALPHA_LEFT: "blocker"},
     sources=("Kubernetes documentation, API-initiated Eviction",),
+    remedy_tools=("kubectl",),
 )
 
 
@@ -35,8 +36,11 @@ def judge(case: Case) -> Iterator[Word]:
         yield NotApplicable(NOTHING_ROLLED)
     several = {id(group): budgets for group, budgets in covered(case.inventory) if len(budgets) > 1}
     for one in there(case, nodes, wanted=lambda group: id(group) in several):
-        told = " and ".join(sorted(budget.name for budget in several[id(one.group)]))
-        yield one.evidence(path="metadata.labels", seen=f"covered by {told}", wanted="one PodDisruptionBudget")
+        names = sorted(budget.name for budget in several[id(one.group)])
+        told = one.evidence(
+            path="metadata.labels", seen=f"covered by {' and '.join(names)}", wanted="one PodDisruptionBudget"
+        )
+        yield told.with_data(budgets=" ".join(names))
         if not one.exact:
             yield BOUND
 
@@ -50,5 +54,5 @@ def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
 
 
 def _line(row: Evidence) -> str:
-    budgets = row.seen.removeprefix("covered by ").partition(", on ")[0].replace(" and ", " ")
-    return f"kubectl -n {word(row.namespace)} get pdb {words(budgets.split())} -o yaml  # {row.kind} {row.name}"
+    budgets = words(row.value("budgets").split())
+    return f"kubectl -n {word(row.namespace)} get pdb {budgets} -o yaml  # {row.kind} {row.name}"

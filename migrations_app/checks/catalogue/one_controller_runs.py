@@ -21,6 +21,7 @@ check = Check(
     reads=("controller",),
     says=("{count} Deployment is one too many, or not ready", "{count} Deployments are too many, or not ready"),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
+    remedy_tools=("kubectl",),
 )
 
 

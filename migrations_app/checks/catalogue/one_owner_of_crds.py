@@ -24,6 +24,7 @@ check = Check(
     says=("{count} GitOps object applies static CRDs", "{count} GitOps objects apply static CRDs"),
     hops=(CONVERTED, BETA_LEFT),
     sources=("aws/karpenter-provider-aws#6867", "aws/karpenter-provider-aws#6824", "aws/karpenter-provider-aws#7619"),
+    remedy_tools=("flux", "argocd"),
 )
 FIXED = "/".join(reversed(MAIN_CHART_WEBHOOK_SERVICE[:2]))
 OVERWRITES = ("Create", "CreateReplace")

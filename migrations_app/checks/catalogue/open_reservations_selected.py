@@ -20,6 +20,7 @@ check = Check(
     how="capacityReservationSelectorTerms of node classes; the reservations themselves are for a person to look up.",
     hops=hops_from("1.6"),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
+    remedy_tools=("iam",),
 )
 TERMS = "spec.capacityReservationSelectorTerms"
 LOOK = (

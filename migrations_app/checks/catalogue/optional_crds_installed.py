@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at_crd
 from migrations_app.checks.remedies import crd_chart, spelled
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import CHART, CRD_CHART
 from migrations_app.inventory.managers import managed
 from migrations_app.inventory.objects import CRD
@@ -27,6 +27,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.7.0:pkg/apis/crds",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
     ),
+    remedy_tools=CHART_TOOLS,
 )
 
 

@@ -22,6 +22,7 @@ check = Check(
         "AWS IAM User Guide, IAM and AWS STS quotas",
         "terraform-aws-modules/terraform-aws-eks#3512, #3681, #3692",
     ),
+    remedy_tools=("terraform", "iam"),
 )
 
 

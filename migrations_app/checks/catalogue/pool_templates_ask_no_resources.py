@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, patched
 from migrations_app.checks.fields import MAP, apart, cause
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.pools import own_pools
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT, CONVERTED
 
@@ -23,6 +23,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "aws/karpenter-provider-aws@v0.37.8:pkg/apis/crds/karpenter.sh_nodepools.yaml",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 PATH = "spec.template.spec.resources"
 

@@ -29,6 +29,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
         "aws/karpenter-provider-aws#7188",
     ),
+    remedy_tools=("kubectl",),
 )
 
 

@@ -28,6 +28,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "aws/karpenter-provider-aws@v1.14.1:pkg/apis/v1/ec2nodeclass_status.go",
     ),
+    remedy_tools=("kubectl",),
 )
 CONDITIONS = "status.conditions"
 READY = f"{CONDITIONS}[Ready].status"
@@ -37,8 +38,7 @@ WRITTEN = (1, 0)
 @check.judge
 def judge(case: Case) -> Iterator[Word]:
     inventory = case.inventory
-    pools, classes = own_pools(inventory), inventory.ec2nodeclasses.items
-    running = case.running.release
+    pools, classes, running = own_pools(inventory), inventory.ec2nodeclasses.items, case.running.release
     writes = running is None or minor_order(running.minor) >= WRITTEN
     if not pools and not classes:
         yield NotApplicable("there is no NodePool and no EC2NodeClass yet")

@@ -8,7 +8,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kubectl, ordered
 from migrations_app.checks.rolled import NOTHING_ROLLED, rolled_nodes
 from migrations_app.checks.shell import json_word, word
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.managers import managed
 from migrations_app.inventory.objects import NodePool
 from migrations_app.inventory.pools import own_pools
@@ -26,6 +26,7 @@ check = Check(
     how="spec.limits against status.resources of each NodePool; a node is taken to be as large as the pool's average.",
     hops=hops_from(ALPHA_LEFT),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/concepts/nodepools.md",),
+    remedy_tools=OBJECT_TOOLS,
 )
 
 
@@ -54,7 +55,8 @@ def _full(pool: NodePool, resource: str, *, limit: Any, taken: Any, nodes: int) 
         yield CannotTell(f"NodePool {pool.name}: {path} or status.resources.{resource} cannot be read")
     elif now[0] + (now[0] // nodes if nodes else 1) > most[0]:
         seen = f"{limit}, {taken} of it used by {nodes} nodes"
-        yield Evidence(kind="NodePool", name=pool.name, path=path, seen=seen, wanted="room for one node more")
+        found = Evidence(kind="NodePool", name=pool.name, path=path, seen=seen, wanted="room for one node more")
+        yield found.with_data(limit=str(limit))
 
 
 @check.advise
@@ -67,7 +69,8 @@ def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
 
 def _raised(row: Evidence) -> str:
     """Twice as much: every node may stand twice for a while."""
-    most = quantities.read(row.seen.partition(",")[0])
-    limit = {row.path.removeprefix("spec.limits."): str(-(-2 * most[0] // 10**9)) if most else row.seen}
+    given = row.value("limit")
+    most = quantities.read(given)
+    limit = {row.path.removeprefix("spec.limits."): str(-(-2 * most[0] // 10**9)) if most else given}
     patch = json_word({"spec": {"limits": limit}})
     return f"kubectl patch nodepools.karpenter.sh {word(row.name)} --type=merge -p {patch}  # from {row.seen}"

@@ -7,7 +7,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
 from migrations_app.checks.fields import MAPS, TEXT, TEXTS, apart, cause
 from migrations_app.checks.losses import items
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import NodePool
 from migrations_app.inventory.pools import REQUIREMENTS, own_pools, rows, strings, text
 from migrations_app.karpenter import labels
@@ -32,6 +32,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
         "aws/karpenter-provider-aws@v0.32.10:pkg/apis/v1alpha5/provisioner.go",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 DISRUPTION = "spec.disruption"
 LABELS = "spec.template.metadata.labels"

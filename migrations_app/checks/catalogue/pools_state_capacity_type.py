@@ -10,7 +10,7 @@ from migrations_app.checks.changing import appended, target
 from migrations_app.checks.fields import cause
 from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kubectl, ordered
 from migrations_app.checks.shell import json_word
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.managers import managed
 from migrations_app.inventory.objects import NodePool, WholeObject
 from migrations_app.inventory.pools import own_pools
@@ -35,8 +35,10 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
         "aws/karpenter-provider-aws@v0.32.10:pkg/providers/instance/instance.go",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 REQUIREMENTS = "spec.template.spec.requirements"
+NOTE = "# Nodes launched before will drift where the new requirement does not admit them"
 WANTED = f"{labels.CAPACITY_TYPE} In [{labels.ON_DEMAND}] or with {labels.SPOT}"
 
 
@@ -64,16 +66,13 @@ def _states(row: Any) -> bool:  # noqa: ANN401 - the tree is the API's own JSON
 
 @check.advise
 def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    pools: dict[tuple[str, str], WholeObject] = {
-        ("NodePool", pool.name): pool for pool in case.inventory.nodepools.items
-    }
+    pools: dict[tuple[str, str], WholeObject] = {("NodePool", one.name): one for one in case.inventory.nodepools.items}
     pools |= {("Provisioner", pool.name): pool for pool in case.inventory.provisioners.items}
     by = managed(pools[evidence[0].kind, evidence[0].name].metadata)
     value = {"key": labels.CAPACITY_TYPE, "operator": "In", "values": [labels.ON_DEMAND]}
     lines = (_line(pools[row.kind, row.name], row, value=value) for row in evidence[:NAMES_SHOWN])
-    note = "# Nodes launched before will drift where the new requirement does not admit them"
     told = json.dumps(value, separators=(",", ":"))
-    yield from ordered(by, (*from_source(by, f"add the requirement {told}"), kubectl(note, *lines)))
+    yield from ordered(by, (*from_source(by, f"add the requirement {told}"), kubectl(NOTE, *lines)))
 
 
 def _line(pool: WholeObject, row: Evidence, *, value: object) -> str:

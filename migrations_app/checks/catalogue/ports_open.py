@@ -27,6 +27,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "aws/karpenter-provider-aws@v1.0.14:charts/karpenter/templates/service.yaml",
     ),
+    remedy_tools=("kubectl",),
 )
 
 
@@ -49,7 +50,7 @@ def _policies(case: Case, found: Installation, *, ports: tuple[PortRow, ...]) ->
     for port in ports if guards else ():
         if not any(_lets(one, port) for one in guards):
             wanted = f"ingress on {port.text} ({port.purpose})"
-            yield at(guards[0], "spec.ingress", seen=f"{port.text} is closed", wanted=wanted)
+            yield at(guards[0], "spec.ingress", seen=f"{port.text} is closed", wanted=wanted).with_data(port=port.text)
 
 
 def _lets(policy: NetworkPolicy, port: PortRow) -> bool:
@@ -68,7 +69,7 @@ def _lets(policy: NetworkPolicy, port: PortRow) -> bool:
 @check.advise
 def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     first = evidence[0]
-    ports = [{"port": int(number)} for row in evidence if (number := row.seen.partition(" ")[0]).isdecimal()]
+    ports = [{"port": int(row.value("port"))} for row in evidence if row.value("port").isdecimal()]
     patch = json_word([{"op": "add", "path": "/spec/ingress/-", "value": {"ports": ports}}])
     yield kubectl(
         "# Lets everybody call these ports; narrow it by ipBlock to the subnets of the control plane",

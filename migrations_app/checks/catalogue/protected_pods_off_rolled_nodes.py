@@ -31,6 +31,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "kubernetes-sigs/karpenter@v0.37.7:pkg/utils/pod/scheduling.go",
     ),
+    remedy_tools=("kubectl",),
 )
 OLD_KEYS = (labels.DO_NOT_EVICT, labels.DO_NOT_CONSOLIDATE)
 PATH = "metadata.annotations[{key}]"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, patched
 from migrations_app.checks.fields import FLAG, apart, cause
-from migrations_app.checks.values import ByHand, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, ByHand, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter.hop_spans import CONVERTED
 
@@ -23,6 +23,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "aws/karpenter-provider-aws#6847",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 PATH = "spec.associatePublicIPAddress"
 CONDITION = "ec2:AssociatePublicIpAddress"

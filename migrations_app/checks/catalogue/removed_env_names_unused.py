@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import FEATURE_GATES, Installation, installation
 from migrations_app.karpenter.chart_switches import CHART_SWITCHES
 from migrations_app.karpenter.controller import unread_env_names, unread_gates
@@ -22,6 +22,7 @@ check = Check(
     reads=("controller",),
     says=("{count} variable or gate is not heeded any more", "{count} variables or gates are not heeded any more"),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",),
+    remedy_tools=CHART_TOOLS,
 )
 
 

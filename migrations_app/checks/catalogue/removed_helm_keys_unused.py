@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import given_values, records_unread, value_at
 from migrations_app.karpenter.controller import lost_helm_keys
 
@@ -22,6 +22,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.0.14:charts/karpenter/values.yaml",
         "aws/karpenter-provider-aws#7124",
     ),
+    remedy_tools=CHART_TOOLS,
 )
 
 

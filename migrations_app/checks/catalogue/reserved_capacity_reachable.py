@@ -6,7 +6,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.pool_requirements import requirements
 from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kept_by, kubectl, ordered
 from migrations_app.checks.shell import word
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.mentions import POD_PARTS, placed
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hop_spans import hops_from
@@ -25,6 +25,7 @@ check = Check(
     ),
     hops=hops_from("1.3"),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
+    remedy_tools=OBJECT_TOOLS,
 )
 TERMS = "spec.capacityReservationSelectorTerms"
 

@@ -8,7 +8,7 @@ from migrations_app.checks.changing import changed, patched
 from migrations_app.checks.fields import TEXTS, apart, cause
 from migrations_app.checks.remedies import kubectl
 from migrations_app.checks.shell import word
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import ConfigMap
 from migrations_app.inventory.pools import strings
 from migrations_app.karpenter.conversion.keys import open_tags
@@ -28,6 +28,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "aws/karpenter-provider-aws@v1.14.1:pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 TAGS = "spec.tags"
 SETTING = "aws.tags"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kept_by, kubectl, merged, ordered
 from migrations_app.checks.shell import word
-from migrations_app.checks.values import Evidence, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, Remedy, Word
 from migrations_app.inventory.mentions import POD_PARTS, Mention, marked
 from migrations_app.inventory.node_marks import protected
 from migrations_app.karpenter import labels
@@ -27,6 +27,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "kubernetes-sigs/karpenter@v0.37.7:pkg/utils/pod/scheduling.go",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 RETIRED = (labels.DO_NOT_EVICT, labels.DO_NOT_CONSOLIDATE)
 POOL_PATH = "spec.template.metadata.annotations"

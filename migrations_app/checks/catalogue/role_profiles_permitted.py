@@ -32,6 +32,7 @@ check = Check(
         "terraform-aws-modules/terraform-aws-eks#2811",
         "kubernetes/kops#17854",
     ),
+    remedy_tools=("terraform", "iam"),
 )
 
 

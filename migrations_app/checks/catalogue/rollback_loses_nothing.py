@@ -23,6 +23,7 @@ check = Check(
     ),
     hops=(CONVERTED,),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",),
+    remedy_tools=("kubectl",),
 )
 GRACE = "spec.template.spec.terminationGracePeriod"
 AFTER = "spec.disruption.consolidateAfter"

@@ -24,6 +24,7 @@ check = Check(
         "{count} sources contradict the release that was told",
     ),
     sources=("aws/karpenter-provider-aws@v1.14.1:charts/karpenter/templates/deployment.yaml",),
+    remedy_tools=("kubectl",),
 )
 
 

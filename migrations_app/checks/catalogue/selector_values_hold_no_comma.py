@@ -6,7 +6,7 @@ from typing import Any
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
 from migrations_app.checks.fields import MAPS, TEXTS, apart, cause
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import WholeObject
 from migrations_app.inventory.pools import rows, strings
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT
@@ -26,6 +26,7 @@ check = Check(
         "aws/karpenter-provider-aws@v0.33.0:website/content/en/preview/upgrading/upgrade-guide.md",
         "aws/karpenter-provider-aws#5237",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 TERMS = ("spec.subnetSelectorTerms", "spec.securityGroupSelectorTerms", "spec.amiSelectorTerms")
 SELECTORS = ("spec.subnetSelector", "spec.securityGroupSelector", "spec.amiSelector")

@@ -22,6 +22,7 @@ check = Check(
     says=("{count} request is judged otherwise by AWS", "{count} requests are judged otherwise by AWS"),
     how="The requests of the running release are put to SimulatePrincipalPolicy; each answer is compared with ours.",
     sources=("AWS IAM API Reference, SimulatePrincipalPolicy",),
+    remedy_tools=("iam",),
 )
 
 
@@ -31,7 +32,7 @@ def judge(case: Case) -> Iterator[Word]:
     if found == NOT_ASKED:
         yield CannotTell("nothing was put to SimulatePrincipalPolicy: neither role nor running release is known")
     elif isinstance(found, Unseen):
-        yield CannotTell(could_not_read("aws.simulation", found))
+        yield could_not_read("aws.simulation", found)
     elif not found.items:
         yield NotApplicable("AWS simulated no request")
     elif all(one.agreement == "cannot_tell" for one in found.items):

@@ -28,6 +28,7 @@ check = Check(
         "Amazon EC2 User Guide, service-linked role for Spot Instance requests",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/troubleshooting.md",
     ),
+    remedy_tools=("terraform", "iam"),
 )
 
 
@@ -43,7 +44,7 @@ def judge(case: Case) -> Iterator[Word]:
             f"whether a pool admits spot is not to be told: a requirement on {labels.CAPACITY_TYPE} is odd"
         )
     elif isinstance(found, Unseen):
-        yield CannotTell(could_not_read("aws.spot_role", found))
+        yield could_not_read("aws.spot_role", found)
     else:
         yield Evidence(
             kind="Role",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.fields import WHOLE, apart, cause
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.gates import given_gates
 from migrations_app.inventory.installation import installation
 from migrations_app.inventory.pools import own_pools
@@ -24,6 +24,7 @@ check = Check(
     says=("{count} pool asks for a fixed number in vain", "{count} pools ask for a fixed number in vain"),
     hops=hops_from("1.8"),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/reference/settings.md",),
+    remedy_tools=CHART_TOOLS,
 )
 REPLICAS = "spec.replicas"
 GATE = "StaticCapacity"

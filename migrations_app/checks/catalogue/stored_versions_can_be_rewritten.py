@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at_controller, at_crd, at_variable
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.conversion import CONVERTED
 from migrations_app.inventory.installation import Installation, installation
 from migrations_app.inventory.objects import Named
@@ -29,6 +29,7 @@ check = Check(
         "kubernetes-sigs/karpenter@v1.0.9:pkg/controllers/migration/crd/controller.go",
         "aws/karpenter-provider-aws#7734",
     ),
+    remedy_tools=CHART_TOOLS,
 )
 PARTS = {"NodePool": "nodepools", "EC2NodeClass": "ec2nodeclasses", "NodeClaim": "nodeclaims"}
 

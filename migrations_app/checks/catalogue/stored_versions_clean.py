@@ -28,6 +28,7 @@ check = Check(
         "aws/karpenter-provider-aws#8320",
         "kubernetes-sigs/karpenter@v1.0.9:pkg/controllers/migration/crd/controller.go",
     ),
+    remedy_tools=("kubectl",),
 )
 CONVERTED = tuple(kind.crd_name for kind in kinds.CURRENT_KINDS)
 

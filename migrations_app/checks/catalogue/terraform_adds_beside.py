@@ -27,6 +27,7 @@ check = Check(
         "hashicorp/terraform-provider-kubernetes: resource kubernetes_manifest, changes that replace",
         "aws/karpenter-provider-aws#6847",
     ),
+    remedy_tools=("kubectl", "terraform"),
 )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kept_by, kubectl, ordered
 from migrations_app.checks.shell import word, words
-from migrations_app.checks.values import Evidence, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, Remedy, Word
 from migrations_app.inventory.mentions import POD_PARTS, placed
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hop_spans import CONVERTED, hops_from
@@ -30,6 +30,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 
 

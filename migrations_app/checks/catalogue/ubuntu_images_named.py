@@ -6,7 +6,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.changing import changed, edited
 from migrations_app.checks.fields import MAPS, TEXT, apart, cause
 from migrations_app.checks.shell import word
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.objects import EC2NodeClass
 from migrations_app.inventory.pools import AMI_TERMS, rows, text
 from migrations_app.karpenter import labels
@@ -32,6 +32,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "aws/karpenter-provider-aws@v1.0.8:pkg/apis/v1/ec2nodeclass_conversion.go",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 FAMILY = "spec.amiFamily"
 WANTED = "amiFamily AL2 or Custom, with amiSelectorTerms that name the images"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import CannotTell, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, CannotTell, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.installation import installation
 from migrations_app.karpenter.hop_spans import NAMED
 from migrations_app.karpenter.releases import find, rollback_targets
@@ -25,6 +25,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
         "aws/karpenter-provider-aws#5621",
     ),
+    remedy_tools=CHART_TOOLS,
 )
 
 

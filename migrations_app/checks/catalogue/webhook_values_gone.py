@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Case, Check
 from migrations_app.checks.causes import at_value
 from migrations_app.checks.remedies import chart_values
-from migrations_app.checks.values import Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.values import CHART_TOOLS, Evidence, NotApplicable, Remedy, Word
 from migrations_app.inventory.crd_chart import crd_values
 from migrations_app.inventory.installation import given_values
 from migrations_app.karpenter.chart_switches import ends_with_webhooks
@@ -23,6 +23,7 @@ check = Check(
     says=("{count} value still speaks of webhooks", "{count} values still speak of webhooks"),
     hops=hops_from("1.1+"),
     sources=("aws/karpenter-provider-aws@v1.1.10:charts/karpenter/values.yaml",),
+    remedy_tools=CHART_TOOLS,
 )
 
 

@@ -18,6 +18,7 @@ check = Check(
     reads=("webhooks",),
     says=("{count} configuration is owned by a namespace", "{count} configurations are owned by a namespace"),
     sources=("aws/karpenter-provider-aws#7080",),
+    remedy_tools=("kubectl",),
 )
 
 

@@ -28,6 +28,7 @@ check = Check(
         "Kubernetes documentation, Disruptions",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
     ),
+    remedy_tools=("kubectl",),
 )
 SCALED = ("Deployment", "StatefulSet")
 

@@ -6,7 +6,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.chart_affinity import names_old_label_alone
 from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kept_by, kubectl, merged, ordered
 from migrations_app.checks.shell import word, words
-from migrations_app.checks.values import Evidence, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, Remedy, Word
 from migrations_app.inventory.mentions import POD_PARTS, Mention, placed
 from migrations_app.inventory.pools import own_pools
 from migrations_app.karpenter import labels
@@ -30,6 +30,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 
 
@@ -51,7 +52,7 @@ def judge(case: Case) -> Iterator[Word]:
                 seen=f"{one.key} {one.value}".rstrip(),
                 wanted=f"{labels.NODEPOOL} {one.value.partition(' ')[0]}, beside it" if avoids else labels.NODEPOOL,
                 count=one.count,
-            )
+            ).with_data(provisioner=one.value)
 
 
 def _place(one: Mention) -> tuple[str, str, str, str]:
@@ -68,7 +69,7 @@ def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
 def _line(case: Case, row: Evidence) -> str:
     home, target = f"-n {word(row.namespace)} " if row.namespace else "", words((row.kind.lower(), row.name))
     if row.path.endswith("template.spec.nodeSelector"):
-        pool = _pool(case, row.seen.rpartition(" ")[2])
+        pool = _pool(case, row.value("provisioner"))
         patch = merged(row.path, {labels.PROVISIONER_NAME: None, labels.NODEPOOL: pool})
         return f"kubectl {home}patch {target} --type=merge -p {patch}  # {pool}: its NodePool"
     return f"kubectl {home}edit {target}  # {row.path}: {row.wanted}"

@@ -6,7 +6,7 @@ from migrations_app.checks.base import Case, Check
 from migrations_app.checks.pool_requirements import requirements
 from migrations_app.checks.remedies import NAMES_SHOWN, from_source, kept_by, kubectl, ordered
 from migrations_app.checks.shell import word
-from migrations_app.checks.values import Evidence, Remedy, Word
+from migrations_app.checks.values import OBJECT_TOOLS, Evidence, Remedy, Word
 from migrations_app.inventory.mentions import POD_PARTS, placed
 from migrations_app.karpenter.hop_spans import ALPHA_LEFT
 from migrations_app.karpenter.node_label_aliases import ALIASES
@@ -28,6 +28,7 @@ check = Check(
         "kubernetes-sigs/karpenter@v0.37.7:pkg/apis/v1beta1/labels.go",
         "Kubernetes documentation, Well-Known Labels, Annotations and Taints",
     ),
+    remedy_tools=OBJECT_TOOLS,
 )
 
 
@@ -42,17 +43,20 @@ def judge(case: Case) -> Iterator[Word]:
             seen=f"{one.key} {one.value}".rstrip(),
             wanted=ALIASES[one.key],
             count=one.count,
+            data={"label": one.key, "stable": ALIASES[one.key]},
         )
     for row in requirements(case.inventory):
         if row.key in ALIASES:
             seen = " ".join((row.key, row.operator, *row.values))
-            yield Evidence(kind=row.kind, name=row.name, path=row.path, seen=seen, wanted=ALIASES[row.key])
+            data = {"label": row.key, "stable": ALIASES[row.key]}
+            yield Evidence(kind=row.kind, name=row.name, path=row.path, seen=seen, wanted=ALIASES[row.key], data=data)
 
 
 @check.advise
 def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    by = kept_by(case.inventory, evidence[0])
-    source = from_source(by, f"write {evidence[0].wanted} in the place of {evidence[0].seen.partition(' ')[0]}")
+    first = evidence[0]
+    by = kept_by(case.inventory, first)
+    source = from_source(by, f"write {first.value('stable')} in the place of {first.value('label')}")
     yield from ordered(by, (*source, kubectl(*map(_line, evidence[:NAMES_SHOWN]))))
 
 

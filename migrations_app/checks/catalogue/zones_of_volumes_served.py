@@ -24,6 +24,7 @@ check = Check(
     ),
     hops=(ALPHA_LEFT,),
     sources=("Kubernetes documentation, Storage Classes, allowed topologies",),
+    remedy_tools=("kubectl",),
 )
 
 

@@ -6,6 +6,7 @@ import re
 import msgspec
 
 from migrations_app.readiness.outputs.plain import escaped_json
+from migrations_app.readiness.published import published
 from migrations_app.readiness.report import Report
 
 _LONE = re.compile("[\ud800-\udfff]")
@@ -13,7 +14,7 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 def render(report: Report) -> str:
     """Indented JSON in the fixed order of the fields, ending in a line break."""
-    return written(report)
+    return written(published(report))
 
 
 def written(value: object) -> str:

@@ -4,7 +4,9 @@ from typing import Any
 
 import msgspec
 
+from migrations_app.checks.values import Reason
 from migrations_app.readiness.iam_sheet_values import SCHEMA, IamSheet
+from migrations_app.readiness.published import INTERNAL
 from migrations_app.readiness.report import Report
 from migrations_app.readiness.runbook import Runbook
 
@@ -14,27 +16,21 @@ REFERENCES = "#/$defs/{name}"
 
 def definitions(template: str = REFERENCES) -> dict[str, Any]:
     """The schema of each type of a report by name; `template` says how they refer to each other."""
-    _, found = msgspec.json.schema_components([Report], ref_template=template)
-    for schema in found.values():
-        _tighten(schema)
+    found = _of(Report, template)
     found["Report"]["properties"]["schema"] = {"const": "karpdash/scan/v1"}
     return found
 
 
 def sheet_definitions(template: str = REFERENCES) -> dict[str, Any]:
     """The same for the sheet of permissions."""
-    _, found = msgspec.json.schema_components([IamSheet], ref_template=template)
-    for schema in found.values():
-        _tighten(schema)
+    found = _of(IamSheet, template)
     found["IamSheet"]["properties"]["schema"] = {"const": SCHEMA}
     return found
 
 
 def plan_definitions(template: str = REFERENCES) -> dict[str, Any]:
     """The same for the runbook."""
-    _, found = msgspec.json.schema_components([Runbook], ref_template=template)
-    for schema in found.values():
-        _tighten(schema)
+    found = _of(Runbook, template)
     found["Runbook"]["properties"]["schema"] = {"const": PLAN}
     return found
 
@@ -48,6 +44,16 @@ def scan_schema() -> dict[str, Any]:
         "$ref": REFERENCES.format(name="Report"),
         "$defs": definitions(),
     }
+
+
+def _of(kind: type, template: str) -> dict[str, Any]:
+    _, found = msgspec.json.schema_components([kind], ref_template=template)
+    found.pop(Reason.__name__, None)
+    for name, schema in found.items():
+        for field in INTERNAL.get(name, ()):
+            del schema["properties"][field]
+        _tighten(schema)
+    return found
 
 
 def _tighten(schema: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from migrations_app.checks.values import Finding
+from migrations_app.readiness.causes import Cause
 from migrations_app.readiness.groups import Group, grouped
 from migrations_app.readiness.next_step import next_step
 from migrations_app.readiness.outputs.plain import plain, plain_lines
@@ -71,7 +72,7 @@ def _head(report: Report, paint: Paint) -> Iterator[str]:
 
 
 def _hops(report: Report, paint: Paint) -> Iterator[str]:
-    told: set[str] = set()
+    told: set[Cause] = set()
     for hop in report.hops:
         yield ""
         yield _hop_line(hop, report, paint=paint)
@@ -104,7 +105,7 @@ def _next(hop: HopLine, found: list[Finding], *, report: Report) -> Iterator[str
         yield f"  {told.safe}. Next: {plain(told.do)}"
 
 
-def _group(group: Group, paint: Paint, *, told: set[str]) -> Iterator[str]:
+def _group(group: Group, paint: Paint, *, told: set[Cause]) -> Iterator[str]:
     """One line a cause. How to see what is not known is told once, at the first hop that asks for it."""
     first = group.first
     mark = paint(first.status, f"{_MARKS[first.status]} {first.status:<7}")
@@ -118,9 +119,9 @@ def _group(group: Group, paint: Paint, *, told: set[str]) -> Iterator[str]:
     yield from (f"      - {object_line(row)}" for row in first.evidence[:EVIDENCE_SHOWN])
     if more := left_out(first, EVIDENCE_SHOWN):
         yield f"      - {more}"
-    if first.status != "unknown" or group.cause.text not in told:
+    if first.status != "unknown" or group.cause not in told:
         yield from _remedy(group)
-    told.add(group.cause.text)
+    told.add(group.cause)
 
 
 def _infos(groups: list[Group]) -> Iterator[str]:

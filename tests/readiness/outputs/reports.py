@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from migrations_app.checks.values import PHASES, Evidence, Finding, Remedy
+from migrations_app.checks.values import PHASES, Evidence, Finding, Reason, Remedy
 from migrations_app.inventory.ownership import Anomaly
 from migrations_app.readiness.report import (
     OWNERS,
@@ -34,13 +34,19 @@ def finding(name: str, status: str, **more: Any) -> Finding:
     return Finding(id=name, status=status, **(told | more))  # type: ignore[arg-type]  # tests name known statuses
 
 
+def unread(name: str, part: str = "crds", why: str = "forbidden", **more: Any) -> Finding:
+    """An open question behind a part that was not read."""
+    told: dict[str, Any] = {"summary": f"{part} could not be read: {why}", "reason": Reason("part_unread", part, why)}
+    return finding(name, "unknown", **(told | more))
+
+
 def every_status() -> tuple[Finding, ...]:
     rows = tuple(Evidence(kind="Provisioner", name=f"pool-{at}", path="spec", seen="x", wanted="y") for at in range(7))
     remedy = Remedy(how="kubectl", text="kubectl delete provisioner pool-0\nkubectl get nodes")
     grouped = Evidence(kind="Pod", namespace="shop", name="cart-1", seen="do-not-evict", count=500)
     return (
         finding("gone", "fail", evidence=rows, evidence_total=7, remedies=(remedy,), sources=("docs",)),
-        finding("webhook", "unknown", phase="crds", summary="crds could not be read: forbidden"),
+        unread("webhook", phase="crds"),
         finding("backup", "manual", phase="preflight"),
         finding("marks", "fail", severity="warning", phase="workloads", evidence=(grouped,), evidence_total=500),
         finding("note", "fail", severity="info", evidence_total=9, evidence_exact=False),

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 
 from migrations_app.readiness.outputs.markdown import fence, render, text
 from migrations_app.readiness.report import Report
-from tests.readiness.outputs.reports import a_report, any_reports, finding
+from tests.readiness.outputs.reports import a_report, any_reports, finding, unread
 
 
 def test_text_is_escaped() -> None:
@@ -67,7 +67,7 @@ def test_a_report_with_nothing_open_is_short() -> None:
 
 
 def test_what_waits_for_one_thing_is_one_section() -> None:
-    found = tuple(finding(name, "unknown", summary="pods could not be read: forbidden") for name in ("one", "two"))
+    found = tuple(unread(name, "pods") for name in ("one", "two"))
     lines = render(a_report(found)).splitlines()
     at = lines.index("### unknown, blocker: 2 checks wait for one thing")
     assert lines[at + 2 : at + 5] == ["pods could not be read: forbidden (`one`, `two`).", "", ""]

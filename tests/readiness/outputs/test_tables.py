@@ -1,13 +1,12 @@
 import re
 
-import msgspec
 from hypothesis import given, settings
 
 from migrations_app.checks.values import Finding
 from migrations_app.readiness.outputs.tables import render
 from migrations_app.readiness.report import ClusterFacts, Report, Target
 from migrations_app.readiness.verdict import hop_line
-from tests.readiness.outputs.reports import a_report, any_reports, finding, step
+from tests.readiness.outputs.reports import a_report, any_reports, step, unread
 
 UNREAD = "pods could not be read: timed_out (30 s)"
 WHOLE = """\
@@ -63,8 +62,8 @@ def test_a_whole_report() -> None:
 
 def test_what_waits_for_one_thing_is_one_line_and_its_remedy_stands_once() -> None:
     def asked(hop: str) -> tuple[Finding, ...]:
-        open_now = [finding(name, "unknown", hop=hop, summary=UNREAD) for name in ("one", "two", "three")]
-        return (*open_now, finding("note", "unknown", hop=hop, severity="info", summary=UNREAD))
+        open_now = [unread(name, "pods", "timed_out", hop=hop, summary=UNREAD) for name in ("one", "two", "three")]
+        return (*open_now, unread("note", "pods", "timed_out", hop=hop, severity="info", summary=UNREAD))
 
     found = (*asked("1.0"), *asked("1.1+"))
     target = Target("1.1.10", (step("1.0", "1.0.14"), step("1.1+", "1.1.10")))
@@ -73,7 +72,7 @@ def test_what_waits_for_one_thing_is_one_line_and_its_remedy_stands_once() -> No
     at = [number for number, line in enumerate(out) if "checks pods could not be read: timed_out" in line]
     assert [out[number] for number in at] == ["  ? unknown blocker   4 checks pods could not be read: timed_out"] * 2
     assert [out[number + 1] for number in at] == ["      one, two, three, note"] * 2
-    refused = [msgspec.structs.replace(one, summary="pods could not be read: forbidden") for one in found]
+    refused = [unread(one.id, "pods", hop=one.hop, severity=one.severity) for one in found]
     assert render(a_report(tuple(refused), target=target, hops=lines)).count("kubectl apply") == 1
 
 

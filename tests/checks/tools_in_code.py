@@ -1,20 +1,19 @@
-"""With which tools the remedies of a check are written, told from the code of its advice."""
+"""The tools that the code of a check's advice names: the truth that what the check declares is compared with."""
 
 from collections.abc import Iterator
 from functools import cache
 from types import CodeType, FunctionType
-from typing import Any, get_args
+from typing import Any
 
 from migrations_app.checks.base import Check
-from migrations_app.checks.values import How
+from migrations_app.checks.values import HOWS, How
 
-HOWS: tuple[How, ...] = get_args(How)
 _OURS = "migrations_app.checks"
 
 
-def tools(check: Check) -> tuple[How, ...]:
+def tools_in_code(check: Check) -> tuple[How, ...]:
     """Every tool that a remedy of the check may be for; empty where it gives none."""
-    advice = check.advice
+    advice = check._advise
     words = _words(advice) if isinstance(advice, FunctionType) else frozenset()
     named = words | {"action"} if check.resolved_by else words
     return tuple(how for how in HOWS if how in named)
@@ -52,7 +51,7 @@ def _texts(constants: tuple[object, ...]) -> Iterator[str]:
             yield from _texts(one)
 
 
-def _ours(named: Any) -> FunctionType | None:  # noqa: ANN401 - whatever a module holds under that name
+def _ours(named: Any) -> FunctionType | None:
     if isinstance(named, FunctionType) and named.__module__.startswith(_OURS):
         return named
     return None
