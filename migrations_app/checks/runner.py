@@ -64,7 +64,7 @@ def _answer(check: Check, case: Case) -> Finding:
         words = _without_unread(check.ask(case), check=check, case=case)
         evidence = tuple(word for word in words if isinstance(word, Evidence))
         remedies = check.remedies(case, evidence) if evidence else _to_look_with(words)
-    except Exception as crash:  # noqa: BLE001 - a crash of a check is a result (style.md habit 5)
+    except Exception as crash:  # noqa: BLE001 - a crash of a check is a result
         return _finding(check, case, status="unknown", summary=f"check failed: {type(crash).__name__} in {check.id}")
     quarantined = _quarantined(check, case)
     exact = not quarantined and not any(isinstance(word, CannotTell | AtLeast) for word in words)
