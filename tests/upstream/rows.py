@@ -107,7 +107,8 @@ class Bad(_Row, frozen=True):
 class Release(_Row, frozen=True):
     """One minor.
 
-    `rollback_to` holds minors ("0.36"), patches ("0.33.12") and patches with all later ones ("0.35.4+")."""
+    `rollback_to` holds minors ("0.36"), patches ("0.33.12") and patches with all later ones ("0.35.4+").
+    """
 
     minor: str
     generation: str
@@ -255,7 +256,7 @@ class AwsRequest(_Row, frozen=True):
 
 
 class Statement(_Row, frozen=True):
-    """A statement of the official controller policy from `since` to `until`; `policy` where 1.9 and later have it."""
+    """A statement of the official policies from `since` to `until`; `policy`: in which of the several since 1.9."""
 
     sid: str
     since: str
