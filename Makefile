@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 # Tests of one server stay together on one worker; the others spread one by one.
 PYTEST_ARGS ?= -n auto --dist loadgroup
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-TYPED := karpdash migrations_app tests/servers tests/conftest.py
+TYPED := karpdash migrations_app tests/servers tests/upstream tests/conftest.py
 
 .PHONY: help run test servers lint format bench docs figures lock clean
 help:

@@ -12,7 +12,7 @@ DOCS = "/api/v1/docs/"
 
 
 class ContentSecurityPolicy:
-    """Nothing from outside and nothing inline; Swagger's page alone may style itself (dependencies: Web)."""
+    """Nothing from outside and nothing inline; Swagger's page alone may style itself."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

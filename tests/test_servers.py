@@ -14,12 +14,12 @@ import redis
 import yaml
 from playwright.sync_api import Browser
 
+from tests import upstream
 from tests.servers import crds, on_postgres, processes
 from tests.servers.api_client import Client, RefusedError
 from tests.servers.apiserver import ApiServer
 
 ROOT = Path(__file__).resolve().parents[1]
-REAL_CRDS = ROOT.parent / "shared" / "karpenter" / "crds"
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1", "labels": {"a": "1"}}}
 POOLS = "/apis/karpenter.sh/v1beta1/nodepools"
 LIST_NODES = [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["list", "get"]}]
@@ -156,10 +156,9 @@ def test_a_wipe_takes_everything_back(clean_apiserver: ApiServer) -> None:
         assert time.monotonic() < processes_end
 
 
-@pytest.mark.skipif(not REAL_CRDS.is_dir(), reason="the real CRDs are not beside this checkout")
-@pytest.mark.parametrize("tag", sorted(path.name for path in REAL_CRDS.glob("v*")))
+@pytest.mark.parametrize("tag", upstream.crd_tags())
 def test_the_real_crds_load_and_serve(clean_apiserver: ApiServer, tag: str) -> None:
-    documents = [yaml.safe_load(path.read_text()) for path in sorted((REAL_CRDS / tag).glob("*.yaml"))]
+    documents = upstream.crds(tag)
     loaded = clean_apiserver.load_documents(documents)
     served = [crds.groups_and_plurals([crd]) for crd in loaded]
     assert served == [crds.groups_and_plurals([document]) for document in documents]

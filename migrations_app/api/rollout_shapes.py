@@ -19,7 +19,7 @@ WHOLE = serializers.IntegerField
 
 
 class RolloutLine(serializers.Serializer[Any]):
-    """A plan and its one execution. `state` follows trust.md; `alone`: approved by one person in an emergency."""
+    """A plan and its one execution. `alone`: approved by one person in an emergency."""
 
     id = serializers.UUIDField()
     cluster = serializers.UUIDField()

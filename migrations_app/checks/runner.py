@@ -75,7 +75,7 @@ def _answer(check: Check, case: Case) -> Finding:
         words = _without_unread(check.ask(case), check=check, case=case)
         evidence = tuple(word for word in words if isinstance(word, Evidence))
         remedies = check.remedies(case, evidence) if evidence else _to_look_with(words)
-    except Exception as crash:  # noqa: BLE001 - a crash of a check is a result (style.md habit 5)
+    except Exception as crash:  # noqa: BLE001 - a crash of a check is a result
         crashed = f"check failed: {type(crash).__name__} in {check.id}"
         return _finding(check, case, settled=_Settled("unknown", crashed))
     quarantined = _quarantined(check, case)

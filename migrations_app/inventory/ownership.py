@@ -1,4 +1,4 @@
-"""Whose each node is, how that was told, and what does not add up (facts: labels.yaml, node_ownership).
+"""Whose each node is, how that was told, and what does not add up.
 
 Rules are tried in order, the first that matches decides. Owner references keep the version of the day the node
 registered, so the generation of a node behind a NodeClaim is the one that NodeClaims have in this cluster now.

@@ -31,7 +31,7 @@ class Coverage:
     reason: str = ""
 
 
-def covered(id: str, subject: str, *, checks: str, release: str = "", table: str = "", search: str = "") -> Coverage:  # noqa: A002 - the word of the facts
+def covered(id: str, subject: str, *, checks: str, release: str = "", table: str = "", search: str = "") -> Coverage:  # noqa: A002 - what changes and pains call it
     """An entry that checks answer, their ids parted by spaces."""
     return Coverage(id=id, subject=subject, release=release, checks=tuple(checks.split()), table=table, search=search)
 

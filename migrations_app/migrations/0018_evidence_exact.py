@@ -1,4 +1,4 @@
-"""Numbers of findings say whether they are all there is (ux: certainty of a number)."""
+"""Numbers of findings say whether they are all there is."""
 
 from django.apps.registry import Apps
 from django.db import migrations, models

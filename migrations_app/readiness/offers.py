@@ -1,4 +1,4 @@
-"""Which actions a report calls for, with the words of their buttons; and why the others are not offered (ux 4.1).
+"""Which actions a report calls for, with the words of their buttons; and why the others are not offered.
 
 Pages and the REST interface show what is said here, and decide nothing. Only what the report says and who asks is
 looked at: policy and the state of the cluster right now are for the preview.

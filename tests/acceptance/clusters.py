@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from migrations_app.samples.kube import doc, meta, server_version
-from tests.acceptance import chart, nodes, pools, upstream
+from tests.acceptance import chart, cluster_crds, nodes, pools
 from tests.acceptance.chart import Chart
 from tests.acceptance.pools import Place
 
@@ -83,7 +83,7 @@ def objects(clean: Clean) -> list[Document]:
 
 def _build(clean: Clean) -> list[Document]:
     place, installed = clean.place, clean.chart
-    crds = upstream.crds(clean.version, namespace=clean.namespace)
+    crds = cluster_crds.crds(clean.version, namespace=clean.namespace)
     alpha = place.order < (0, 32)
     make: Callable[[Place, int], list[Document]] = pools.machine if alpha else pools.claim
     own = pools.alpha_pool(place) if alpha else pools.current_pool(place)
@@ -97,7 +97,7 @@ def _build(clean: Clean) -> list[Document]:
     values = {"webhook": {"enabled": True}} if clean.webhooks and place.order >= (0, 33) else {}
     return [
         *crds,
-        *(one if one["kind"] == "Node" else upstream.with_defaults(one, crds) for one in own),
+        *(one if one["kind"] == "Node" else cluster_crds.with_defaults(one, crds) for one in own),
         *managed,
         *rendered,
         *nodes.pods_of(controller, system),

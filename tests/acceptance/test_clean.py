@@ -4,11 +4,10 @@ import jsonschema  # type: ignore[import-untyped]  # its stubs are not among the
 import pytest
 
 from migrations_app.checks.values import Finding
-from tests.acceptance import upstream
+from tests.acceptance import cluster_crds
 from tests.acceptance.clusters import CLEAN, Clean, find, objects
 from tests.acceptance.judging import at, crashes, judged, loud, open_questions
 
-pytestmark = pytest.mark.skipif(upstream.MISSING, reason=upstream.REASON)
 NAMES = [clean.name for clean in CLEAN]
 AGREED = {
     # Drift is off by default on 0.32 and on by default from 0.33 on: nodes begin to be replaced.
@@ -75,7 +74,7 @@ def test_objects_are_what_their_crds_allow(clean: Clean) -> None:
     own = [one for one in documents if one["kind"] in CUSTOM]
     assert len(own) == 6
     for one in own:
-        jsonschema.validate(one, upstream.schema_of(one, installed))
+        jsonschema.validate(one, cluster_crds.schema_of(one, installed))
 
 
 def test_nodes_of_auto_mode_beside_it_are_left_alone() -> None:

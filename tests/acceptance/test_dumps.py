@@ -9,7 +9,6 @@ import pytest
 from migrations_app.flow.evaluate import evaluate
 from migrations_app.readiness.report import Report
 from migrations_app.samples.kube import server_version
-from tests.acceptance import upstream
 from tests.acceptance.clusters import find, objects
 from tests.acceptance.dumping import (
     FORMS,
@@ -22,7 +21,6 @@ from tests.acceptance.dumping import (
 from tests.acceptance.judging import at, collected, crashes, judged, loud, said
 from tests.acceptance.planted import FAULTS
 
-pytestmark = pytest.mark.skipif(upstream.MISSING, reason=upstream.REASON)
 CLUSTERS = ("alpha-030", "finished-032", "beta-037", "v1-10", "v1-16")
 GOOD = ("pass", "not_applicable")
 

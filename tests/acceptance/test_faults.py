@@ -6,13 +6,10 @@ import pytest
 
 from migrations_app.checks.registry import all_checks
 from migrations_app.checks.values import Finding
-from tests.acceptance import upstream
 from tests.acceptance.clusters import find, objects
 from tests.acceptance.judging import at, crashes, judged, loud, open_questions
 from tests.acceptance.planted import FAULTS
 from tests.acceptance.planting import Fault, names
-
-pytestmark = pytest.mark.skipif(upstream.MISSING, reason=upstream.REASON)
 
 
 @cache

@@ -3,9 +3,6 @@
 import copy
 from typing import Any, NamedTuple
 
-import pytest
-
-from tests.acceptance import upstream
 from tests.acceptance.advice import Advice, advice
 from tests.acceptance.clusters import CLEAN
 from tests.acceptance.commands import Command, commands
@@ -14,7 +11,6 @@ from tests.servers.api_client import RefusedError
 from tests.servers.apiserver import ApiServer
 from tests.servers.crds import without_rules
 
-pytestmark = pytest.mark.skipif(upstream.MISSING, reason=upstream.REASON)
 Document = dict[str, Any]
 GIVEN_OUT = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "deletionTimestamp")
 SERVED_AS = {"policy/v1": "policy/v1beta1"}

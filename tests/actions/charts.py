@@ -1,17 +1,15 @@
-"""Charts for tests of upgrade_crds: small ones made from the tables, and the real CRDs where they lie beside us."""
+"""Charts for tests of upgrade_crds: small ones made from the tables, and the real CRDs."""
 
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 import yaml
 
 from migrations_app.actions.crd_documents import CHART, ORIGIN
 from migrations_app.samples.install import CONVERTED, Crds, crds
-from tests.measures import ROOT
+from tests import upstream
 
-REAL = ROOT.parent / "shared" / "karpenter" / "crds"
 WEBHOOK = {"name": "karpenter", "namespace": "kube-system", "port": 8443}
 CONVERSION = {
     "strategy": "Webhook",
@@ -38,19 +36,11 @@ def files(version: str, docs: list[dict[str, Any]] | None = None, *, converts: b
     return {CHART: msgspec.json.encode(about), ORIGIN: b"charts/test", **listed}
 
 
-def real(tag: str) -> list[dict[str, Any]]:
-    """The real CRDs of that tag; skips the test where they are not beside the project."""
-    folder = REAL / tag
-    if not folder.is_dir():
-        pytest.skip("the CRDs of Karpenter do not lie beside this checkout")
-    return [yaml.safe_load(path.read_text()) for path in sorted(folder.glob("*.yaml"))]
-
-
 def real_chart(place: Path, tag: str, *, version: str) -> str:
     """The name of a folder below `place` that is the chart with the real CRDs of that tag."""
     folder = place / f"karpenter-{version}"
     (folder / "crds").mkdir(parents=True)
     (folder / "Chart.yaml").write_text(f"name: karpenter\nversion: {version}\nappVersion: {version}\n")
-    for doc in real(tag):
+    for doc in upstream.crds(tag):
         (folder / "crds" / f"{doc['metadata']['name']}.yaml").write_text(yaml.safe_dump(doc))
     return folder.name

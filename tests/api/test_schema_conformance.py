@@ -30,7 +30,7 @@ from tests.flow.cast import person
 from tests.flow.waivers import a_wish
 
 EXAMPLES = int(os.environ.get("KARPDASH_API_EXAMPLES", "12"))
-"""For each operation; a night run takes 500 (trust.md section 5)."""
+"""For each operation; a night run takes 500."""
 # Beside the usual answers to good requests: a target must be a known release, a cursor one of ours, an If-Match the
 # tag of now, and a key must not come twice. None of these can be said in a schema.
 GOOD = ["2xx", "304", "400", "401", "403", "404", "409", "412", "422"]

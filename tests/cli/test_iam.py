@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from migrations_app.cli.iam import run
+from tests import upstream
 
 ROOT = Path(__file__).resolve().parents[2]
-OFFICIAL = ROOT.parent / "shared" / "karpenter" / "iam"
 EVERYTHING = {"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}
 DENY_PASS = {"Effect": "Deny", "Action": "iam:PassRole", "Resource": "*"}
 
@@ -342,7 +342,6 @@ def test_what_may_go_after_the_hop(file, capsys):
     assert capsys.readouterr().err.splitlines()[-1] == "karpdash iam: nothing"
 
 
-@pytest.mark.skipif(not OFFICIAL.is_dir(), reason="the shared policy documents are not here")
 @pytest.mark.parametrize(
     ("tag", "release", "code"),
     [
@@ -354,7 +353,7 @@ def test_what_may_go_after_the_hop(file, capsys):
     ],
 )
 def test_published_documents_with_and_without_names(capsys, tag, release, code):
-    given = ["--policy", str(OFFICIAL / tag / "controller-policy.json"), "--to", release]
+    given = ["--policy", str(upstream.policy_path(tag)), "--to", release]
     assert run(given) == code
     assert run([*given, *NAMES, "--node-role", "nodes", "--queue", "events"]) == code
     capsys.readouterr()

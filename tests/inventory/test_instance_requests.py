@@ -1,17 +1,16 @@
 """Requests on real instances under the official policies of each release: who can still reach what."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from migrations_app.inventory.instance_requests import OnInstance, at_hop, on_instances, statements_for
 from migrations_app.inventory.permissions import permissions
 from migrations_app.karpenter.iam.evaluate import Verdict
+from tests import upstream
 from tests.builders import a_cluster
 from tests.builders_aws import a_controller_role, alpha, beta, instances, v1, with_roles
 
-OFFICIAL = Path(__file__).parents[2].parent / "shared" / "karpenter" / "iam"
 EVERYTHING = {"Effect": "Allow", "Action": "*", "Resource": "*"}
 TERMINATE, TAG = "ec2:TerminateInstances", "ec2:CreateTags"
 
@@ -25,10 +24,7 @@ def seen(*statements):
 def official(*tags):
     statements = []
     for tag in tags:
-        path = OFFICIAL / tag / "controller-policy.json"
-        if not path.exists():
-            pytest.skip("the shared policy documents are not at hand")
-        text = path.read_text()
+        text = upstream.policy(tag)
         for placeholder, value in (("${AWS::Partition}", "aws"), ("${AWS::Region}", "eu-central-1")):
             text = text.replace(placeholder, value)
         statements += json.loads(text)["Statement"]

@@ -1,11 +1,6 @@
 """Nothing that is known is left without a check or a reason, and no check is named that does not exist."""
 
-import re
 from pathlib import Path
-from typing import Any
-
-import pytest
-import yaml
 
 from migrations_app.checks.registry import all_checks
 from migrations_app.karpenter import coverage
@@ -14,17 +9,10 @@ from migrations_app.karpenter.coverage_shape import CAUSES
 from migrations_app.karpenter.outside_rows import OUTSIDE_ROWS
 from migrations_app.karpenter.releases import RELEASES
 from migrations_app.karpenter.versions import minor_order
+from tests import upstream
 
-FACTS = Path(__file__).resolve().parents[2].parent / "shared" / "facts"
 KARPENTER = Path(coverage.__file__).parent
 EVERY = (*CHANGES, *PAINS)
-beside = pytest.mark.skipif(not FACTS.is_dir(), reason="the facts are not beside the project")
-
-
-@pytest.fixture(scope="module")
-def changes() -> dict[str, dict[str, Any]]:
-    read = yaml.safe_load((FACTS / "changes.yaml").read_text(encoding="utf-8"))
-    return {change["id"]: change for change in read["changes"]}
 
 
 def test_every_check_that_is_named_exists() -> None:
@@ -66,30 +54,22 @@ def test_what_a_check_answers() -> None:
     assert coverage.introduced_by("nobody") == ""
 
 
-@beside
-def test_every_known_change_is_in_the_table_and_nothing_else(changes: dict[str, dict[str, Any]]) -> None:
-    assert {entry.id: entry.release for entry in CHANGES} == {
-        name: change["introduced_in"] for name, change in changes.items()
-    }
+def test_every_known_change_is_in_the_table_and_nothing_else() -> None:
+    known = {change.id: change.introduced_in for change in upstream.changes().values()}
+    assert {entry.id: entry.release for entry in CHANGES} == known
 
 
-@beside
 def test_every_known_pain_is_in_the_table_and_nothing_else() -> None:
-    known = re.findall(r"^- \*\*([A-Z0-9]+-\d+)\*\*", (FACTS / "pains.md").read_text(encoding="utf-8"), re.M)
-    assert sorted(entry.id for entry in PAINS) == sorted(known)
+    assert sorted(entry.id for entry in PAINS) == sorted(pain.id for pain in upstream.pains())
 
 
-@beside
-def test_what_can_be_read_is_checked_unless_nothing_is_lost(changes: dict[str, dict[str, Any]]) -> None:
+def test_what_can_be_read_is_checked_unless_nothing_is_lost() -> None:
     """A change that the cluster, Helm or AWS shows is left to a reason only where it harms nobody."""
-    readable = {
-        name
-        for name, change in changes.items()
-        if {one["where"] for one in change["detect"]} & {"cluster", "helm", "aws"}
-    }
+    known = upstream.changes()
+    readable = {name for name, change in known.items() if {"cluster", "helm", "aws"} & set(change.seen_in)}
     bare = [entry for entry in CHANGES if entry.id in readable and not entry.checks]
     assert {entry.cause for entry in bare} <= {"harmless", "how_we_read"}
-    assert {changes[entry.id]["severity"] for entry in bare} <= {"info"}
+    assert {known[entry.id].severity for entry in bare} <= {"info"}
 
 
 def test_the_changes_are_in_the_order_of_the_road_within_each_table() -> None:

@@ -1,13 +1,8 @@
 import json
-from pathlib import Path
-
-import pytest
-import yaml
 
 from migrations_app.karpenter.iam.queue_policy import SENDERS
 from migrations_app.karpenter.interruption import RULES
-
-FACTS = Path(__file__).parents[2].parent / "shared" / "facts" / "iam-requirements.yaml"
+from tests import upstream
 
 
 def test_a_pattern_is_one_of_eventbridge():
@@ -17,10 +12,8 @@ def test_a_pattern_is_one_of_eventbridge():
     }
 
 
-def test_rules_and_senders_are_those_of_the_facts():
-    if not FACTS.exists():
-        pytest.skip("the shared facts are not at hand")
-    facts = yaml.safe_load(FACTS.read_text())["interruption_infrastructure"]
-    always = {(row["source"], row["detail_type"]) for row in facts["rules"] if "required" not in row}
+def test_rules_and_senders_are_those_of_the_official_template():
+    told = upstream.permissions().interruption
+    always = {(rule.source, rule.detail_type) for rule in told.rules if rule.always}
     assert {(rule.source, rule.detail_type) for rule in RULES} == always
-    assert list(SENDERS) == facts["queue_policy"][0]["principals"]
+    assert told.senders == SENDERS

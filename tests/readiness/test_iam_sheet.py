@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -24,6 +23,7 @@ from migrations_app.readiness.iam_sheet_values import (
     IamSimulation,
     IamUnread,
 )
+from tests import upstream
 from tests.builders_sheet import (
     ARN,
     EVERYTHING,
@@ -40,7 +40,6 @@ from tests.builders_sheet import (
 )
 from tests.fakes.aws_inventory import an_inventory, node_class
 
-OFFICIAL = Path(__file__).resolve().parents[2].parent / "shared" / "karpenter" / "iam"
 ADMIN = text_of(EVERYTHING)
 DENY_PASS = {"Effect": "Deny", "Action": "iam:PassRole", "Resource": "*"}
 GONE = {"provisioners": (), "machines": ()}
@@ -368,10 +367,9 @@ def test_the_order_of_documents_does_not_matter(order):
     assert a_sheet(a_controller_role(*(documents[n] for n in order)), steps=STEPS[:1]) == first
 
 
-@pytest.mark.skipif(not OFFICIAL.exists(), reason="the shared policy documents are not here")
 def test_the_official_document_of_a_release_needs_no_addition():
     for tag in ("0.31.4", "0.32.10", "0.37.8", "1.0.14"):
-        text = (OFFICIAL / f"v{tag}" / "controller-policy.json").read_text()
+        text = upstream.policy(f"v{tag}")
         sheet = a_sheet(a_controller_role(text), running=tag, steps=(), inventory=a_site(**GONE))
         assert verdicts(sheet) == [("", tag, "yes")], tag
 

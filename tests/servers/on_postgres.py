@@ -1,6 +1,6 @@
 """Runs the tests that touch the database once more, on PostgreSQL: `python -m tests.servers.on_postgres [pytest args]`.
 
-SQLite takes one writer at a time and hides lost updates; PostgreSQL shows them (dependencies.md, "Embedded mode").
+SQLite takes one writer at a time and hides lost updates; PostgreSQL shows them.
 Browsers stay out: the threads that serve them keep their connections, and a database in use cannot be dropped.
 """
 

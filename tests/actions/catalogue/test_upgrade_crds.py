@@ -10,6 +10,7 @@ from migrations_app.actions.conditions import Held, Within, all_hold
 from migrations_app.actions.crd_upgrade import MARK
 from migrations_app.actions.crds import crd_target
 from migrations_app.karpenter import labels
+from tests import upstream
 from tests.actions import charts
 from tests.actions.on_server import installed, put, registered
 from tests.actions.scenes import a_scene, asks_too_much, forecast_of, steps_of
@@ -178,7 +179,7 @@ def place(tmp_path, settings, server):
 @pytest.mark.apiserver
 @pytest.mark.django_db(transaction=True)
 def test_on_a_real_server_new_kinds_come_beside_the_old(server, place):  # A23, A24, A27
-    server.load_documents([one for one in charts.real("v0.32.10") if one["metadata"]["name"] in
+    server.load_documents([one for one in upstream.crds("v0.32.10") if one["metadata"]["name"] in
                            ("provisioners.karpenter.sh", "machines.karpenter.sh",
                             "awsnodetemplates.karpenter.k8s.aws")])  # fmt: skip
     installed(server, "0.31.4")
@@ -198,7 +199,7 @@ def test_on_a_real_server_the_real_crds_of_1_0_go_over_those_of_0_37_and_back(se
     name = charts.real_chart(place, "v1.0.14", version="1.0.14")
     with conversion_webhook() as conversion:
         server.load_documents(
-            [doc | {"spec": doc["spec"] | {"conversion": conversion}} for doc in charts.real("v0.37.8")]
+            [doc | {"spec": doc["spec"] | {"conversion": conversion}} for doc in upstream.crds("v0.37.8")]
         )
         put(server, a_pool(version="v1beta1"), a_class(version="v1beta1"))
         cluster, before = registered(server), server.admin.get(f"{CRDS}/{POOLS}")
@@ -218,7 +219,7 @@ def test_on_a_real_server_the_real_crds_of_1_1_drop_v1beta1_and_its_conversion(s
     name = charts.real_chart(place, "v1.1.9", version="1.1.9")
     with conversion_webhook() as conversion:
         server.load_documents(
-            [doc | {"spec": doc["spec"] | {"conversion": conversion}} for doc in charts.real("v1.0.14")]
+            [doc | {"spec": doc["spec"] | {"conversion": conversion}} for doc in upstream.crds("v1.0.14")]
         )
         cluster, before = registered(server), server.admin.get(f"{CRDS}/{POOLS}")
         row = done(cluster, ACTION, source=name, release="1.1.9")

@@ -1,14 +1,12 @@
 """The published documents: each is enough for its release, and lacks for the next exactly what is known to change."""
 
-from pathlib import Path
-
 import pytest
 
 from migrations_app.samples.karpenter_kinds import SPOT, provisioner
+from tests import upstream
 from tests.builders import ask
 from tests.builders_iam import a_role, permitted
 
-DOCUMENTS = Path(__file__).resolve().parents[3].parent / "shared" / "karpenter" / "iam"
 OF_CAPACITY = [
     "ec2:CreateFleet on fleet, instance, volume",
     "ec2:CreateLaunchTemplate on launch-template",
@@ -48,10 +46,7 @@ ROWS = [
 
 @pytest.mark.parametrize(("tag", "running", "hop", "lacking"), ROWS)
 def test_a_published_document_lacks_what_is_known_to_change(tag, running, hop, lacking):
-    path = DOCUMENTS / tag / "controller-policy.json"
-    if not path.exists():
-        pytest.skip("the shared policy documents are not here")
-    cluster = permitted(running, a_role(path.read_text())).with_docs(provisioner("web", SPOT, template="default"))
+    cluster = permitted(running, a_role(upstream.policy(tag))).with_docs(provisioner("web", SPOT, template="default"))
     checks = ["controller_permitted", "role_profiles_permitted", "legacy_permissions_kept", "policy_size_fits"]
     found = {check: ask(check, hop, cluster) for check in checks if asked(check, hop)}
     assert {

@@ -102,7 +102,7 @@ def test_deletions_wait_for_the_next_hour(server, cluster, complaints):  # A33
     assert (advanced(row).state, row.waits_for, complaints(row)) == ("succeeded", "", [])
 
 
-def test_for_some_seconds_nothing_is_sent_yet(server, cluster, settings):  # ux 4.7
+def test_for_some_seconds_nothing_is_sent_yet(server, cluster, settings):
     target, read = node(server)
     settings.ENV = replace(settings.ENV, cancel_seconds=10)
     row = rollout(cluster, tainting(target, read), started_at=timezone.now())

@@ -1,24 +1,23 @@
 """Would the API server accept this object? The structural schema of the real CRDs, and their main CEL rules in Python.
 
-The CRDs are third-party files outside the project; without them only the rules are checked.
+The CRDs are those of tests/upstream.
 """
 
 import re
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import jsonschema
-import yaml
 
-CRDS = Path(__file__).resolve().parents[4] / "shared" / "karpenter" / "crds"
+from tests import upstream
+
 # v0.32.10 is the only tag that serves alpha and beta together; v0.37.8 and v1.0.14 know beta and v1
 TAGS = {"v1beta1": ("v0.32.10", "v0.37.8", "v1.0.14"), "v1": ("v0.37.8", "v1.0.14", "v1.1.9")}
 ONLY_LATER = {"v0.32.10": ("budgets", "minValues", "associatePublicIPAddress", "instanceStorePolicy", "AL2023")}
 FILES = {
-    "NodePool": "karpenter.sh_nodepools.yaml",
-    "NodeClaim": "karpenter.sh_nodeclaims.yaml",
-    "EC2NodeClass": "karpenter.k8s.aws_ec2nodeclasses.yaml",
+    "NodePool": "karpenter.sh_nodepools",
+    "NodeClaim": "karpenter.sh_nodeclaims",
+    "EC2NodeClass": "karpenter.k8s.aws_ec2nodeclasses",
 }
 
 
@@ -44,10 +43,7 @@ def _strict(schema: dict[str, Any]) -> dict[str, Any]:
 
 @lru_cache(maxsize=32)
 def _schema(tag: str, kind: str, version: str) -> dict[str, Any] | None:
-    path = CRDS / tag / FILES[kind]
-    if not path.exists():
-        return None
-    versions = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)["spec"]["versions"]
+    versions = upstream.crd(tag, FILES[kind])["spec"]["versions"]
     schema = next((item["schema"]["openAPIV3Schema"] for item in versions if item["name"] == version), None)
     return None if schema is None else _strict(schema["properties"]["spec"])
 

@@ -1,17 +1,16 @@
-"""A real API server takes what is converted, by Karpenter's own CRDs where they are here, and keeps every field of it.
+"""A real API server takes what is converted, by Karpenter's own CRDs, and keeps every field of it.
 
 The server is older than CEL rules, so those are taken out of the CRDs (crd_checks.py knows them in Python)."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from migrations_app.karpenter.conversion.options import Options, Target
 from migrations_app.karpenter.conversion.report import convert_texts
-from tests.karpenter.conversion import case_files, crd_checks
+from tests import upstream
+from tests.karpenter.conversion import case_files
 from tests.servers.api_client import Document, RefusedError
 from tests.servers.apiserver import ApiServer
 from tests.servers.crds import without_rules
@@ -31,8 +30,7 @@ INVALID_FROM_THE_START = {"dates-and-times-stay-text"}  # its label values were 
 
 def real_crds(release: str) -> list[Document]:
     """Karpenter's CRDs of that release, without CEL rules and without a webhook that is not here."""
-    files = sorted((crd_checks.CRDS / release).glob("karpenter*.yaml"))
-    found = [yaml.safe_load(Path(file).read_text()) for file in files]
+    found = [crd for crd in upstream.crds(release) if crd["spec"]["group"].startswith("karpenter")]
     return [without_rules(crd | {"spec": crd["spec"] | {"conversion": {"strategy": "None"}}}) for crd in found]
 
 
@@ -69,14 +67,8 @@ def lost(sent: Any, kept: Any, at: str = "") -> list[str]:
     return [] if sent == kept else [at]
 
 
-def need_real_crds() -> None:
-    if not crd_checks.CRDS.exists():
-        pytest.skip("the CRD files are not here")
-
-
 @pytest.mark.parametrize(("release", "to"), REAL)
 def test_the_real_crds_take_it_whole(clean_apiserver: ApiServer, release: str, to: Target) -> None:
-    need_real_crds()
     clean_apiserver.load_documents(real_crds(release))
     assert differences(clean_apiserver, to) == []
 
@@ -89,7 +81,6 @@ def test_every_kind_and_version_is_one_that_is_served(clean_apiserver: ApiServer
 
 @pytest.mark.parametrize(("release", "to"), REAL)
 def test_no_default_of_the_server_decides_anew(clean_apiserver: ApiServer, release: str, to: Target) -> None:
-    need_real_crds()
     clean_apiserver.load_documents(real_crds(release))
     added: set[str] = set()
     for _, body in results(to):
@@ -99,7 +90,6 @@ def test_no_default_of_the_server_decides_anew(clean_apiserver: ApiServer, relea
 
 
 def test_the_server_can_refuse(clean_apiserver: ApiServer) -> None:
-    need_real_crds()
     clean_apiserver.load_documents(real_crds("v1.0.14"))
     _, body = next(pair for pair in results("v1") if pair[1]["kind"] == "NodePool")
     odd = {**body, "spec": {**body["spec"], "invented": 1}}

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests import upstream
 from tests.karpenter.conversion import case_files
 from tests.karpenter.conversion.case_files import Runner, convert_text
 
@@ -12,7 +13,7 @@ __all__ = ["convert_text"]
 _OFFERED = {"--keep-instance-profile"}
 _given = [
     case
-    for case in case_files.load(case_files.GIVEN)
+    for case in upstream.conversion_cases()
     if not case.get("optional")
     or _OFFERED.issuperset(word for word in case.get("args", ()) if word != "--ignore-defaults")
 ]

@@ -11,7 +11,6 @@ from tests.karpenter.conversion import case_files, crd_checks
 _cases = [case for case in case_files.own_cases() if "error" not in case]
 
 
-@pytest.mark.skipif(not crd_checks.CRDS.exists(), reason="the CRD files are not here")
 @pytest.mark.parametrize("to", [None, "v1"])
 @pytest.mark.parametrize("case", _cases, ids=lambda case: case["name"])
 def test_results_fit_the_crds(case: dict[str, Any], to: Any) -> None:

@@ -1,16 +1,14 @@
-"""Builders for policies of our own making, and the shared facts and documents where they are at hand."""
+"""Builders for policies of our own making, and the official ones."""
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from migrations_app.karpenter.iam.evaluate import Request
 from migrations_app.karpenter.iam.policy import Policy, parse_policy
-
-_SHARED = Path(__file__).resolve().parents[3].parent / "shared"
+from tests import upstream
 
 
 def _statement(effect: str, action: Any, resource: Any, condition: Any) -> dict[str, Any]:
@@ -55,22 +53,9 @@ def request_of() -> Callable[..., Request]:
 
 @pytest.fixture(scope="session")
 def official() -> Callable[[str], Policy]:
-    """official("v1.0.14") -> the published document of that tag; skips where the shared folder is not there."""
+    """official("v1.0.14") -> the published document of that tag."""
 
     def read(tag: str, file: str = "controller-policy.json") -> Policy:
-        path = _SHARED / "karpenter" / "iam" / tag / file
-        if not path.exists():
-            pytest.skip("the shared policy documents are not here")
-        return parse_policy(path.read_text(), name=tag)
+        return parse_policy(upstream.policy(tag, file), name=tag)
 
     return read
-
-
-@pytest.fixture(scope="session")
-def facts() -> Any:
-    """The shared facts about permissions, as read from YAML."""
-    yaml = pytest.importorskip("yaml")
-    path = _SHARED / "facts" / "iam-requirements.yaml"
-    if not path.exists():
-        pytest.skip("the shared facts are not here")
-    return yaml.safe_load(path.read_text())

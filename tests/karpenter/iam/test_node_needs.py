@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.karpenter.iam.node_needs import NODE_NEEDS, needs_unmet
+from tests import upstream
 
 WORKER, PULL, READ = (
     "AmazonEKSWorkerNodePolicy",
@@ -30,7 +31,7 @@ def test_only_the_network_plugin_may_be_served_elsewhere():
     assert [need.policies[0] for need in NODE_NEEDS if not need.sure] == [CNI]
 
 
-def test_the_table_holds_what_the_facts_hold(facts):
+def test_the_table_holds_every_policy_that_a_node_role_needs():
     known = {name for need in NODE_NEEDS for name in need.policies}
-    told = {row["name"] for row in facts["node_role"]["managed_policies"] if row["required"] is not False}
+    told = {row.name for row in upstream.permissions().node_policies if row.required is not False}
     assert told <= known

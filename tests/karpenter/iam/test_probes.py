@@ -9,6 +9,7 @@ from migrations_app.karpenter.iam.probes import BETA_LAUNCH, PROBES, V1_LAUNCH, 
 from migrations_app.karpenter.iam.ranges import every_minor, minor_text
 from migrations_app.karpenter.iam.removal import NEVER_CALLED
 from migrations_app.karpenter.iam.site import Site
+from tests import upstream
 
 SITE = Site(cluster="blue", account="111122223333", region="eu-west-1")
 
@@ -159,7 +160,7 @@ def test_the_owner_changes_at_0_32_and_the_tag_set_at_1_0():
     assert probe("v1-terminate").resource_tags == V1_LAUNCH
 
 
-# The rows above against the shared facts, request by request.
+# The rows above against tests/upstream, request by request.
 
 OURS_ONLY = {"ip-tag-advised-beta", "ip-tag-advised-v1", "ip-list-always"}
 
@@ -177,40 +178,39 @@ def _tags(value, sets):
     return {(_braced(key), _braced(text)) for key, text in pairs.items()}
 
 
-def test_the_rows_say_what_the_facts_say(facts):
-    sets = {one["id"]: one["tags"] for one in facts["request_model"]["tag_sets"]}
-    told = {one["id"]: one for one in facts["request_model"]["probes"]}
+def test_the_rows_say_what_upstream_asks():
+    sets = upstream.permissions().tag_sets
+    told = {one.id: one for one in upstream.permissions().requests}
     assert {one.id for one in PROBES} - OURS_ONLY == set(told)
-    for name, fact in told.items():
+    for name, theirs in told.items():
         ours = probe(name)
         assert (ours.action, ours.mode, ours.capability, ours.severity, ours.resource) == (
-            fact["action"],
-            fact["mode"],
-            fact["capability"],
-            fact["severity"],
-            _braced(fact["resource"]),
+            theirs.action,
+            theirs.mode,
+            theirs.capability,
+            theirs.severity,
+            _braced(theirs.resource),
         ), name
-        assert (set(ours.request_tags) if ours.request_tags else None) == _tags(fact.get("request_tags"), sets), name
-        assert (set(ours.resource_tags) if ours.resource_tags else None) == _tags(fact.get("resource_tags"), sets), name
-        assert bool(ours.features) == ("applies_when" in fact), name
+        assert (set(ours.request_tags) if ours.request_tags else None) == _tags(theirs.request_tags, sets), name
+        assert (set(ours.resource_tags) if ours.resource_tags else None) == _tags(theirs.resource_tags, sets), name
+        assert bool(ours.features) == theirs.conditional, name
 
 
-def test_the_rows_hold_in_the_releases_of_the_facts(facts):
-    told = {one["id"]: (one["since"], one["until"]) for one in facts["request_model"]["probes"]}
+def test_the_rows_hold_in_the_same_releases():
+    told = {one.id: (one.since, one.until) for one in upstream.permissions().requests}
     ours = {one.id: (minor_text(one.span.since), one.span.until and minor_text(one.span.until)) for one in PROBES}
     ours["ip-list"] = (ours.pop("ip-list-always")[0], ours["ip-list"][1])
     assert {name: span for name, span in ours.items() if name not in OURS_ONLY} == told
 
 
-def test_the_stated_context_is_that_of_the_facts(facts):
+def test_the_stated_context_is_the_same():
     words = SITE.words()
-    for fact in facts["request_model"]["probes"]:
-        minor = probe(fact["id"]).span.since
-        for key, value in fact.get("context", {}).items():
+    for theirs in upstream.permissions().requests:
+        minor = probe(theirs.id).span.since
+        for key, value in theirs.context.items():
             wanted = "eu-central-1" if value == "${PricingRegion}" else _braced(value).format_map(words)
-            assert asked(fact["id"], minor).look(key) == (wanted,), fact["id"]
+            assert asked(theirs.id, minor).look(key) == (wanted,), theirs.id
 
 
-def test_actions_that_no_release_calls_are_those_of_the_facts(facts):
-    told = {one["action"] for one in facts["action_requirements"] if one["severity_if_denied"] == "none"}
-    assert told == NEVER_CALLED
+def test_actions_that_are_granted_and_that_no_release_calls():
+    assert {one.action for one in upstream.permissions().actions if not one.called} == NEVER_CALLED

@@ -152,7 +152,7 @@ def test_destruction_asks_for_the_password_again(cleo, shop):  # A44
         (lambda row: Rollout.objects.update(expires_at=timezone.now() - timedelta(1)), "the plan is too old"),
     ],
 )
-def test_a_start_that_is_not_possible_says_why(ada, shop, prepare, words):  # ux 4.1
+def test_a_start_that_is_not_possible_says_why(ada, shop, prepare, words):
     row = a_rollout(shop, state="approved", author=ada.user)
     prepare(row)
     answer = page(ada, row)
@@ -257,7 +257,7 @@ def test_approvers_are_told_of_an_emergency(cleo, eve, shop):  # A45
     assert "Approved by one person alone, within the last week: Sudden one" in said
 
 
-def test_the_cluster_offers_actions_with_their_reasons(ada, ben, shop):  # ux 4.1
+def test_the_cluster_offers_actions_with_their_reasons(ada, ben, shop):
     said = text(ada.get(f"/clusters/{shop.pk}/rollouts"))
     assert ("Begin a plan" in said, "Who has to agree" in said) == (True, True)
     told = text(ben.get(f"/clusters/{shop.pk}/rollouts"))

@@ -1,24 +1,18 @@
-"""The real CRDs of each release, from the folder beside the project; what the API server adds to them and to objects.
+"""The CRDs of each release as a cluster holds them (tests/upstream), and what the API server adds to objects.
 
-Where no file of a release is at hand, that of the next one is taken without the fields that came later.
+For a release whose CRDs are not in tests/upstream, those of the next one are taken without the fields that came later.
 """
 
 import copy
-from functools import cache
-from pathlib import Path
 from typing import Any
-
-import yaml
 
 from migrations_app.karpenter.crd_fields import FIELD_MARKS
 from migrations_app.karpenter.versions import Release, minor_order, release, within
 from migrations_app.samples.kube import BORN, meta
+from tests import upstream
 
 Document = dict[str, Any]
 
-FOLDER = Path(__file__).resolve().parents[3] / "shared" / "karpenter" / "crds"
-MISSING = not FOLDER.is_dir()
-REASON = "the CRDs of upstream are not beside the project"
 _GROUPS = {"nodepools": "karpenter.sh", "nodeclaims": "karpenter.sh", "ec2nodeclasses": "karpenter.k8s.aws"}
 CONVERTED = tuple(f"{group}_{plural}" for plural, group in _GROUPS.items())
 _ALPHA = ("karpenter.sh_provisioners", "karpenter.sh_machines", "karpenter.k8s.aws_awsnodetemplates")
@@ -55,14 +49,8 @@ def _tag(order: tuple[int, int]) -> str:
     return next(tag for last, tag in _TAGS if order <= minor_order(last))
 
 
-@cache
-def _read(tag: str, name: str) -> Document:
-    found: Document = yaml.load((FOLDER / tag / f"{name}.yaml").read_text(), Loader=yaml.CSafeLoader)
-    return found
-
-
 def _shipped(name: str, running: Release) -> Document:
-    crd = copy.deepcopy(_read(_tag(minor_order(running.minor)), name))
+    crd = upstream.crd(_tag(minor_order(running.minor)), name)
     for mark in FIELD_MARKS:
         if mark.crd == crd["metadata"]["name"] and not within(running, first=mark.first, last=""):
             for version in crd["spec"]["versions"]:
