@@ -15,10 +15,11 @@ from migrations_app.inventory.inventory import PART_NAMES, Inventory
 from migrations_app.karpenter.hop_spans import every_hop
 from migrations_app.readiness.verdict import verdict
 from tests.builders import NOW, a_cluster, an_empty_cluster, case_at
+from tests.newest import NEWEST_MINOR
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 80
-HOPS = ("0.31", "0.32", "0.33+", "1.0", "1.1+", "1.14")
+HOPS = ("0.31", "0.32", "0.33+", "1.0", "1.1+", NEWEST_MINOR)
 
 
 @pytest.fixture(params=all_checks(), ids=lambda check: check.id)
