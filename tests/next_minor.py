@@ -117,7 +117,7 @@ def main(arguments: Sequence[str]) -> int:
         copy_into(folder)
         written = run_in(folder, "-m", "karpdash.docs")
         if written.returncode:
-            print(written.stderr, file=sys.stderr)
+            sys.stderr.write(written.stderr)
             return written.returncode
         environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
         return subprocess.run(
