@@ -92,8 +92,8 @@ def _named() -> Iterator[Named]:
         yield from (Named("env_rows", env.name, text) for text in (env.first, env.last))
     for name, rows in (("label_rows", LABEL_ROWS), ("annotation_rows", ANNOTATION_ROWS), ("mark_rows", MARK_ROWS)):
         yield from (Named(name, row.key, text) for row in rows for text in (*row.first_seen, row.last_seen))
-    for metric in (*METRIC_ROWS, *METRIC_VALUE_ROWS):
-        yield Named("metric_rows", metric.old, metric.release)
+    yield from (Named("metric_rows", metric.old, metric.release) for metric in METRIC_ROWS)
+    yield from (Named("metric_rows", value.old, value.release) for value in METRIC_VALUE_ROWS)
     yield from (Named("outside_rows", outside.search, outside.release) for outside in OUTSIDE_ROWS)
     for port in PORTS:
         yield from (Named("port_rows", port.name, text) for text in (port.first, port.last))

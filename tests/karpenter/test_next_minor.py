@@ -5,25 +5,23 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.next_minor import PAGES, copy_into, run_in
 
 PARTS = (
     "tests/karpenter/test_hops.py",
     "tests/karpenter/test_releases.py",
-    "tests/karpenter/test_detection.py",
     "tests/karpenter/test_new_release.py",
-    "tests/karpenter/test_coverage.py",
     "tests/karpenter/iam/test_ranges.py",
     "tests/checks/test_catalogue.py",
-    "tests/checks/test_controller_permitted.py",
     "tests/checks/test_kubernetes_inside_window.py",
-    "tests/checks/test_way_back_open.py",
     "tests/samples/test_stories.py",
-    "tests/cli/test_scan.py",
-    "tests/web/test_cluster_pages.py",
+    "tests/web/test_catalogue.py",
 )
 
 
+@pytest.mark.timeout(900)  # half a minute, and more where others work on the machine
 def test_the_suite_stays_green_with_one_minor_more(tmp_path: Path) -> None:
     copy_into(tmp_path)
     written = run_in(tmp_path, *PAGES)
