@@ -22,7 +22,7 @@ from tests.newest import NEWEST_MINOR, NEWEST_ROW, NEXT_MINOR, following
 NEXT_ROW = following(NEWEST_ROW)
 ORDER = NEXT_ROW.order
 FIRST = f"{NEXT_MINOR}.0"
-ASKED = Probe(id="rain", span=Span(ORDER), action="ec2:DescribeWeather", resource="*", capability="weather")
+ASKED = Probe(id="rain", span=Span(ORDER), action="ec2:DescribeRain", resource="*", capability="rain")
 
 
 def test_the_tables_fit_together() -> None:
@@ -33,8 +33,8 @@ def test_the_tables_fit_together() -> None:
 def test_a_request_without_its_reason_and_its_grant() -> None:
     tables = replace(KNOWN, probes=(*KNOWN.probes, ASKED))
     assert missing_rows(releases=(*RELEASES, NEXT_ROW), iam=tables) == (
-        f"iam/needs has no row for ec2:DescribeWeather in {NEXT_MINOR}",
-        f"iam/grants has no row for ec2:DescribeWeather in {NEXT_MINOR} on *",
+        f"iam/needs has no row for ec2:DescribeRain in {NEXT_MINOR}",
+        f"iam/grants has no row for ec2:DescribeRain in {NEXT_MINOR} on *",
     )
 
 

@@ -44,7 +44,7 @@ def road(table: Table, current: str, **wanted: str) -> list[tuple[str, str]]:
 def test_it_is_the_default_target_at_its_newest_good_patch(table: Table) -> None:
     assert str(releases.newest(table=table)) == NEXT
     assert road(table, "1.1.10", kubernetes=HIGHEST) == [(NEXT_MINOR, NEXT)]
-    assert road(table, "1.1.10", target="1.15", kubernetes=HIGHEST) == [(NEXT_MINOR, NEXT)]
+    assert road(table, "1.1.10", target=NEXT_MINOR, kubernetes=HIGHEST) == [(NEXT_MINOR, NEXT)]
 
 
 def test_kubernetes_windows_that_do_not_touch_force_a_stop(table: Table) -> None:
