@@ -10,6 +10,7 @@ from django.core.checks import Error, register
 
 from karpdash.env import Env
 from migrations_app.errors import BadSetting
+from migrations_app.karpenter.missing_rows import missing_rows
 
 SHORTEST_KEY = 32
 PLACEHOLDERS = ("changeme", "change-me", "change_me", "insecure", "default", "example", "secret", "password")
@@ -27,7 +28,7 @@ Wrong = Iterator[tuple[str, str]]
 def configuration(**_kwargs: Any) -> list[Error]:  # noqa: ANN401 - Django's own signature
     """What keeps this installation from serving safely."""
     env: Env = settings.ENV
-    found = [*_secrets(env), *_doors(env), *_surroundings(env)]
+    found = [*_secrets(env), *_doors(env), *_surroundings(env), *(("E017", row) for row in missing_rows())]
     if settings.DEBUG:
         found.append(("E004", "DEBUG is on"))
     return [Error(words, id=f"karpdash.{number}") for number, words in found]

@@ -23,8 +23,8 @@ from migrations_app.inventory.inventory import AWS_PREFIX, PART_NAMES, Inventory
 from migrations_app.inventory.placement import names_karpenter
 from migrations_app.inventory.podgroups import PodFold
 from migrations_app.inventory.seen import Part, Quarantined, Seen, Unseen
-from migrations_app.karpenter.hops import Step, path
-from migrations_app.karpenter.releases import crd_set
+from migrations_app.karpenter.hops import HOPS, Step, path
+from migrations_app.karpenter.releases import crd_set, find
 from migrations_app.karpenter.versions import kubernetes_minor, release
 from migrations_app.readiness import facts
 from migrations_app.readiness.stage import stage
@@ -210,8 +210,13 @@ def helm_crds(version: str, *, namespace: str = "kube-system", stored: tuple[str
 
 
 def step_at(hop: str, *, start: str = "0.37.8", kubernetes: str | None = "1.29") -> Step:
-    """The step of that hop on the way from `start` to the newest release. Raises LookupError where there is none."""
+    """The step of that hop on the way from `start` to the newest release. Raises LookupError where there is none.
+
+    A minor that this way passes over, as once newer ones are known it does, is where another way ends.
+    """
     found = path(start, kubernetes=kubernetes)
+    if hop not in found.hops and find(hop) is not None and hop not in HOPS:
+        found = path(start, target=hop, kubernetes=kubernetes)
     step = next((step for step in found.steps if step.hop == hop), None)
     if step is None:
         raise LookupError(f"the path from {start} has no hop {hop}: {found.hops}")

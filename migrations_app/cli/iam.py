@@ -14,6 +14,7 @@ from migrations_app.karpenter.iam.policy import Policy, parse_policy
 from migrations_app.karpenter.iam.removal import removable
 from migrations_app.karpenter.iam.template import MOST_BYTES, policy_texts
 from migrations_app.karpenter.iam.written import NEWEST_MODULE, REMEDY_FORMS, remedy, removal_lines
+from migrations_app.karpenter.missing_rows import require_rows
 
 
 def run(argv: list[str]) -> int:
@@ -75,6 +76,7 @@ def _add_assumptions(parser: argparse.ArgumentParser) -> None:
 
 
 def _judge(options: argparse.Namespace) -> int:
+    require_rows()
     asked = _asked(options)
     for name, value in asked.wrong():
         raise BadInput(f"{value[:60]!r} is not in the form wanted", where=f"--{name.replace('_', '-')}")

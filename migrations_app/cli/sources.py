@@ -8,6 +8,7 @@ from migrations_app.cli.screen import Progress
 from migrations_app.errors import AddressRefused, BadInput
 from migrations_app.flow import scan_source
 from migrations_app.flow.scan_source import Policies, Reachable
+from migrations_app.karpenter.missing_rows import require_rows
 from migrations_app.readiness.report import Scanned
 
 _LOOPBACK = "KARPDASH_ALLOW_LOOPBACK"
@@ -36,6 +37,7 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
 
 def look(options: argparse.Namespace) -> Scanned:
     """Reads and judges the source. Raises BadInput, naming file or option, and CouldNotLook."""
+    require_rows()
     if options.context and not options.kubeconfig:
         raise BadInput("goes with --kubeconfig only", where="--context")
     try:

@@ -15,7 +15,7 @@ from migrations_app.karpenter.versions import Release, minor_order
 Table = tuple[MinorRelease, ...]
 
 RELEASES: Table = (*ALPHA_ROWS, *BETA_ROWS, *V1_ROWS, *LATER_ROWS)
-"""Oldest first. Known to 1.14.1 (tagged 2026-08-20)."""
+"""Oldest first; the newest known minor is the last row."""
 
 
 def find(wanted: Release | str, *, table: Table = RELEASES) -> MinorRelease | None:

@@ -10,6 +10,7 @@ from migrations_app.karpenter.crd_fields import FIELD_MARKS
 from migrations_app.karpenter.versions import Release, minor_order, release, within
 from migrations_app.samples.kube import BORN, meta
 from tests import upstream
+from tests.newest import NEWEST_MINOR
 
 Document = dict[str, Any]
 
@@ -24,7 +25,7 @@ _TAGS = (
     ("0.37", "v0.37.8"),
     ("1.0", "v1.0.14"),
     ("1.1", "v1.1.9"),
-    ("1.14", "v1.14.1"),
+    (NEWEST_MINOR, "v1.14.1"),
 )
 """Up to which minor the files of a tag serve."""
 

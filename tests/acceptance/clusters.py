@@ -10,6 +10,7 @@ from migrations_app.samples.kube import doc, meta, server_version
 from tests.acceptance import chart, cluster_crds, nodes, pools
 from tests.acceptance.chart import Chart
 from tests.acceptance.pools import Place
+from tests.newest import NEWEST, NEWEST_MINOR
 
 Document = dict[str, Any]
 
@@ -54,10 +55,10 @@ CLEAN: tuple[Clean, ...] = (
     Clean(name="beta-037", version="0.37.8", kubernetes="1.29", hop="1.0", webhooks=True, pod_identity=True),
     Clean(name="beta-037-read-as-beta", version="0.37.8", kubernetes="1.29", hop="1.0", api="v1beta1", webhooks=True),
     Clean(name="v1-10", version="1.0.14", kubernetes="1.30", hop="1.1+", webhooks=True, pod_identity=True),
-    Clean(name="v1-13", version="1.3.8", kubernetes="1.31", hop="1.14", pod_identity=True),
-    Clean(name="v1-16", version="1.6.8", kubernetes="1.33", hop="1.14", pod_identity=True),
-    Clean(name="v1-18", version="1.8.8", kubernetes="1.33", hop="1.14", pod_identity=True),
-    Clean(name="v1-114", version="1.14.1", kubernetes="1.33", hop="", pod_identity=True),
+    Clean(name="v1-13", version="1.3.8", kubernetes="1.31", hop=NEWEST_MINOR, pod_identity=True),
+    Clean(name="v1-16", version="1.6.8", kubernetes="1.33", hop=NEWEST_MINOR, pod_identity=True),
+    Clean(name="v1-18", version="1.8.8", kubernetes="1.33", hop=NEWEST_MINOR, pod_identity=True),
+    Clean(name="v1-newest", version=NEWEST, kubernetes="1.33", hop="", pod_identity=True),
 )
 LAUNCHED = range(10, 14)
 

@@ -3,6 +3,7 @@
 from migrations_app.samples.kube import doc, meta
 from tests.acceptance.own_objects import ALPHA_IS_LEFT, CLAIM, CLASS, POOL, TEMPLATE, alpha_left, claim_name, of
 from tests.acceptance.planting import Document, Fault, add, all_of, every, first, put
+from tests.newest import NEWEST_MINOR
 
 APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 TRACKING = "argocd.argoproj.io/tracking-id"
@@ -118,7 +119,7 @@ SHAPE_FAULTS = (
     Fault(
         of="metric-reason-snake-case",
         on="v1-10",
-        hop="1.14",
+        hop=NEWEST_MINOR,
         plant=add(_rule('sum(karpenter_voluntary_disruption_eligible_nodes{reason="Underutilized"}) > 1')),
         check="alerts_name_current_metrics",
         **RULE,

@@ -16,6 +16,7 @@ from migrations_app.models.cluster import Cluster
 from tests.api.conftest import Tool
 from tests.builders_rows import NOW, a_cluster, a_report, a_snapshot
 from tests.builders_sheet import EVERYTHING, a_controller_role, a_sheet, allow, needed_by, text_of
+from tests.newest import NEWEST, NEWEST_MINOR
 
 DENY_PASS = {"Effect": "Deny", "Action": "iam:PassRole", "Resource": "*"}
 EVERYTHING_DOCUMENT = {"Version": "2012-10-17", "Statement": EVERYTHING}
@@ -85,12 +86,12 @@ def test_who_may_look_may_read_it(ben: User) -> None:
 
 
 def test_nothing_is_missing(api: Tool) -> None:
-    told = evaluate(api, EVERYTHING_DOCUMENT, release="v1.14.1", cluster_name="shop")
+    told = evaluate(api, EVERYTHING_DOCUMENT, release=f"v{NEWEST}", cluster_name="shop")
     assert (told.status_code, told.json()) == (
         200,
         {
             "schema": "karpdash/iam/v1",
-            "release": "1.14.1",
+            "release": NEWEST,
             "gaps": [],
             "legacy_gaps": [],
             "ok": True,
@@ -250,7 +251,7 @@ def test_too_much_in_all(api: Tool) -> None:
 def test_as_much_as_is_taken_is_judged_in_time(api: Tool) -> None:
     half = document(*(allow("*", resource=f"arn:*a*a*a*a*:{n}") for n in range(850)))
     start = time.monotonic()
-    assert evaluate(api, half, half, release="1.14", after_hop=True, remedies=["json"]).status_code == 200
+    assert evaluate(api, half, half, release=NEWEST_MINOR, after_hop=True, remedies=["json"]).status_code == 200
     assert time.monotonic() - start < 20
 
 

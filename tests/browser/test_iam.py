@@ -14,8 +14,9 @@ from migrations_app.inventory.seen import Seen, Unseen
 from tests.browser.test_every_page import THEMES, WIDTHS, barriers
 from tests.builders_rows import a_cluster, a_report, a_snapshot
 from tests.builders_sheet import ARN, a_controller_role, a_document, a_sheet, allow, needed_by, text_of
+from tests.newest import NEWEST, NEWEST_MINOR
 
-STEPS = (("0.32", "0.32.10"), ("0.33+", "0.37.8"), ("1.0", "1.0.14"), ("1.1+", "1.1.10"), ("1.14", "1.14.1"))
+STEPS = (("0.32", "0.32.10"), ("0.33+", "0.37.8"), ("1.0", "1.0.14"), ("1.1+", "1.1.10"), (NEWEST_MINOR, NEWEST))
 PICTURES = os.environ.get("KARPDASH_PICTURES", "")
 """A folder for pictures of the pages, for people to look at."""
 

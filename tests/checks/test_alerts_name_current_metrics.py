@@ -4,6 +4,7 @@ from migrations_app.checks.values import Evidence
 from migrations_app.inventory.bones import Metadata
 from migrations_app.inventory.metric_uses import MetricUser, Query
 from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
+from tests.newest import NEWEST_MINOR
 
 CHECK = "alerts_name_current_metrics"
 GOOD = ("pass", "Every alert names a metric that is there", ())
@@ -48,7 +49,7 @@ def test_a_renamed_and_a_dropped_metric():
 
 def test_a_label_value_that_is_written_otherwise():
     text = 'karpenter_nodeclaims_disrupted_total{reason="liveness"}'
-    assert told(CHECK, "1.14", ruled(text, version="1.1.10"))[2] == (
+    assert told(CHECK, NEWEST_MINOR, ruled(text, version="1.1.10"))[2] == (
         a_row('reason="liveness", gone at 1.7', 'reason="registration_timeout"'),
     )
     assert told(CHECK, "1.1+", ruled(text, version="1.0.14")) == GOOD

@@ -2,6 +2,7 @@ import pytest
 
 from migrations_app.checks.values import Evidence
 from tests.builders import a_cluster, an_empty_cluster, ask, blind, reads, remedies, told
+from tests.newest import NEWEST_MINOR
 
 CHECK = "controller_off_bad_patches"
 GOOD = ("pass", "The running patch has no known fault", ())
@@ -13,7 +14,7 @@ def told_faults(version: str, hop: str) -> list[tuple[str, str]]:
     return [(row.seen, row.wanted) for row in found[2]]
 
 
-@pytest.mark.parametrize(("version", "hop"), [("0.37.8", "1.0"), ("1.0.14", "1.1+"), ("1.3.3", "1.14")])
+@pytest.mark.parametrize(("version", "hop"), [("0.37.8", "1.0"), ("1.0.14", "1.1+"), ("1.3.3", NEWEST_MINOR)])
 def test_a_good_patch(version, hop):
     assert told(CHECK, hop, a_cluster(version)) == GOOD
 

@@ -11,6 +11,7 @@ from migrations_app.inventory.seen import Seen, Unseen
 from migrations_app.samples.karpenter_kinds import node_class
 from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
 from tests.builders_iam import EVERYTHING, a_role, document, managed, permitted, policy_for
+from tests.newest import NEWEST, NEWEST_MINOR
 
 CHECK = "controller_permitted"
 GOOD = ("pass", "The controller may do all that the release needs", ())
@@ -36,7 +37,12 @@ def missing(action: str, *, seen="not granted: no statement allows the action", 
 
 @pytest.mark.parametrize(
     ("version", "hop", "release"),
-    [("0.30.0", "0.31", "0.31"), ("0.30.0", "0.32", "0.32"), ("0.37.8", "1.0", "1.0"), ("1.0.14", "1.14", "1.14")],
+    [
+        ("0.30.0", "0.31", "0.31"),
+        ("0.30.0", "0.32", "0.32"),
+        ("0.37.8", "1.0", "1.0"),
+        ("1.0.14", NEWEST_MINOR, NEWEST_MINOR),
+    ],
 )
 def test_a_policy_for_the_release_is_enough(version, hop, release):
     assert told(CHECK, hop, permitted(version, a_role(policy_for(release)))) == GOOD
@@ -67,17 +73,17 @@ MILD = "ec2:DescribeInstanceStatus"
     [((MILD,), "warning"), ((MILD, "pricing:GetProducts"), "warning"), ((MILD, "ec2:RunInstances"), "blocker")],
 )
 def test_it_warns_where_the_controller_does_its_work_without(without, severity):
-    found = ask(CHECK, "1.14", permitted("1.0.14", a_role(policy_for("1.14", without=without))))
+    found = ask(CHECK, NEWEST_MINOR, permitted("1.0.14", a_role(policy_for(NEWEST_MINOR, without=without))))
     assert (found.status, found.severity) == ("fail", severity)
 
 
 def test_a_doubt_beside_a_mild_refusal_may_be_about_more():
     refused = CrossCheck(
-        release="1.14.1", role_arn="arn:x", action="ec2:RunInstances", resource="*", ours="allowed",
+        release=NEWEST, role_arn="arn:x", action="ec2:RunInstances", resource="*", ours="allowed",
         theirs="explicitDeny", agreement="disagree", because="an SCP", probes=("v1-run-instance",),
     )  # fmt: skip
-    role = a_role(policy_for("1.14", without=(MILD,)))
-    assert ask(CHECK, "1.14", permitted("1.0.14", role, simulation=(refused,))).severity == "blocker"
+    role = a_role(policy_for(NEWEST_MINOR, without=(MILD,)))
+    assert ask(CHECK, NEWEST_MINOR, permitted("1.0.14", role, simulation=(refused,))).severity == "blocker"
 
 
 def test_an_explicit_deny_is_told_as_such():
@@ -118,10 +124,10 @@ def test_what_hangs_on_a_condition_nobody_can_judge_is_unknown():
 
 def test_settings_decide_what_is_asked():
     """Without a queue nothing of the queue is needed; a pool of reservations needs to read them."""
-    role = a_role(policy_for("1.14", without=("sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage")))
-    assert told(CHECK, "1.14", permitted("1.3.3", role, env={})) == GOOD
+    role = a_role(policy_for(NEWEST_MINOR, without=("sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage")))
+    assert told(CHECK, NEWEST_MINOR, permitted("1.3.3", role, env={})) == GOOD
     reserving = node_class("default", cluster="test", version="v1", capacityReservationSelectorTerms=[{"id": "cr-1"}])
-    found = told(CHECK, "1.14", permitted("1.3.3", role, env={}).with_docs(reserving))
+    found = told(CHECK, NEWEST_MINOR, permitted("1.3.3", role, env={}).with_docs(reserving))
     assert [row.path for row in found[2]] == [
         "ec2:DescribeCapacityReservations on *",
         "ec2:RunInstances on capacity-reservation",

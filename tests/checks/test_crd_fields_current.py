@@ -3,6 +3,7 @@ import pytest
 from migrations_app.checks.values import Evidence
 from migrations_app.karpenter.crd_fields import FIELD_MARKS, has, pruned, sketched
 from tests.builders import a_cluster, an_empty_cluster, blind, helm_crds, reads, remedies, told
+from tests.newest import NEWEST_MINOR
 
 CHECK = "crd_fields_current"
 GOOD = ("pass", "The CRDs hold every field of the running release", ())
@@ -27,7 +28,7 @@ def test_crds_of_the_running_release():
 
 
 def test_crds_of_a_later_release():
-    assert told(CHECK, "1.14", skewed("1.9.0", "1.13.1", kubernetes="1.33")) == GOOD
+    assert told(CHECK, NEWEST_MINOR, skewed("1.9.0", "1.13.1", kubernetes="1.33")) == GOOD
 
 
 def test_node_classes_that_cannot_become_ready():
@@ -59,7 +60,7 @@ def test_claims_that_are_refused():
             first="1.9",
         ),
     )
-    found = told(CHECK, "1.14", skewed("1.9.0", "1.8.2", kubernetes="1.33"))
+    found = told(CHECK, NEWEST_MINOR, skewed("1.9.0", "1.8.2", kubernetes="1.33"))
     assert found == ("fail", "2 fields are missing from CRDs", rows)
 
 

@@ -7,6 +7,7 @@ from migrations_app.checks.runner import run
 from migrations_app.karpenter.versions import release
 from tests.builders import asked_hops, case_at
 from tests.builders_pools import a_claim, a_class, at, parses, row, unseen_is_unknown
+from tests.newest import NEWEST
 
 CHECK = "custom_images_register"
 WANTED = "karpenter.sh/unregistered:NoExecute among the taints the kubelet registers with"
@@ -35,7 +36,7 @@ def test_patches_that_insist(version):
     assert (finding.status, finding.severity, finding.evidence) == ("fail", "blocker", untold(seen))
 
 
-@pytest.mark.parametrize("version", ["1.0.9", "1.0.14", "1.1.4", "1.2.2", "1.3.0", "1.14.1"])
+@pytest.mark.parametrize("version", ["1.0.9", "1.0.14", "1.1.4", "1.2.2", "1.3.0", NEWEST])
 def test_patches_that_do_not(version):
     finding = landing(version, node_class(CUSTOM))
     assert (finding.status, finding.summary) == ("not_applicable", f"{version} does not insist on the taint")

@@ -3,6 +3,7 @@ import pytest
 from migrations_app.checks.values import Evidence
 from migrations_app.samples.install import Install, controller
 from tests.builders import NODE, a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.newest import NEWEST_MINOR
 
 CHECK = "feature_gates_in_force"
 GOOD = ("pass", "The feature gates are those that were meant", ())
@@ -66,7 +67,7 @@ def test_a_gate_set_too_early():
 
 def test_a_default_that_another_check_asks_about():
     cluster = a_cluster("1.3.3", kubernetes="1.32").with_values({}, version="1.3.3")
-    assert told(CHECK, "1.14", cluster) == GOOD
+    assert told(CHECK, NEWEST_MINOR, cluster) == GOOD
 
 
 def test_drift_comes_with_0_33():

@@ -4,6 +4,7 @@ from migrations_app.checks.values import Evidence
 from migrations_app.samples.karpenter_kinds import claim, pool
 from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
 from tests.builders_pods import OLD, STAYS, is_shell, pods
+from tests.newest import NEWEST_MINOR
 
 CHECK = "grace_period_spares_protected_pods"
 GOOD = ("pass", "No NodePool ends protected pods by its grace period", ())
@@ -38,35 +39,35 @@ def row(seen: str) -> Evidence:
     ],
 )
 def test_nobody_is_cut_short(docs):
-    assert told(CHECK, "1.14", on_v1(*docs)) == GOOD
+    assert told(CHECK, NEWEST_MINOR, on_v1(*docs)) == GOOD
 
 
 def test_a_pod_that_asks_to_be_left_alone():
     said = "1 pod is ended by the grace period of its pool"
-    assert told(CHECK, "1.14", on_v1(*pods(annotations=DISRUPT))) == (
+    assert told(CHECK, NEWEST_MINOR, on_v1(*pods(annotations=DISRUPT))) == (
         "fail", said, (row("karpenter.sh/do-not-disrupt"),),
     )  # fmt: skip
 
 
 def test_a_pod_that_takes_longer():
-    found = told(CHECK, "1.14", on_v1(*pods(terminationGracePeriodSeconds=3601)))
+    found = told(CHECK, NEWEST_MINOR, on_v1(*pods(terminationGracePeriodSeconds=3601)))
     assert found[2] == (row("3601 s of grace"),)
 
 
 def test_of_pods_elsewhere_too_the_count_is_a_bound():
     three = pods(annotations=DISRUPT, nodes=(OLD.node, STAYS), count=3)
-    assert told(CHECK, "1.14", on_v1(*three))[1] == "at least 1 pod is ended by the grace period of its pool"
+    assert told(CHECK, NEWEST_MINOR, on_v1(*three))[1] == "at least 1 pod is ended by the grace period of its pool"
 
 
 @pytest.mark.parametrize("limit", [None, "Never"])
 def test_no_pool_has_one(limit):
-    found = told(CHECK, "1.14", on_v1(*pods(annotations=DISRUPT), limit=limit))
+    found = told(CHECK, NEWEST_MINOR, on_v1(*pods(annotations=DISRUPT), limit=limit))
     assert found == ("not_applicable", f"no NodePool sets {PATH}", ())
 
 
 @pytest.mark.parametrize("limit", ["soon", 5, ["1h"]])
 def test_odd_lengths_are_unknown(limit):
-    assert told(CHECK, "1.14", on_v1(limit=limit)) == ("unknown", f"NodePool web: {PATH} cannot be read", ())
+    assert told(CHECK, NEWEST_MINOR, on_v1(limit=limit)) == ("unknown", f"NodePool web: {PATH} cannot be read", ())
 
 
 def test_it_is_asked_from_1_0_on():
@@ -75,11 +76,11 @@ def test_it_is_asked_from_1_0_on():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.14", on_v1(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert blind(CHECK, NEWEST_MINOR, on_v1(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_raises_it():
-    (remedy,) = remedies(CHECK, "1.14", on_v1(*pods(annotations=DISRUPT)))
+    (remedy,) = remedies(CHECK, NEWEST_MINOR, on_v1(*pods(annotations=DISRUPT)))
     patch = '\'{"spec":{"template":{"spec":{"terminationGracePeriod":"48h"}}}}\''
     assert remedy.text.splitlines()[1:] == [f"kubectl patch nodepools.karpenter.sh web --type=merge -p {patch}"]
     assert is_shell(remedy.text)

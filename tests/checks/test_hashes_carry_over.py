@@ -5,6 +5,7 @@ from migrations_app.karpenter.hash_rows import HASH_CHANGES, change_to, number
 from migrations_app.karpenter.releases import RELEASES
 from migrations_app.samples.karpenter_kinds import ON_DEMAND, Launched, claim, node_class, pool
 from tests.builders import a_cluster, an_empty_cluster, ask, blind, reads, remedies, told
+from tests.newest import NEWEST_MINOR
 
 CHECK = "hashes_carry_over"
 GOOD = ("pass", "The hop carries the drift hashes over", ())
@@ -60,10 +61,10 @@ def test_the_ca_bundle_comes_in_with_1_12():
     cluster = hashed("1.11.2", here=("v3", "v4"), claims=(("v3", "v4"),) * 4, kubernetes="1.33")
     seen = "the CA bundle of the cluster is part of the hash: the guide expects every node to drift"
     rows = (a_row("EC2NodeClass", "default", seen=seen, wanted="a window, and budgets that pace it", count=4),)
-    found = ask(CHECK, "1.14", cluster)
+    found = ask(CHECK, NEWEST_MINOR, cluster)
     assert (found.status, found.severity, found.evidence) == ("fail", "warning", rows)
     settled = hashed("1.13.1", here=("v3", "v5"), claims=(("v3", "v5"),), kubernetes="1.34")
-    assert told(CHECK, "1.14", settled) == GOOD
+    assert told(CHECK, NEWEST_MINOR, settled) == GOOD
 
 
 def test_a_pool_without_a_version_leaves_it_open():

@@ -2,6 +2,7 @@ import pytest
 
 from tests.builders import asked_hops, remedies
 from tests.builders_pools import GONE, a_class, answer, at, found, parses, row, unseen_is_unknown
+from tests.newest import NEWEST_MINOR
 
 CHECK = "image_terms_valid"
 TERMS = "spec.amiSelectorTerms"
@@ -67,8 +68,8 @@ def newer(terms, **more):
 
 @pytest.mark.parametrize("family", [GONE, "Windows2025", "Custom"])
 def test_a_family_of_the_coming_release(family):
-    assert answer(CHECK, "1.14", newer([{"alias": "windows2025@latest"}], amiFamily=family)) == GOOD
-    assert answer(CHECK, "1.14", newer([{"id": "ami-1"}], amiFamily="Windows2025")) == GOOD
+    assert answer(CHECK, NEWEST_MINOR, newer([{"alias": "windows2025@latest"}], amiFamily=family)) == GOOD
+    assert answer(CHECK, NEWEST_MINOR, newer([{"id": "ami-1"}], amiFamily="Windows2025")) == GOOD
 
 
 def test_a_family_newer_than_the_release():

@@ -7,6 +7,7 @@ from migrations_app.checks.values import Evidence
 from migrations_app.inventory.seen import Unseen
 from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
 from tests.builders_aws import a_controller_role, alpha, beta, instances, parse_all, v1, with_roles
+from tests.newest import NEWEST_MINOR
 
 CHECK = "instance_tags_match_conditions"
 GOOD = ("pass", "The controller's policies fit the tags of the instances", ())
@@ -142,7 +143,7 @@ def test_adoption_of_the_oldest_instances_is_judged():
         ("1.0.14", "1.1+", ()),
         ("0.37.8", "1.0", (alpha(),)),
         ("0.32.10", "1.0", (alpha(),)),
-        ("1.0.14", "1.14", (v1(),)),
+        ("1.0.14", NEWEST_MINOR, (v1(),)),
     ],
 )
 def test_instances_that_the_hop_does_not_touch(version, hop, groups):

@@ -4,6 +4,7 @@ from migrations_app.checks.values import Evidence
 from migrations_app.samples.karpenter_kinds import Launched, machine
 from tests.builders import a_cluster, an_empty_cluster, ask, asked_hops, blind, reads, remedies, told
 from tests.builders_aws import alpha, beta, instances, parse_all, v1
+from tests.newest import NEWEST, NEWEST_MINOR
 
 CHECK = "instances_listed_after_hop"
 GOOD = ("pass", "Every instance is found by the release after the hop", ())
@@ -26,7 +27,7 @@ def lacks(key, was="absent; of NodePool web", wanted="any value", **more):
         ("0.32.10", "0.33+", beta()),
         ("0.37.8", "1.0", beta()),
         ("1.0.14", "1.1+", v1()),
-        ("1.1.10", "1.14", v1()),
+        ("1.1.10", NEWEST_MINOR, v1()),
     ],
 )
 def test_the_tags_are_there(version, hop, group):
@@ -57,7 +58,7 @@ def test_1_1_wants_the_name_of_the_cluster(group, was):
     [
         ("0.37.8", "1.1+", "1.1.10", beta()),  # 1.0 comes to write it, as claims_tagged_with_cluster says as well
         ("0.32.10", "1.0", "1.0.14", alpha()),
-        ("1.0.14", "1.14", "1.14.1", beta()),
+        ("1.0.14", NEWEST_MINOR, NEWEST, beta()),
     ],
 )
 def test_a_later_hop_does_not_ask_again(version, hop, release, group):
@@ -66,7 +67,7 @@ def test_a_later_hop_does_not_ask_again(version, hop, release, group):
 
 
 def test_what_is_lost_already_is_told_as_a_warning():
-    found = ask(CHECK, "1.14", seen("1.1.10", beta()))
+    found = ask(CHECK, NEWEST_MINOR, seen("1.1.10", beta()))
     assert (found.status, found.severity) == ("fail", "warning")
     assert found.evidence == (lacks("eks:eks-cluster-name", wanted="test"),)
 
@@ -118,7 +119,7 @@ def test_unseen_is_unknown(part):
 def test_it_is_asked_where_tags_count():
     hops = asked_hops(CHECK)
     assert hops[:7] == ("0.28", "0.29", "0.30", "0.31", "0.33+", "1.0", "1.1+")
-    assert "1.14" in hops
+    assert NEWEST_MINOR in hops
 
 
 def test_missing_names_are_tagged():

@@ -7,6 +7,7 @@ from migrations_app.inventory.seen import Unseen
 from migrations_app.samples.kube import config_map
 from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
 from tests.builders_aws import SENDERS, a_queue, parse_all, send
+from tests.newest import NEWEST_MINOR
 
 CHECK = "interruption_queue_answers"
 GOOD = ("pass", "The interruption queue exists and AWS may send to it", ())
@@ -161,7 +162,7 @@ def test_unseen_is_unknown(part):
 def test_only_0_33_to_1_3_end_at_start():
     assert asked_hops(CHECK) == ("*",)
     gone = a_queue(exists=False)
-    found = [ask(CHECK, hop, told_of(version="1.0.14").with_aws(queue=(gone,))) for hop in ("1.1+", "1.14")]
+    found = [ask(CHECK, hop, told_of(version="1.0.14").with_aws(queue=(gone,))) for hop in ("1.1+", NEWEST_MINOR)]
     assert [one.severity for one in found] == ["blocker", "warning"]
     assert (
         found[1].evidence[0].wanted.endswith("it is logged and tried again. Log: failed to create valid sqs provider")

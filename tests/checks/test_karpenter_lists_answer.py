@@ -6,6 +6,7 @@ from migrations_app.checks.catalogue.karpenter_lists_answer import LISTS, check
 from migrations_app.checks.values import Evidence
 from migrations_app.inventory.seen import Unseen
 from tests.builders import a_cluster, ask, blind, case_at, reads, remedies, told
+from tests.newest import NEWEST_MINOR
 
 CHECK = "karpenter_lists_answer"
 GOOD = ("pass", "Every list of Karpenter's objects, nodes and pods answers", ())
@@ -58,7 +59,7 @@ def test_other_lists_are_not_asked_about(part):
     assert failing(part) == GOOD
 
 
-@pytest.mark.parametrize("hop", ["0.33+", "1.0", "1.1+", "1.14"])
+@pytest.mark.parametrize("hop", ["0.33+", "1.0", "1.1+", NEWEST_MINOR])
 def test_it_blocks_every_hop(hop):
     cluster = a_cluster("0.32.10").unseen("nodeclaims", why="conversion_failed")
     found = ask(CHECK, hop, cluster)

@@ -5,6 +5,7 @@ from migrations_app.karpenter.fix_rows import FIX_ROWS, FixRow, missing_fixes
 from migrations_app.karpenter.releases import RELEASES
 from migrations_app.karpenter.versions import release
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.newest import NEWEST_MINOR, NEXT_MINOR
 
 CHECK = "known_fixes_running"
 GOOD = ("pass", "The running patch has the known fixes", ())
@@ -12,7 +13,7 @@ FAULT = "lookups of subnets, security groups and images may give one selector th
 
 
 @pytest.mark.parametrize(
-    ("version", "hop"), [("0.37.8", "1.0"), ("1.0.14", "1.1+"), ("1.8.6", "1.14"), ("1.9.0", "1.14")]
+    ("version", "hop"), [("0.37.8", "1.0"), ("1.0.14", "1.1+"), ("1.8.6", NEWEST_MINOR), ("1.9.0", NEWEST_MINOR)]
 )
 def test_patches_that_have_the_fix(version, hop):
     assert told(CHECK, hop, a_cluster(version)) == GOOD
@@ -24,7 +25,7 @@ def test_patches_that_have_the_fix(version, hop):
         ("0.37.7", "1.0", "0.37.8"),
         ("0.32.10", "0.33+", "0.37.8"),
         ("1.0.9", "1.1+", "1.0.12"),
-        ("1.7.2", "1.14", "1.7.3"),
+        ("1.7.2", NEWEST_MINOR, "1.7.3"),
     ],
 )
 def test_patches_without_it(version, hop, wanted):
@@ -57,8 +58,8 @@ def test_the_remedy_is_the_hop_itself():
 
 
 def test_a_row_of_tomorrow_and_the_rows_of_today():
-    row = FixRow("forgets its nodes", ("1.14.2", "1.15.1"), "tomorrow")
-    assert list(missing_fixes(release("1.15.0"), table=(row,))) == [(row, release("1.15.1"))]
-    assert list(missing_fixes(release("1.16.0"), table=(row,))) == []
+    row = FixRow("forgets its nodes", (f"{NEWEST_MINOR}.99", f"{NEXT_MINOR}.1"), "tomorrow")
+    assert list(missing_fixes(release(f"{NEXT_MINOR}.0"), table=(row,))) == [(row, release(f"{NEXT_MINOR}.1"))]
+    assert list(missing_fixes(release("9.0.0"), table=(row,))) == []
     known = {str(patch) for one in RELEASES for patch in one.releases}
     assert {patch for row in FIX_ROWS for patch in row.since} <= known

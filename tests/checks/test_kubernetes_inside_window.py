@@ -2,7 +2,9 @@ import pytest
 
 from migrations_app.checks.values import Evidence, Remedy
 from tests.builders import a_cluster, blind, reads, remedies, told
+from tests.newest import NEWEST_MINOR, NEWEST_ROW
 
+WINDOW = str(NEWEST_ROW.kubernetes[-1].value)
 CHECK = "kubernetes_inside_window"
 GOOD = ("pass", "Kubernetes is inside the release's window", ())
 
@@ -19,7 +21,11 @@ def test_inside_the_window_both_ends_included(kubernetes):
 
 @pytest.mark.parametrize(
     ("kubernetes", "hop", "wanted"),
-    [("1.24", "1.0", "1.25 to 1.31"), ("1.32", "1.0", "1.25 to 1.31"), ("1.25", "1.14", "1.26 to 1.36")],
+    [
+        ("1.24", "1.0", "1.25 to 1.31"),
+        ("1.32", "1.0", "1.25 to 1.31"),
+        ("1.25", NEWEST_MINOR, WINDOW),
+    ],
 )
 def test_outside_the_window(kubernetes, hop, wanted):
     assert told(CHECK, hop, a_cluster(kubernetes=kubernetes)) == outside(kubernetes, wanted)

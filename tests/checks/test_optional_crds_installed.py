@@ -2,6 +2,7 @@ import pytest
 
 from migrations_app.checks.values import Evidence
 from tests.builders import a_cluster, an_empty_cluster, blind, helm_crds, reads, remedies, told
+from tests.newest import NEWEST, NEWEST_MINOR
 
 CHECK = "optional_crds_installed"
 GOOD = ("pass", "The CRDs of optional features are installed", ())
@@ -9,7 +10,7 @@ BUFFERS = "capacitybuffers.autoscaling.x-k8s.io"
 
 
 def newest(running: str = "1.13.1", **marks: str):
-    docs = helm_crds("1.14.1")
+    docs = helm_crds(NEWEST)
     for doc in docs:
         if doc["metadata"]["name"] == BUFFERS and marks:
             doc["metadata"]["annotations"] = {"meta.helm.sh/release-name": marks["release"]}
@@ -21,22 +22,22 @@ def a_row(name: str, seen: str, wanted: str, path: str = "spec.versions") -> tup
 
 
 def test_they_are_there():
-    assert told(CHECK, "1.14", a_cluster("1.13.1", kubernetes="1.34")) == GOOD
-    assert told(CHECK, "1.14", newest()) == GOOD
+    assert told(CHECK, NEWEST_MINOR, a_cluster("1.13.1", kubernetes="1.34")) == GOOD
+    assert told(CHECK, NEWEST_MINOR, newest()) == GOOD
 
 
 def test_one_is_missing():
     cluster = a_cluster("1.13.1", kubernetes="1.34").without("crds").with_docs(*helm_crds("1.6.5"))
     rows = a_row("nodeoverlays.karpenter.sh", "absent", "v1alpha1")
-    assert told(CHECK, "1.14", cluster) == ("fail", "1 CRD of an optional feature is missing or not ours", rows)
-    assert remedies(CHECK, "1.14", cluster)[0].text.endswith("--version 1.13.1 --namespace kube-system")
+    assert told(CHECK, NEWEST_MINOR, cluster) == ("fail", "1 CRD of an optional feature is missing or not ours", rows)
+    assert remedies(CHECK, NEWEST_MINOR, cluster)[0].text.endswith("--version 1.13.1 --namespace kube-system")
 
 
 def test_it_belongs_to_somebody_else():
     cluster = newest(release="cluster-autoscaler", running="1.14.0")
     wanted = "karpenter-crd, or upgraded with care"
     rows = a_row(BUFFERS, "belongs to cluster-autoscaler", wanted, path="metadata")
-    assert told(CHECK, "1.14", cluster) == ("fail", "1 CRD of an optional feature is missing or not ours", rows)
+    assert told(CHECK, NEWEST_MINOR, cluster) == ("fail", "1 CRD of an optional feature is missing or not ours", rows)
 
 
 def test_before_1_7_there_is_none():

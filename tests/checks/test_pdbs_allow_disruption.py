@@ -5,6 +5,7 @@ from migrations_app.samples.karpenter_kinds import Launched, claim, machine
 from migrations_app.samples.kube import budget
 from tests.builders import a_cluster, ask, blind, reads, remedies, told
 from tests.builders_pods import pods
+from tests.newest import NEWEST_MINOR
 
 CHECK = "pdbs_allow_disruption"
 GOOD = ("pass", "Every disruption budget lets a pod go", ())
@@ -92,8 +93,8 @@ def test_at_1_0_what_has_expired_is_drained():
 def test_a_minor_passed_over_replaces_nodes_too():
     docs = claim(OLD, node_class="default", version="v1")
     one = budget("db", "shop", healthy=3, allowed=0, maxUnavailable=0)
-    assert told(CHECK, "1.14", a_cluster("1.3.3").with_docs(*docs, one)) == stuck("spec.maxUnavailable", "0")
-    assert told(CHECK, "1.14", a_cluster("1.12.2").with_docs(*docs, one)) == NOTHING
+    assert told(CHECK, NEWEST_MINOR, a_cluster("1.3.3").with_docs(*docs, one)) == stuck("spec.maxUnavailable", "0")
+    assert told(CHECK, NEWEST_MINOR, a_cluster("1.12.2").with_docs(*docs, one)) == NOTHING
 
 
 def test_it_blocks_where_every_node_is_replaced():

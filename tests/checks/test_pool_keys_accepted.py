@@ -2,6 +2,7 @@ import pytest
 
 from tests.builders import asked_hops, remedies
 from tests.builders_pools import AUTO_MODE, REFERENCE, a_pool, answer, at, found, parses, row, unseen_is_unknown
+from tests.newest import NEWEST_MINOR
 
 CHECK = "pool_keys_accepted"
 GOOD = ("pass", "Every key of a pool's labels and requirements is accepted")
@@ -45,7 +46,7 @@ def test_keys_that_a_later_release_opens():
         ("karpenter.k8s.aws/instance-cpu", "Gte", ("4",)),
     ]
     newer = at("1.8.2", a_pool(None, *rows), kubernetes="1.33")
-    assert answer(CHECK, "1.14", newer) == GOOD
+    assert answer(CHECK, NEWEST_MINOR, newer) == GOOD
     status, causes = found(CHECK, "1.1+", at("1.0.14", a_pool(None, rows[0])))
     assert (status, [one.path for one in causes]) == ("fail", [f"{REQUIREMENTS}[0].key"])
 

@@ -6,6 +6,7 @@ from migrations_app.karpenter.hop_spans import hops_from
 from migrations_app.samples.karpenter_kinds import node_class
 from tests.builders import ask, asked_hops, blind, reads, remedies, told
 from tests.builders_iam import NODE_ROLE, a_node_role, a_role, permitted, policy_for
+from tests.newest import NEWEST_MINOR
 
 CHECK = "role_profiles_permitted"
 GOOD = ("pass", "The controller may give nodes their roles", ())
@@ -18,7 +19,8 @@ def lacking(*actions: str, release="1.0", version="0.37.8", **parts):
 
 
 @pytest.mark.parametrize(
-    ("version", "hop", "release"), [("0.31.4", "0.32", "0.32"), ("0.37.8", "1.0", "1.0"), ("1.0.14", "1.14", "1.14")]
+    ("version", "hop", "release"),
+    [("0.31.4", "0.32", "0.32"), ("0.37.8", "1.0", "1.0"), ("1.0.14", NEWEST_MINOR, NEWEST_MINOR)],
 )
 def test_a_policy_for_the_release_is_enough(version, hop, release):
     assert told(CHECK, hop, lacking(release=release, version=version)) == GOOD
@@ -48,7 +50,7 @@ def test_a_missing_right_on_profiles():
     ],
 )
 def test_it_warns_where_only_profiles_are_left_behind(actions, severity):
-    found = ask(CHECK, "1.14", lacking(*actions, release="1.14", version="1.0.14"))
+    found = ask(CHECK, NEWEST_MINOR, lacking(*actions, release=NEWEST_MINOR, version="1.0.14"))
     assert (found.status, found.severity) == ("fail", severity)
 
 
@@ -78,8 +80,8 @@ def test_with_profiles_of_their_own_node_classes_need_no_other():
     assert told(CHECK, "1.0", lacking(*SIX).with_docs(profiled)) == GOOD
     paths = [row.path for row in told(CHECK, "1.0", lacking(*ALL_OF_THEM).with_docs(profiled))[2]]
     assert paths == ["iam:PassRole on role"]
-    later = lacking(*ALL_OF_THEM, release="1.14", version="1.0.14").with_docs(profiled)
-    assert [row.path for row in told(CHECK, "1.14", later)[2]] == [
+    later = lacking(*ALL_OF_THEM, release=NEWEST_MINOR, version="1.0.14").with_docs(profiled)
+    assert [row.path for row in told(CHECK, NEWEST_MINOR, later)[2]] == [
         "iam:ListInstanceProfiles on *",
         "iam:PassRole on role",
     ]

@@ -2,6 +2,7 @@ import pytest
 
 from tests.builders import a_cluster, asked_hops, remedies
 from tests.builders_pools import AUTO_MODE, REFERENCE, a_pool, answer, found, parses, row, unseen_is_unknown
+from tests.newest import NEWEST_MINOR
 
 CHECK = "static_pools_enabled"
 GOOD = ("pass", "Pools with a fixed number of nodes have their gate")
@@ -14,12 +15,12 @@ def v1(changes=None, *, gates: str = ""):
 
 
 def test_the_gate_is_open():
-    assert answer(CHECK, "1.14", v1(FIXED, gates="StaticCapacity=true")) == GOOD
+    assert answer(CHECK, NEWEST_MINOR, v1(FIXED, gates="StaticCapacity=true")) == GOOD
 
 
 def test_a_flag_comes_before_the_variable():
     cluster = v1(FIXED, gates="StaticCapacity=false").with_flag("--feature-gates=StaticCapacity=true")
-    assert answer(CHECK, "1.14", cluster) == GOOD
+    assert answer(CHECK, NEWEST_MINOR, cluster) == GOOD
 
 
 @pytest.mark.parametrize("gates", ["", "StaticCapacity=false", "NodeOverlay=true"])
@@ -27,27 +28,30 @@ def test_a_flag_comes_before_the_variable():
 def test_it_is_not(gates, replicas):
     wanted = "StaticCapacity=true, or no replicas"
     cause = row("NodePool", "web", "spec.replicas", seen=f"{replicas}, StaticCapacity off", wanted=wanted)
-    assert found(CHECK, "1.14", v1({"spec.replicas": replicas}, gates=gates)) == ("fail", (cause,))
+    assert found(CHECK, NEWEST_MINOR, v1({"spec.replicas": replicas}, gates=gates)) == ("fail", (cause,))
 
 
 @pytest.mark.parametrize("odd", ["3", [3], True])
 def test_odd_values_are_unknown_by_their_field(odd):
     told = ("unknown", "NodePool web: spec.replicas is not a whole number")
-    assert answer(CHECK, "1.14", v1({"spec.replicas": odd})) == told
+    assert answer(CHECK, NEWEST_MINOR, v1({"spec.replicas": odd})) == told
 
 
 @pytest.mark.parametrize("changes", [{}, FIXED | {REFERENCE: AUTO_MODE}])
 def test_elsewhere_it_does_not_arise(changes):
-    assert answer(CHECK, "1.14", v1(changes)) == ("not_applicable", "no NodePool asks for a fixed number of nodes")
+    assert answer(CHECK, NEWEST_MINOR, v1(changes)) == (
+        "not_applicable",
+        "no NodePool asks for a fixed number of nodes",
+    )
     assert asked_hops(CHECK)[0] == "1.8"
 
 
 def test_unseen():
-    unseen_is_unknown(CHECK, "1.14", version="1.8.2")
+    unseen_is_unknown(CHECK, NEWEST_MINOR, version="1.8.2")
 
 
 def test_the_remedy_opens_the_gate():
-    given = remedies(CHECK, "1.14", v1(FIXED))
+    given = remedies(CHECK, NEWEST_MINOR, v1(FIXED))
     assert set(parses(given)) == {"helm", "terraform", "flux", "argocd"}
     (helm,) = [one.text for one in given if one.how == "helm"]
     assert helm.endswith("--set settings.featureGates.staticCapacity=true")

@@ -8,6 +8,7 @@ import pytest
 
 from migrations_app.cli.iam import run
 from tests import upstream
+from tests.newest import NEWEST_MINOR
 
 ROOT = Path(__file__).resolve().parents[2]
 EVERYTHING = {"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}
@@ -39,10 +40,10 @@ def as_json(capsys):
 
 
 def test_nothing_is_missing(file, capsys):
-    assert run(["--policy", file(EVERYTHING), "--to", "1.14", "-o", "json"]) == 0
+    assert run(["--policy", file(EVERYTHING), "--to", NEWEST_MINOR, "-o", "json"]) == 0
     assert as_json(capsys) == {
         "schema": "karpdash/iam/v1",
-        "release": "1.14",
+        "release": NEWEST_MINOR,
         "gaps": [],
         "legacy_gaps": [],
         "ok": True,
@@ -214,9 +215,9 @@ def test_the_policies_of_a_template_are_judged_and_named(file, capsys):
         f"        {json.dumps(EVERYTHING)}\n",
         "template.yaml",
     )
-    assert run(["--policy", path, "--to", "1.14"]) == 0
+    assert run(["--policy", path, "--to", NEWEST_MINOR]) == 0
     assert capsys.readouterr().err == "karpdash iam: policies read from the template: Own\n"
-    assert run(["--policy", path, file(document(DENY_PASS)), "--to", "1.14", "--boundary", path]) == 1
+    assert run(["--policy", path, file(document(DENY_PASS)), "--to", NEWEST_MINOR, "--boundary", path]) == 1
     capsys.readouterr()
 
 

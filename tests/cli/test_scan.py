@@ -9,6 +9,8 @@ import pytest
 from migrations_app.readiness.outputs.schema import scan_schema
 from migrations_app.samples import fleet
 from tests.cli.conftest import Karpdash
+from tests.newest import NEWEST_MINOR
+from tests.samples.expected import EXPECTED
 
 Bundle = Callable[[str], Path]
 
@@ -22,9 +24,7 @@ def without_aws(verdicts):
 def test_every_story_gives_json_of_the_published_schema(karpdash: Karpdash, bundle: Bundle, story: str) -> None:
     said = karpdash("scan", "--bundle", bundle(story), "-o", "json")
     jsonschema.validate(said.json, scan_schema())
-    found = fleet.find(story)
-    assert found is not None
-    assert {hop["hop"]: hop["verdict"] for hop in said.json["hops"]} == without_aws(found.expected.verdicts)
+    assert {hop["hop"]: hop["verdict"] for hop in said.json["hops"]} == without_aws(EXPECTED[story].verdicts)
     assert said.err == ""
 
 
@@ -57,7 +57,7 @@ def test_without_a_terminal_there_is_neither_colour_nor_progress(karpdash: Karpd
 def test_junit_is_xml_with_a_suite_a_hop(karpdash: Karpdash, bundle: Bundle) -> None:
     root = ET.fromstring(karpdash("scan", "--bundle", bundle("beta_037"), "-o", "junit").out)
     assert [suite.attrib["name"] for suite in root] == [
-        "beta_037 0.33+", "beta_037 1.0", "beta_037 1.1+", "beta_037 1.14",
+        "beta_037 0.33+", "beta_037 1.0", "beta_037 1.1+", f"beta_037 {NEWEST_MINOR}",
     ]  # fmt: skip
 
 

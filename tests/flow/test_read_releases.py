@@ -13,6 +13,7 @@ from migrations_app.readiness.report import Collected
 from migrations_app.samples import fleet
 from migrations_app.samples.install import Install, helm_record
 from tests.flow.test_collect import Cluster
+from tests.newest import NEWEST_MINOR
 from tests.samples.test_stories import scanned as of_a_story
 
 SECRETS = ("", "v1", "secrets")
@@ -36,7 +37,7 @@ def _of(item, namespace):
 SET_ASIDE = Quarantined(
     "HelmRelease", "karpenter", "every record of the namespace karpenter", "$", "forbidden", "forbidden"
 )
-OWNED = ("crds_owned_by_helm", "1.14")
+OWNED = ("crds_owned_by_helm", NEWEST_MINOR)
 RECORD = helm_record(Install(cluster="c", version="0.37.0", namespace="kube-system"))
 
 

@@ -5,6 +5,7 @@ import pytest
 from migrations_app.samples.kube import config_map
 from tests.builders import ACluster, a_cluster, told
 from tests.builders_pools import a_class, a_pool
+from tests.newest import NEWEST_MINOR
 
 MAYBE = "{} may be taken from an object that is not read"
 NOT_READ = "of the controller is taken from an object that is not read"
@@ -53,7 +54,7 @@ def test_it_is_unknown(check, by_name):
 @pytest.mark.parametrize(("variable", "place"), [("FEATURE_GATES", "env[FEATURE_GATES]"), ("", "envFrom")])
 def test_gates_are_unknown(variable, place):
     cluster = of_1_8().with_hidden(variable)
-    assert told("static_pools_enabled", "1.14", cluster) == ("unknown", GATES.format(place), ())
+    assert told("static_pools_enabled", NEWEST_MINOR, cluster) == ("unknown", GATES.format(place), ())
 
 
 def test_names_that_nobody_heeds_may_be_among_them():

@@ -15,8 +15,9 @@ from migrations_app.karpenter.env_rows import ENV_NAMES
 from migrations_app.karpenter.helm_rows import CRD_CHART, MAIN_CHART
 from migrations_app.karpenter.releases import RELEASES
 from migrations_app.karpenter.versions import parse, parse_minor, release
+from tests.newest import NEWEST, NEWEST_RELEASE, NEXT_MINOR
 
-ROAD = ("0.31.5", "0.32.10", "0.33.12", "0.37.8", "1.0.14", "1.1.10", "1.14.1")
+ROAD = ("0.31.5", "0.32.10", "0.33.12", "0.37.8", "1.0.14", "1.1.10", NEWEST)
 
 
 def nested(key: str, value: object = "x") -> dict[str, object]:
@@ -31,22 +32,22 @@ def unread_on_the_road(key: str) -> list[str]:
 @pytest.mark.parametrize(
     ("key", "unread"),
     [
-        ("settings.aws.clusterName", ["0.33.12", "0.37.8", "1.0.14", "1.1.10", "1.14.1"]),
+        ("settings.aws.clusterName", ["0.33.12", "0.37.8", "1.0.14", "1.1.10", NEWEST]),
         ("settings.clusterName", ["0.31.5"]),
         ("settings.interruptionQueueName", list(ROAD)),
-        ("settings.assumeRoleARN", ["0.31.5", "1.0.14", "1.1.10", "1.14.1"]),
-        ("settings.featureGates.drift", ["0.31.5", "1.0.14", "1.1.10", "1.14.1"]),
+        ("settings.assumeRoleARN", ["0.31.5", "1.0.14", "1.1.10", NEWEST]),
+        ("settings.featureGates.drift", ["0.31.5", "1.0.14", "1.1.10", NEWEST]),
         ("settings.featureGates.staticCapacity", ["0.31.5", "0.32.10", "0.33.12", "0.37.8", "1.0.14", "1.1.10"]),
         ("settings.batchIdleDuration", []),
-        ("logConfig.logLevel.controller", ["0.31.5", "1.0.14", "1.1.10", "1.14.1"]),
+        ("logConfig.logLevel.controller", ["0.31.5", "1.0.14", "1.1.10", NEWEST]),
         ("logOutputPaths", ["0.31.5", "0.32.10", "0.33.12", "0.37.8"]),
-        ("webhook.enabled", ["0.31.5", "1.1.10", "1.14.1"]),
-        ("webhook.port", ["1.1.10", "1.14.1"]),
+        ("webhook.enabled", ["0.31.5", "1.1.10", NEWEST]),
+        ("webhook.port", ["1.1.10", NEWEST]),
         ("podSecurityContext.fsGroup", ["0.31.5", "0.32.10", "0.33.12"]),
         ("extraObjects", list(ROAD)),
         ("controller.env", []),
         ("replicas", []),
-        ("settings.somethingOfMine", ["0.32.10", "0.33.12", "0.37.8", "1.0.14", "1.1.10", "1.14.1"]),
+        ("settings.somethingOfMine", ["0.32.10", "0.33.12", "0.37.8", "1.0.14", "1.1.10", NEWEST]),
     ],
 )
 def test_where_a_value_is_not_read(key: str, unread: list[str]) -> None:
@@ -111,23 +112,23 @@ def test_the_hook_image_is_read_by_six_patches_only() -> None:
 
 def test_null_and_empty_values_are_not_given_but_false_and_zero_are() -> None:
     empty = {"webhook": None, "logConfig": {}, "settings": {"aws": {"clusterName": "", "tags": {}}}, "extraObjects": []}
-    assert unread_helm_keys(empty, release("1.14.1")) == []
-    given = unread_helm_keys({"webhook": {"enabled": False, "port": 0}}, release("1.14.1"))
+    assert unread_helm_keys(empty, NEWEST_RELEASE) == []
+    given = unread_helm_keys({"webhook": {"enabled": False, "port": 0}}, NEWEST_RELEASE)
     assert [one.key for one in given] == ["webhook.enabled", "webhook.port"]
 
 
 def test_settings_of_a_release_beyond_the_tables_are_left_alone() -> None:
-    assert unread_helm_keys({"settings": {"brandNew": 1}}, release("1.15.0")) == []
-    assert unread_helm_keys({"settings": {"aws": {"clusterName": "x"}}}, release("1.15.0")) != []
+    assert unread_helm_keys({"settings": {"brandNew": 1}}, release(f"{NEXT_MINOR}.0")) == []
+    assert unread_helm_keys({"settings": {"aws": {"clusterName": "x"}}}, release(f"{NEXT_MINOR}.0")) != []
 
 
 def test_odd_shapes_are_taken_as_they_are() -> None:
-    assert unread_helm_keys({"settings": ["a"], "webhook": "on", "replicas": 2}, release("1.14.1")) == []
-    assert unread_helm_keys({1: {None: "x"}}, release("1.14.1")) == []  # type: ignore[dict-item]  # YAML keys may be anything
+    assert unread_helm_keys({"settings": ["a"], "webhook": "on", "replicas": 2}, NEWEST_RELEASE) == []
+    assert unread_helm_keys({1: {None: "x"}}, NEWEST_RELEASE) == []  # type: ignore[dict-item]  # YAML keys may be anything
     deep: dict[str, object] = {}
     for _ in range(5000):
         deep = {"a": deep or 1}
-    assert unread_helm_keys({"settings": deep}, release("1.14.1"))[0].key.startswith("settings.a.a.a")
+    assert unread_helm_keys({"settings": deep}, NEWEST_RELEASE)[0].key.startswith("settings.a.a.a")
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from migrations_app.karpenter.detection import (
 )
 from migrations_app.karpenter.releases import RELEASES, between
 from migrations_app.karpenter.versions import Release, release
+from tests.newest import NEWEST, NEWEST_MINOR
 
 BUFFER = "capacitybuffers.autoscaling.x-k8s.io"
 OVERLAY = "nodeoverlays.karpenter.sh"
@@ -119,7 +120,7 @@ def test_chart_labels(label: str, found: Release | None) -> None:
         (("alpha", "v1_storage_beta_served"), "1.0", "1.0"),
         (("v1",), "1.1", "1.6"),
         (("v1_overlay",), "1.7", "1.13"),
-        (("v1_overlay_buffer",), "1.14", "1.14"),
+        (("v1_overlay_buffer",), "1.14", NEWEST_MINOR),
     ],
 )
 def test_the_shape_of_the_crds_gives_a_range(sets: tuple[str, ...], first: str, last: str) -> None:
@@ -134,11 +135,11 @@ def test_the_shape_of_the_crds_gives_a_range(sets: tuple[str, ...], first: str, 
         (["CLUSTER_NAME"], "", True, ("0.32",)),
         (["CLUSTER_NAME", "FEATURE_GATES"], "Drift=true", None, minors("0.32", "0.37")),
         (["DISABLE_WEBHOOK", "LOG_OUTPUT_PATHS"], "", None, ("1.0",)),
-        (["LOG_OUTPUT_PATHS"], "", None, minors("1.0", "1.14")),
-        (["FEATURE_GATES"], "NodeRepair=false,ReservedCapacity=true", None, minors("1.3", "1.14")),
-        (["FEATURE_GATES"], "NodeOverlay=false", None, minors("1.7", "1.14")),
-        (["FEATURE_GATES"], "StaticCapacity=false", None, minors("1.8", "1.14")),
-        (["FEATURE_GATES"], "CapacityBuffer=false", None, ("1.14",)),
+        (["LOG_OUTPUT_PATHS"], "", None, minors("1.0", NEWEST_MINOR)),
+        (["FEATURE_GATES"], "NodeRepair=false,ReservedCapacity=true", None, minors("1.3", NEWEST_MINOR)),
+        (["FEATURE_GATES"], "NodeOverlay=false", None, minors("1.7", NEWEST_MINOR)),
+        (["FEATURE_GATES"], "StaticCapacity=false", None, minors("1.8", NEWEST_MINOR)),
+        (["FEATURE_GATES"], "CapacityBuffer=false", None, minors("1.14", NEWEST_MINOR)),
     ],
 )
 def test_the_environment_gives_a_range(
@@ -173,7 +174,7 @@ def test_crds_of_another_release_are_told() -> None:
     assert found == exact("1.0.5", how, f"shape of the CRDs fits 0.32 to 0.37, {how} says 1.0.5")
 
 
-@pytest.mark.parametrize("text", ["1.8.0", "1.14.1"])
+@pytest.mark.parametrize("text", ["1.8.0", NEWEST])
 def test_the_autoscalers_capacity_buffer_contradicts_nothing(text: str) -> None:
     crds = seen("v1_overlay") | {BUFFER: CrdSeen(("v1alpha1",), "v1alpha1")}
     assert detect(Evidence(image=f"k:{text}", crds=crds)) == exact(text, "image tag")

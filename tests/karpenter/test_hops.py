@@ -5,6 +5,7 @@ from migrations_app.karpenter.detection import NO_CONTROLLER, Detected
 from migrations_app.karpenter.hops import HOPS, Step, hop_of, path, resolve_target
 from migrations_app.karpenter.release_shape import KubernetesWindow
 from migrations_app.karpenter.versions import Release, release
+from tests.newest import NEWEST, NEWEST_MINOR, NEXT_MINOR
 
 LEAVING_BETA = "Upgrade to the latest patch of the running minor before 1.0: older patches may have no way back"
 
@@ -29,7 +30,7 @@ def test_the_whole_road_from_alpha() -> None:
         ("0.33+", "0.37.8"),
         ("1.0", "1.0.14"),
         ("1.1+", "1.1.10"),
-        ("1.14", "1.14.1"),
+        (NEWEST_MINOR, NEWEST),
     ]
 
 
@@ -53,8 +54,8 @@ def test_the_whole_road_from_alpha() -> None:
         ("1.0.14", "1.5", "1.33", [("1.1+", "1.5.8")]),
         ("1.1.10", "1.14.0", "1.31", [("1.14", "1.14.0")]),
         ("1.4.0", "1.4", "1.31", [("1.4", "1.4.4")]),
-        ("1.14.0", None, "1.31", [("1.14", "1.14.1")]),
-        ("1.14.1", None, "1.31", []),
+        (f"{NEWEST_MINOR}.0", None, "1.31", [(NEWEST_MINOR, NEWEST)]),
+        (NEWEST, None, "1.31", []),
     ],
 )
 def test_roads(current: str, target: str | None, kubernetes: str | None, steps: list[tuple[str, str]]) -> None:
@@ -80,7 +81,11 @@ def test_kubernetes_has_to_be_raised_first() -> None:
 
 def test_kubernetes_once_raised_stays_raised() -> None:
     steps = path("0.37.8", kubernetes="1.24").steps
-    assert [(step.hop, step.kubernetes_fits) for step in steps] == [("1.0", False), ("1.1+", True), ("1.14", False)]
+    assert [(step.hop, step.kubernetes_fits) for step in steps] == [
+        ("1.0", False),
+        ("1.1+", True),
+        (NEWEST_MINOR, False),
+    ]
     assert steps[-1].kubernetes_change.startswith("Before this step raise Kubernetes from 1.25 to 1.26")
 
 
@@ -192,9 +197,9 @@ def test_a_release_older_than_the_tables() -> None:
 
 
 def test_a_release_newer_than_the_tables_has_nowhere_to_go() -> None:
-    found = path("1.15.0")
-    assert (found.steps, found.target, found.next) == ((), release("1.15.0"), None)
-    assert found.notes == ("1.15.0 is newer than the tables know, which end at 1.14.1",)
+    found = path(f"{NEXT_MINOR}.0")
+    assert (found.steps, found.target, found.next) == ((), release(f"{NEXT_MINOR}.0"), None)
+    assert found.notes == (f"{NEXT_MINOR}.0 is newer than the tables know, which end at {NEWEST}",)
 
 
 def test_a_range_starts_from_its_oldest_release() -> None:
@@ -222,10 +227,10 @@ def test_an_exact_detection_is_its_release() -> None:
         ("1.4.0", "1.0", "target_below_current"),
         ("1.4.0", "0.33+", "target_below_current"),
         ("1.4.4", "1.4.1", "target_below_current"),
-        ("1.15.0", "1.14.1", "target_below_current"),
+        (f"{NEXT_MINOR}.0", NEWEST, "target_below_current"),
         ("1.4.0", "1.99", "unknown_target"),
-        ("1.4.0", "1.14.77", "unknown_target"),
-        ("1.4.0", "1.15.0", "unknown_target"),
+        ("1.4.0", f"{NEWEST_MINOR}.77", "unknown_target"),
+        ("1.4.0", f"{NEXT_MINOR}.0", "unknown_target"),
         ("1.4.0", "soon", "unknown_target"),
         ("1.4.0", "", "unknown_target"),
         ("1.4.0", "x" * 5000, "unknown_target"),

@@ -3,6 +3,7 @@ import pytest
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.labels import KEYS
 from migrations_app.karpenter.versions import minor_order, release
+from tests.newest import NEWEST_RELEASE
 
 OUTSIDE = {
     "APP_NAME", "APP_INSTANCE", "APP_VERSION", "APP_MANAGED_BY", "HELM_CHART", "HELM_RELEASE_NAME",
@@ -52,7 +53,7 @@ def test_retired_since(key: str, first_without: str) -> None:
 
 
 def test_living_and_unknown_keys_are_not_retired() -> None:
-    newest = release("1.14.1")
+    newest = NEWEST_RELEASE
     assert [labels.retired(key, newest) for key in (labels.NODEPOOL, labels.DO_NOT_DISRUPT, "example.org/x")] == [
         False
     ] * 3

@@ -8,6 +8,7 @@ from migrations_app.karpenter.metric_rows import METRIC_ROWS, METRIC_VALUE_ROWS,
 from migrations_app.karpenter.metrics import Outdated, matchers_in, names_in, outdated, renamed_between
 from migrations_app.karpenter.releases import RELEASES
 from migrations_app.karpenter.versions import release
+from tests.newest import NEWEST, NEWEST_RELEASE, NEXT_MINOR
 
 MINORS = {row.minor for row in RELEASES}
 
@@ -69,8 +70,8 @@ def test_matchers_of_a_query() -> None:
             "1.3.0",
             (Outdated("karpenter_ignored_pod_count", "karpenter_scheduler_ignored_pods_count", "1.3"),),
         ),
-        ("karpenter_nodes_created_total", "1.14.1", ()),
-        ("karpenter_of_tomorrow", "1.14.1", ()),
+        ("karpenter_nodes_created_total", "1.14.0", ()),
+        ("karpenter_of_tomorrow", NEWEST, ()),
         ('{__name__=~"karpenter_machines_.*"}', "0.37.8", (Outdated("karpenter_machines_*", "", "0.33"),)),
         ('{__name__=~"karpenter_nodes_.*"}', "1.0.0", ()),
         (
@@ -79,7 +80,7 @@ def test_matchers_of_a_query() -> None:
             (Outdated('reason="liveness"', 'reason="registration_timeout"', "1.7"),),
         ),
         ('karpenter_nodeclaims_disrupted_total{reason="liveness"}', "1.6.0", ()),
-        ('kube_pod_status{reason="Empty"}', "1.14.1", ()),
+        ('kube_pod_status{reason="Empty"}', NEWEST, ()),
     ],
 )
 def test_what_is_asked_in_vain(text: str, at: str, found: tuple[Outdated, ...]) -> None:
@@ -91,13 +92,18 @@ def test_the_names_that_go_with_a_step() -> None:
         "karpenter_ignored_pod_count",
         "karpenter_pods_pods_drained_total",
     )
-    assert renamed_between(release("1.9.0"), release("1.14.1")) == ()
+    assert renamed_between(release("1.9.0"), release("1.14.0")) == ()
 
 
 def test_a_row_of_tomorrow_is_one_more_row() -> None:
-    table = (*METRIC_ROWS, MetricRow("karpenter_nodes_created_total", "karpenter_nodes_made_total", "1.15", "tomorrow"))
+    table = (
+        *METRIC_ROWS,
+        MetricRow("karpenter_nodes_created_total", "karpenter_nodes_made_total", NEXT_MINOR, "tomorrow"),
+    )
     text = "karpenter_nodes_created"
-    assert outdated(text, release("1.15.0"), table=table) == (Outdated(text, "karpenter_nodes_made_total", "1.0"),)
+    assert outdated(text, release(f"{NEXT_MINOR}.0"), table=table) == (
+        Outdated(text, "karpenter_nodes_made_total", "1.0"),
+    )
 
 
 def test_the_rows_are_sound() -> None:
@@ -108,4 +114,4 @@ def test_the_rows_are_sound() -> None:
 
 @given(st.text(alphabet='karpenter_nods{}=~"|. \\', max_size=200))
 def test_any_text_is_read(text: str) -> None:
-    assert {type(found) for found in outdated(text, release("1.14.1"))} <= {Outdated}
+    assert {type(found) for found in outdated(text, NEWEST_RELEASE)} <= {Outdated}

@@ -7,30 +7,29 @@ import pytest
 from migrations_app.karpenter import controller, releases
 from migrations_app.karpenter.detection import CrdSeen, Detected, Evidence, detect
 from migrations_app.karpenter.hops import path
-from migrations_app.karpenter.release_shape import (
-    BadPatch,
-    Gate,
-    KubernetesWindow,
-    MinorRelease,
-    Patch,
-    RollbackTarget,
-    Since,
-)
+from migrations_app.karpenter.release_shape import BadPatch, Gate, KubernetesWindow, Patch, Since
 from migrations_app.karpenter.releases import RELEASES, Table
 from migrations_app.karpenter.versions import release
+from tests.newest import NEWEST, NEWEST_MINOR, NEWEST_ROW, NEXT_MINOR, following
 
-NEWEST = RELEASES[-1]
-IMAGINARY = replace(
-    NEWEST,
-    minor="1.15",
-    patches=(Patch("1.15.0", "2027-01-01"), Patch("1.15.1", "2027-01-15"), Patch("1.15.2", "2027-02-01")),
-    kubernetes=(Since("1.15.0", KubernetesWindow("1.33", "1.38")),),
-    crds=(Since("1.15.0", "v1_overlay_buffer"),),
-    gates=(*NEWEST.gates, Gate("Foresight", default=True)),
-    upgrade_from=("1.0", "1.14"),
-    rollback_to=(RollbackTarget("1.14"),),
-    bad=(BadPatch("1.15.2", "1.15.2", "forgets its nodes", "1.15.3"),),
+LOWEST, HIGHEST = NEWEST_ROW.kubernetes[-1].value
+
+
+def kubernetes(past: int) -> str:
+    """The Kubernetes minor so many after the newest that the newest release supports."""
+    major, number = map(int, HIGHEST.split("."))
+    return f"{major}.{number + past}"
+
+
+IMAGINARY = following(
+    NEWEST_ROW,
+    patches=3,
+    kubernetes=(Since(f"{NEXT_MINOR}.0", KubernetesWindow(kubernetes(-3), kubernetes(2))),),
+    gates=(*NEWEST_ROW.gates, Gate("Foresight", default=True)),
+    bad=(BadPatch(f"{NEXT_MINOR}.2", f"{NEXT_MINOR}.2", "forgets its nodes", f"{NEXT_MINOR}.3"),),
 )
+NEXT = f"{NEXT_MINOR}.1"
+"""Its newest good patch."""
 
 
 @pytest.fixture
@@ -43,65 +42,60 @@ def road(table: Table, current: str, **wanted: str) -> list[tuple[str, str]]:
 
 
 def test_it_is_the_default_target_at_its_newest_good_patch(table: Table) -> None:
-    assert str(releases.newest(table=table)) == "1.15.1"
-    assert road(table, "1.1.10", kubernetes="1.36") == [("1.15", "1.15.1")]
-    assert road(table, "1.1.10", target="1.15", kubernetes="1.36") == [("1.15", "1.15.1")]
+    assert str(releases.newest(table=table)) == NEXT
+    assert road(table, "1.1.10", kubernetes=HIGHEST) == [(NEXT_MINOR, NEXT)]
+    assert road(table, "1.1.10", target=NEXT_MINOR, kubernetes=HIGHEST) == [(NEXT_MINOR, NEXT)]
 
 
 def test_kubernetes_windows_that_do_not_touch_force_a_stop(table: Table) -> None:
     steps = path("1.1.10", kubernetes="1.31", table=table).steps
-    assert [(step.hop, str(step.release)) for step in steps] == [("1.14", "1.14.1"), ("1.15", "1.15.1")]
+    assert [(step.hop, str(step.release)) for step in steps] == [(NEWEST_MINOR, NEWEST), (NEXT_MINOR, NEXT)]
     assert [step.kubernetes_change for step in steps] == [
         "",
-        "Before this step raise Kubernetes from 1.31 to 1.33; up to 1.36 fits both releases",
+        f"Before this step raise Kubernetes from 1.31 to {kubernetes(-3)}; up to {HIGHEST} fits both releases",
     ]
 
 
 def test_windows_far_apart_force_as_many_stops_as_it_takes(table: Table) -> None:
-    far = replace(
-        IMAGINARY,
-        minor="1.16",
-        patches=(Patch("1.16.0", "2027-06-01"),),
-        kubernetes=(Since("1.16.0", KubernetesWindow("1.38", "1.42")),),
-        crds=(Since("1.16.0", "v1_overlay_buffer"),),
-        bad=(),
-    )
+    far = following(IMAGINARY, gates=(), bad=())
+    far = replace(far, kubernetes=(Since(far.patches[0].version, KubernetesWindow(kubernetes(2), kubernetes(6))),))
     stops = road((*table, far), "1.1.10", kubernetes="1.31")
-    assert stops == [("1.14", "1.14.1"), ("1.15", "1.15.1"), ("1.16", "1.16.0")]
+    assert stops == [(NEWEST_MINOR, NEWEST), (NEXT_MINOR, NEXT), (far.minor, str(far.newest))]
 
 
 def test_where_nothing_lies_between_both_are_raised_together() -> None:
     gap = (releases.row_of(release("1.1.0")), IMAGINARY)
     (step,) = path("1.1.10", kubernetes="1.31", table=gap).steps
     assert step.kubernetes_change == (
-        "Raise Kubernetes from 1.31 to 1.33 together with this step: "
-        "1.1.10 supports no more than 1.31, 1.15.1 no less than 1.33"
+        f"Raise Kubernetes from 1.31 to {kubernetes(-3)} together with this step: "
+        f"1.1.10 supports no more than 1.31, {NEXT} no less than {kubernetes(-3)}"
     )
 
 
 def test_its_bad_patch_and_its_way_back(table: Table) -> None:
-    assert [bad.why for bad in releases.bad_reasons(release("1.15.2"), table=table)] == ["forgets its nodes"]
-    (step,) = path("1.14.1", kubernetes="1.36", table=table).steps
-    assert step.rollback_to == (release("1.14.1"),)
+    bad = release(f"{NEXT_MINOR}.2")
+    assert [row.why for row in releases.bad_reasons(bad, table=table)] == ["forgets its nodes"]
+    (step,) = path(NEWEST, kubernetes=HIGHEST, table=table).steps
+    assert step.rollback_to == (release(NEWEST),)
 
 
 def test_it_is_detected_by_shape(table: Table) -> None:
-    crds = {
-        "nodepools.karpenter.sh": CrdSeen(("v1",), "v1"),
-        "nodeoverlays.karpenter.sh": CrdSeen(("v1alpha1",), "v1alpha1"),
-        "capacitybuffers.autoscaling.x-k8s.io": CrdSeen(("v1beta1",), "v1beta1"),
-    }
+    shipped = releases.crd_set(release(NEXT), table=table)
+    assert shipped is not None
+    crds = {crd.name: CrdSeen(crd.served, crd.storage) for crd in shipped.crds}
     found = detect(Evidence(crds=crds), table=table)
-    assert found == Detected(minors=("1.14", "1.15"), how="shape of the CRDs", certainty="range")
+    alike = tuple(row.minor for row in table if row.crds[-1].value == shipped.name)
+    assert found == Detected(minors=alike, how="shape of the CRDs", certainty="range")
+    assert alike[-1] == NEXT_MINOR
 
 
 def test_its_gates_are_known(table: Table) -> None:
     gates = "Foresight=false,Drift=true"
-    assert controller.unread_gates(gates, release("1.15.0"), table=table) == ["Drift"]
-    assert controller.unread_gates(gates, release("1.14.1"), table=table) == ["Foresight", "Drift"]
+    assert controller.unread_gates(gates, release(NEXT), table=table) == ["Drift"]
+    assert controller.unread_gates(gates, release(NEWEST), table=table) == ["Foresight", "Drift"]
 
 
 def test_a_new_patch_is_one_more_patch() -> None:
-    row = replace(NEWEST, patches=(*NEWEST.patches, Patch("1.14.2", "2027-01-01")))
-    table: tuple[MinorRelease, ...] = (*RELEASES[:-1], row)
-    assert road(table, "1.14.1", kubernetes="1.30") == [("1.14", "1.14.2")]
+    patch = f"{NEWEST_MINOR}.{NEWEST_ROW.newest.patch + 1}"
+    row = replace(NEWEST_ROW, patches=(*NEWEST_ROW.patches, Patch(patch, "2027-01-01")))
+    assert road((*RELEASES[:-1], row), NEWEST, kubernetes="1.30") == [(NEWEST_MINOR, patch)]

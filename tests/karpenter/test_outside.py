@@ -2,6 +2,7 @@ from migrations_app.karpenter.outside import outside_between, spoken_row
 from migrations_app.karpenter.outside_rows import OUTSIDE_ROWS, OutsideRow
 from migrations_app.karpenter.releases import RELEASES
 from migrations_app.karpenter.versions import release
+from tests.newest import NEWEST_RELEASE, NEXT_MINOR
 
 
 def test_rows_begin_to_matter_between_two_releases() -> None:
@@ -11,8 +12,8 @@ def test_rows_begin_to_matter_between_two_releases() -> None:
 
 
 def test_a_row_of_tomorrow() -> None:
-    row = OutsideRow("sources", "1.15", "old", "scripts", "new", "of-tomorrow")
-    found = outside_between("sources", release("1.14.1"), landing=release("1.15.0"), table=(*OUTSIDE_ROWS, row))
+    row = OutsideRow("sources", NEXT_MINOR, "old", "scripts", "new", "of-tomorrow")
+    found = outside_between("sources", NEWEST_RELEASE, landing=release(f"{NEXT_MINOR}.0"), table=(*OUTSIDE_ROWS, row))
     assert [spoken_row(one) for one in found] == ["old in scripts (now new)"]
 
 

@@ -6,8 +6,7 @@ from migrations_app.karpenter.conversion.keys import is_restricted
 from migrations_app.karpenter.label_rows import INSTANCE_ROWS
 from migrations_app.karpenter.pool_keys import OPERATORS, accepted
 from migrations_app.karpenter.versions import release
-
-NEWEST = release("1.14.1")
+from tests.newest import NEWEST_RELEASE as NEWEST
 
 
 @pytest.mark.parametrize("row", INSTANCE_ROWS, ids=lambda row: row.key)

@@ -7,6 +7,7 @@ from migrations_app.karpenter import crd_sets, kinds, releases
 from migrations_app.karpenter.release_shape import HOOK_JOB, CrdChartWebhook, KubernetesWindow, MinorRelease
 from migrations_app.karpenter.releases import RELEASES
 from migrations_app.karpenter.versions import minor_order, release
+from tests.newest import NEWEST_MINOR, NEXT_MINOR, table_to
 
 
 def texts(found: tuple[object, ...]) -> list[str]:
@@ -56,7 +57,8 @@ def test_what_a_row_points_at_exists(row: MinorRelease) -> None:
 
 
 def test_the_newest_release() -> None:
-    assert str(releases.newest()) == "1.14.1"
+    assert str(releases.newest(table=table_to("1.13"))) == "1.13.1"
+    assert releases.newest().minor == RELEASES[-1].minor
 
 
 def test_finds_by_minor_and_by_release() -> None:
@@ -161,8 +163,12 @@ def test_unknown_releases_have_no_facts() -> None:
 
 
 def test_beyond_the_table_is_newer_than_every_row() -> None:
-    assert [text for text in ("0.27.0", "1.14.9", "1.15.0", "2.0.0") if releases.beyond_table(release(text))] == [
-        "1.15.0",
+    assert [
+        text
+        for text in ("0.27.0", f"{NEWEST_MINOR}.99", f"{NEXT_MINOR}.0", "2.0.0")
+        if releases.beyond_table(release(text))
+    ] == [
+        f"{NEXT_MINOR}.0",
         "2.0.0",
     ]
 

@@ -9,6 +9,7 @@ from migrations_app.karpenter.helm_rows import MAIN_CHART
 from migrations_app.karpenter.releases import find
 from migrations_app.karpenter.replacements import REPLACEMENTS, replacements
 from migrations_app.karpenter.versions import release
+from tests.newest import NEWEST
 
 
 @pytest.mark.parametrize("row", SETTINGS, ids=lambda row: row.key)
@@ -47,7 +48,7 @@ def test_an_unknown_configuration():
         ("0.37.8", False, True),
         ("0.37.8", True, False),
         ("1.0.14", False, False),
-        ("1.14.1", False, False),
+        (NEWEST, False, False),
         ("9.9.9", False, None),
     ],
 )

@@ -10,6 +10,7 @@ from migrations_app.karpenter.no_return import NO_RETURN
 from migrations_app.readiness.landing import controller_commands, crd_commands
 from migrations_app.readiness.report import Installed
 from migrations_app.readiness.stages import LANDS, Stage, stages
+from tests.newest import NEWEST
 from tests.readiness.outputs.reports import finding, step
 
 KUBE_SYSTEM = Installed(namespace="kube-system", release="karpenter", kept_by="helm", crds_kept_by="helm")
@@ -111,7 +112,7 @@ def test_every_row_of_no_return_is_at_a_hop_and_after_a_stage_that_is_there() ->
 
 
 @pytest.mark.parametrize("commands", [crd_commands, controller_commands])
-@pytest.mark.parametrize("release", ["0.31.5", "0.32.10", "0.37.8", "1.0.14", "1.14.1"])
+@pytest.mark.parametrize("release", ["0.31.5", "0.32.10", "0.37.8", "1.0.14", NEWEST])
 @pytest.mark.parametrize("kept_by", ["helm", "terraform", "flux", "argocd", "eksctl", "hand"])
 def test_commands_parse_and_name_the_release(commands, release, kept_by):  # type: ignore[no-untyped-def]  # parametrized
     installed = Installed(namespace="ops", release="kp", kept_by=kept_by, keeper="flux-system/kp", crds_kept_by=kept_by)

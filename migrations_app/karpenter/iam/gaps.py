@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from migrations_app.karpenter.iam.evaluate import Answer, Request, Verdict, evaluate
 from migrations_app.karpenter.iam.features import ASSUMED, MEANING, Feature
-from migrations_app.karpenter.iam.needs import NEEDS, Need, need_for
+from migrations_app.karpenter.iam.need import Need
+from migrations_app.karpenter.iam.needs import NEEDS, need_for
 from migrations_app.karpenter.iam.policy import Policy, filled
 from migrations_app.karpenter.iam.probe import Probe, Severity
 from migrations_app.karpenter.iam.probes import PROBES, probes_for

@@ -10,6 +10,7 @@ from itertools import product
 from migrations_app.karpenter.iam.policy import Condition, Statement
 from migrations_app.karpenter.iam.probe import Mode
 from migrations_app.karpenter.iam.ranges import ALWAYS, Span
+from migrations_app.karpenter.iam.reads import READS
 from migrations_app.karpenter.iam.site import Site
 
 # Operator, key, values; braces are filled from the site.
@@ -159,22 +160,7 @@ _SIMPLE = (
     Grant(sid="LaunchSpot", span=Span((0, 28), (0, 32)), actions=_LAUNCH, kinds=("spot-instances-request",)),
     Grant(
         sid="ReadRegion",
-        actions=tuple(
-            f"ec2:Describe{what}"
-            for what in (
-                "CapacityReservations",
-                "Images",
-                "Instances",
-                "InstanceStatus",
-                "InstanceTypeOfferings",
-                "InstanceTypes",
-                "LaunchTemplates",
-                "PlacementGroups",
-                "SecurityGroups",
-                "SpotPriceHistory",
-                "Subnets",
-            )
-        ),
+        actions=tuple(sorted((read.action for read in READS), key=str.lower)),
         kinds=("*",),
         lines=(("StringEquals", "aws:RequestedRegion", ("{region}",)),),
     ),

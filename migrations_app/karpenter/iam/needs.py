@@ -1,25 +1,13 @@
 """Why the controller needs an action, what its refusal does, and what it logs then.
 
 Sources are read as aws/karpenter-provider-aws@<tag>:<path> unless another repository is named. An action that some
-official policy grants but no release calls (see removal.py) has no row here.
+official policy grants but no release calls (see removal.py) has no row here. Describe actions of EC2 are rows of
+reads.py.
 """
 
-from dataclasses import dataclass
-
-from migrations_app.karpenter.iam.ranges import ALWAYS, Minor, Span
-
-
-@dataclass(frozen=True, kw_only=True)
-class Need:
-    """One action in a span of releases. `existing` tells tagging of running instances from tagging at creation."""
-
-    action: str
-    span: Span = ALWAYS
-    effect: str
-    log: str = ""
-    existing: bool = False
-    source: str = "v1.14.1:pkg/operator/operator.go"
-
+from migrations_app.karpenter.iam.need import Need
+from migrations_app.karpenter.iam.ranges import Minor, Span, spelled
+from migrations_app.karpenter.iam.reads import READS
 
 _INSTANCE_PROFILES = "v0.37.8:pkg/providers/instanceprofile/instanceprofile.go"
 _TEMPLATES = "v0.37.8:pkg/providers/launchtemplate/launchtemplate.go"
@@ -27,42 +15,7 @@ _VALIDATION = "v1.14.1:pkg/controllers/nodeclass/validation.go"
 _SQS = "v1.14.1:pkg/providers/sqs/sqs.go"
 
 NEEDS: tuple[Need, ...] = (
-    Need(
-        action="ec2:DescribeInstanceTypes",
-        effect="The start-up check of EC2 access fails and the pods crash-loop.",
-        log="Checking EC2 API connectivity (to 0.36); ec2 api connectivity check failed (0.37 on)",
-    ),
-    Need(
-        action="ec2:DescribeInstanceTypeOfferings",
-        effect="No offering is known, so nothing is launched; 1.14 panics at start.",
-    ),
-    Need(
-        action="ec2:DescribeSubnets",
-        effect="Subnets do not resolve and the node class is never ready.",
-    ),
-    Need(
-        action="ec2:DescribeSecurityGroups",
-        effect="Security groups do not resolve and the node class is never ready.",
-    ),
-    Need(action="ec2:DescribeImages", effect="AMIs do not resolve and the node class is never ready."),
-    Need(
-        action="ec2:DescribeInstances",
-        effect="Instances are not listed: drift, garbage collection and tagging stand still.",
-        log="describing ec2 instances",
-        source="v0.32.10:pkg/providers/instance/instance.go",
-    ),
-    Need(
-        action="ec2:DescribeLaunchTemplates",
-        effect="Existing launch templates are not found and launches fail.",
-        log="describing launch templates",
-        source=_TEMPLATES,
-    ),
-    Need(
-        action="ec2:DescribeSpotPriceHistory",
-        effect="Spot prices stay at the built-in or last known ones.",
-        log="retrieving spot pricing data",
-        source="v1.14.1:pkg/providers/pricing/pricing.go",
-    ),
+    *(read.need for read in READS),
     Need(
         action="ec2:CreateLaunchTemplate",
         effect="No launch template can be made, so no new combination of AMI, user data and tags is launched.",
@@ -125,27 +78,6 @@ NEEDS: tuple[Need, ...] = (
         effect="Launch templates pile up and a deleted EC2NodeClass hangs on its finalizer.",
         log="deleting launch templates",
         source=_TEMPLATES,
-    ),
-    Need(
-        action="ec2:DescribeCapacityReservations",
-        span=Span((1, 3)),
-        effect="The reservations of the node class do not resolve.",
-        log="getting capacity reservations",
-        source="v1.14.1:pkg/controllers/nodeclass/capacityreservation.go",
-    ),
-    Need(
-        action="ec2:DescribePlacementGroups",
-        span=Span((1, 11)),
-        effect="The node class reports PlacementGroupReady=False, PlacementGroupResolutionFailed.",
-        log="resolving placement group",
-        source="v1.14.1:pkg/controllers/nodeclass/placementgroup.go",
-    ),
-    Need(
-        action="ec2:DescribeInstanceStatus",
-        span=Span((1, 12)),
-        effect="Health checks of instances are off until the controller restarts; the rest goes on.",
-        log="ec2:DescribeInstanceStatus permission is not allowed, update the IAM policy and restart",
-        source="v1.14.1:pkg/controllers/interruption/instancestatus_controller.go",
     ),
     Need(
         action="arc-zonal-shift:GetManagedResource",
@@ -274,6 +206,8 @@ NEEDS: tuple[Need, ...] = (
 
 
 def need_for(action: str, minor: Minor, *, existing: bool = False, table: tuple[Need, ...] = NEEDS) -> Need:
-    """The row of an action in a release; of two that fit, the first."""
+    """The row of an action in a release; of two that fit, the first. Raises LookupError where there is none."""
     rows = [need for need in table if need.action == action and minor in need.span]
+    if not rows:
+        raise LookupError(f"needs.py has no row for {action} in {spelled(minor)}")
     return next((need for need in rows if need.existing == existing), rows[0])

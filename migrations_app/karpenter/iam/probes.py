@@ -1,5 +1,7 @@
 """The requests that the controller makes, release by release. Adding a minor means adding rows or ending a span.
 
+A request also has its row in needs.py and in grants.py; for a Describe action of EC2 one row in reads.py is all three.
+
 Source of the actions: call sites of aws/karpenter-provider-aws at v0.28.1, v0.31.4, v0.32.10, v0.33.10, v0.37.8,
 v1.0.14, v1.1.9, v1.4.4, v1.7.6, v1.14.1 (pkg/providers, pkg/controllers, pkg/operator, pkg/aws/sdk.go), compared with
 website/content/en/preview/getting-started/getting-started-with-karpenter/cloudformation.yaml at all 180 release tags.
@@ -11,6 +13,7 @@ from typing import NamedTuple
 from migrations_app.karpenter.iam.features import Feature
 from migrations_app.karpenter.iam.probe import Mode, Probe, Severity, Tags
 from migrations_app.karpenter.iam.ranges import ALWAYS, Minor, Span
+from migrations_app.karpenter.iam.reads import READS
 
 _OWNED = ("kubernetes.io/cluster/{cluster}", "owned")
 _MANAGED_BY = ("karpenter.sh/managed-by", "{cluster}")
@@ -170,30 +173,6 @@ def _on_existing_instances() -> Iterator[Probe]:
     )  # fmt: skip
 
 
-def _reads() -> Iterator[Probe]:
-    rows: tuple[tuple[str, Minor, Mode, str, str, Severity, tuple[Feature, ...]], ...] = (
-        ("read-DescribeImages", (0, 28), "any", "discovery", "DescribeImages", "blocker", ()),
-        ("read-DescribeInstances", (0, 28), "any", "discovery", "DescribeInstances", "blocker", ()),
-        ("read-DescribeInstanceTypeOfferings", (0, 28), "any", "discovery", "DescribeInstanceTypeOfferings", "blocker",
-         ()),
-        ("read-DescribeInstanceTypes", (0, 28), "any", "discovery", "DescribeInstanceTypes", "blocker", ()),
-        ("read-DescribeLaunchTemplates", (0, 28), "any", "discovery", "DescribeLaunchTemplates", "blocker", ()),
-        ("read-DescribeSecurityGroups", (0, 28), "any", "discovery", "DescribeSecurityGroups", "blocker", ()),
-        ("read-DescribeSubnets", (0, 28), "any", "discovery", "DescribeSubnets", "blocker", ()),
-        ("read-spot-prices", (0, 28), "any", "pricing", "DescribeSpotPriceHistory", "degraded", ()),
-        ("describe-reservations", (1, 3), "nodepool", "capacity-reservation", "DescribeCapacityReservations", "blocker",
-         (Feature.RESERVATIONS,)),
-        ("describe-placement-groups", (1, 11), "nodepool", "placement-group", "DescribePlacementGroups", "blocker",
-         (Feature.PLACEMENT_GROUPS,)),
-        ("instance-status", (1, 12), "any", "instance-status", "DescribeInstanceStatus", "degraded", ()),
-    )  # fmt: skip
-    for name, since, mode, capability, call, severity, features in rows:
-        yield Probe(
-            id=name, span=Span(since), action=f"ec2:{call}", resource="*", mode=mode, capability=capability,
-            severity=severity, features=features, context=(("aws:RequestedRegion", "{region}"),),
-        )  # fmt: skip
-
-
 def _queue() -> Iterator[Probe]:
     """0.33 to 1.3 end at start when the queue's address is refused; before and after it is only logged."""
     rows: tuple[tuple[str, Span, str, Severity], ...] = (
@@ -291,7 +270,7 @@ PROBES: tuple[Probe, ...] = (
     *_launches(),
     *_rehearsals_and_rare_launches(),
     *_on_existing_instances(),
-    *_reads(),
+    *(read.probe for read in READS),
     *_queue(),
     *_OTHER_SERVICES,
     *_profiles(),

@@ -4,7 +4,7 @@ from migrations_app.samples.install import Crds, Install, controller, crds, helm
 from migrations_app.samples.karpenter_kinds import LARGE_ENOUGH, ON_DEMAND, SPOT, machine, node_template, provisioner
 from migrations_app.samples.kube import config_map
 from migrations_app.samples.site import Site
-from migrations_app.samples.story import Expected, Story
+from migrations_app.samples.story import Story
 
 site = Site("shop-prod", "1.26")
 system = site.node_group("system", 3)
@@ -72,16 +72,4 @@ story = Story(
     version=site.version,
     docs=tuple(site.docs),
     aws=site.account("0.30", "0.31", namespace="karpenter", profiles=[f"KarpenterNodeInstanceProfile-{site.name}"]),
-    expected=Expected(
-        stage="alpha",
-        verdicts={
-            "0.31": "ready_with_warnings",
-            "0.32": "blocked",
-            "0.33+": "blocked",
-            "1.0": "blocked",
-            "1.1+": "blocked",
-            "1.14": "blocked",
-        },
-        blockers=(),
-    ),
 )

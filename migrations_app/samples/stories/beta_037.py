@@ -13,7 +13,7 @@ from migrations_app.samples.install import (
 )
 from migrations_app.samples.karpenter_kinds import LARGE_ENOUGH, ON_DEMAND, SPOT, claim, node_class, pool
 from migrations_app.samples.site import Site
-from migrations_app.samples.story import Expected, Story
+from migrations_app.samples.story import Story
 
 site = Site("payments-prod", "1.29")
 system = site.node_group("system", 3)
@@ -88,7 +88,4 @@ story = Story(
     version=site.version,
     docs=tuple(site.docs),
     aws=site.account("0.37", "1.0"),
-    expected=Expected(
-        stage="beta_v1", verdicts={"0.33+": "done", "1.0": "ready", "1.1+": "blocked", "1.14": "blocked"}, blockers=()
-    ),
 )

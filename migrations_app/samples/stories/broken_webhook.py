@@ -3,7 +3,7 @@
 from migrations_app.samples.install import Crds, Install, controller, crds, helm_record
 from migrations_app.samples.karpenter_kinds import LARGE_ENOUGH, ON_DEMAND, claim, node_class, pool
 from migrations_app.samples.site import Site
-from migrations_app.samples.story import Expected, Story
+from migrations_app.samples.story import Story
 
 TAGGED = {"compatibility.karpenter.k8s.aws/cluster-name-tagged": "true"}
 
@@ -50,16 +50,5 @@ story = Story(
     version=site.version,
     docs=tuple(site.docs),
     aws=site.account("1.0", namespace="karpenter"),
-    expected=Expected(
-        stage="beta_v1",
-        verdicts={"1.0": "in_progress", "1.1+": "blocked", "1.14": "blocked"},
-        blockers=(
-            "claims_tagged_with_cluster",
-            "conversion_webhook_resolves",
-            "karpenter_lists_answer",
-            "node_class_references_complete",
-            "stored_versions_clean",
-        ),
-    ),
     refused={"nodeclaims": ("conversion_failed", UNCONVERTED)},
 )

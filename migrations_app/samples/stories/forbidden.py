@@ -3,7 +3,7 @@
 from migrations_app.samples.install import HELM_LABEL, Crds, Install, controller, crds, helm_marks
 from migrations_app.samples.karpenter_kinds import LARGE_ENOUGH, ON_DEMAND, claim, node_class, pool
 from migrations_app.samples.site import Site
-from migrations_app.samples.story import Expected, Story
+from migrations_app.samples.story import Story
 
 site = Site("partner-prod", "1.29", region="eu-west-1")
 system = site.node_group("system", 2)
@@ -49,19 +49,5 @@ story = Story(
     about="0.36.9, but the scanner may not list CRDs, NodeClaims, Secrets or admission webhooks.",
     version=site.version,
     docs=tuple(site.docs),
-    expected=Expected(
-        stage="unknown",
-        verdicts={"0.33+": "needs_facts", "1.0": "needs_facts", "1.1+": "blocked", "1.14": "blocked"},
-        blockers=(
-            "admission_webhooks_current",
-            "conversion_webhook_resolves",
-            "crd_fields_current",
-            "crds_match_controller",
-            "crds_not_terminating",
-            "crds_served",
-            "expired_claims_gone",
-            "karpenter_lists_answer",
-        ),
-    ),
     refused=REFUSED,
 )

@@ -13,7 +13,7 @@ from migrations_app.samples.karpenter_kinds import (
 )
 from migrations_app.samples.kube import config_map, doc, meta
 from migrations_app.samples.site import Site
-from migrations_app.samples.story import Expected, Story
+from migrations_app.samples.story import Story
 
 site = Site("media-stage", "1.28")
 system = site.node_group("system", 3)
@@ -119,18 +119,4 @@ story = Story(
     version=site.version,
     docs=tuple(site.docs),
     aws=site.account("0.32"),
-    expected=Expected(
-        stage="mixed",
-        verdicts={"0.32": "in_progress", "0.33+": "blocked", "1.0": "blocked", "1.1+": "blocked", "1.14": "blocked"},
-        blockers=(
-            "alpha_crds_outlive_chart",
-            "controller_permitted",
-            "instances_listed_after_hop",
-            "legacy_machines_gone",
-            "legacy_node_templates_gone",
-            "legacy_provisioners_gone",
-            "nodes_owned_by_nodeclaims",
-            "workloads_select_current_labels",
-        ),
-    ),
 )

@@ -4,7 +4,7 @@ from migrations_app.samples.install import Crds, Install, controller, crds, helm
 from migrations_app.samples.karpenter_kinds import LARGE_ENOUGH, ON_DEMAND, claim, node_class, pool
 from migrations_app.samples.kube import config_map, doc, meta
 from migrations_app.samples.site import Site
-from migrations_app.samples.story import Expected, Story
+from migrations_app.samples.story import Story
 
 site = Site("backoffice", "1.28")
 system = site.node_group("system", 2)
@@ -78,9 +78,4 @@ story = Story(
     about="0.37.1 with webhooks off, an assumed role, Helm keys that no chart reads and a stale admission webhook.",
     version=site.version,
     docs=tuple(site.docs),
-    expected=Expected(
-        stage="beta_v1",
-        verdicts={"0.33+": "blocked", "1.0": "blocked", "1.1+": "blocked", "1.14": "blocked"},
-        blockers=("admission_webhooks_current",),
-    ),
 )

@@ -13,7 +13,7 @@ from migrations_app.samples.install import (
 from migrations_app.samples.karpenter_kinds import LARGE_ENOUGH, ON_DEMAND, claim, node_class, pool
 from migrations_app.samples.kube import doc, meta
 from migrations_app.samples.site import Site
-from migrations_app.samples.story import Expected, Story
+from migrations_app.samples.story import Story
 
 KUBELET = "compatibility.karpenter.sh/v1beta1-kubelet-conversion"
 TAGGED = {"compatibility.karpenter.k8s.aws/cluster-name-tagged": "true"}
@@ -93,14 +93,4 @@ story = Story(
     version=site.version,
     docs=tuple(site.docs),
     aws=site.account("1.0", "1.1"),
-    expected=Expected(
-        stage="beta_v1",
-        verdicts={"1.0": "in_progress", "1.1+": "blocked", "1.14": "blocked"},
-        blockers=(
-            "claims_tagged_with_cluster",
-            "compatibility_annotations_gone",
-            "instances_listed_after_hop",
-            "stored_versions_clean",
-        ),
-    ),
 )

@@ -10,13 +10,14 @@ from migrations_app.inventory.seen import Seen, Unseen
 from migrations_app.samples.karpenter_kinds import ON_DEMAND, provisioner
 from tests.builders import remedies, told
 from tests.builders_iam import EVERYTHING, a_node_role, a_role, document, managed, permitted, policy_for
+from tests.newest import NEWEST_MINOR
 
 CASES = [
     ("controller_permitted", "1.0", "0.37.8", policy_for("0.37")),
     ("controller_permitted", "0.31", "0.30.0", document()),
-    ("controller_permitted", "1.14", "1.0.14", document()),
+    ("controller_permitted", NEWEST_MINOR, "1.0.14", document()),
     ("role_profiles_permitted", "0.32", "0.31.4", policy_for("0.31")),
-    ("role_profiles_permitted", "1.14", "1.0.14", policy_for("1.0")),
+    ("role_profiles_permitted", NEWEST_MINOR, "1.0.14", policy_for("1.0")),
     ("legacy_permissions_kept", "0.32", "0.31.4", policy_for("0.33")),
     ("legacy_permissions_kept", "0.33+", "0.32.10", policy_for("0.33")),
 ]
@@ -142,7 +143,7 @@ def test_more_than_one_document_where_one_would_be_too_large():
     roles = tuple(f"KarpenterNodeRole-{'x' * 40}-{n}" for n in range(60))
     cluster = cluster_of("1.0.14", document())
     cluster.with_aws(node_roles=tuple(map(a_node_role, roles)))
-    found = remedies("role_profiles_permitted", "1.14", cluster)
+    found = remedies("role_profiles_permitted", NEWEST_MINOR, cluster)
     sizes = [len("".join(json.dumps(json.loads(one)).split())) for one in documents(found)]
     assert len(sizes) == 2
     assert max(sizes) <= 6144
@@ -151,8 +152,8 @@ def test_more_than_one_document_where_one_would_be_too_large():
 def test_a_statement_that_fits_nowhere_is_said():
     roles = tuple(f"KarpenterNodeRole-{'x' * 40}-{n}" for n in range(150))
     cluster = cluster_of("1.0.14", document()).with_aws(node_roles=tuple(map(a_node_role, roles)))
-    (only,) = remedies("role_profiles_permitted", "1.14", cluster)
+    (only,) = remedies("role_profiles_permitted", NEWEST_MINOR, cluster)
     assert only.text.startswith(
         "# no document can be proposed: closing policy (PassNodeRole): alone exceeds the 6,144 "
     )
-    assert told("policy_size_fits", "1.14", cluster)[0] == "unknown"
+    assert told("policy_size_fits", NEWEST_MINOR, cluster)[0] == "unknown"

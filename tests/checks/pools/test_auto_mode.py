@@ -6,6 +6,7 @@ from migrations_app.checks.registry import all_checks
 from migrations_app.checks.runner import run
 from tests.builders import case_at
 from tests.builders_pools import AUTO_MODE, GONE, REFERENCE, a_claim, a_pool, at
+from tests.newest import NEWEST_MINOR
 
 FAULTY = {
     REFERENCE: AUTO_MODE,
@@ -29,7 +30,7 @@ DRIFTED = {
 }
 NAMES_THEM = "one_autoscaler_runs"
 """It tells of Auto Mode beside Karpenter on purpose."""
-RELEASES = [("1.0", "0.37.8", "1.29"), ("1.1+", "1.0.14", "1.30"), ("1.14", "1.8.2", "1.33")]
+RELEASES = [("1.0", "0.37.8", "1.29"), ("1.1+", "1.0.14", "1.30"), (NEWEST_MINOR, "1.8.2", "1.33")]
 
 
 @pytest.mark.parametrize(("hop", "release", "kubernetes"), RELEASES)

@@ -5,6 +5,7 @@ from migrations_app.karpenter.iam.evaluate import Verdict
 from migrations_app.karpenter.iam.features import ASSUMED, Feature
 from migrations_app.karpenter.iam.gaps import find_gaps
 from migrations_app.karpenter.iam.site import Site
+from tests.newest import NEWEST_MINOR
 
 SITE = Site(cluster="blue", account="111122223333", region="eu-west-1")
 READS = ["ec2:Describe*", "pricing:*", "ssm:*", "sqs:*", "eks:*", "iam:PassRole"]
@@ -28,7 +29,7 @@ def test_no_policy_at_all_lacks_everything_once(policy):
 
 
 def test_everything_allowed_lacks_nothing(policy, allow):
-    report = gaps_of([policy(allow("*"))], "1.14")
+    report = gaps_of([policy(allow("*"))], NEWEST_MINOR)
     assert (report.gaps, report.legacy_gaps, report.ok) == ((), (), True)
 
 

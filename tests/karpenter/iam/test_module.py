@@ -4,6 +4,7 @@ from migrations_app.errors import BadInput
 from migrations_app.karpenter.iam.gaps import find_gaps
 from migrations_app.karpenter.iam.module import Setting, inline_setting, module_settings, module_version
 from migrations_app.karpenter.iam.site import Site
+from tests.newest import NEWEST_MINOR
 
 EC2 = ["ec2:*", "ssm:*", "pricing:*", "eks:*", "iam:PassRole"]
 
@@ -71,7 +72,7 @@ def test_modules_that_take_no_statements_have_to_move(official):
 
 
 def test_nothing_to_set_where_nothing_is_missing(policy, allow):
-    assert settings([policy(allow("*"))], "1.14", (21, 19)) == []
+    assert settings([policy(allow("*"))], NEWEST_MINOR, (21, 19)) == []
 
 
 def test_the_way_out_of_the_size_limit():

@@ -10,6 +10,7 @@ from migrations_app.karpenter.iam.ranges import every_minor, minor_text
 from migrations_app.karpenter.iam.removal import NEVER_CALLED
 from migrations_app.karpenter.iam.site import Site
 from tests import upstream
+from tests.newest import table_to
 
 SITE = Site(cluster="blue", account="111122223333", region="eu-west-1")
 
@@ -27,7 +28,8 @@ def test_no_id_stands_twice():
 
 
 def test_how_many_requests_each_release_makes():
-    assert {minor_text(minor): len(probes_for(minor)) for minor in every_minor()} == {
+    told = every_minor(table=table_to("1.14"))
+    assert {minor_text(minor): len(probes_for(minor)) for minor in told} == {
         "0.28": 38,
         "0.29": 39,
         **dict.fromkeys(["0.30", "0.31"], 40),

@@ -10,9 +10,10 @@ from migrations_app.karpenter.iam.gaps import find_gaps
 from migrations_app.karpenter.iam.policy import Condition, Policy, Statement
 from migrations_app.karpenter.iam.probes import PROBES
 from migrations_app.karpenter.iam.site import Site
+from tests.newest import NEWEST_MINOR
 
 SITE = Site(cluster="blue")
-RELEASES = ("0.31", "0.32", "0.33", "1.0", "1.14")
+RELEASES = ("0.31", "0.32", "0.33", "1.0", NEWEST_MINOR)
 
 ACTIONS = st.sampled_from(
     [

@@ -17,6 +17,7 @@ from migrations_app.karpenter.iam.remedies import (
     size_of,
 )
 from migrations_app.karpenter.iam.site import Site
+from tests.newest import NEWEST_MINOR
 
 SITE = Site(cluster="blue", account="111122223333", region="eu-west-1")
 ALL = frozenset(Feature)
@@ -38,7 +39,7 @@ def test_what_is_missing_altogether_is_closed_altogether(release):
     assert (closed.gaps, closed.legacy_gaps, found.stubborn) == ((), (), ())
 
 
-@pytest.mark.parametrize("release", ["0.31", "0.32", "1.0", "1.14"])
+@pytest.mark.parametrize("release", ["0.31", "0.32", "1.0", NEWEST_MINOR])
 def test_without_rare_settings_only_these_stay_open(release):
     found = closing(report_of([], release), SITE)
     closed = report_of(read_again(found.documents()), release)
@@ -46,7 +47,7 @@ def test_without_rare_settings_only_these_stay_open(release):
 
 
 def test_nothing_is_added_where_nothing_is_missing(policy, allow):
-    found = closing(report_of([policy(allow("*"))], "1.14"), SITE)
+    found = closing(report_of([policy(allow("*"))], NEWEST_MINOR), SITE)
     assert (found.statements, found.stubborn, found.documents()) == ((), (), ())
 
 
