@@ -19,7 +19,7 @@ from migrations_app.karpenter.helm_rows import CRD_CHART, MAIN_CHART
 from migrations_app.karpenter.iam.gaps import KNOWN, Tables
 from migrations_app.karpenter.iam.grants import GRANTS, Grant
 from migrations_app.karpenter.iam.probes import probes_for
-from migrations_app.karpenter.iam.ranges import spelled
+from migrations_app.karpenter.iam.ranges import minor_text
 from migrations_app.karpenter.label_rows import LABEL_ROWS
 from migrations_app.karpenter.mark_rows import MARK_ROWS
 from migrations_app.karpenter.metric_rows import METRIC_ROWS, METRIC_VALUE_ROWS
@@ -110,7 +110,7 @@ def _of_requests(row: MinorRelease, *, iam: Tables, grants: tuple[Grant, ...]) -
     reasons = {need.action for need in iam.needs if row.order in need.span}
     given = {(action, kind) for one in grants if row.order in one.span for action in one.actions for kind in one.kinds}
     for probe in probes_for(row.order, table=iam.probes):
-        where = f"{probe.action} in {spelled(row.order)}"
+        where = f"{probe.action} in {minor_text(row.order)}"
         if probe.action not in reasons:
             yield f"iam/needs has no row for {where}"
         if (probe.action, probe.kind) not in given:

@@ -6,7 +6,7 @@ reads.py.
 """
 
 from migrations_app.karpenter.iam.need import Need
-from migrations_app.karpenter.iam.ranges import Minor, Span, spelled
+from migrations_app.karpenter.iam.ranges import Minor, Span, minor_text
 from migrations_app.karpenter.iam.reads import READS
 
 _INSTANCE_PROFILES = "v0.37.8:pkg/providers/instanceprofile/instanceprofile.go"
@@ -209,5 +209,5 @@ def need_for(action: str, minor: Minor, *, existing: bool = False, table: tuple[
     """The row of an action in a release; of two that fit, the first. Raises LookupError where there is none."""
     rows = [need for need in table if need.action == action and minor in need.span]
     if not rows:
-        raise LookupError(f"needs.py has no row for {action} in {spelled(minor)}")
+        raise LookupError(f"needs.py has no row for {action} in {minor_text(minor)}")
     return next((need for need in rows if need.existing == existing), rows[0])
