@@ -88,14 +88,14 @@ app.steps["consumer"].add(SignOfLife)
 def _lives(name: str) -> None:
     from django.db import connection
 
-    from migrations_app.flow import pulse
+    from migrations_app.use_cases.runtime import heartbeat
 
-    pulse.beat(name, app.amqp.queues.consume_from)
+    heartbeat.beat(name, app.amqp.queues.consume_from)
     connection.close()
 
 
 @worker_shutdown.connect
 def _ends(sender: Any = None, **_kwargs: object) -> None:  # noqa: ANN401 - a worker
-    from migrations_app.flow import pulse
+    from migrations_app.use_cases.runtime import heartbeat
 
-    pulse.stopped(sender.hostname)
+    heartbeat.stopped(sender.hostname)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from karpdash.env import settings_rows
 from migrations_app.actions.registry import all_actions
-from migrations_app.checks.catalogue_page import page as checks_page
-from migrations_app.checks.coverage_page import coverage_page
+from migrations_app.checks.docs import coverage_page
+from migrations_app.checks.docs import page as checks_page
 from migrations_app.checks.registry import all_checks
-from migrations_app.karpenter.coverage import CHANGES, PAINS
-from migrations_app.readiness import roles_page
-from migrations_app.readiness.outputs.schema import scan_schema
+from migrations_app.karpenter.coverage.entries import CHANGES, PAINS
+from migrations_app.readiness import rbac_docs
+from migrations_app.readiness.outputs.json_schema import scan_schema
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 DEPLOY = "../deploy"
@@ -25,13 +25,11 @@ def pages() -> dict[str, str]:
         "settings.md": settings_page(),
         "checks.md": checks_page(all_checks()),
         "coverage.md": coverage_page(CHANGES, PAINS),
-        "permissions.md": roles_page.permissions_page(all_actions()),
+        "permissions.md": rbac_docs.permissions_page(all_actions()),
         "schema/scan-v1.json": scan,
-        f"{DEPLOY}/rbac/scan.yaml": roles_page.scan_file(),
-        f"{DEPLOY}/rbac/act.yaml": roles_page.act_file(all_actions()),
-        **{
-            f"{DEPLOY}/helm/karpdash/files/{name}": text for name, text in roles_page.chart_files(all_actions()).items()
-        },
+        f"{DEPLOY}/rbac/scan.yaml": rbac_docs.scan_file(),
+        f"{DEPLOY}/rbac/act.yaml": rbac_docs.act_file(all_actions()),
+        **{f"{DEPLOY}/helm/karpdash/files/{name}": text for name, text in rbac_docs.chart_files(all_actions()).items()},
     }
 
 

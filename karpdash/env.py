@@ -12,10 +12,10 @@ from urllib.parse import unquote, urlsplit
 
 from karpdash.oidc_settings import read_oidc
 from migrations_app.clients.audit_sink import Sinks
-from migrations_app.clients.aws_access import Keys, OwnIdentity
+from migrations_app.clients.aws.cross_account import Keys, OwnIdentity
+from migrations_app.clients.helm.charts import read_registry
 from migrations_app.clients.identity_provider import OidcClient
 from migrations_app.clients.mail import MailServer, read_mail_server
-from migrations_app.clients.registry_url import read_registry
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import BadInput, BadSetting
 

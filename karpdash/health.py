@@ -7,8 +7,8 @@ from redis.exceptions import RedisError
 
 from karpdash.env import current
 from karpdash.schema import schema_fit
-from migrations_app.flow.room import why_full
-from migrations_app.queries.pulse import silent_lanes
+from migrations_app.queries.worker_health import silent_lanes
+from migrations_app.use_cases.runtime.disk_space import why_full
 
 NEEDED_FOR_PAGES = ("database", "schema")
 

@@ -13,12 +13,11 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from migrations_app.flow.tally import BEYOND, BUCKETS
-from migrations_app.flow.tokens import TokenUse, authenticate
-from migrations_app.queries.metrics import Cell, Duration, Numbers, numbers
-from migrations_app.queries.standing import standing_of
-from migrations_app.queries.visible import ALL, Sight, seeing
+from migrations_app.queries.fleet.metrics import Cell, Duration, Numbers, numbers
+from migrations_app.queries.visibility import ALL, Sight, seeing, standing_of
 from migrations_app.readiness.report import Verdict
+from migrations_app.use_cases.accounts.tokens import TokenUse, authenticate
+from migrations_app.use_cases.runtime.counters import BEYOND, BUCKETS
 
 SCOPE = "metrics"
 TEXT = "text/plain; version=0.0.4; charset=utf-8"

@@ -2,16 +2,19 @@
 
 from typing import Any
 
-from migrations_app.readiness.outputs.schema import definitions, plan_definitions, sheet_definitions
+from migrations_app.readiness.outputs.json_schema import definitions, plan_definitions, sheet_definitions
 
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "migrations_app.api.problems.answered",
-    "DEFAULT_AUTHENTICATION_CLASSES": ["migrations_app.api.sign_in.BearerToken", "migrations_app.api.sign_in.Session"],
+    "EXCEPTION_HANDLER": "migrations_app.api.framework.problems.answered",
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "migrations_app.api.framework.authentication.BearerToken",
+        "migrations_app.api.framework.authentication.Session",
+    ],
     # Deny by default: an endpoint outside the frame declares no need and allows nobody.
-    "DEFAULT_PERMISSION_CLASSES": ["migrations_app.api.rights.Declared"],
+    "DEFAULT_PERMISSION_CLASSES": ["migrations_app.api.framework.permissions.Declared"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["migrations_app.api.bodies.StrictJson"],
+    "DEFAULT_PARSER_CLASSES": ["migrations_app.api.framework.fields.StrictJson"],
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "URL_FIELD_NAME": "url",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
@@ -27,10 +30,10 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
-    "SERVE_PERMISSIONS": ["migrations_app.api.rights.Declared"],
+    "SERVE_PERMISSIONS": ["migrations_app.api.framework.permissions.Declared"],
     "SERVE_AUTHENTICATION": None,
     "SCHEMA_PATH_PREFIX": "/api/v1",
-    "PREPROCESSING_HOOKS": ["migrations_app.api.description.listed_once"],
+    "PREPROCESSING_HOOKS": ["migrations_app.api.framework.schema.listed_once"],
     # Enums stay where they are used: the scan schema has some of its own that the hook cannot name.
     "POSTPROCESSING_HOOKS": [],
     "APPEND_COMPONENTS": {"schemas": _SCHEMAS},

@@ -68,7 +68,7 @@ TEMPLATES = [
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "django.contrib.auth.backends.ModelBackend",
-    "migrations_app.flow.granted_rights.GrantBackend",
+    "migrations_app.use_cases.accounts.rights.GrantBackend",
 ]
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.Argon2PasswordHasher",

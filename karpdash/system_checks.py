@@ -10,7 +10,7 @@ from django.core.checks import Error, register
 
 from karpdash.env import Env
 from migrations_app.errors import BadSetting
-from migrations_app.karpenter.missing_rows import missing_rows
+from migrations_app.readiness.missing_rows import missing_rows
 
 SHORTEST_KEY = 32
 PLACEHOLDERS = ("changeme", "change-me", "change_me", "insecure", "default", "example", "secret", "password")

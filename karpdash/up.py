@@ -104,10 +104,10 @@ def _first_steps(*, demo: bool) -> None:
     _bring_schema_up()
     from django.db import connection
 
-    from migrations_app.flow import demo as sample_fleet
-    from migrations_app.flow import people
+    from migrations_app.use_cases.accounts import rights
+    from migrations_app.use_cases.clusters import sample_fleet
 
-    password = people.first_admin()
+    password = rights.first_admin()
     if password:
         print(f"first admin: name admin, one-time password {password}", flush=True)
     if demo:

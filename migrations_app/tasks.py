@@ -13,17 +13,20 @@ from kombu.exceptions import OperationalError
 from structlog.contextvars import bound_contextvars
 
 from migrations_app.errors import Conflict
-from migrations_app.flow import checkpoint_push, execute, preview, pulse, room, schedule, waive
-from migrations_app.flow import notify as notify_flow
-from migrations_app.flow import scan_fleet as scan_fleet_flow
-from migrations_app.flow.probe import probe_claimed
-from migrations_app.flow.retain import sweep_old
-from migrations_app.flow.scan_after import waiting_scan
-from migrations_app.flow.scan_cluster import scan_claimed
-from migrations_app.flow.schedule import Claim
-from migrations_app.flow.sort_news import sort_news
-from migrations_app.flow.stranded import stranded_rollouts
-from migrations_app.flow.void_plans import expire_old_plans
+from migrations_app.use_cases.audit import checkpoint_delivery
+from migrations_app.use_cases.notifications import delivery as notify_flow
+from migrations_app.use_cases.notifications.routing import sort_news
+from migrations_app.use_cases.rollouts import preview, worker
+from migrations_app.use_cases.rollouts.lifecycle import expire_old_plans
+from migrations_app.use_cases.rollouts.transitions import waiting_scan
+from migrations_app.use_cases.rollouts.worker import stranded_rollouts
+from migrations_app.use_cases.runtime import disk_space, heartbeat
+from migrations_app.use_cases.scans import fleet_scan as scan_fleet_flow
+from migrations_app.use_cases.scans import queue, waivers
+from migrations_app.use_cases.scans.probe import probe_claimed
+from migrations_app.use_cases.scans.queue import Claim
+from migrations_app.use_cases.scans.retention import sweep_old
+from migrations_app.use_cases.scans.worker import scan_claimed
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -35,7 +38,7 @@ RETAIN_SECONDS = 30.0
 def scan_cluster(scan_id: str) -> None:
     """Makes progress on one scan if nobody else has it."""
     with bound_contextvars(scan=scan_id):
-        claim = _unless_full(schedule.claim, scan_id)
+        claim = _unless_full(queue.claim, scan_id)
         if claim is not None:
             _guarded(claim, scan_claimed)
 
@@ -44,14 +47,14 @@ def scan_cluster(scan_id: str) -> None:
 def probe_cluster(scan_id: str) -> None:
     """Looks for five seconds whether the cluster answers; one that does is scanned, in another lane."""
     with bound_contextvars(scan=scan_id):
-        claim = _unless_full(schedule.claim_probe, scan_id)
+        claim = _unless_full(queue.claim_probe, scan_id)
         if claim is not None and _guarded(claim, probe_claimed):
             _send(scan_cluster, scan_id)
 
 
 def _unless_full(claim: Callable[[uuid.UUID], Claim | None], scan_id: str) -> Claim | None:
     """The claim; None while the disk is full: the scan stays queued, and the sweeper comes back to it (R25)."""
-    if why := room.why_full():
+    if why := disk_space.why_full():
         log.warning("no room for a scan", extra={"reason": why})
         return None
     return claim(uuid.UUID(scan_id))
@@ -63,12 +66,12 @@ def _guarded(claim: Claim, work: Callable[[Claim], T]) -> T | None:
         return work(claim)
     except SystemExit:
         # The worker was told to stop, and its grace is over: somebody else begins anew at once (R28).
-        schedule.give_back(claim)
+        queue.give_back(claim)
         raise
     except Exception as crash:
         # The broad except of the task wrapper: a crash ends the scan with a code, never silently.
         log.exception("scan crashed")
-        schedule.crashed(claim, type(crash).__name__)
+        queue.crashed(claim, type(crash).__name__)
         return None
 
 
@@ -87,7 +90,7 @@ def advance_rollout(rollout_id: str) -> None:
     """Makes progress on one rollout if it gets the cluster's lease; comes again while there is more to do (A12)."""
     holder = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     with bound_contextvars(rollout=rollout_id):
-        more = execute.advance(uuid.UUID(rollout_id), holder=holder)
+        more = worker.advance(uuid.UUID(rollout_id), holder=holder)
     if more:
         wake_rollout(uuid.UUID(rollout_id), advance_rollout)
     elif scan := waiting_scan(uuid.UUID(rollout_id)):
@@ -110,14 +113,14 @@ def wake_rollout(rollout_id: uuid.UUID, task: "Task[[str], None]") -> bool:
 @shared_task(name="scan_fleet", ignore_result=True)
 def scan_fleet() -> None:
     """Requests what is due and wakes it."""
-    for scan_id in schedule.due_scans():
+    for scan_id in queue.due_scans():
         wake(scan_id)
 
 
 @shared_task(name="checkpoint", ignore_result=True)
 def checkpoint() -> None:
     """Signs what is due of the audit log and carries it outside (A53)."""
-    checkpoint_push.keep_up()
+    checkpoint_delivery.keep_up()
 
 
 @shared_task(name="begin_fleet_scan", ignore_result=True)
@@ -130,8 +133,8 @@ def begin_fleet_scan(fleet_scan_id: str) -> None:
 @shared_task(name="sweep", ignore_result=True)
 def sweep() -> None:
     """Wakes what lost its message or its worker, and ends what is over. That it runs shows that the timetable does."""
-    pulse.beat(pulse.BEAT, [pulse.BEAT])
-    for scan_id in schedule.stranded():
+    heartbeat.beat(heartbeat.BEAT, [heartbeat.BEAT])
+    for scan_id in queue.stranded():
         wake(scan_id)
     for fleet_scan_id in scan_fleet_flow.not_begun():
         wake_fleet_scan(fleet_scan_id)
@@ -141,7 +144,7 @@ def sweep() -> None:
 @shared_task(name="keep_waivers", ignore_result=True)
 def keep_waivers() -> None:
     """Ends waivers that are over, and counts again what a waiver changed."""
-    waive.keep_up(timezone.now())
+    waivers.keep_up(timezone.now())
 
 
 @shared_task(name="notify", ignore_result=True)
@@ -170,7 +173,7 @@ def retain() -> None:
 
 def wake(scan_id: uuid.UUID) -> bool:
     """Nudges a worker; False when the broker is down: the row stays queued and the sweeper comes back to it (R05)."""
-    return _send(probe_cluster if schedule.needs_probe(scan_id) else scan_cluster, str(scan_id))
+    return _send(probe_cluster if queue.needs_probe(scan_id) else scan_cluster, str(scan_id))
 
 
 def wake_fleet_scan(fleet_scan_id: uuid.UUID) -> bool:

@@ -9,27 +9,25 @@ from typing import Any, Self
 
 import msgspec
 
-from migrations_app.checks.base import Case
+from migrations_app.checks.base import Case, Evidence, Finding, Remedy
 from migrations_app.checks.registry import all_checks
 from migrations_app.checks.runner import run
-from migrations_app.checks.values import Evidence, Finding, Remedy
-from migrations_app.inventory import objects as o
-from migrations_app.inventory.aws import AWS_PART_NAMES, NO_AWS, AwsSeen
-from migrations_app.inventory.aws_place import AwsPlace
-from migrations_app.inventory.belonging import is_controller, is_other_autoscaler
-from migrations_app.inventory.cluster_rules import ClusterRole, NetworkPolicy
-from migrations_app.inventory.crd_reading import read_crd
+from migrations_app.inventory.facts.controller import is_controller, is_other_autoscaler
 from migrations_app.inventory.inventory import AWS_PREFIX, PART_NAMES, Inventory
-from migrations_app.inventory.placement import names_karpenter
-from migrations_app.inventory.podgroups import PodFold
-from migrations_app.inventory.seen import Part, Quarantined, Seen, Unseen
-from migrations_app.karpenter.hops import HOPS, Step, path
+from migrations_app.inventory.objects import karpenter as o
+from migrations_app.inventory.objects.aws import AWS_PART_NAMES, NO_AWS, AwsSeen
+from migrations_app.inventory.objects.cluster import ClusterRole, NetworkPolicy
+from migrations_app.inventory.objects.cluster_arn import AwsPlace
+from migrations_app.inventory.parse import read_crd
+from migrations_app.inventory.parts import Part, Quarantined, Seen, Unseen
+from migrations_app.inventory.pod_groups import PodFold, names_karpenter
 from migrations_app.karpenter.releases import crd_set, find
+from migrations_app.karpenter.upgrade_path import HOPS, Step, path
 from migrations_app.karpenter.versions import kubernetes_minor, release
-from migrations_app.readiness import facts
-from migrations_app.readiness.stage import stage
-from migrations_app.samples.install import HELM_LABEL, Crds, Install, controller, crds, helm_marks
-from migrations_app.samples.kube import Doc, server_version
+from migrations_app.readiness import stage as facts
+from migrations_app.readiness.stage import stage_of
+from migrations_app.samples.installation import HELM_LABEL, Crds, Install, controller, crds, helm_marks
+from migrations_app.samples.kubernetes_objects import Doc, server_version
 
 NOW = "2026-10-01T12:00:00Z"
 PLACE = AwsPlace(region="eu-central-1", cluster="test", account="111122223333")
@@ -229,7 +227,7 @@ def case_at(hop: str, cluster: ACluster, *, start: str = "") -> Case:
     running = facts.running(inventory)
     version = next((one.git_version for one in inventory.version.items), "")
     step = step_at(hop, start=start or str(running.release), kubernetes=kubernetes_minor(version))
-    return Case(inventory, step, running, stage(inventory, running), NOW)
+    return Case(inventory, step, running, stage_of(inventory, running), NOW)
 
 
 def ask(check: str, hop: str, cluster: ACluster, *, start: str = "") -> Finding:

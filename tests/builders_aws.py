@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from migrations_app.checks.values import Remedy
-from migrations_app.inventory.aws import (
+from migrations_app.checks.base import Remedy
+from migrations_app.inventory.objects.aws import (
     AttachedPolicy,
     ControllerRole,
     InstanceProfile,
@@ -18,7 +18,7 @@ from migrations_app.inventory.aws import (
     Queue,
     TaggedInstances,
 )
-from migrations_app.inventory.seen import Seen, Unseen
+from migrations_app.inventory.parts import Seen, Unseen
 from tests.fakes.aws_api import ACCOUNT, a_document, a_role, role_arn
 
 OWNED = {"kubernetes.io/cluster/test": "owned"}

@@ -3,11 +3,18 @@
 import json
 from typing import Any
 
-from migrations_app.inventory.aws import ControllerRole, EksCluster, NodeRole, OidcProvider, PolicyDocument, Role
-from migrations_app.inventory.seen import Seen
-from migrations_app.karpenter.iam.gaps import find_gaps
-from migrations_app.karpenter.iam.remedies import closing, document_of, size_of
-from migrations_app.karpenter.iam.site import Site
+from migrations_app.iam.requirements.gaps import find_gaps
+from migrations_app.iam.requirements.remedies import closing, document_of, size_of
+from migrations_app.iam.site import Site
+from migrations_app.inventory.objects.aws import (
+    ControllerRole,
+    EksCluster,
+    NodeRole,
+    OidcProvider,
+    PolicyDocument,
+    Role,
+)
+from migrations_app.inventory.parts import Seen
 from tests.builders import PLACE, ACluster, a_cluster
 
 ISSUER = "oidc.eks.eu-central-1.amazonaws.com/id/ABCDEF"

@@ -4,8 +4,8 @@ import shutil
 import subprocess
 from typing import Any
 
-from migrations_app.samples.karpenter_kinds import Launched, machine
-from migrations_app.samples.kube import Doc, containers, meta, owner, pods_of, template, workload
+from migrations_app.samples.karpenter_objects import Launched, machine
+from migrations_app.samples.kubernetes_objects import Doc, containers, meta, owner, pods_of, template, workload
 from tests.builders import ACluster, a_cluster
 
 OLD = Launched(pool="web", number=1, cluster="test", kubelet="v1.28.4")

@@ -5,9 +5,9 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from migrations_app.checks.values import Evidence, Remedy
-from migrations_app.samples import karpenter_kinds as kinds
-from migrations_app.samples.kube import Doc
+from migrations_app.checks.base import Evidence, Remedy
+from migrations_app.samples import karpenter_objects as kinds
+from migrations_app.samples.kubernetes_objects import Doc
 from tests.builders import ACluster, a_cluster, blind, reads, told
 
 GONE = object()

@@ -8,10 +8,9 @@ from typing import Any
 
 import msgspec
 
-from migrations_app.checks.values import Evidence, Finding, Remedy
+from migrations_app.checks.base import Evidence, Finding, Remedy
 from migrations_app.models.cluster import Cluster
-from migrations_app.models.scan import Scan
-from migrations_app.models.snapshot import Content, FindingRow, Snapshot
+from migrations_app.models.scan import Content, FindingRow, Scan, Snapshot
 from migrations_app.readiness.report import (
     OWNERS,
     Anomaly,

@@ -4,14 +4,14 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from migrations_app.inventory.aws import AwsSeen, ControllerRole, CrossCheck, PolicyDocument, Role
-from migrations_app.inventory.aws_place import AwsPlace
+from migrations_app.iam.requirements.gaps import find_gaps
+from migrations_app.iam.requirements.remedies import closing
+from migrations_app.iam.site import Site
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.seen import NOT_ASKED, Part, Seen
-from migrations_app.karpenter.iam.gaps import find_gaps
-from migrations_app.karpenter.iam.remedies import closing
-from migrations_app.karpenter.iam.site import Site
-from migrations_app.readiness.iam_sheet import IamSheet, iam_sheet
+from migrations_app.inventory.objects.aws import AwsSeen, ControllerRole, CrossCheck, PolicyDocument, Role
+from migrations_app.inventory.objects.cluster_arn import AwsPlace
+from migrations_app.inventory.parts import NOT_ASKED, Part, Seen
+from migrations_app.readiness.iam_sheet.build import IamSheet, iam_sheet
 from tests.fakes.aws_inventory import an_inventory, controller, node_class
 
 PLACE = AwsPlace(region="eu-west-1", cluster="shop", account="444455556666")

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from migrations_app.karpenter import releases
-from migrations_app.karpenter.release_shape import MinorRelease, Patch, RollbackTarget, Since
 from migrations_app.karpenter.releases import RELEASES, Table
+from migrations_app.karpenter.table_types import MinorRelease, Patch, RollbackTarget, Since
 
 NEWEST_ROW = RELEASES[-1]
 NEWEST_MINOR = NEWEST_ROW.minor

@@ -9,15 +9,14 @@ from unittest import mock
 import msgspec
 
 from migrations_app.checks import runner
-from migrations_app.checks.base import Check
+from migrations_app.checks.base import AtLeast, ByHand, CannotTell, Check, Evidence, NotApplicable, Remedy
 from migrations_app.checks.registry import all_checks
-from migrations_app.checks.values import AtLeast, ByHand, CannotTell, Evidence, NotApplicable, Remedy
-from migrations_app.flow.collect import Collected
-from migrations_app.flow.evaluate import evaluate
-from migrations_app.inventory.seen import NOT_ASKED, Seen, Unseen
-from migrations_app.readiness.groups import grouped
+from migrations_app.inventory.parts import NOT_ASKED, Seen, Unseen
+from migrations_app.readiness.evaluate import evaluate
+from migrations_app.readiness.next_step import grouped
 from migrations_app.readiness.report import Report
 from migrations_app.readiness.runbook import runbook
+from migrations_app.use_cases.collect.collect import Collected
 
 REWORDED = "otherwise said"
 _COMMENT = re.compile(r"(^|\s+)#(\s.*)?$")

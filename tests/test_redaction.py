@@ -8,13 +8,13 @@ import msgspec
 import pytest
 
 from karpdash import logs
-from migrations_app.clients.bundle_redaction import redacted_object
-from migrations_app.clients.cleaning import clean
-from migrations_app.clients.helm_values import kept_values
-from migrations_app.flow.audit_detail import detail_text, guarded
-from migrations_app.flow.notify import _cloud_event
-from migrations_app.readiness.news import headline, text_of
+from migrations_app.clients.bundle.redaction import redacted_object
+from migrations_app.clients.helm.values import kept_values
+from migrations_app.clients.secret import clean
+from migrations_app.readiness.notification_events import headline, text_of
 from migrations_app.redaction import find, is_secret_name, redacted, replace
+from migrations_app.use_cases.audit.log import detail_text, guarded
+from migrations_app.use_cases.notifications.delivery import _cloud_event
 from tests.redaction_cases import INNOCENT, SHAPES, Shape
 
 

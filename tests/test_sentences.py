@@ -8,10 +8,10 @@ from tests.sentences import read_in, readers
 
 SERVERS = "the words of a server, which gives no code for it"
 ALLOWED = {
-    "migrations_app/clients/faults.py: 'system:anonymous' in said.message": SERVERS,
-    "migrations_app/flow/prove.py: 'dry run' in told.message.lower().replace('dryrun', 'dry run')"
+    "migrations_app/clients/kubernetes/errors.py: 'system:anonymous' in said.message": SERVERS,
+    "migrations_app/use_cases/rollouts/preview.py: 'dry run' in told.message.lower().replace('dryrun', 'dry run')"
     ".replace('-', ' ')": SERVERS,
-    "migrations_app/flow/waiting.py: work.row.waits_for != told": "writes the row only where the sentence is a new one",
+    "migrations_app/use_cases/rollouts/journal.py: work.row.waits_for != told": "writes the row only where the sentence is a new one",
     "karpdash/up.py: str(wrong).strip().partition('\\n')": "shows the first line of what a database says",
 }
 """Each place that may, with why; one that is gone has to go from here as well."""

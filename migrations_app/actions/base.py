@@ -9,7 +9,7 @@ from migrations_app.actions.conditions import Tree
 from migrations_app.actions.plan import Forecast, Limits, Step
 from migrations_app.errors import BadInput
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.seen import Part, Unseen
+from migrations_app.inventory.parts import Part, Unseen
 from migrations_app.karpenter.detection import Detected
 
 

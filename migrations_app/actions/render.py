@@ -12,10 +12,10 @@ from typing import Any
 
 from migrations_app.actions.changes import FIELD_MANAGER, MARK_PLAN, MARK_ROLLOUT, Body, Change, Target, checked_name
 from migrations_app.actions.conditions import Tree
-from migrations_app.actions.differences import without_head
 from migrations_app.actions.gate import Gate
+from migrations_app.actions.patches import without_head
 from migrations_app.actions.plan import Plan, Step
-from migrations_app.karpenter.yaml_out import stream, text_of
+from migrations_app.manifests.writer import stream, text_of
 
 NOISE = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
 """Of the metadata: what the server counts by itself."""

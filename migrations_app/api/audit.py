@@ -9,13 +9,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from migrations_app.api.described import described, page_of
-from migrations_app.api.endpoint import Endpoint, asked, cursor_of, page_answer
-from migrations_app.api.fields import Paged, Strict, Told
-from migrations_app.api.refusals import Problem
-from migrations_app.api.rights import Need
-from migrations_app.queries.audit_log import COLUMNS, AuditAsk, AuditLine, audit_page, export_lines
-from migrations_app.queries.pages import Page
+from migrations_app.api.framework.fields import Paged, Strict, Told
+from migrations_app.api.framework.permissions import Need
+from migrations_app.api.framework.problems import Problem
+from migrations_app.api.framework.schema import described, page_of
+from migrations_app.api.framework.views import Endpoint, asked, cursor_of, page_answer
+from migrations_app.queries.audit.log import COLUMNS, AuditAsk, AuditLine, audit_page, export_lines
+from migrations_app.queries.pagination import Page
 
 NEED = Need("audit", "view_auditevent")
 LINES = "application/x-ndjson"

@@ -6,14 +6,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from migrations_app.api.described import described
-from migrations_app.api.endpoint import Endpoint, asked
-from migrations_app.api.fields import Strict, Told
-from migrations_app.api.rights import READ
-from migrations_app.checks.about import about
+from migrations_app.api.framework.fields import Strict, Told
+from migrations_app.api.framework.permissions import READ
+from migrations_app.api.framework.schema import described
+from migrations_app.api.framework.views import Endpoint, asked
 from migrations_app.checks.base import Check as CatalogueCheck
-from migrations_app.checks.registry import all_checks
-from migrations_app.checks.retired import RETIRED
+from migrations_app.checks.registry import RETIRED, about, all_checks
 from migrations_app.errors import NotFound
 
 

@@ -12,21 +12,20 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from migrations_app.api import entity_tags
-from migrations_app.api.bodies import StrictJson
-from migrations_app.api.described import described, page_of
-from migrations_app.api.endpoint import MIB, Endpoint, asked, cursor_of, given, page_answer
-from migrations_app.api.fields import Paged, Strict, Text, Told, Whole
-from migrations_app.api.replayed import replayed
-from migrations_app.api.rights import READ, Need
+from migrations_app.api.framework import etags
+from migrations_app.api.framework.fields import Paged, Strict, StrictJson, Text, Told, Whole
+from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.permissions import READ, Need
+from migrations_app.api.framework.schema import described, page_of
+from migrations_app.api.framework.views import MIB, Endpoint, asked, cursor_of, given, page_answer
 from migrations_app.errors import BadInput
-from migrations_app.flow import register, register_eks
-from migrations_app.flow.register import Details
-from migrations_app.flow.schedule import request_scan
-from migrations_app.queries.cluster import ClusterHead, cluster_head
-from migrations_app.queries.fleet import BUCKETS, STAGES, FleetAsk, fleet_page
-from migrations_app.queries.pages import Page
+from migrations_app.queries.cluster.detail import ClusterHead, cluster_head
+from migrations_app.queries.fleet.clusters import BUCKETS, STAGES, FleetAsk, fleet_page
+from migrations_app.queries.pagination import Page
 from migrations_app.tasks import wake
+from migrations_app.use_cases.clusters import eks_registration, registration
+from migrations_app.use_cases.clusters.registration import Details
+from migrations_app.use_cases.scans.queue import request_scan
 
 LARGEST_BUNDLE = 64 * MIB
 LABELS = r"^[a-z0-9][a-z0-9._/-]{0,62}:[^,]{0,120}(,[a-z0-9][a-z0-9._/-]{0,62}:[^,]{0,120}){0,7}$"
@@ -233,20 +232,20 @@ class Cluster(Endpoint):
     def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Changes name, environment or target, if nobody else did so meanwhile."""
         head = cluster_head(id, now=timezone.now())
-        entity_tags.require_match(request, entity_tags.of_version(head.version))
+        etags.require_match(request, etags.of_version(head.version))
         said = {"name": head.name, "environment": head.environment, "target": head.target}
         changes = given(request, ClusterChange, partial=True)
         interval = changes.pop("interval_seconds", head.interval_seconds)
         details = Details(**(said | changes), interval=interval, by=request.user.get_username())
-        register.change(id, details, version=head.version)
+        registration.change(id, details, version=head.version)
         return detail(cluster_head(id, now=timezone.now()))
 
     @described("DELETE", id="clusters_remove", tag="clusters", named=True, answers={204: None})
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Forgets the cluster, its credentials and its snapshots. Nothing in the cluster itself is touched."""
         head = cluster_head(id, now=timezone.now())
-        entity_tags.require_match(request, entity_tags.of_version(head.version))
-        register.remove(id, typed_name=head.name)
+        etags.require_match(request, etags.of_version(head.version))
+        registration.remove(id, typed_name=head.name)
         return Response(status=204)
 
 
@@ -259,25 +258,25 @@ def narrowed(query: dict[str, Any]) -> dict[str, Any]:
 def detail(head: ClusterHead) -> Response:
     """The cluster with its ETag."""
     answer = Response(ClusterDetail(head).data)
-    answer["ETag"] = entity_tags.of_version(head.version)
+    answer["ETag"] = etags.of_version(head.version)
     return answer
 
 
 def _registered(request: Request) -> uuid.UUID:
     if request.FILES or (request.content_type or "").startswith("multipart/"):
         said = given(request, NewBundle)
-        return register.register_bundle(said["bundle"].read(), _details(request, said))
+        return registration.register_bundle(said["bundle"].read(), _details(request, said))
     said = given(request, NewCluster)
     if said["source"] == "eks":
         return _registered_eks(request, said)
     if "draft" in said or "role_arn" in said:
         raise BadInput("a way into AWS is given to a registered cluster, at clusters/{id}/aws", where="draft")
     if said["source"] == "in_cluster":
-        return register.register_in_cluster(_details(request, said))
+        return registration.register_in_cluster(_details(request, said))
     if "kubeconfig" not in said:
         raise BadInput("a kubeconfig is needed for this source", where="kubeconfig")
     try:
-        return register.register_kubeconfig(
+        return registration.register_kubeconfig(
             said["kubeconfig"].encode(), _details(request, said), context=said["context"]
         )
     except BadInput as wrong:
@@ -288,7 +287,7 @@ def _registered_eks(request: Request, said: dict[str, Any]) -> uuid.UUID:
     for name in ("draft", "role_arn"):
         if name not in said:
             raise BadInput("this source needs a draft, and the role made with it", where=name)
-    return register_eks.register_eks(said["draft"], _details(request, said), role_arn=said["role_arn"])
+    return eks_registration.register_eks(said["draft"], _details(request, said), role_arn=said["role_arn"])
 
 
 def _details(request: Request, said: dict[str, Any]) -> Details:

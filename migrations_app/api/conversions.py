@@ -9,14 +9,14 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from migrations_app.api.described import described
-from migrations_app.api.endpoint import MIB, Endpoint, given
-from migrations_app.api.fields import Strict, Text
-from migrations_app.api.replayed import replayed
-from migrations_app.api.rights import READ
-from migrations_app.karpenter.conversion.losses import SEVERITIES
-from migrations_app.karpenter.conversion.options import Options, Target
-from migrations_app.karpenter.conversion.report import Finding, Report, convert_texts
+from migrations_app.api.framework.fields import Strict, Text
+from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.permissions import READ
+from migrations_app.api.framework.schema import described
+from migrations_app.api.framework.views import MIB, Endpoint, given
+from migrations_app.conversion.findings import SEVERITIES
+from migrations_app.conversion.objects import Options, Target
+from migrations_app.conversion.report import Finding, Report, convert_texts
 
 FIELD = "manifests"
 MEANINGS = {

@@ -1,18 +1,96 @@
-"""fleet/summary: the numbers above the fleet page."""
+"""fleet/burndown: what is left of the older generation, day by day, and when it will be gone.
 
-from typing import Any
+fleet/summary: the numbers above the fleet page.
 
+fleet/scans: scan every cluster, and follow how far that is.
+
+fleet/views: ways to look at the fleet that are kept under a name.
+"""
+
+import uuid
+from functools import partial
+from typing import Any, get_args
+
+from django.db import transaction
 from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.reverse import reverse
 
-from migrations_app.api.clusters import Narrowed, narrowed
-from migrations_app.api.described import described
-from migrations_app.api.endpoint import Endpoint, asked
-from migrations_app.api.fields import Told
-from migrations_app.api.rights import READ
-from migrations_app.queries.fleet import FleetAsk, fleet_page
+from migrations_app.api.clusters import Narrowed, labels_asked, narrowed
+from migrations_app.api.framework.fields import Paged, Strict, Text, Told
+from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.permissions import READ, Need
+from migrations_app.api.framework.schema import described, page_of
+from migrations_app.api.framework.views import Endpoint, asked, cursor_of, given, page_answer, person
+from migrations_app.api.scans import NoFields
+from migrations_app.queries.fleet.burndown import BurndownAsk, burndown
+from migrations_app.queries.fleet.clusters import FleetAsk, fleet_page
+from migrations_app.queries.fleet.saved_views import view_of, view_page
+from migrations_app.queries.scans.fleet_scans import fleet_scan
+from migrations_app.readiness.burndown import Certainty, Outcome
+from migrations_app.tasks import wake_fleet_scan
+from migrations_app.use_cases.clusters.saved_views import LONGEST_NAME, LONGEST_QUERY, forget_view, keep_view
+from migrations_app.use_cases.scans.fleet_scan import request_fleet_scan
+
+
+class BurndownQuery(Strict):
+    """One cluster, a group, or the clusters with these labels; with none of them, all that the caller may see."""
+
+    cluster = serializers.UUIDField(required=False)
+    group = serializers.UUIDField(required=False)
+    label = labels_asked()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
+
+
+class PointShown(serializers.Serializer[Any]):
+    """A day. `count` is null where nothing is known; `carried` counts clusters whose number is of an earlier day,
+    `unseen` those of which something was never read: with them the count is a lower bound."""
+
+    day = serializers.DateField()
+    count = serializers.IntegerField(allow_null=True)
+    certainty = serializers.ChoiceField(choices=get_args(Certainty))
+    clusters = serializers.IntegerField()
+    carried = serializers.IntegerField()
+    unseen = serializers.IntegerField()
+
+
+class ProjectionShown(serializers.Serializer[Any]):
+    """`ends_on` is given for `falling` alone; where `certainty` is at_least it means: not before."""
+
+    outcome = serializers.ChoiceField(choices=get_args(Outcome))
+    ends_on = serializers.DateField(allow_null=True)
+    per_week = serializers.FloatField(help_text="Change in a week; negative where it falls.")
+    certainty = serializers.ChoiceField(choices=get_args(Certainty))
+
+
+class CurveShown(serializers.Serializer[Any]):
+    """At most ninety days, none before the first scan."""
+
+    projection = ProjectionShown()
+    points = PointShown(many=True)
+
+
+class BurndownShown(serializers.Serializer[Any]):
+    """Provisioners, AWSNodeTemplates and Machines as `objects`; the nodes that Provisioners own as `nodes`."""
+
+    clusters = serializers.IntegerField()
+    objects = CurveShown()
+    nodes = CurveShown()
+
+
+class BurndownOf(Endpoint):
+    """The burndown of the fleet or a part of it."""
+
+    needs = {"GET": READ}
+
+    @described("GET", id="fleet_burndown", tag="fleet", query=BurndownQuery, answers={200: BurndownShown})
+    def get(self, request: Request) -> Response:
+        """Daily numbers of ninety days, and where they lead."""
+        query = asked(request, BurndownQuery)
+        labels = tuple(filter(None, query.get("label", "").split(",")))
+        ask = BurndownAsk(cluster=query.get("cluster"), group=query.get("group"), labels=labels)
+        return Response(BurndownShown(burndown(ask, now=timezone.now())).data)
 
 
 class FleetSummary(serializers.Serializer[Any]):
@@ -49,3 +127,135 @@ class Summary(Endpoint):
                 }
             ).data
         )
+
+
+class SlowScanShape(serializers.Serializer[Any]):
+    """A scan that runs for more than 30 seconds."""
+
+    cluster = serializers.UUIDField()
+    name = Told()
+    since = serializers.DateTimeField()
+    parts_done = serializers.IntegerField()
+    parts_total = serializers.IntegerField()
+
+
+class FailedScanShape(serializers.Serializer[Any]):
+    """A scan without a result; `failures` counts those of the cluster in a row."""
+
+    cluster = serializers.UUIDField()
+    name = Told()
+    code = Told()
+    detail = Told()
+    failures = serializers.IntegerField()
+
+
+class FleetScanShape(serializers.Serializer[Any]):
+    """`ended` of `total` clusters; at most 50 slow and 50 failed ones are named."""
+
+    id = serializers.UUIDField()
+    requested_by = Told()
+    created_at = serializers.DateTimeField()
+    ended_at = serializers.DateTimeField(allow_null=True)
+    open = serializers.BooleanField()
+    total = serializers.IntegerField()
+    ended = serializers.IntegerField()
+    waiting = serializers.IntegerField()
+    running = serializers.IntegerField()
+    done = serializers.IntegerField()
+    failed = serializers.IntegerField()
+    removed = serializers.IntegerField()
+    slow = SlowScanShape(many=True)
+    failures = FailedScanShape(many=True)
+
+
+class FleetScans(Endpoint):
+    """Scans of the whole fleet."""
+
+    needs = {"POST": Need("scan", "add_scan")}
+
+    @described("POST", id="fleet_scans_create", tag="fleet", body=None, answers={202: FleetScanShape})
+    @replayed
+    def post(self, request: Request) -> Response:
+        """Asks for a scan of every cluster; one that is under way already is answered instead of a second one."""
+        given(request, NoFields)
+        found = request_fleet_scan(by=request.user.get_username())
+        if found.created:
+            transaction.on_commit(partial(wake_fleet_scan, found.id))
+        answer = Response(FleetScanShape(fleet_scan(found.id, now=timezone.now())).data, status=202)
+        answer["Location"] = reverse("api-fleet-scan", kwargs={"id": found.id}, request=request)
+        return answer
+
+
+class FleetScan(Endpoint):
+    """One scan of the fleet."""
+
+    needs = {"GET": READ}
+
+    @described("GET", id="fleet_scans_read", tag="fleet", named=True, answers={200: FleetScanShape})
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """How far it is, which clusters are slow, and which failed and why."""
+        asked(request, Strict)
+        return Response(FleetScanShape(fleet_scan(id, now=timezone.now())).data)
+
+
+OWN = Need("admin")
+
+
+class ViewShown(serializers.Serializer[Any]):
+    """A kept view. `query` stands behind the question mark of the fleet page; `own`: it is the caller's."""
+
+    id = serializers.UUIDField()
+    name = Told()
+    query = Told()
+    shared = serializers.BooleanField()
+    own = serializers.BooleanField()
+    owner = Told()
+    created_at = serializers.DateTimeField()
+
+
+class NewView(Strict):
+    """A view of that name that the caller keeps already is replaced."""
+
+    name = Text(max_length=LONGEST_NAME)
+    query = Text(max_length=LONGEST_QUERY, allow_blank=True)
+    shared = serializers.BooleanField(required=False, default=False)
+
+
+class SavedViews(Endpoint):
+    """One's own views, and those that others share."""
+
+    needs = {"GET": READ, "POST": OWN}
+
+    @described("GET", id="views_list", tag="fleet", query=Paged, answers={200: page_of("View", ViewShown)})
+    def get(self, request: Request) -> Response:
+        """Views by name."""
+        query = asked(request, Paged)
+        page = view_page(person(request).pk, after=cursor_of(request, query), limit=query["limit"])
+        return page_answer(request, page, shape=ViewShown)
+
+    @described("POST", id="views_create", tag="fleet", body=NewView, answers={201: ViewShown})
+    @replayed
+    def post(self, request: Request) -> Response:
+        """Keeps a view."""
+        made = keep_view(person(request).pk, **given(request, NewView))
+        answer = Response(ViewShown(view_of(made, person_id=person(request).pk)).data, status=201)
+        answer["Location"] = reverse("api-fleet-view", kwargs={"id": made}, request=request)
+        return answer
+
+
+class SavedView(Endpoint):
+    """One view."""
+
+    needs = {"GET": READ, "DELETE": OWN}
+
+    @described("GET", id="views_read", tag="fleet", named=True, answers={200: ViewShown})
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """The view."""
+        asked(request, Strict)
+        return Response(ViewShown(view_of(id, person_id=person(request).pk)).data)
+
+    @described("DELETE", id="views_remove", tag="fleet", named=True, unmatched=True, answers={204: None})
+    def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Forgets one's own view. Needs no If-Match."""
+        forget_view(id, person_id=person(request).pk)
+        return Response(status=204)

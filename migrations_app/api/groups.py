@@ -1,22 +1,30 @@
-"""groups: clusters taken together, for roles, intervals and waivers."""
+"""groups: clusters taken together, for roles, intervals and waivers.
+
+clusters/{id}/labels: what is said of a cluster, and what its ARN tells.
+"""
 
 import uuid
 from typing import Any
 
+from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from migrations_app.api import entity_tags
-from migrations_app.api.described import described, page_of
-from migrations_app.api.endpoint import Endpoint, asked, cursor_of, given, page_answer
-from migrations_app.api.fields import Paged, Strict, Text, Told, Whole
-from migrations_app.api.replayed import replayed
-from migrations_app.api.rights import READ, Need
-from migrations_app.flow import arrange
-from migrations_app.flow.register import LONGEST_INTERVAL, SHORTEST_INTERVAL
-from migrations_app.queries.groups import group_of, group_page, members_of
+from migrations_app.api.clusters import LabelShown
+from migrations_app.api.framework import etags
+from migrations_app.api.framework.fields import Paged, Strict, Text, Told, Whole
+from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.permissions import READ, Need
+from migrations_app.api.framework.schema import described, page_of
+from migrations_app.api.framework.views import Endpoint, asked, cursor_of, given, page_answer
+from migrations_app.queries.cluster.detail import cluster_head
+from migrations_app.queries.fleet.groups import group_of, group_page, members_of
+from migrations_app.queries.fleet.labels import labels_of
+from migrations_app.use_cases.clusters import groups
+from migrations_app.use_cases.clusters.labels import LONGEST_VALUE, MOST, set_labels
+from migrations_app.use_cases.clusters.registration import LONGEST_INTERVAL, SHORTEST_INTERVAL
 
 CHANGE = Need("admin", "administer_policy")
 """Who is in a group decides who may do what to it."""
@@ -86,7 +94,7 @@ class Groups(Endpoint):
     def post(self, request: Request) -> Response:
         """Makes a group without clusters."""
         said = given(request, NewGroup)
-        made = arrange.make_group(said["name"], interval=said["interval_seconds"])
+        made = groups.make_group(said["name"], interval=said["interval_seconds"])
         answer = _shown(made)
         answer.status_code = 201
         answer["Location"] = reverse("api-group", kwargs={"id": made}, request=request)
@@ -108,17 +116,17 @@ class Group(Endpoint):
     def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Changes name or interval, if nobody else did so meanwhile."""
         row = group_of(id)
-        entity_tags.require_match(request, entity_tags.of_version(row.version))
+        etags.require_match(request, etags.of_version(row.version))
         said = {"name": row.name, "interval_seconds": row.interval_seconds} | given(request, GroupChange, partial=True)
-        arrange.change_group(id, name=said["name"], interval=said["interval_seconds"], version=row.version)
+        groups.change_group(id, name=said["name"], interval=said["interval_seconds"], version=row.version)
         return _shown(id)
 
     @described("DELETE", id="groups_remove", tag="groups", named=True, answers={204: None})
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Removes the group with the roles over it, and revokes its waivers. Its clusters stay."""
         row = group_of(id)
-        entity_tags.require_match(request, entity_tags.of_version(row.version))
-        arrange.drop_group(id, version=row.version)
+        etags.require_match(request, etags.of_version(row.version))
+        groups.drop_group(id, version=row.version)
         return Response(status=204)
 
 
@@ -138,20 +146,68 @@ class GroupMembers(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Puts clusters in and takes clusters out; what is so already stays so."""
         said = given(request, Moved)
-        arrange.put_in(id, said["add"])
-        arrange.take_out(id, said["remove"])
+        groups.put_in(id, said["add"])
+        groups.take_out(id, said["remove"])
         return _members(id)
 
 
 def _members(group_id: uuid.UUID) -> Response:
     row = group_of(group_id)
     answer = Response(MembersShown({"clusters": members_of(group_id)}).data)
-    answer["ETag"] = entity_tags.of_version(row.version)
+    answer["ETag"] = etags.of_version(row.version)
     return answer
 
 
 def _shown(group_id: uuid.UUID) -> Response:
     row = group_of(group_id)
     answer = Response(GroupShown(row).data)
-    answer["ETag"] = entity_tags.of_version(row.version)
+    answer["ETag"] = etags.of_version(row.version)
+    return answer
+
+
+class LabelsShown(serializers.Serializer[Any]):
+    """Every label of a cluster, by key. The ETag is that of the cluster."""
+
+    cluster = serializers.UUIDField()
+    name = Told()
+    labels = LabelShown(many=True)
+
+
+class LabelsWanted(Strict):
+    """Values by key; null or an empty text takes a label away, what is not named stays."""
+
+    labels = serializers.DictField(child=Text(max_length=LONGEST_VALUE, allow_blank=True, allow_null=True))
+
+    def validate_labels(self, said: dict[str, str | None]) -> dict[str, str]:
+        """With empty texts for nulls."""
+        if not 1 <= len(said) <= MOST:
+            raise serializers.ValidationError(f"1 to {MOST} labels are set at once.")
+        return {key: value or "" for key, value in said.items()}
+
+
+class ClusterLabels(Endpoint):
+    """The labels of one cluster."""
+
+    needs = {"GET": READ, "PATCH": Need("admin", "change_cluster")}
+
+    @described("GET", id="labels_read", tag="clusters", named=True, answers={200: LabelsShown})
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Labels with their values; `environment` is the cluster's own field."""
+        asked(request, Strict)
+        return _labels_shown(id)
+
+    @described("PATCH", id="labels_change", tag="clusters", named=True, body=LabelsWanted, answers={200: LabelsShown})
+    def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Sets and takes away labels, if nobody else changed the cluster meanwhile."""
+        head = cluster_head(id, now=timezone.now())
+        etags.require_match(request, etags.of_version(head.version))
+        set_labels(id, given(request, LabelsWanted)["labels"], version=head.version)
+        return _labels_shown(id)
+
+
+def _labels_shown(cluster_id: uuid.UUID) -> Response:
+    head = cluster_head(cluster_id, now=timezone.now())
+    told = {"cluster": head.id, "name": head.name, "labels": labels_of(cluster_id)}
+    answer = Response(LabelsShown(told).data)
+    answer["ETag"] = etags.of_version(head.version)
     return answer

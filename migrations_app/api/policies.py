@@ -9,18 +9,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from migrations_app.actions.changes import RISKS
-from migrations_app.api import entity_tags
-from migrations_app.api.described import described
-from migrations_app.api.endpoint import Endpoint, asked, given
-from migrations_app.api.fields import Strict, Text, Told, Whole
-from migrations_app.api.replayed import replayed
-from migrations_app.api.rights import READ, Need
-from migrations_app.api.rollout_shapes import asking
-from migrations_app.flow import kill_switch
-from migrations_app.flow.acting import actor
-from migrations_app.flow.change_policy import MOST_APPROVALS, MOST_WINDOWS, Rules, change_policy
-from migrations_app.queries.cluster import cluster_head
-from migrations_app.queries.policies import policy_row, switch_now
+from migrations_app.api.framework import etags
+from migrations_app.api.framework.fields import Strict, Text, Told, Whole
+from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.permissions import READ, Need
+from migrations_app.api.framework.schema import described
+from migrations_app.api.framework.views import Endpoint, asked, given
+from migrations_app.api.plans import asking
+from migrations_app.queries.cluster.detail import cluster_head
+from migrations_app.queries.rollouts.policies import policy_row, switch_now
+from migrations_app.use_cases.audit.log import actor
+from migrations_app.use_cases.rollouts import kill_switch
+from migrations_app.use_cases.rollouts.policies import MOST_APPROVALS, MOST_WINDOWS, Rules, change_policy
 
 CHANGE = Need("admin", "administer_policy")
 NUMBERS = ("batch", "per_hour", "pool_percent")
@@ -149,13 +149,13 @@ class KillSwitch(Endpoint):
 def _shown(cluster_id: uuid.UUID | None) -> Response:
     row = policy_row(cluster_id)
     answer = Response(PolicyShown(row).data)
-    answer["ETag"] = entity_tags.of_version(row.version)
+    answer["ETag"] = etags.of_version(row.version)
     return answer
 
 
 def _changed(request: Request, cluster_id: uuid.UUID | None) -> Response:
     version = policy_row(cluster_id).version
-    entity_tags.require_match(request, entity_tags.of_version(version))
+    etags.require_match(request, etags.of_version(version))
     said = given(request, PolicyWanted)
     rules = Rules(
         approvals={risk: said["approvals"][risk] for risk in RISKS},

@@ -16,29 +16,21 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from migrations_app.actions.states import STATES
-from migrations_app.api import entity_tags
-from migrations_app.api.described import IF_NONE_MATCH, described, page_of
-from migrations_app.api.endpoint import Endpoint, asked, cursor_of, given, page_answer
-from migrations_app.api.fields import Paged, Strict, Text
-from migrations_app.api.replayed import guarded
-from migrations_app.api.rights import READ, Need
-from migrations_app.api.rollout_shapes import (
-    Events,
-    PlanWhole,
-    RolloutLine,
-    RolloutWhole,
-    asking,
-    plan_answer,
-    rollout_answer,
-)
+from migrations_app.api.framework import etags
+from migrations_app.api.framework.fields import Paged, Strict, Text
+from migrations_app.api.framework.idempotency import guarded
+from migrations_app.api.framework.permissions import READ, Need
+from migrations_app.api.framework.schema import IF_NONE_MATCH, described, page_of
+from migrations_app.api.framework.views import Endpoint, asked, cursor_of, given, page_answer
+from migrations_app.api.plans import Events, PlanWhole, RolloutLine, RolloutWhole, asking, plan_answer, rollout_answer
 from migrations_app.errors import NotFound
-from migrations_app.flow import run
-from migrations_app.flow.acting import actor
-from migrations_app.flow.draft import roll_back
-from migrations_app.flow.export import exports_yaml
-from migrations_app.queries.rollout_detail import MOST_LINES, journal_of, picture_of, rollout_detail
-from migrations_app.queries.rollouts import GROUPS, RolloutAsk, rollout_page, rollout_row
+from migrations_app.queries.rollouts.detail import MOST_LINES, journal_of, picture_of, rollout_detail
+from migrations_app.queries.rollouts.rollouts import GROUPS, RolloutAsk, rollout_page, rollout_row
 from migrations_app.tasks import advance_rollout, prepare_rollout, wake_rollout
+from migrations_app.use_cases.audit.log import actor
+from migrations_app.use_cases.rollouts import lifecycle
+from migrations_app.use_cases.rollouts.backups import exports_yaml
+from migrations_app.use_cases.rollouts.drafts import roll_back
 
 ACT = Need("act", "operate_rollout")
 STOP = Need("act", "operate_rollout", ("approve_rollout", "administer_policy"))
@@ -124,7 +116,7 @@ class RolloutStart(Endpoint):
         """Begins an approved plan, once. Approvals of the owner of the token that starts do not count."""
         said = given(request, Starting)
         version = _matched(request, id)
-        run.start(id, asking(request), digest=said["digest"], by=actor(), version=version)
+        lifecycle.start(id, asking(request), digest=said["digest"], by=actor(), version=version)
         return _woken(id)
 
 
@@ -137,7 +129,7 @@ class RolloutPause(Endpoint):
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Asks the worker to pause after the request under way."""
-        return _stopped(request, id, stop=run.pause)
+        return _stopped(request, id, stop=lifecycle.pause)
 
 
 class RolloutAbort(Endpoint):
@@ -149,7 +141,7 @@ class RolloutAbort(Endpoint):
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Ends it, after the request under way."""
-        return _stopped(request, id, stop=run.abort)
+        return _stopped(request, id, stop=lifecycle.abort)
 
 
 class RolloutResume(Endpoint):
@@ -170,7 +162,7 @@ class RolloutResume(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Goes on with a paused rollout, under every guard of a start."""
         given(request, Nothing)
-        run.resume(id, asking(request), by=actor(), version=_matched(request, id))
+        lifecycle.resume(id, asking(request), by=actor(), version=_matched(request, id))
         return _woken(id)
 
 
@@ -220,8 +212,8 @@ class RolloutEvents(Endpoint):
         told = {"state": row.state, "version": row.version, "wish": row.wish}
         told |= {"picture": msgspec.to_builtins(picture) if picture else None}
         body = Events({**told, "results": journal_of(id, limit=query["limit"])}).data
-        tag = entity_tags.of_bytes(msgspec.json.encode(body))
-        answer = Response(status=304) if entity_tags.unchanged(request, tag) else Response(body)
+        tag = etags.of_bytes(msgspec.json.encode(body))
+        answer = Response(status=304) if etags.unchanged(request, tag) else Response(body)
         answer["ETag"] = tag
         return answer
 
@@ -244,7 +236,7 @@ class RolloutExports(Endpoint):
 def _matched(request: Request, rollout_id: uuid.UUID) -> int:
     """The version that the client has read. Raises Problem."""
     version = rollout_row(rollout_id).version
-    entity_tags.require_match(request, entity_tags.of_version(version))
+    etags.require_match(request, etags.of_version(version))
     return version
 
 

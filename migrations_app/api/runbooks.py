@@ -1,25 +1,77 @@
-"""clusters/{id}/plan: the runbook of a cluster, for programs as JSON and for tickets as Markdown."""
+"""clusters/{id}/actions: what may be planned on a cluster, and why the rest is not offered; as its pages say it.
+
+clusters/{id}/plan: the runbook of a cluster, for programs as JSON and for tickets as Markdown.
+"""
 
 import uuid
+from typing import Any
 
 import msgspec
 from django.http import HttpResponse
+from django.utils import timezone
 from django.utils.http import http_date
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
+from rest_framework.response import Response
 
-from migrations_app.api import entity_tags
-from migrations_app.api.described import IF_NONE_MATCH, described
-from migrations_app.api.endpoint import Endpoint, asked
-from migrations_app.api.fields import Strict
-from migrations_app.api.rights import READ
-from migrations_app.queries.runbooks import newest_runbook
+from migrations_app.api.framework import etags
+from migrations_app.api.framework.fields import Strict, Told
+from migrations_app.api.framework.permissions import READ
+from migrations_app.api.framework.schema import IF_NONE_MATCH, described
+from migrations_app.api.framework.views import Endpoint, asked
+from migrations_app.api.plans import PLAN
+from migrations_app.queries.cluster.detail import cluster_head, report_of
+from migrations_app.queries.cluster.reports import newest_runbook
+from migrations_app.readiness.action_offers import held, offers
 from migrations_app.readiness.outputs import plan_markdown
 from migrations_app.readiness.published import published_plan
 from migrations_app.readiness.runbook import Runbook
+from migrations_app.use_cases.accounts.tokens import TokenUse
+
+
+class ActionOffer(serializers.Serializer[Any]):
+    """One action. `why` says what is missing where it is not enabled; `checks` are those that call for it."""
+
+    action_id = Told()
+    label = Told()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
+    purpose = Told()
+    risk = Told()
+    enabled = serializers.BooleanField()
+    why = Told()
+    checks = serializers.ListField(child=Told())
+
+
+class ActionOffers(serializers.Serializer[Any]):
+    """`snapshot` is the one they were read from; null for a cluster that was never scanned."""
+
+    snapshot = serializers.UUIDField(allow_null=True)
+    results = ActionOffer(many=True)
+
+
+class ClusterActions(Endpoint):
+    """The actions of one cluster."""
+
+    needs = {"GET": READ}
+
+    @described("GET", id="cluster_actions_list", tag="clusters", named=True, answers={200: ActionOffers})
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Every action: first those that a failing check calls for. `POST /plans` begins one, with its `action_id`."""
+        asked(request, Strict)
+        head = cluster_head(id, now=timezone.now())
+        report = report_of(head.snapshot.id) if head.snapshot else None
+        told = offers(report, held=held(may_prepare=_may_prepare(request), source=head.source))
+        rows = [msgspec.to_builtins(one) for one in told]
+        return Response(ActionOffers({"snapshot": head.snapshot and head.snapshot.id, "results": rows}).data)
+
+
+def _may_prepare(request: Request) -> bool:
+    use = request.auth
+    scoped = not isinstance(use, TokenUse) or PLAN.scope in use.scopes
+    return scoped and bool(request.user.has_perm(f"migrations_app.{PLAN.right}"))
+
 
 RUNBOOK = {"$ref": "#/components/schemas/Runbook"}
 JSON, MARKDOWN = "application/json", "text/markdown"
@@ -61,8 +113,8 @@ class ClusterPlan(Endpoint):
         plan = _of_hop(newest.plan, query["hop"]) if "hop" in query else newest.plan
         kind = _KINDS.get(query.get("format", "")) or _accepted(request)
         body = plan_markdown.render(plan).encode() if kind == MARKDOWN else msgspec.json.encode(published_plan(plan))
-        tag = entity_tags.of_bytes(body)
-        same = entity_tags.unchanged(request, tag)
+        tag = etags.of_bytes(body)
+        same = etags.unchanged(request, tag)
         answer = HttpResponse(status=304) if same else HttpResponse(body, content_type=f"{kind}; charset=utf-8")
         answer["ETag"] = tag
         answer["Last-Modified"] = http_date(newest.scanned_at.timestamp())

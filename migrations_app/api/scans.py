@@ -1,23 +1,85 @@
-"""scans: ask for one, follow it, list those of a cluster."""
+"""findings: the answers of checks across the fleet.
+
+scans: ask for one, follow it, list those of a cluster.
+
+snapshots: what was seen and judged, whole or as lists.
+"""
 
 import uuid
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
+import msgspec
 from django.db import transaction
+from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from migrations_app.api.described import described, page_of
-from migrations_app.api.endpoint import Endpoint, asked, cursor_of, given, page_answer
-from migrations_app.api.fields import Paged, Strict, Told
-from migrations_app.api.replayed import replayed
-from migrations_app.api.rights import READ, Need
-from migrations_app.flow.schedule import request_scan
-from migrations_app.queries.scans import scan_attempt, scan_page
+from migrations_app.api.clusters import SnapshotSummary
+from migrations_app.api.framework import etags
+from migrations_app.api.framework.fields import Paged, Strict, Told
+from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.permissions import READ, Need
+from migrations_app.api.framework.schema import IF_NONE_MATCH, described, page_of
+from migrations_app.api.framework.views import Endpoint, asked, cursor_of, given, page_answer
+from migrations_app.checks.base import PHASES, Severity, Status
+from migrations_app.queries.cluster.detail import report_of
+from migrations_app.queries.scans.findings import FindingAsk, finding_page
+from migrations_app.queries.scans.scans import scan_attempt, scan_page
+from migrations_app.queries.scans.snapshots import node_page, snapshot_page
+from migrations_app.readiness.outputs import sarif
+from migrations_app.readiness.published import published
+from migrations_app.readiness.report import OWNERS
 from migrations_app.tasks import wake
+from migrations_app.use_cases.scans.queue import request_scan
+
+FILTERS = ("check", "status", "severity", "hop", "phase")
+
+
+class FindingLine(serializers.Serializer[Any]):
+    """One answer of one check in the latest snapshot of a cluster."""
+
+    cluster = serializers.UUIDField()
+    cluster_name = Told()
+    snapshot = serializers.UUIDField()
+    check = Told()
+    hop = Told()
+    phase = Told()
+    status = Told()
+    severity = Told()
+    summary = Told()
+    evidence_total = serializers.IntegerField()
+    evidence_exact = serializers.BooleanField(
+        allow_null=True, help_text="False: there are at least that many. Null: not told by an older release."
+    )
+
+
+class FindingQuery(Paged):
+    cluster = serializers.UUIDField(required=False)
+    check = serializers.CharField(required=False, max_length=80)
+    status = serializers.ChoiceField(required=False, choices=get_args(Status))
+    severity = serializers.ChoiceField(required=False, choices=get_args(Severity))
+    hop = serializers.CharField(required=False, max_length=10, help_text="Such as 0.33+.")
+    phase = serializers.ChoiceField(required=False, choices=PHASES)
+
+
+class Findings(Endpoint):
+    """Findings of the latest snapshots."""
+
+    needs = {"GET": READ}
+
+    @described(
+        "GET", id="findings_list", tag="findings", query=FindingQuery, answers={200: page_of("Finding", FindingLine)}
+    )
+    def get(self, request: Request) -> Response:
+        """Findings by cluster, in the order of each report."""
+        query = asked(request, FindingQuery)
+        ask = FindingAsk(cluster=query.get("cluster"), **{name: query.get(name, "") for name in FILTERS})
+        page = finding_page(ask, after=cursor_of(request, query), limit=query["limit"])
+        return page_answer(request, page, shape=FindingLine)
 
 
 class ScanState(serializers.Serializer[Any]):
@@ -83,3 +145,139 @@ class Scan(Endpoint):
         """How far the scan is."""
         asked(request, Strict)
         return Response(ScanState(scan_attempt(id)).data)
+
+
+REPORT = {"$ref": "#/components/schemas/Report"}
+SARIF = "application/sarif+json"
+MAX_AGE = "private, max-age=60"
+"""What was found never changes; its waivers and the right to read it may, so it is not kept for long."""
+
+
+class SnapshotLine(SnapshotSummary):
+    """The numbers of one snapshot, and whose it is."""
+
+    cluster = serializers.UUIDField()
+    cluster_name = Told()
+
+
+class SnapshotQuery(Paged):
+    cluster = serializers.UUIDField(required=False)
+    complete = serializers.ChoiceField(required=False, choices=("true", "false"))
+
+
+class NodeQuery(Paged):
+    owner = serializers.ChoiceField(required=False, choices=OWNERS)
+    q = serializers.CharField(required=False, max_length=200, help_text="Part of a node's or pool's name.")
+
+
+class NodeRow(serializers.Serializer[Any]):
+    """One node and whose it is; `told_by` names the signals, `anomalies` what does not add up."""
+
+    name = Told()
+    owner = Told()
+    pool = Told()
+    claim = Told()
+    told_by = serializers.ListField(child=Told())
+    anomalies = serializers.ListField(child=Told())
+    capacity = Told()
+    instance_type = Told()
+    zone = Told()
+    can_drift = serializers.BooleanField(allow_null=True)
+
+
+class Snapshots(Endpoint):
+    """Snapshots of all clusters."""
+
+    needs = {"GET": READ}
+
+    @described(
+        "GET",
+        id="snapshots_list",
+        tag="snapshots",
+        query=SnapshotQuery,
+        answers={200: page_of("Snapshot", SnapshotLine)},
+    )
+    def get(self, request: Request) -> Response:
+        """Snapshots, newest first."""
+        query = asked(request, SnapshotQuery)
+        complete = {"true": True, "false": False}.get(query.get("complete", ""))
+        page = snapshot_page(
+            cluster=query.get("cluster"), complete=complete, after=cursor_of(request, query), limit=query["limit"]
+        )
+        return page_answer(request, page, shape=SnapshotLine)
+
+
+class Snapshot(Endpoint):
+    """One snapshot, whole."""
+
+    needs = {"GET": READ}
+
+    @described(
+        "GET",
+        id="snapshots_read",
+        tag="snapshots",
+        named=True,
+        more=[IF_NONE_MATCH],
+        answers={(200, "application/json"): REPORT, 304: OpenApiResponse(description="Nothing has changed")},
+    )
+    def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
+        """The report, as `karpdash scan -o json` prints it, with the waivers over it. What was found never changes; the
+        ETag is of the bytes."""
+        asked(request, Strict)
+        return _whole(request, msgspec.json.encode(published(report_of(id))), kind="application/json")
+
+
+class SnapshotSarif(Endpoint):
+    """One snapshot for tools that read SARIF."""
+
+    needs = {"GET": READ}
+
+    @described(
+        "GET",
+        id="snapshots_sarif",
+        tag="snapshots",
+        named=True,
+        more=[IF_NONE_MATCH],
+        answers={(200, SARIF): {"type": "object"}, 304: OpenApiResponse(description="Nothing has changed")},
+    )
+    def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
+        """The report as SARIF 2.1.0; a waived failure is a suppressed result, with its words as the justification."""
+        asked(request, Strict)
+        return _whole(request, sarif.render(report_of(id)).encode(), kind=SARIF)
+
+
+class SnapshotNodes(Endpoint):
+    """The nodes of a snapshot."""
+
+    needs = {"GET": READ}
+
+    @described(
+        "GET",
+        id="snapshot_nodes_list",
+        tag="snapshots",
+        named=True,
+        query=NodeQuery,
+        answers={200: page_of("Node", NodeRow)},
+    )
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Nodes by name, each with its owner."""
+        query = asked(request, NodeQuery)
+        page = node_page(
+            id,
+            owner=query.get("owner", ""),
+            q=query.get("q", ""),
+            after=cursor_of(request, query),
+            limit=query["limit"],
+        )
+        return page_answer(request, page, shape=NodeRow)
+
+
+def _whole(request: Request, body: bytes, *, kind: str) -> HttpResponse:
+    """The bytes with their ETag, or a 304."""
+    tag = etags.of_bytes(body)
+    same = etags.unchanged(request, tag)
+    answer = HttpResponse(status=304) if same else HttpResponse(body, content_type=kind)
+    answer["ETag"] = tag
+    answer["Cache-Control"] = MAX_AGE
+    answer["Vary"] = "Authorization, Cookie"
+    return answer

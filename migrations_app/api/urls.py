@@ -2,29 +2,30 @@
 
 from django.urls import URLPattern, path, re_path
 
-from migrations_app.api import schemes
+from migrations_app.api.accounts import Grants, Token, Tokens
 from migrations_app.api.audit import Audit, AuditExport
-from migrations_app.api.burndown import BurndownOf
-from migrations_app.api.channels import Channel, Channels, ChannelSecret, ChannelTest
 from migrations_app.api.checks import Check, Checks
+from migrations_app.api.cluster_access import ClusterAws, ClusterDrafts, ClusterKubeconfig, EksDrafts
 from migrations_app.api.clusters import Cluster, Clusters
 from migrations_app.api.conversions import Conversions
-from migrations_app.api.credentials import ClusterKubeconfig
-from migrations_app.api.deliveries import Deliveries, Delivery, DeliveryResend
-from migrations_app.api.description import Docs, NoSuchPage, ProblemMeaning, Schema
-from migrations_app.api.eks import ClusterAws, ClusterDrafts, EksDrafts
-from migrations_app.api.endpoint import Endpoint
-from migrations_app.api.findings import Findings
-from migrations_app.api.fleet import Summary
-from migrations_app.api.fleet_scans import FleetScan, FleetScans
-from migrations_app.api.grants import Grants
-from migrations_app.api.groups import Group, GroupMembers, Groups
+from migrations_app.api.fleet import BurndownOf, FleetScan, FleetScans, SavedView, SavedViews, Summary
+from migrations_app.api.framework import schema
+from migrations_app.api.framework.permissions import refuse_undeclared
+from migrations_app.api.framework.schema import Docs, NoSuchPage, ProblemMeaning, Schema
+from migrations_app.api.framework.views import Endpoint
+from migrations_app.api.groups import ClusterLabels, Group, GroupMembers, Groups
 from migrations_app.api.iam import ClusterIam, Evaluations
-from migrations_app.api.labels import ClusterLabels
-from migrations_app.api.offers import ClusterActions
+from migrations_app.api.notifications import (
+    Channel,
+    Channels,
+    ChannelSecret,
+    ChannelTest,
+    Deliveries,
+    Delivery,
+    DeliveryResend,
+)
 from migrations_app.api.plans import Plan, PlanApprove, PlanAsk, Plans
 from migrations_app.api.policies import ClusterPolicy, DefaultPolicy, KillSwitch
-from migrations_app.api.rights import refuse_undeclared
 from migrations_app.api.rollouts import (
     Rollout,
     RolloutAbort,
@@ -36,11 +37,8 @@ from migrations_app.api.rollouts import (
     Rollouts,
     RolloutStart,
 )
-from migrations_app.api.runbooks import ClusterPlan
-from migrations_app.api.saved_views import SavedView, SavedViews
-from migrations_app.api.scans import ClusterScans, Scan
-from migrations_app.api.snapshots import Snapshot, SnapshotNodes, Snapshots, SnapshotSarif
-from migrations_app.api.tokens import Token, Tokens
+from migrations_app.api.runbooks import ClusterActions, ClusterPlan
+from migrations_app.api.scans import ClusterScans, Findings, Scan, Snapshot, SnapshotNodes, Snapshots, SnapshotSarif
 from migrations_app.api.waivers import Waiver, Waivers
 
 
@@ -48,7 +46,7 @@ def _both(route: str, view: type[Endpoint], *, name: str) -> list[URLPattern]:
     return [path(route, view.as_view(), name=name), path(f"{route}/", view.as_view(), name=f"{name}-slash")]
 
 
-SIGN_IN = (schemes.BearerScheme, schemes.SessionScheme)
+SIGN_IN = (schema.BearerScheme, schema.SessionScheme)
 """Named here, so that the schema knows them."""
 urlpatterns: list[URLPattern] = [
     *_both("clusters", Clusters, name="api-clusters"),

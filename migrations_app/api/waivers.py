@@ -9,14 +9,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from migrations_app.api.described import described, page_of
-from migrations_app.api.endpoint import Endpoint, asked, cursor_of, given, page_answer
-from migrations_app.api.fields import Paged, Strict, Text, Told
-from migrations_app.api.replayed import replayed
-from migrations_app.api.rights import READ, Need
-from migrations_app.api.rollout_shapes import asking
-from migrations_app.flow.waive import Wish, revoke, waive
-from migrations_app.queries.waivers import STATES, WaiverAsk, waiver_of, waiver_page
+from migrations_app.api.framework.fields import Paged, Strict, Text, Told
+from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.permissions import READ, Need
+from migrations_app.api.framework.schema import described, page_of
+from migrations_app.api.framework.views import Endpoint, asked, cursor_of, given, page_answer
+from migrations_app.api.plans import asking
+from migrations_app.queries.fleet.waivers import STATES, WaiverAsk, waiver_of, waiver_page
+from migrations_app.use_cases.scans.waivers import Wish, revoke, waive
 
 CHANGE = Need("admin", "change_cluster")
 

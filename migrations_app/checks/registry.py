@@ -1,11 +1,72 @@
-"""Finds the checks of `catalogue/`; nothing lists them by hand."""
+"""Everything the catalogue says of a check: what it declares, and what is worked out from its code and the coverage.
+
+Finds the checks of `catalogue/`; nothing lists them by hand.
+
+Checks that are not asked any more: their ids stand in old snapshots and waivers, so their words are kept.
+"""
 
 import importlib
 import pkgutil
 from functools import cache
+from typing import NamedTuple
 
 from migrations_app.checks import catalogue
-from migrations_app.checks.base import Check
+from migrations_app.checks.base import EVERY, Check, How, Severity
+from migrations_app.karpenter.coverage import entries
+from migrations_app.karpenter.hops import every_hop
+
+
+class Covered(NamedTuple):
+    """A change or a known pain that the check answers; `release` is empty for a pain."""
+
+    id: str
+    subject: str
+    release: str
+
+
+class About(NamedTuple):
+    """`introduced_by` is the oldest Karpenter minor whose change the check answers; empty where it answers none."""
+
+    check: Check
+    remedies: tuple[How, ...]
+    covers: tuple[Covered, ...]
+    introduced_by: str
+
+    @property
+    def hops(self) -> str:
+        return spoken_hops(self.check.hops)
+
+    @property
+    def elsewhere(self) -> tuple[tuple[Severity, str], ...]:
+        return severities(self.check)
+
+
+def about(check: Check) -> About:
+    """What the catalogue says of that check."""
+    covers = tuple(Covered(one.id, one.subject, one.release) for one in entries.covers(check.id))
+    return About(check, check.tools, covers, entries.introduced_by(check.id))
+
+
+def spoken_hops(hops: tuple[str, ...]) -> str:
+    """The hops of a check in words, in the order of the road: every hop, or each one, a run of three by its ends."""
+    if hops == EVERY:
+        return "every hop"
+    road = every_hop()
+    runs: list[list[str]] = []
+    for hop in sorted(hops, key=road.index):
+        if runs and road.index(hop) == road.index(runs[-1][-1]) + 1:
+            runs[-1].append(hop)
+        else:
+            runs.append([hop])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
+
+
+def severities(check: Check) -> tuple[tuple[Severity, str], ...]:
+    """The severities that are not the usual one, each with the hops at which it counts."""
+    found: dict[Severity, list[str]] = {}
+    for hop, severity in check.severity_at.items():
+        found.setdefault(severity, []).append(hop)
+    return tuple((severity, spoken_hops(tuple(hops))) for severity, hops in found.items() if severity != check.severity)
 
 
 @cache
@@ -21,3 +82,17 @@ def _load(name: str) -> Check:
     if not isinstance(check, Check):
         raise TypeError(f"{module.__name__} declares no check")
     return check
+
+
+class Retired(NamedTuple):
+    """`since` and `until` are the first and the last release of karpdash that asked it; `instead` names its heirs."""
+
+    id: str
+    title: str
+    since: str
+    until: str
+    why: str
+    instead: tuple[str, ...] = ()
+
+
+RETIRED: tuple[Retired, ...] = ()

@@ -6,13 +6,13 @@ from typing import NamedTuple
 import msgspec
 from msgspec import UNSET
 
-from migrations_app.checks.aws_access import could_not_read
-from migrations_app.checks.base import Case, Check
-from migrations_app.checks.values import (
+from migrations_app.checks.base import (
     WEIGHTS,
     AtLeast,
     ByHand,
     CannotTell,
+    Case,
+    Check,
     Evidence,
     Finding,
     Milder,
@@ -23,7 +23,8 @@ from migrations_app.checks.values import (
     Status,
     Word,
 )
-from migrations_app.inventory.seen import Quarantined, Seen, Unseen
+from migrations_app.checks.remedies.aws import could_not_read
+from migrations_app.inventory.parts import Quarantined, Seen, Unseen
 
 EVIDENCE_KEPT = 200
 """Rows of evidence stored with a finding; `evidence_total` still counts all."""

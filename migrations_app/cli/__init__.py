@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from migrations_app.cli.screen import Exit, complain, flush, prepare
+from migrations_app.cli.terminal import Exit, complain, flush, prepare
 from migrations_app.errors import CouldNotLook, KarpdashError
 
 COMMANDS: dict[str, str] = {

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from migrations_app import audit_verify
-from migrations_app.cli.django_door import at_terminal, open_door
-from migrations_app.cli.screen import Exit, note, show
+from migrations_app.cli.django_setup import at_terminal, open_door
+from migrations_app.cli.terminal import Exit, note, show
 from migrations_app.errors import BadInput
 
 
@@ -54,7 +54,7 @@ def _verify_live(options: argparse.Namespace) -> audit_verify.Verdict:
     if options.first != 1 or options.to is not None:
         raise BadInput("the log of the database is proven as a whole; --from and --to go with a FILE", where="--from")
     open_door()
-    from migrations_app.flow.audit_proof import prove
+    from migrations_app.use_cases.audit.proof import prove
 
     outside = audit_verify.lines_of(options.checkpoints) if options.checkpoints else None
     return prove(keys=options.key, outside=outside)
@@ -62,7 +62,7 @@ def _verify_live(options: argparse.Namespace) -> audit_verify.Verdict:
 
 def _export(options: argparse.Namespace) -> int:
     open_door()
-    from migrations_app.queries.audit_log import AuditAsk, export_lines
+    from migrations_app.queries.audit.log import AuditAsk, export_lines
 
     if options.first < 1 or (options.last is not None and options.last < options.first):
         raise BadInput("events are counted from 1, and --to does not come before --from", where="--from")
@@ -71,7 +71,7 @@ def _export(options: argparse.Namespace) -> int:
 
 def _checkpoints(options: argparse.Namespace) -> int:
     open_door()
-    from migrations_app.flow.audit_proof import checkpoint_lines
+    from migrations_app.use_cases.audit.proof import checkpoint_lines
 
     return _written(checkpoint_lines(), options.output)
 
@@ -92,7 +92,7 @@ def _written(lines: Iterable[bytes], path: Path | None) -> int:
 
 def _key(_options: argparse.Namespace) -> int:
     open_door()
-    from migrations_app.flow.checkpoint import public_key
+    from migrations_app.use_cases.audit.checkpoints import public_key
 
     show(f"{public_key()}\n")
     return Exit.READY
@@ -100,7 +100,7 @@ def _key(_options: argparse.Namespace) -> int:
 
 def _seal(options: argparse.Namespace) -> int:
     open_door()
-    from migrations_app.flow.audit_seal import seal
+    from migrations_app.use_cases.audit.archive import seal
 
     with at_terminal():
         made = seal(options.folder)
@@ -110,7 +110,7 @@ def _seal(options: argparse.Namespace) -> int:
 
 
 def _grants(options: argparse.Namespace) -> int:
-    from migrations_app.flow.audit_grants import grants
+    from migrations_app.use_cases.audit.database_grants import grants
 
     show(grants(options.role))
     return Exit.READY

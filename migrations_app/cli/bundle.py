@@ -4,10 +4,10 @@ import argparse
 from pathlib import Path
 
 from migrations_app.cli import version
-from migrations_app.cli.screen import Exit, Progress, note
 from migrations_app.cli.sources import reachable, with_hint
+from migrations_app.cli.terminal import Exit, Progress, note
 from migrations_app.errors import AddressRefused
-from migrations_app.flow.write_bundle import bundle_kubeconfig
+from migrations_app.use_cases.scans.one_off import bundle_kubeconfig
 
 
 def run(argv: list[str]) -> int:

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from migrations_app.cli import cluster_eks
-from migrations_app.cli.django_door import at_terminal, open_door
-from migrations_app.cli.screen import Exit, note, show
+from migrations_app.cli.django_setup import at_terminal, open_door
+from migrations_app.cli.terminal import Exit, note, show
 from migrations_app.errors import BadInput
-from migrations_app.readiness.outputs.plain import plain
+from migrations_app.readiness.outputs.wording import plain
 
 if TYPE_CHECKING:
-    from migrations_app.queries.fleet import FleetRow
+    from migrations_app.queries.fleet.clusters import FleetRow
 
 LARGEST = 256 * 1024 * 1024
 
@@ -58,21 +58,21 @@ def _add_parser(parser: argparse.ArgumentParser) -> None:
 
 
 def _add(options: argparse.Namespace) -> int:
-    from migrations_app.flow import register
+    from migrations_app.use_cases.clusters import registration
 
-    details = register.Details(name=options.name, environment=options.environment, target=options.to, by="terminal")
+    details = registration.Details(name=options.name, environment=options.environment, target=options.to, by="terminal")
     if options.eks:
         return cluster_eks.add(options, details)
     _refuse_eks_options(options)
     if options.bundle:
-        found = register.register_bundle(_read(options.bundle), details)
+        found = registration.register_bundle(_read(options.bundle), details)
     elif options.in_cluster:
-        found = register.register_in_cluster(details)
+        found = registration.register_in_cluster(details)
     else:
         text = _read(options.kubeconfig)
         if not options.no_test and not _answers(text, options.context):
             return Exit.COULD_NOT_LOOK
-        found = register.register_kubeconfig(text, details, context=options.context)
+        found = registration.register_kubeconfig(text, details, context=options.context)
     show(f"{found}\n")
     return Exit.READY
 
@@ -85,9 +85,9 @@ def _refuse_eks_options(options: argparse.Namespace) -> None:
 
 def _answers(text: bytes, context: str) -> bool:
     """Looks once and says what is missing."""
-    from migrations_app.flow import register
+    from migrations_app.use_cases.clusters import registration
 
-    tried = register.try_kubeconfig(text, context=context)
+    tried = registration.try_kubeconfig(text, context=context)
     if not tried.reachable:
         note(f"{tried.server} did not answer: {tried.detail or tried.error}; --no-test adds it anyway")
         return False
@@ -99,11 +99,11 @@ def _answers(text: bytes, context: str) -> bool:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from migrations_app.queries.clusters import every_cluster
-    from migrations_app.readiness.outputs import documents
+    from migrations_app.queries.fleet.all_clusters import every_cluster
+    from migrations_app.readiness.outputs import json_schema
 
     rows = tuple(every_cluster(now=datetime.now(UTC)))
-    show(documents.written(rows) if options.output == "json" else _table(rows))
+    show(json_schema.written(rows) if options.output == "json" else _table(rows))
     return Exit.READY
 
 
@@ -121,10 +121,10 @@ def _cells(row: "FleetRow") -> tuple[str, ...]:
 
 
 def _remove(options: argparse.Namespace) -> int:
-    from migrations_app.flow import register
-    from migrations_app.queries.clusters import cluster_named
+    from migrations_app.queries.fleet.all_clusters import cluster_named
+    from migrations_app.use_cases.clusters import registration
 
-    register.remove(cluster_named(options.name), typed_name=options.name)
+    registration.remove(cluster_named(options.name), typed_name=options.name)
     note(f"removed {options.name}")
     return Exit.READY
 

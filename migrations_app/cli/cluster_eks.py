@@ -7,17 +7,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from migrations_app.cli.screen import Exit, note, show
+from migrations_app.cli.terminal import Exit, note, show
 from migrations_app.errors import BadInput
-from migrations_app.inventory.aws_place import read_place
+from migrations_app.inventory.objects.cluster_arn import read_place
 
 if TYPE_CHECKING:
     import uuid
 
-    from migrations_app.flow.draft_access import Draft
-    from migrations_app.flow.prove_access import AccessTest
-    from migrations_app.flow.register import Details
-    from migrations_app.queries.cluster import ClusterHead
+    from migrations_app.queries.cluster.detail import ClusterHead
+    from migrations_app.use_cases.clusters.eks_registration import AccessTest, Draft
+    from migrations_app.use_cases.clusters.registration import Details
 
 BY = "terminal"
 LARGEST = 64 * 1024
@@ -42,28 +41,28 @@ def aws_parser(parser: argparse.ArgumentParser) -> None:
 
 def add(options: argparse.Namespace, details: "Details") -> int:
     """Without a role the first step, with it the second. Returns the exit code."""
-    from migrations_app.flow import register_eks
+    from migrations_app.use_cases.clusters import eks_registration
 
     if not _is_second(options):
         again = f"karpdash cluster add {options.name} --eks {options.eks} --role-arn ARN --draft FILE"
         return _first(options, again=again)
     text = _draft_text(options)
     try:
-        if not options.no_test and not _answers(register_eks.try_eks(text, role_arn=options.role_arn, by=BY)):
+        if not options.no_test and not _answers(eks_registration.try_eks(text, role_arn=options.role_arn, by=BY)):
             return Exit.COULD_NOT_LOOK
-        show(f"{register_eks.register_eks(text, details, role_arn=options.role_arn)}\n")
+        show(f"{eks_registration.register_eks(text, details, role_arn=options.role_arn)}\n")
     except BadInput as wrong:
         raise _named(wrong) from None
     return Exit.READY
 
 
 def _aws(options: argparse.Namespace) -> int:
-    from migrations_app.flow import register_eks
-    from migrations_app.queries.clusters import cluster_named
+    from migrations_app.queries.fleet.all_clusters import cluster_named
+    from migrations_app.use_cases.clusters import eks_registration
 
     found = cluster_named(options.name)
     if options.forget:
-        register_eks.remove_access(found)
+        eks_registration.remove_access(found)
         note(f"forgot the role of {options.name}")
         return Exit.READY
     if not options.eks:
@@ -75,10 +74,10 @@ def _aws(options: argparse.Namespace) -> int:
 
 
 def _set(options: argparse.Namespace, found: "uuid.UUID") -> int:
-    from migrations_app.flow import register_eks
+    from migrations_app.use_cases.clusters import eks_registration
 
     try:
-        register_eks.set_access(found, _draft_text(options), role_arn=options.role_arn, by=BY)
+        eks_registration.set_access(found, _draft_text(options), role_arn=options.role_arn, by=BY)
     except BadInput as wrong:
         raise _named(wrong) from None
     note(f"the role is guarded and kept; scans of {options.name} read its AWS account")
@@ -86,7 +85,7 @@ def _set(options: argparse.Namespace, found: "uuid.UUID") -> int:
 
 
 def _show_kept(found: "uuid.UUID") -> int:
-    from migrations_app.queries.cluster import cluster_head
+    from migrations_app.queries.cluster.detail import cluster_head
 
     head: ClusterHead = cluster_head(found, now=datetime.now(UTC))
     if not head.eks_arn:
@@ -105,7 +104,7 @@ def _is_second(options: argparse.Namespace) -> bool:
 
 
 def _first(options: argparse.Namespace, *, again: str) -> int:
-    from migrations_app.flow.draft_access import draft_access
+    from migrations_app.use_cases.clusters.eks_registration import draft_access
 
     try:
         draft = draft_access(options.eks, region=options.region, by=BY)
@@ -134,7 +133,7 @@ def _document(draft: "Draft") -> str:
 
 def _draft_text(options: argparse.Namespace) -> str:
     """The signed text in the file of the first step, which must be about the same cluster."""
-    from migrations_app.flow.draft_access import read_draft
+    from migrations_app.use_cases.clusters.eks_registration import read_draft
 
     body = _read(options.draft)
     try:

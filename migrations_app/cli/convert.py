@@ -9,10 +9,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from migrations_app.karpenter.conversion.losses import Loss
-from migrations_app.karpenter.conversion.options import Options
-from migrations_app.karpenter.conversion.report import Finding, Report, convert_texts
-from migrations_app.karpenter.manifests import MOST_BYTES
+from migrations_app.conversion.findings import Loss
+from migrations_app.conversion.objects import Options
+from migrations_app.conversion.report import Finding, Report, convert_texts
+from migrations_app.manifests.reader import MOST_BYTES
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 _STDIN = "-"

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from migrations_app.errors import BadInput, BadPolicy
-from migrations_app.karpenter.iam.asked import CHOSEN, Asked, Judged, judged
-from migrations_app.karpenter.iam.features import ASSUMED, Feature
-from migrations_app.karpenter.iam.gaps import Gap, Report
-from migrations_app.karpenter.iam.policy import Policy, parse_policy
-from migrations_app.karpenter.iam.removal import removable
-from migrations_app.karpenter.iam.template import MOST_BYTES, policy_texts
-from migrations_app.karpenter.iam.written import NEWEST_MODULE, REMEDY_FORMS, remedy, removal_lines
-from migrations_app.karpenter.missing_rows import require_rows
+from migrations_app.iam.policy import Policy, parse_policy
+from migrations_app.iam.requirements.evaluation import CHOSEN, Asked, Judged, judged
+from migrations_app.iam.requirements.features import ASSUMED, Feature
+from migrations_app.iam.requirements.gaps import Gap, Report
+from migrations_app.iam.requirements.output import NEWEST_MODULE, REMEDY_FORMS, remedy, removal_lines
+from migrations_app.iam.requirements.remedies import removable
+from migrations_app.iam.templates import MOST_BYTES, policy_texts
+from migrations_app.readiness.missing_rows import require_rows
 
 
 def run(argv: list[str]) -> int:

@@ -2,8 +2,8 @@
 
 import argparse
 
-from migrations_app.cli.django_door import at_terminal, open_door
-from migrations_app.cli.screen import Exit, note, show
+from migrations_app.cli.django_setup import at_terminal, open_door
+from migrations_app.cli.terminal import Exit, note, show
 
 
 def run(argv: list[str]) -> int:
@@ -37,20 +37,20 @@ def _parser() -> argparse.ArgumentParser:
 def _create(options: argparse.Namespace) -> int:
     from django.db import transaction
 
-    from migrations_app.flow import appoint
+    from migrations_app.use_cases.accounts import management
 
     with transaction.atomic():
-        password = appoint.make_account(options.name, person=None)
+        password = management.make_account(options.name, person=None)
         if options.admin:
-            appoint.give(appoint.Gift(role="admin", person=options.name), person=None)
+            management.give(management.Gift(role="admin", person=options.name), person=None)
     note(f"{options.name} signs in with this password once, and chooses another; it is not shown again:")
     show(f"{password}\n")
     return Exit.READY
 
 
 def _list(_options: argparse.Namespace) -> int:
-    from migrations_app.queries.people import accounts, grant_page
-    from migrations_app.readiness.outputs.plain import plain
+    from migrations_app.queries.accounts.people import accounts, grant_page
+    from migrations_app.readiness.outputs.wording import plain
 
     given = grant_page().rows
     for row in accounts():
@@ -63,20 +63,20 @@ def _list(_options: argparse.Namespace) -> int:
 
 def _grant(options: argparse.Namespace) -> int:
     from migrations_app.errors import NotFound
-    from migrations_app.flow import appoint
-    from migrations_app.queries.people import group_choices
+    from migrations_app.queries.accounts.people import group_choices
+    from migrations_app.use_cases.accounts import management
 
     over = next((key for key, name in group_choices() if name == options.over), None)
     if options.over and over is None:
         raise NotFound(f"no group of clusters named {options.over!r}", where="over")
-    appoint.give(appoint.Gift(role=options.role, person=options.name, over=over), person=None)
+    management.give(management.Gift(role=options.role, person=options.name, over=over), person=None)
     note(f"{options.name} is {options.role} over {options.over or 'every cluster'}")
     return Exit.READY
 
 
 def _turn(options: argparse.Namespace) -> int:
-    from migrations_app.flow import appoint
+    from migrations_app.use_cases.accounts import management
 
-    appoint.set_active(options.name, active=options.active, person=None)
+    management.set_active(options.name, active=options.active, person=None)
     note(f"{options.name} is {'open' if options.active else 'closed'}")
     return Exit.READY

@@ -2,9 +2,9 @@
 
 import argparse
 
-from migrations_app.cli.screen import Exit, note, show
 from migrations_app.cli.sources import add_sources, look
-from migrations_app.readiness.outputs import documents, plan_markdown, plan_table
+from migrations_app.cli.terminal import Exit, note, show
+from migrations_app.readiness.outputs import json_schema, plan_markdown, plan_table
 from migrations_app.readiness.published import published_plan
 from migrations_app.readiness.report import Report
 from migrations_app.readiness.runbook import Runbook, runbook
@@ -33,7 +33,7 @@ def _parser() -> argparse.ArgumentParser:
 def _rendered(plan: Runbook, output: str) -> str:
     match output:
         case "json":
-            return documents.written(published_plan(plan))
+            return json_schema.written(published_plan(plan))
         case "markdown":
             return plan_markdown.render(plan)
         case _:

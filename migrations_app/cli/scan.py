@@ -3,11 +3,11 @@
 import argparse
 
 from migrations_app.cli import version
-from migrations_app.cli.screen import colour_wanted, show
 from migrations_app.cli.sources import add_sources, look
-from migrations_app.readiness.outcome import exit_code
-from migrations_app.readiness.outputs import documents, junit, markdown, sarif, tables
+from migrations_app.cli.terminal import colour_wanted, show
+from migrations_app.readiness.outputs import json_schema, junit, markdown, sarif, table
 from migrations_app.readiness.report import Report
+from migrations_app.readiness.verdict import exit_code
 
 OUTPUTS = ("table", "json", "sarif", "junit", "markdown")
 
@@ -41,7 +41,7 @@ def _parser() -> argparse.ArgumentParser:
 def _rendered(report: Report, output: str) -> str:
     match output:
         case "json":
-            return documents.render(report)
+            return json_schema.render(report)
         case "sarif":
             return sarif.render(report, version=version())
         case "junit":
@@ -49,4 +49,4 @@ def _rendered(report: Report, output: str) -> str:
         case "markdown":
             return markdown.render(report)
         case _:
-            return tables.render(report, colour=colour_wanted())
+            return table.render(report, colour=colour_wanted())

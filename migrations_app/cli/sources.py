@@ -4,12 +4,12 @@ import argparse
 import os
 from pathlib import Path
 
-from migrations_app.cli.screen import Progress
+from migrations_app.cli.terminal import Progress
 from migrations_app.errors import AddressRefused, BadInput
-from migrations_app.flow import scan_source
-from migrations_app.flow.scan_source import Policies, Reachable
-from migrations_app.karpenter.missing_rows import require_rows
+from migrations_app.readiness.missing_rows import require_rows
 from migrations_app.readiness.report import Scanned
+from migrations_app.use_cases.scans import one_off
+from migrations_app.use_cases.scans.one_off import Policies, Reachable
 
 _LOOPBACK = "KARPDASH_ALLOW_LOOPBACK"
 _PRIVATE = "KARPDASH_ALLOW_PRIVATE"
@@ -44,7 +44,7 @@ def look(options: argparse.Namespace) -> Scanned:
         with Progress() as progress:
             return _looked(options, progress)
     except BadInput as wrong:
-        if wrong.code in scan_source.TARGET_CODES:
+        if wrong.code in one_off.TARGET_CODES:
             raise BadInput(wrong.message, where="--to", code=wrong.code) from None
         raise
 
@@ -66,13 +66,13 @@ def with_hint(refused: AddressRefused) -> AddressRefused:
 
 
 def _looked(options: argparse.Namespace, progress: Progress) -> Scanned:
-    policies = scan_source.read_policies(options.iam_policy)
+    policies = one_off.read_policies(options.iam_policy)
     if options.bundle:
-        return scan_source.scan_bundle(options.bundle, target=options.to, policies=policies, on_part=progress.part)
+        return one_off.scan_bundle(options.bundle, target=options.to, policies=policies, on_part=progress.part)
     if options.cluster:
         return _registered(options, policies, progress=progress)
     try:
-        return scan_source.scan_kubeconfig(
+        return one_off.scan_kubeconfig(
             options.kubeconfig,
             context=options.context,
             target=options.to,
@@ -85,9 +85,9 @@ def _looked(options: argparse.Namespace, progress: Progress) -> Scanned:
 
 
 def _registered(options: argparse.Namespace, policies: Policies, *, progress: Progress) -> Scanned:
-    from migrations_app.cli.django_door import open_door
+    from migrations_app.cli.django_setup import open_door
 
     open_door()
-    from migrations_app.flow.look_again import look_again
+    from migrations_app.use_cases.scans.one_off import look_again
 
     return look_again(options.cluster, target=options.to, policies=policies, on_part=progress.part)

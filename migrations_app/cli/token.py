@@ -2,8 +2,8 @@
 
 import argparse
 
-from migrations_app.cli.django_door import at_terminal, open_door
-from migrations_app.cli.screen import Exit, note, show
+from migrations_app.cli.django_setup import at_terminal, open_door
+from migrations_app.cli.terminal import Exit, note, show
 from migrations_app.errors import BadInput
 
 
@@ -35,7 +35,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _create(options: argparse.Namespace) -> int:
-    from migrations_app.flow import tokens
+    from migrations_app.use_cases.accounts import tokens
 
     issued = tokens.issue_for(options.user, name=options.name, scopes=options.scope or ["read"], days=options.days)
     note(f"token {issued.id} of {options.user}, good until {issued.expires_at:%Y-%m-%d %H:%M} UTC; not shown again:")
@@ -44,9 +44,9 @@ def _create(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from migrations_app.flow.tokens import owner_named
-    from migrations_app.queries.tokens import tokens_of
-    from migrations_app.readiness.outputs.plain import plain
+    from migrations_app.queries.accounts.tokens import tokens_of
+    from migrations_app.readiness.outputs.wording import plain
+    from migrations_app.use_cases.accounts.tokens import owner_named
 
     for row in tokens_of(owner_named(options.user).pk):
         state = "revoked" if row.revoked_at else f"until {row.expires_at:%Y-%m-%d}"
@@ -57,7 +57,7 @@ def _list(options: argparse.Namespace) -> int:
 def _revoke(options: argparse.Namespace) -> int:
     import uuid
 
-    from migrations_app.flow import tokens
+    from migrations_app.use_cases.accounts import tokens
 
     try:
         wanted = uuid.UUID(options.id)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, NoReturn
 
-from migrations_app.clients.limits import KIB, MIB
+from migrations_app.clients.kubernetes.limits import KIB, MIB
 from migrations_app.errors import BadBundle
 
 GZIP_MAGIC = b"\x1f\x8b"

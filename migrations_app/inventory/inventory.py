@@ -1,13 +1,18 @@
-"""The inventory: every part of a scan, each Seen or Unseen."""
+"""The inventory: every part of a scan, each Seen or Unseen.
 
+What is worked out from an inventory once and asked for by many checks at every hop.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
-from migrations_app.inventory import objects as o
-from migrations_app.inventory.aws import AWS_PART_NAMES, NO_AWS, AwsSeen
-from migrations_app.inventory.cluster_rules import ClusterRole, NetworkPolicy
-from migrations_app.inventory.metric_uses import MetricUser
-from migrations_app.inventory.seen import NOT_ASKED, Part
+from migrations_app.inventory.metric_queries import MetricUser
+from migrations_app.inventory.objects import karpenter as o
+from migrations_app.inventory.objects.aws import AWS_PART_NAMES, NO_AWS, AwsSeen
+from migrations_app.inventory.objects.cluster import ClusterRole, NetworkPolicy
+from migrations_app.inventory.parts import NOT_ASKED, Part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,3 +88,20 @@ PART_NAMES: tuple[str, ...] = tuple(
 AWS_PARTS: tuple[str, ...] = tuple(AWS_PREFIX + name for name in AWS_PART_NAMES)
 """What is read from AWS, where access to it was given."""
 WORKLOAD_PARTS = ("deployments", "statefulsets", "daemonsets", "jobs", "cronjobs")
+
+
+T = TypeVar("T")
+
+
+def once(function: Callable[[Inventory], T]) -> Callable[[Inventory], T]:
+    """Decorator of a pure function: for each inventory it runs once, and answers with the same value ever after."""
+
+    @wraps(function)
+    def known(inventory: Inventory) -> T:
+        if function not in inventory.known:
+            inventory.known[function] = function(inventory)
+        found: Any = inventory.known[function]
+        answer: T = found
+        return answer
+
+    return known

@@ -1,16 +1,83 @@
-"""API documents to projections. One bad object is quarantined; its list goes on (K12, K18, T07)."""
+"""Which label, annotation and taint keys of ordinary objects an inventory keeps.
+
+Of what kubectl applied last: the API version, and no more. The text itself may hold anything.
+
+API documents to projections. One bad object is quarantined; its list goes on (K12, K18, T07).
+
+Reads a CRD with what only its raw text tells: which telling fields its schemas have, and who wrote the conversion.
+
+Schemas are 100 kB each, so nothing of them is kept but the paths that `crd_fields` names.
+"""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
-from migrations_app.inventory.keys import LAST_APPLIED, kept_on_node
-from migrations_app.inventory.last_applied import applied_version
-from migrations_app.inventory.objects import Metadata, Named, Node, WholeObject
-from migrations_app.inventory.seen import NO_NAME, Quarantined
+from migrations_app.inventory.objects.karpenter import CRD, CRDVersion, Metadata, Named, Node, WholeObject
+from migrations_app.inventory.parts import NO_NAME, Quarantined
+from migrations_app.karpenter.crds import has, paths_of
+
+KARPENTER_DOMAINS = ("karpenter.sh", "karpenter.k8s.aws")
+NODE_KEYS = frozenset(
+    {
+        "kubernetes.io/arch",
+        "kubernetes.io/os",
+        "node.kubernetes.io/instance-type",
+        "topology.kubernetes.io/zone",
+        "alpha.eksctl.io/nodegroup-name",
+    }
+)
+BETA_NODE_KEYS = frozenset(
+    {
+        "beta.kubernetes.io/arch",
+        "beta.kubernetes.io/os",
+        "beta.kubernetes.io/instance-type",
+        "failure-domain.beta.kubernetes.io/zone",
+        "failure-domain.beta.kubernetes.io/region",
+    }
+)
+"""Labels of old Kubernetes, under which pods still ask for nodes."""
+TEMPLATE_KEYS = BETA_NODE_KEYS | {"node.kubernetes.io/unschedulable"}
+"""What is looked for in templates only: its controller makes every pod of a DaemonSet tolerate a cordon."""
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def is_karpenter(key: str) -> bool:
+    """Whether the key's domain is one of Karpenter's or lies below one."""
+    # Asked a dozen times of each pod, nearly always of a key of somebody else.
+    if "karpenter." not in key:
+        return False
+    domain, slash, _ = key.partition("/")
+    return bool(slash) and (domain in KARPENTER_DOMAINS or domain.endswith((".karpenter.sh", ".karpenter.k8s.aws")))
+
+
+def kept_on_node(key: str) -> bool:
+    return key in NODE_KEYS or is_karpenter(key) or key.startswith("eks.amazonaws.com/")
+
+
+_OWN = re.compile(r"karpenter\.(?:sh|k8s\.aws)/v1(?:alpha[0-9]+|beta[0-9]+)?")
+
+
+class _Applied(msgspec.Struct, frozen=True, rename="camel"):
+    api_version: str = ""
+
+
+def applied_version(text: str) -> str:
+    """The version of Karpenter's API in which it was applied; empty for other kinds and for what is no manifest.
+
+    A version alone stays as it is: so a bundle holds it.
+    """
+    if _OWN.fullmatch(text):
+        return text
+    try:
+        told = msgspec.json.decode(text, type=_Applied).api_version
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        return ""
+    return told if _OWN.fullmatch(told) else ""
+
 
 LONGEST_OBJECT = 2 * 1024 * 1024
 """An API server refuses objects above its request limit of 1.5 MiB by default; a longer one is not a real object."""
@@ -105,3 +172,69 @@ def _node_metadata(metadata: Metadata) -> Metadata:
         annotations={k: v for k, v in (metadata.annotations or {}).items() if kept_on_node(k)},
         managed_fields=None,
     )
+
+
+CONVERSION = "f:conversion"
+
+
+class _Version(msgspec.Struct, frozen=True):
+    name: str = ""
+    schema: Any = None
+
+
+class _Spec(msgspec.Struct, frozen=True):
+    versions: list[_Version] = []
+
+
+class _Field(msgspec.Struct, frozen=True, rename="camel"):
+    manager: str = ""
+    fields_v1: Any = msgspec.field(default=None, name="fieldsV1")
+
+
+class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
+    managed_fields: list[_Field] = []
+
+
+class _Whole(msgspec.Struct, frozen=True):
+    metadata: _Metadata = _Metadata()
+    spec: _Spec = _Spec()
+
+
+def read_crd(item: msgspec.Raw) -> CRD | Quarantined:
+    """The CRD with `fields` of its versions and `conversion_owners`; Quarantined as by `read_one`."""
+    found = read_one(item, CRD, take=decoder(CRD).decode)
+    return found if isinstance(found, Quarantined) else with_marks(found, bytes(item))
+
+
+def with_marks(crd: CRD, body: bytes) -> CRD:
+    """The same CRD with what its text tells beside the projection; unchanged where that part of it is odd."""
+    try:
+        whole = msgspec.json.decode(body, type=_Whole)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return crd
+    schemas = {version.name: version.schema for version in whole.spec.versions}
+    versions = [_marked(crd, version, schema=schemas.get(version.name)) for version in crd.spec.versions or ()]
+    owners = [field.manager for field in whole.metadata.managed_fields if _owns_conversion(field.fields_v1)]
+    spec = msgspec.structs.replace(crd.spec, versions=versions)
+    return msgspec.structs.replace(crd, spec=spec, conversion_owners=owners)
+
+
+def _marked(crd: CRD, version: CRDVersion, *, schema: object) -> CRDVersion:
+    root = schema.get("openAPIV3Schema") if isinstance(schema, dict) else None
+    if not isinstance(root, dict) or not root.get("properties"):
+        return version
+    return msgspec.structs.replace(
+        version, fields=[path for path in paths_of(crd.name, version.name) if has(root, path)]
+    )
+
+
+def _inner(here: object, key: str) -> Any:  # noqa: ANN401 - plain JSON
+    return here.get(key) if isinstance(here, dict) else None
+
+
+def _owns_conversion(fields: object) -> bool:
+    return any(key == CONVERSION for key in _keys(_inner(fields, "f:spec")))
+
+
+def _keys(tree: object) -> Iterator[str]:
+    yield from tree if isinstance(tree, dict) else ()

@@ -9,7 +9,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from migrations_app.karpenter import crd_sets, kinds
+from migrations_app.karpenter import crds as crd_sets
+from migrations_app.karpenter import kinds
 from migrations_app.karpenter.releases import RELEASES, Table, find
 from migrations_app.karpenter.versions import Release, minor_order, parse, spoken
 

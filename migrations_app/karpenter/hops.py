@@ -1,110 +1,140 @@
-"""The path from the running release to a target: each hop, the patch to land on, Kubernetes, and the way back.
+"""The hops: where an upgrade path has to stop on the way, and the name of the hop that lands on a release.
 
-`path` is pure: it says what the tables say. Whether a cluster is ready for a hop is for the checks to tell.
+Source of the rules: aws/karpenter-provider-aws@v1.14.1:website/content/en, its upgrade guide and generation guides.
+
+Every hop that a path may name, in order, and spans of them: what a check says when it asks "from 1.1 on".
 """
 
-from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
-from migrations_app.errors import BadInput
-from migrations_app.karpenter.detection import Detected
-from migrations_app.karpenter.releases import RELEASES, Table, beyond_table, find
-from migrations_app.karpenter.steps import Step, walk
-from migrations_app.karpenter.stops import HOPS, STOPS, hop_of
-from migrations_app.karpenter.targets import resolve_target
-from migrations_app.karpenter.versions import Release, kubernetes_minor, minor_order, parse, spoken
+from migrations_app.karpenter.releases import RELEASES, Table
+from migrations_app.karpenter.table_types import MinorRelease
+from migrations_app.karpenter.versions import Release, minor_order
 
-__all__ = ["HOPS", "STOPS", "Path", "Step", "hop_of", "path", "resolve_target"]
+Strength = Literal["recommended", "mandatory"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Path:
-    """The way from `current` to `target`; no steps means that there is nothing left to do."""
+class Stop(NamedTuple):
+    """A hop whose minors, first to last, may not be jumped over. An empty last minor leaves it open.
 
-    current: Release
-    target: Release
-    steps: tuple[Step, ...] = ()
-    notes: tuple[str, ...] = ()
-    assumed: bool = False
-    """`current` is the oldest candidate of a range, not a release that was read."""
-
-    @property
-    def hops(self) -> tuple[str, ...]:
-        return tuple(step.hop for step in self.steps)
-
-    @property
-    def next(self) -> Step | None:
-        return self.steps[0] if self.steps else None
-
-
-def path(
-    current: Release | Detected | str | None,
-    *,
-    target: Release | str | None = None,
-    kubernetes: str | None = None,
-    table: Table = RELEASES,
-) -> Path:
-    """The path to `target`: a release, a minor, a hop, or None for the newest known release.
-
-    Raises BadInput, with the codes no_karpenter, unknown_current, unknown_target, bad_target, target_below_current
-    and bad_kubernetes. Without `kubernetes` nothing is said about whether it fits.
+    `prefer` says which of its minors to land on where several fit the cluster.
     """
-    start, notes = _start(current, table=table)
-    minor = _kubernetes(kubernetes)
-    goal = resolve_target(target, current=start, kubernetes=minor, table=table)
-    found = Path(current=start, target=goal, notes=notes, assumed=_is_range(current))
-    if target is None and goal < start:
-        newer = f"{start} is newer than the tables know, which end at {goal}"
-        return replace(found, target=start, notes=(*notes, newer))
-    steps = walk(start, goal, kubernetes=minor, table=table)
-    unread = ("Kubernetes version not known: whether it fits was not judged",) if steps and minor is None else ()
-    return replace(found, steps=steps, notes=(*notes, *unread))
+
+    hop: str
+    first: str
+    last: str
+    prefer: Literal["oldest", "newest"]
+    strength: Strength
+    why: str
+    leaving: str
+    source: str
+
+    def spans(self, running: Release) -> bool:
+        """Whether that release lies between its minors."""
+        place = minor_order(running.minor)
+        return minor_order(self.first) <= place and (not self.last or place <= minor_order(self.last))
+
+    def ahead_of(self, running: Release) -> bool:
+        """Whether that release is older than all of its minors."""
+        return minor_order(running.minor) < minor_order(self.first)
 
 
-def _start(current: Release | Detected | str | None, *, table: Table) -> tuple[Release, tuple[str, ...]]:
-    """The release the path starts from, and what has to be said about it."""
-    if current is None or (isinstance(current, Detected) and current.absent):
-        raise BadInput("no Karpenter runs in the cluster", code="no_karpenter")
-    if isinstance(current, Detected):
-        return _detected(current, table=table)
-    running = parse(current) if isinstance(current, str) else current
-    if running is None:
-        raise BadInput(f"{str(current)[:40]!r} is not a Karpenter release", code="unknown_current")
-    return running, _remarks(running, table=table)
+STOPS: tuple[Stop, ...] = (
+    Stop(
+        hop="0.31",
+        first="0.31",
+        last="0.31",
+        prefer="newest",
+        strength="recommended",
+        why="0.32 is entered from 0.31, and only 0.31.4 and later can be gone back to once beta objects exist",
+        leaving="Only 0.31.4 and later can take over again once beta objects exist",
+        source="website/content/en/v1.0/upgrading/v1beta1-migration.md; aws/karpenter-provider-aws#5621",
+    ),
+    Stop(
+        hop="0.32",
+        first="0.32",
+        last="0.32",
+        prefer="newest",
+        strength="mandatory",
+        why="0.32 alone acts on alpha and beta objects; every node has to pass from a Machine to a NodeClaim here",
+        leaving="",
+        source="website/content/en/preview/upgrading/upgrade-guide.md",
+    ),
+    Stop(
+        hop="0.33+",
+        first="0.33",
+        last="0.37",
+        prefer="newest",
+        strength="mandatory",
+        why="1.0 is entered from 0.33 to 0.37 only; their latest patches serve v1, which is the way back from 1.0",
+        leaving="Upgrade to the latest patch of the running minor before 1.0: older patches may have no way back",
+        source="website/content/en/v1.0/upgrading/v1-migration.md",
+    ),
+    Stop(
+        hop="1.0",
+        first="1.0",
+        last="1.0",
+        prefer="newest",
+        strength="mandatory",
+        why="1.0 alone serves v1beta1 and v1 together and rewrites what is stored as v1",
+        leaving="1.0.6 and later rewrite what is stored, and only 1.0.9 and later can take over again from 1.1",
+        source="website/content/en/v1.0/upgrading/v1-migration.md, .../preview/upgrading/upgrade-guide.md",
+    ),
+    Stop(
+        hop="1.1+",
+        first="1.1",
+        last="",
+        prefer="oldest",
+        strength="recommended",
+        why="from 1.1 on v1beta1 is gone; taken alone, what that breaks shows before later minors add their changes",
+        leaving="",
+        source="website/content/en/preview/upgrading/upgrade-guide.md",
+    ),
+)
+HOPS: tuple[str, ...] = ("0.32", "0.33+", "1.0", "1.1+")
+"""The hops of the road. Every other hop has the number of the minor it lands on."""
 
 
-def _detected(current: Detected, *, table: Table) -> tuple[Release, tuple[str, ...]]:
-    if current.release is not None:
-        return current.release, _remarks(current.release, table=table)
-    row = find(current.minors[0], table=table) if current.minors else None
-    if row is None:
-        raise BadInput(f"the running Karpenter release is not known: {current.how}", code="unknown_current")
-    told = f"only known to run {spoken(current.minors)}; the path starts from the oldest, {row.releases[0]}"
-    return row.releases[0], (told,)
+def named(hop: str) -> Stop | None:
+    """The stop of that hop, or None for a hop that is just a minor."""
+    return next((stop for stop in STOPS if stop.hop == hop), None)
 
 
-def _is_range(current: object) -> bool:
-    return isinstance(current, Detected) and current.release is None
+def hop_of(release: Release, *, start: Release) -> str:
+    """The name of the hop that lands on `release` coming from `start`: "0.32", "0.33+", "1.0", "1.1+", or a minor."""
+    for stop in STOPS:
+        closed = bool(stop.last)
+        if stop.spans(release) and (closed or stop.ahead_of(start) or release.minor == stop.first):
+            return stop.hop
+    return release.minor
 
 
-def _remarks(running: Release, *, table: Table) -> tuple[str, ...]:
-    """Notes on the running release; raises BadInput for one that never existed."""
-    row = find(running, table=table)
-    if row is not None:
-        faults = row.bad_reasons(running)
-        return tuple(f"{running} has a known fault: {bad.why}; fixed in {bad.fixed_in}" for bad in faults)
-    if minor_order(running.minor) < table[0].order:
-        return (
-            f"{running} is older than {table[0].minor}, where the tables begin: read the notes of its minors first",
-        )
-    if beyond_table(running, table=table):
-        return ()
-    raise BadInput(f"there is no Karpenter {running.minor}", code="unknown_current")
+ALPHA_LEFT = "0.33+"
+"""The hop that lands where alpha objects are no longer acted on."""
+CONVERTED = "1.0"
+BETA_LEFT = "1.1+"
+NAMED = ("0.32", ALPHA_LEFT, CONVERTED, BETA_LEFT)
+"""The hops that the guides describe step by step, with the patches that one can go back to."""
 
 
-def _kubernetes(text: str | None) -> str | None:
-    if text is None:
-        return None
-    minor = kubernetes_minor(text)
-    if minor is None:
-        raise BadInput(f"{text[:40]!r} is not a Kubernetes version", code="bad_kubernetes")
-    return minor
+def every_hop(*, table: Table = RELEASES) -> tuple[str, ...]:
+    """The named hops and the minors that are hops by their number, oldest first."""
+    return tuple(dict.fromkeys(_hop(row) for row in table))
+
+
+def hops_from(first: str, *, table: Table = RELEASES) -> tuple[str, ...]:
+    """That hop and every later one. Raises ValueError for a hop that is none."""
+    hops = every_hop(table=table)
+    return hops[hops.index(first) :]
+
+
+def hops_between(first: str, last: str, *, table: Table = RELEASES) -> tuple[str, ...]:
+    """The hops from `first` to `last`, both included. Raises ValueError for a hop that is none."""
+    hops = every_hop(table=table)
+    return hops[hops.index(first) : hops.index(last) + 1]
+
+
+def _hop(row: MinorRelease) -> str:
+    """An open stop names its first minor only: from there on minors are hops by their number."""
+    named = (stop.hop for stop in STOPS if row.minor == stop.first or (stop.last and stop.spans(row.newest)))
+    return next(named, row.minor)

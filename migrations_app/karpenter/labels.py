@@ -1,9 +1,14 @@
-"""Label, annotation, taint, finalizer and EC2 tag keys: names for those used in code, and the table of them all."""
+"""Label, annotation, taint, finalizer and EC2 tag keys: names for those used in code, and the table of them all.
 
-from migrations_app.karpenter.annotation_rows import ANNOTATION_ROWS
-from migrations_app.karpenter.label_rows import INSTANCE_ROWS, LABEL_ROWS
-from migrations_app.karpenter.label_shape import KeyKind, LabelRow
-from migrations_app.karpenter.mark_rows import MARK_ROWS
+Labels of old Kubernetes and the stable ones that Karpenter takes them for.
+
+Source: kubernetes-sigs/karpenter@v0.37.7:pkg/apis/v1beta1/labels.go, NormalizedLabels.
+"""
+
+from migrations_app.karpenter.table_types import KeyKind, LabelRow
+from migrations_app.karpenter.tables.annotation_rows import ANNOTATION_ROWS
+from migrations_app.karpenter.tables.label_rows import INSTANCE_ROWS, LABEL_ROWS
+from migrations_app.karpenter.tables.mark_rows import MARK_ROWS
 from migrations_app.karpenter.versions import Release
 
 # Owner of a node
@@ -93,3 +98,12 @@ def replacement(key: str, *, kind: KeyKind | None = None) -> str:
     """What took its place, mostly another key; empty when nothing did."""
     row = find(key, kind=kind)
     return row.replacement if row else ""
+
+
+ALIASES: dict[str, str] = {
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+}

@@ -1,10 +1,14 @@
-"""Which metrics a query names, and which of them a release no longer has."""
+"""Which metrics a query names, and which of them a release no longer has.
+
+What to search for outside of a cluster on the way from one release to another.
+"""
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from migrations_app.karpenter.metric_rows import METRIC_ROWS, METRIC_VALUE_ROWS, MetricRow, MetricValueRow
+from migrations_app.karpenter.tables.metric_rows import METRIC_ROWS, METRIC_VALUE_ROWS, MetricRow, MetricValueRow
+from migrations_app.karpenter.tables.outside_rows import OUTSIDE_ROWS, OutsideRow, Place
 from migrations_app.karpenter.versions import Release, minor_order
 
 MARK = "karpenter_"
@@ -94,3 +98,16 @@ def _of_pattern(start: str, release: Release, *, table: tuple[MetricRow, ...]) -
 
 def _is_past(bound: str, release: Release) -> bool:
     return minor_order(release.minor) >= minor_order(bound)
+
+
+def outside_between(
+    place: Place, start: Release, *, landing: Release, table: tuple[OutsideRow, ...] = OUTSIDE_ROWS
+) -> tuple[OutsideRow, ...]:
+    """The rows that begin to matter on the way from `start` to `landing`."""
+    low, high = minor_order(start.minor), minor_order(landing.minor)
+    return tuple(row for row in table if row.place == place and low < minor_order(row.release) <= high)
+
+
+def spoken_row(row: OutsideRow) -> str:
+    """What to search for, where, and what to write instead."""
+    return f"{row.search} in {row.where} (now {row.instead})"

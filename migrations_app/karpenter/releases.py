@@ -1,16 +1,70 @@
-"""The table of Karpenter releases, and questions put to it. Knowing a new minor means one more row, and nothing else.
+"""What changed with each version of the drift hashes; which release writes which version stands in the release rows.
+
+Sources: pkg/apis/v1beta1 and pkg/apis/v1 of kubernetes-sigs/karpenter and aws/karpenter-provider-aws at every tag;
+aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md for what is carried over.
+
+The table of Karpenter releases, and questions put to it. Knowing a new minor means one more row, and nothing else.
 
 Every function takes the table as `table`, so that a check of tomorrow's release needs no new code.
+
+What became of feature gates, beside the release rows, which hold the gates of each minor with their defaults.
+
+Sources: pkg/operator/options/options.go of kubernetes-sigs/karpenter at every minor; charts/karpenter/values.yaml of
+aws/karpenter-provider-aws for the names of the values.
 """
 
-from migrations_app.karpenter import crd_sets
-from migrations_app.karpenter.crd_sets import CrdSet
-from migrations_app.karpenter.release_rows_alpha import ALPHA_ROWS
-from migrations_app.karpenter.release_rows_beta import BETA_ROWS
-from migrations_app.karpenter.release_rows_v1 import V1_ROWS
-from migrations_app.karpenter.release_rows_v1_later import LATER_ROWS
-from migrations_app.karpenter.release_shape import BadPatch, KubernetesWindow, MinorRelease
+from typing import NamedTuple
+
+from migrations_app.karpenter import crds, labels
+from migrations_app.karpenter.crds import CrdSet
+from migrations_app.karpenter.table_types import BadPatch, KubernetesWindow, MinorRelease
+from migrations_app.karpenter.tables.release_rows_alpha import ALPHA_ROWS
+from migrations_app.karpenter.tables.release_rows_beta import BETA_ROWS
+from migrations_app.karpenter.tables.release_rows_v1 import V1_ROWS
+from migrations_app.karpenter.tables.release_rows_v1_later import LATER_ROWS
 from migrations_app.karpenter.versions import Release, minor_order
+
+
+class HashChange(NamedTuple):
+    """`carried`: nodes are given the new hash instead of being replaced, unless they have drifted before."""
+
+    annotation: str
+    version: str
+    first: str
+    what: str
+    carried: bool = True
+
+
+HASH_CHANGES: tuple[HashChange, ...] = (
+    HashChange(labels.NODEPOOL_HASH_VERSION, "v1", "0.32.9", "hashes carry a version"),
+    HashChange(labels.EC2_NODE_CLASS_HASH_VERSION, "v1", "0.32.9", "hashes carry a version"),
+    HashChange(labels.NODEPOOL_HASH_VERSION, "v2", "0.36", "the hash function changed"),
+    HashChange(labels.EC2_NODE_CLASS_HASH_VERSION, "v2", "0.36", "the hash function changed"),
+    HashChange(labels.NODEPOOL_HASH_VERSION, "v3", "1.0", "fields moved with v1"),
+    HashChange(labels.EC2_NODE_CLASS_HASH_VERSION, "v3", "1.0", "fields moved with v1"),
+    HashChange(labels.EC2_NODE_CLASS_HASH_VERSION, "v4", "1.1", "kubelet settings belong to the node class"),
+    HashChange(
+        labels.EC2_NODE_CLASS_HASH_VERSION,
+        "v5",
+        "1.12",
+        "the CA bundle of the cluster is part of the hash: the guide expects every node to drift",
+        carried=False,
+    ),
+)
+
+
+def change_to(annotation: str, version: str | None) -> HashChange | None:
+    """The row of that version; None for one that is not known."""
+    return next((row for row in HASH_CHANGES if (row.annotation, row.version) == (annotation, version)), None)
+
+
+def number(version: str | None) -> int | None:
+    """The number in a version such as "v3", 0 for hashes without a version; None where it is neither."""
+    if not version:
+        return 0
+    digits = version.removeprefix("v")
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 6 else None
+
 
 Table = tuple[MinorRelease, ...]
 
@@ -63,7 +117,7 @@ def kubernetes_window(running: Release, *, table: Table = RELEASES) -> Kubernete
 def crd_set(running: Release, *, table: Table = RELEASES) -> CrdSet | None:
     """The CRDs that release ships; None for a minor the table does not know."""
     row = find(running, table=table)
-    return crd_sets.find(row.crd_set(running)) if row else None
+    return crds.find(row.crd_set(running)) if row else None
 
 
 def serves(running: Release, generation: str, *, table: Table = RELEASES) -> bool | None:
@@ -104,3 +158,47 @@ def as_tag(release: Release) -> str:
     """The release as its charts and image tags spell it: `v0.32.10`, `1.0.14`."""
     row = find(release)
     return f"{row.tag_prefix if row else ''}{release}"
+
+
+class GateFate(NamedTuple):
+    """`value` is its name below settings.featureGates; `fate` says what became of one that is none any more.
+
+    `felt_by`: its new default changes nothing but what another check asks about.
+    """
+
+    name: str
+    value: str
+    fate: str = ""
+    felt_by: str = ""
+
+
+GATE_FATES: tuple[GateFate, ...] = (
+    GateFate("Drift", "drift", "always on from 1.0 on"),
+    GateFate("SpotToSpotConsolidation", "spotToSpotConsolidation"),
+    GateFate("NodeRepair", "nodeRepair"),
+    GateFate("ReservedCapacity", "reservedCapacity", felt_by="open_reservations_selected"),
+    GateFate("NodeOverlay", "nodeOverlay"),
+    GateFate("StaticCapacity", "staticCapacity"),
+    GateFate("CapacityBuffer", "capacityBuffer"),
+)
+
+
+def first_known(gate: str, *, table: Table = RELEASES) -> str:
+    """The oldest minor that knows the gate; empty when none does."""
+    known = [row.minor for row in table if row.gate_default(gate) is not None]
+    return min(known, key=minor_order, default="")
+
+
+def flips(running: MinorRelease, coming: MinorRelease) -> list[tuple[GateFate, bool, bool]]:
+    """The gates that both minors know and that are off by default in the one and on in the other."""
+    found: list[tuple[GateFate, bool, bool]] = []
+    for fate in GATE_FATES:
+        before, after = running.gate_default(fate.name), coming.gate_default(fate.name)
+        if before is not None and after is not None and before != after:
+            found.append((fate, before, after))
+    return found
+
+
+def felt_flips(running: MinorRelease, coming: MinorRelease) -> list[tuple[GateFate, bool, bool]]:
+    """The same, without those that no cluster feels but by what another check asks about."""
+    return [flip for flip in flips(running, coming) if not flip[0].felt_by]

@@ -1,11 +1,131 @@
-"""What to do next at a hop, and whether it is safe to take it: two short answers before the long list."""
+"""Why a question is open, told from the reason of its finding, and how to see what kept it from an answer.
 
+Open findings that wait for the same thing, put together: one refused list is one row, not twenty.
+
+What to do next at a hop, and whether it is safe to take it: two short answers before the long list.
+"""
+
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from migrations_app.checks.values import PHASES, Finding
-from migrations_app.readiness.groups import Group, grouped
+from migrations_app.checks.base import PHASES, Finding, Reason, Remedy, Severity, Status
+from migrations_app.checks.remedies.aws import NOT_LOOKED_AT
+from migrations_app.inventory.inventory import AWS_PREFIX
+from migrations_app.readiness.rbac import PART_KINDS, cluster_role, kinds_of
 from migrations_app.readiness.report import Verdict
+
+_FORBIDDEN, _NOT_ASKED = "forbidden", "not_asked"
+
+
+class Cause(NamedTuple):
+    """What open questions share. `part` and `why` name the part that was not read; empty where it is something else."""
+
+    text: str
+    part: str = ""
+    why: str = ""
+
+
+def cause_of(finding: Finding) -> Cause:
+    """What keeps the finding open: AWS, a part that was not read, or just what it says."""
+    reason = finding.reason
+    if finding.status != "unknown" or not isinstance(reason, Reason):
+        return Cause(finding.summary or finding.title)
+    if reason.code == "aws_not_asked":
+        return Cause(NOT_LOOKED_AT, reason.part, reason.why)
+    if reason.part not in PART_KINDS and not reason.part.startswith(AWS_PREFIX):
+        return Cause(finding.summary or finding.title)
+    return Cause(f"{reason.part} could not be read: {reason.why}", reason.part, reason.why)
+
+
+def how_to_see(cause: Cause, *, cluster: str) -> tuple[Remedy, ...]:
+    """How to let karpdash see it; empty where nothing is known to help but to look again."""
+    if cause.part == AWS_PREFIX.rstrip("."):
+        return (Remedy(how="iam", text=_aws_access(cluster)),)
+    if cause.why == _FORBIDDEN and cause.part in PART_KINDS:
+        return (Remedy(how="kubectl", text=_right_to_list(cause.part)),)
+    if cause.why == _NOT_ASKED and cause.part in PART_KINDS:
+        return (Remedy(how="kubectl", text=_into_the_bundle(cause.part)),)
+    return ()
+
+
+def _aws_access(cluster: str) -> str:
+    name = cluster if re.fullmatch(r"[\w.-]+", cluster, re.ASCII) else "CLUSTER"
+    return "\n".join(
+        (
+            "# Prints an external id and the policies of a role that may only read",
+            f"karpdash cluster aws {name} --eks CLUSTER_ARN > draft.json",
+            "# Make that role, then prove it; the next scan looks at AWS",
+            f"karpdash cluster aws {name} --eks CLUSTER_ARN --role-arn ROLE_ARN --draft draft.json",
+            "# Without access to AWS, the permissions alone: documents of the controller's role",
+            "karpdash scan --bundle DUMP --iam-policy policy.json",
+        )
+    )
+
+
+def _right_to_list(part: str) -> str:
+    role = cluster_role(kinds_of([part]), name=f"karpdash-scan-{part.replace('_', '-')}")
+    about = "# Allows reading only; bind it to the account that karpdash uses, then scan again"
+    return f"{about}\nkubectl apply -f - <<'ROLE'\n{role}ROLE"
+
+
+def _into_the_bundle(part: str) -> str:
+    plurals = ",".join(f"{one.plural}.{one.group}" if one.group else one.plural for one in kinds_of([part]))
+    return f"# The bundle does not hold them; put them there\nkubectl get {plurals} -A -o yaml > DUMP/{part}.yaml"
+
+
+_SEVERITIES: tuple[Severity, ...] = ("blocker", "warning", "info")
+_SHARED: tuple[Status, ...] = ("unknown", "manual")
+"""A failure has evidence of its own and stands alone."""
+
+
+class Group(NamedTuple):
+    """Findings of one status and one cause, the most severe first; `remedies` help all of them."""
+
+    cause: Cause
+    findings: tuple[Finding, ...]
+    remedies: tuple[Remedy, ...]
+
+    @property
+    def first(self) -> Finding:
+        return self.findings[0]
+
+    @property
+    def alone(self) -> bool:
+        return len(self.findings) == 1
+
+    @property
+    def status(self) -> Status:
+        return self.first.status
+
+    @property
+    def severity(self) -> Severity:
+        return self.first.severity
+
+    @property
+    def summary(self) -> str:
+        """What to say of all of them: the cause, or what the only one says."""
+        return self.first.summary if self.alone else self.cause.text
+
+
+def grouped(findings: Iterable[Finding], *, cluster: str) -> tuple[Group, ...]:
+    """The groups, each where its most severe finding stands among `findings`."""
+    held: dict[object, list[Finding]] = {}
+    for finding in sorted(findings, key=_rank):
+        alike = finding.status in _SHARED
+        held.setdefault((finding.status, cause_of(finding)) if alike else finding.id, []).append(finding)
+    return tuple(_group(tuple(alike), cluster=cluster) for alike in held.values())
+
+
+def _rank(finding: Finding) -> int:
+    return _SEVERITIES.index(finding.severity)
+
+
+def _group(alike: tuple[Finding, ...], *, cluster: str) -> Group:
+    first = alike[0]
+    cause = cause_of(first)
+    own = first.remedies if first.remedies or first.status != "unknown" else how_to_see(cause, cluster=cluster)
+    return Group(cause, alike, own)
 
 
 class NextStep(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from migrations_app.checks.values import Finding
+from migrations_app.checks.base import Finding
 from migrations_app.readiness.report import PartLine, Report
 from migrations_app.readiness.runbook import Runbook, RunbookHop
 

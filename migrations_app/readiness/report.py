@@ -6,10 +6,10 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from migrations_app.checks.values import Finding
+from migrations_app.checks.base import Finding
+from migrations_app.inventory.facts.ownership import Anomaly, OwnedNode
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.ownership import Anomaly, OwnedNode
-from migrations_app.readiness.iam_sheet_values import IamSheet
+from migrations_app.readiness.iam_sheet.values import IamSheet
 
 __all__ = [
     "OWNERS",

@@ -1,13 +1,286 @@
-"""A report as a runbook: the hops in order, and at each hop the work in order, with what it cannot take back."""
+"""What the rollout of a hop will meet, in numbers that say how sure they are.
+
+The commands that take a hop: the CRDs first, then the controller, by the tool that keeps them.
+
+The work of a hop in the order in which it is done: what must be clear before, the landing, and what follows it.
+
+A blocker stops the hop wherever it stands, so it is cleared before the landing even where its phase comes later.
+
+A report as a runbook: the hops in order, and at each hop the work in order, with what it cannot take back.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
 
 import msgspec
 
-from migrations_app.checks.values import Finding
-from migrations_app.readiness.forecast import ForecastLine, forecast
-from migrations_app.readiness.groups import Group, grouped
-from migrations_app.readiness.next_step import next_step
-from migrations_app.readiness.report import ClusterFacts, PathStep, Report, Verdict
-from migrations_app.readiness.stages import OPEN, Stage, by_work, stages
+from migrations_app.checks.base import PHASES, Finding, Phase, Remedy
+from migrations_app.checks.remedies.commands import CHARTS, crd_chart_by, ordered
+from migrations_app.checks.shell import helm_set, note, word
+from migrations_app.inventory.facts.controller import CHART
+from migrations_app.inventory.facts.managers import BY_HAND, MANAGERS, Managed
+from migrations_app.karpenter import release_facts
+from migrations_app.karpenter.releases import as_tag, find
+from migrations_app.karpenter.versions import Release, release
+from migrations_app.readiness.next_step import Group, grouped, next_step
+from migrations_app.readiness.report import ClusterFacts, Installed, PathStep, Report, Verdict
+
+FORECAST: tuple[tuple[str, str], ...] = (
+    ("hashes_carry_over", "nodes that drift with the hop"),
+    ("claims_not_drifted", "nodes that have drifted already"),
+    ("expired_claims_gone", "claims past their expiry"),
+    ("legacy_machines_gone", "Machines to be replaced"),
+    ("provisioners_hold_no_nodes", "nodes that go with their Provisioners"),
+    ("protected_pods_off_rolled_nodes", "protected pods or nodes that hold a rollout up"),
+    ("pdbs_allow_disruption", "disruption budgets that let no pod go"),
+    ("workloads_keep_a_pod", "workloads that are away while their node is replaced"),
+    ("pods_have_controllers", "pods that nobody starts again"),
+    ("local_data_left_behind", "pods that leave data on their node"),
+    ("grace_period_spares_protected_pods", "pods that a grace period ends"),
+    ("zones_of_volumes_served", "pods that may not follow their volumes"),
+    ("pools_have_room", "NodePools without room for one node more"),
+)
+"""Checks that count what a rollout meets, and what it is that they count."""
+
+
+class ForecastLine(msgspec.Struct, frozen=True, kw_only=True):
+    """`count` is None where it is not known; `why` then says what keeps it from being known."""
+
+    what: str
+    count: int | None
+    certainty: Literal["exact", "at_least", "unknown"]
+    check: str
+    why: str = ""
+
+
+def forecast(findings: Iterable[Finding]) -> tuple[ForecastLine, ...]:
+    """A line for each check that was asked and applies; nothing found is a number too."""
+    asked = {finding.id: finding for finding in findings}
+    lines = (_line(asked[name], what) for name, what in FORECAST if name in asked)
+    return tuple(line for line in lines if line is not None)
+
+
+def _line(finding: Finding, what: str) -> ForecastLine | None:
+    match finding.status:
+        case "pass":
+            return ForecastLine(what=what, count=0, certainty="exact", check=finding.id)
+        case "fail" | "waived":
+            certainty: Literal["exact", "at_least"] = "exact" if finding.evidence_exact else "at_least"
+            return ForecastLine(what=what, count=finding.evidence_total, certainty=certainty, check=finding.id)
+        case "unknown" | "manual":
+            return ForecastLine(what=what, count=None, certainty="unknown", check=finding.id, why=finding.summary)
+    return None
+
+
+SOMEWHERE = Installed(namespace="NAMESPACE", release=CHART)
+"""Where nothing was seen of the installation: the namespace is for the reader to fill in."""
+
+
+def crd_commands(lands: str, installed: Installed | None) -> tuple[Remedy, ...]:
+    """Brings the CRDs to that release."""
+    here, to = installed or SOMEWHERE, release(lands)
+    by = _managed(here.crds_kept_by, here.keeper if here.crds_kept_by == here.kept_by else "")
+    flags = _webhook_flags(to, here)
+    return crd_chart_by(by, namespace=here.namespace, version=as_tag(to), flags=flags)
+
+
+def controller_commands(lands: str, installed: Installed | None) -> tuple[Remedy, ...]:
+    """Brings the controller to that release and waits until it runs."""
+    here, version = installed or SOMEWHERE, as_tag(release(lands))
+    keeper = f" {here.keeper}" if here.keeper else ""
+    flux, argocd = (keeper if here.kept_by == tool else "" for tool in ("flux", "argocd"))
+    return ordered(
+        _managed(here.kept_by, here.keeper),
+        (
+            Remedy(how="helm", text=_helm(here, version)),
+            Remedy(how="terraform", text=f'{note(f"helm_release of {here.release}")}\nversion = "{version}"'),
+            Remedy(
+                how="flux", text=f"{note(f'HelmRelease{flux}')}\nspec:\n  chart:\n    spec:\n      version: {version}"
+            ),
+            Remedy(
+                how="argocd", text=f"{note(f'Application{argocd}')}\nspec:\n  source:\n    targetRevision: {version}"
+            ),
+        ),
+    )
+
+
+def _helm(here: Installed, version: str) -> str:
+    name, namespace = word(here.release), word(here.namespace)
+    return "\n".join(
+        (
+            "# The values that you gave; take out of the file what the checks name",
+            f"helm get values {name} --namespace {namespace} -o yaml > values.yaml",
+            f"helm upgrade {name} {CHARTS}/{CHART} --version {version} --namespace {namespace} \\",
+            "  --skip-crds -f values.yaml --wait",
+        )
+    )
+
+
+def _webhook_flags(to: Release, here: Installed) -> str:
+    """Where the CRDs of that release convert, they have to call the controller where it is."""
+    row = find(to)
+    defaults = row.crd_chart_webhook(to) if row else None
+    if defaults is None or row is None or row.webhooks.conversion == "none":
+        return ""
+    given = {"webhook.enabled": "true"} if not defaults.enabled else {}
+    if (defaults.service_namespace or here.namespace) != here.namespace:
+        given["webhook.serviceNamespace"] = here.namespace
+    return " ".join(helm_set(key, value) for key, value in given.items())
+
+
+def _managed(by: str, keeper: str) -> Managed:
+    namespace, _, name = keeper.rpartition("/")
+    found = next((manager for manager in MANAGERS if manager == by), BY_HAND.by)
+    return Managed(found, "", name, namespace)
+
+
+OPEN = ("fail", "unknown", "manual")
+LANDS = "hop_crds_installed"
+"""The check that the landing itself answers: its evidence says what the new CRDs bring."""
+Part = Literal["before", "land", "after", "verify"]
+BEFORE: tuple[Phase, ...] = ("preflight", "iam", "crds", "controller")
+AFTER: tuple[Phase, ...] = ("resources", "workloads", "rollout", "cleanup")
+_CLEAR: dict[Phase, str] = {
+    "preflight": "Make sure that the hop may begin",
+    "iam": "Attach what the new release needs, beside what the running one has",
+    "crds": "Bring the installed CRDs in order",
+    "controller": "Bring the controller and its settings in order",
+    "resources": "Change pools and node classes before the new release reads them",
+    "workloads": "Change what pods ask for before it is gone",
+    "rollout": "Move the nodes that would be lost",
+    "cleanup": "Take away what must not be there any more",
+}
+_FOLLOW: dict[Phase, str] = {
+    "resources": "Go over pools and node classes",
+    "workloads": "Go over what pods ask for",
+    "rollout": "Let nodes be replaced",
+    "cleanup": "Take away what is left behind",
+}
+
+
+class Lost(msgspec.Struct, frozen=True):
+    """What cannot be undone once a stage is done, what is still possible then, and where that is written."""
+
+    what: str
+    back: str
+    source: str = ""
+
+
+class Stage(msgspec.Struct, frozen=True, kw_only=True):
+    """`checks` are the ids of its open findings, blockers first; `settled` counts those that are not open.
+
+    `commands` take the stage itself; `back` says how one goes back while it is being done.
+    """
+
+    part: Part
+    phase: Phase
+    does: str
+    checks: tuple[str, ...] = ()
+    settled: int = 0
+    commands: tuple[Remedy, ...] = ()
+    back: str = ""
+    caveats: tuple[str, ...] = ()
+    no_return: tuple[Lost, ...] = ()
+
+
+def stages(
+    findings: Iterable[Finding], step: PathStep, *, start: str, installed: Installed | None
+) -> tuple[Stage, ...]:
+    """The stages that hold anything: open findings, commands, or something that cannot be undone."""
+    asked = sorted(findings, key=by_work)
+    return (
+        *_clear(asked, step, start=start),
+        *_land(asked, step, start=start, installed=installed),
+        *_follow(asked, step),
+        Stage(part="verify", phase="cleanup", does="Scan again: the hop is done when its verdict says so"),
+    )
+
+
+def by_work(finding: Finding) -> tuple[int, int, int, str]:
+    """Sorts by phase; inside one blockers first, failures before what is not known."""
+    severity = ("blocker", "warning", "info").index(finding.severity)
+    known = OPEN.index(finding.status) if finding.status in OPEN else len(OPEN)
+    return PHASES.index(finding.phase), severity, known, finding.id
+
+
+def _clear(asked: list[Finding], step: PathStep, *, start: str) -> Iterator[Stage]:
+    for phase in PHASES:
+        here = [one for one in asked if one.phase == phase and _comes_before(one) and one.id != LANDS]
+        lost = (_RAISED,) if phase == "preflight" and step.kubernetes_fits is False else ()
+        if here or lost:
+            back = f"{start or 'The running release'} runs on; nothing of the hop has been done"
+            yield _stage("before", phase, does=_CLEAR[phase], findings=here, back=back, no_return=lost)
+
+
+_RAISED = Lost(
+    "A Kubernetes version that was raised for the hop cannot be lowered again",
+    "The way back has to support the newer Kubernetes too",
+)
+
+
+def _comes_before(finding: Finding) -> bool:
+    return finding.phase in BEFORE or finding.open_blocker
+
+
+def _land(asked: list[Finding], step: PathStep, *, start: str, installed: Installed | None) -> Iterator[Stage]:
+    told = [one for one in asked if one.id == LANDS and one.status in OPEN]
+    ours = tuple(remedy for one in told for remedy in one.remedies if remedy.how == "action")
+    yield Stage(
+        part="land",
+        phase="crds",
+        does=f"Install the CRDs of {step.release}",
+        checks=tuple(one.id for one in told),
+        commands=(*crd_commands(step.release, installed), *ours),
+        back=f"{start} still runs; apply its own CRDs again" if start in step.rollback_to else _way_back(step),
+        no_return=_lost(step.hop, "crds"),
+    )
+    yield Stage(
+        part="land",
+        phase="controller",
+        does=f"Upgrade the controller to {step.release}",
+        commands=controller_commands(step.release, installed),
+        back=_way_back(step),
+        caveats=step.caveats,
+        no_return=(*_lost(step.hop, "controller"), *_not_back_to(start, step)),
+    )
+
+
+def _follow(asked: list[Finding], step: PathStep) -> Iterator[Stage]:
+    for phase in AFTER:
+        here = [one for one in asked if one.phase == phase and not _comes_before(one)]
+        lost = _lost(step.hop, phase)
+        if here or lost:
+            yield _stage("after", phase, does=_FOLLOW[phase], findings=here, back=_way_back(step), no_return=lost)
+
+
+def _stage(
+    part: Part, phase: Phase, *, does: str, findings: list[Finding], back: str, no_return: tuple[Lost, ...]
+) -> Stage:
+    waiting = tuple(one.id for one in findings if one.status in OPEN)
+    return Stage(
+        part=part,
+        phase=phase,
+        does=does,
+        checks=waiting,
+        settled=sum(one.status in ("pass", "waived") for one in findings),
+        back=back,
+        no_return=no_return,
+    )
+
+
+def _way_back(step: PathStep) -> str:
+    return f"Back to {', '.join(step.rollback_to)}" if step.rollback_to else "No release is known that could take over"
+
+
+def _not_back_to(start: str, step: PathStep) -> tuple[Lost, ...]:
+    if start in step.rollback_to:
+        return ()
+    known = f"{start} is not known to be able to" if start else "It is not known whether the running release can"
+    return (Lost(f"{known} take over again from {step.release}", _way_back(step)),)
+
+
+def _lost(hop: str, phase: str) -> tuple[Lost, ...]:
+    return tuple(Lost(row.what, row.back, row.source) for row in release_facts.after(hop, phase))
 
 
 class Next(msgspec.Struct, frozen=True, kw_only=True):

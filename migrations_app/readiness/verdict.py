@@ -1,10 +1,71 @@
-"""From findings to the verdict of a hop. Percent is work done; it never decides."""
+"""What lists show of a report: the hop that is next, its verdict and its counts.
+
+What a report means for a pipeline: one small number.
+
+From findings to the verdict of a hop. Percent is work done; it never decides.
+"""
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any, Literal
 
-from migrations_app.checks.values import PHASES, Finding
-from migrations_app.readiness.report import Counts, HopLine, Verdict
+from migrations_app.checks.base import PHASES, Finding
+from migrations_app.readiness.report import Counts, HopLine, Report, Verdict
+
+
+def next_hop(report: Report) -> HopLine | None:
+    """The first hop still ahead; the one landed on when none is; None where there is no path."""
+    ahead = {step.hop for step in report.target.path}
+    return next((line for line in report.hops if line.hop in ahead), report.hops[-1] if report.hops else None)
+
+
+def judged_columns(report: Report) -> dict[str, Any]:
+    """The columns of a snapshot that depend on how its findings are judged."""
+    following = next_hop(report)
+    open_now = [finding for finding in report.checks if following and finding.hop == following.hop]
+    return {
+        "verdict": _verdict(report, following),
+        "blockers": sum(f.severity == "blocker" and f.status == "fail" for f in open_now),
+        "warnings": sum(f.severity == "warning" and f.status == "fail" for f in open_now),
+        "unknowns": sum(f.status in ("unknown", "manual") for f in open_now),
+    }
+
+
+def _verdict(report: Report, following: HopLine | None) -> str:
+    if following:
+        return following.verdict
+    return "" if report.cluster.stage == "no_karpenter" else "needs_facts"
+
+
+READY, FINDINGS, USAGE, COULD_NOT_LOOK = 0, 1, 2, 3
+FailOn = Literal["blocker", "warning", "never"]
+_COUNTED: dict[FailOn, tuple[str, ...]] = {"blocker": ("blocker",), "warning": ("blocker", "warning"), "never": ()}
+
+
+def exit_code(report: Report, *, fail_on: FailOn = "blocker", strict: bool = False) -> int:
+    """READY, FINDINGS at or above `fail_on`, or COULD_NOT_LOOK.
+
+    A certain failure is told before an uncertainty. A blocker that is unknown, or waits for a person to confirm it, is
+    never ready, whatever `fail_on` says. `strict` takes every waived failure as a failure, and every unknown check and
+    every part not read whole as not having looked.
+    """
+    failed = ("fail", "waived") if strict else ("fail",)
+    if any(f.status in failed and f.severity in _COUNTED[fail_on] for f in report.checks):
+        return FINDINGS
+    return COULD_NOT_LOOK if _untold(report) or (strict and _unread(report)) else READY
+
+
+def _untold(report: Report) -> bool:
+    """A blocker without an answer, a hop of which not enough is known, or not even a path."""
+    no_path = report.target.release is None and report.cluster.stage != "no_karpenter"
+    needs_facts = any(hop.verdict == "needs_facts" for hop in report.hops)
+    open_blocker = any(f.severity == "blocker" and f.status in ("unknown", "manual") for f in report.checks)
+    return no_path or needs_facts or open_blocker
+
+
+def _unread(report: Report) -> bool:
+    return not report.complete or any(f.status == "unknown" for f in report.checks)
+
 
 REASONS = 5
 _STATUS_ORDER = {"fail": 0, "unknown": 1, "manual": 2, "waived": 3, "pass": 4, "not_applicable": 5}

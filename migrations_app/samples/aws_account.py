@@ -10,7 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from migrations_app.inventory.aws import (
+from migrations_app.iam.evaluate import Request, Verdict, evaluate
+from migrations_app.iam.policy import Statement, parse_policy
+from migrations_app.iam.requirements.gaps import find_gaps
+from migrations_app.iam.requirements.remedies import closing, fitted, size_of
+from migrations_app.iam.site import Site
+from migrations_app.inventory.aws_facts.simulation import Question, Reply
+from migrations_app.inventory.objects.aws import (
     AccessEntry,
     Association,
     AttachedPolicy,
@@ -23,15 +29,9 @@ from migrations_app.inventory.aws import (
     Role,
     TaggedInstances,
 )
-from migrations_app.inventory.aws_crosscheck import Question, Reply
-from migrations_app.inventory.aws_place import AwsPlace
+from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.karpenter import labels
-from migrations_app.karpenter.iam.evaluate import Request, Verdict, evaluate
-from migrations_app.karpenter.iam.gaps import find_gaps
-from migrations_app.karpenter.iam.policy import Statement, parse_policy
-from migrations_app.karpenter.iam.remedies import closing, fitted, size_of
-from migrations_app.karpenter.iam.site import Site
-from migrations_app.samples.kube import Doc
+from migrations_app.samples.kubernetes_objects import Doc
 
 ACCOUNT = "111122223333"
 CONTROLLER = "KarpenterController"

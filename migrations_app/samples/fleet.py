@@ -11,7 +11,7 @@ from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import KINDS
 from migrations_app.samples import stories as package
 from migrations_app.samples.aws_account import SampleAws
-from migrations_app.samples.kube import Doc
+from migrations_app.samples.kubernetes_objects import Doc
 from migrations_app.samples.story import Story
 
 MADE_AT = "2026-10-01T06:00:00Z"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from migrations_app.samples.aws_account import Account
-from migrations_app.samples.kube import Doc
+from migrations_app.samples.kubernetes_objects import Doc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,10 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from migrations_app.checks.values import Remedy
+from migrations_app.checks.base import Remedy
 from migrations_app.readiness.look import Look
-from migrations_app.templatetags import words
-from migrations_app.templatetags.shown import shown
+from migrations_app.templatetags import wording
+from migrations_app.templatetags.formatting import shown
 
 register = template.Library()
 GEOMETRY = tuple(6 + 10 * index for index in range(5))
@@ -44,7 +44,7 @@ def _badge(look: Look) -> SafeString:
 @cache
 def verdict_badge(verdict: str) -> SafeString:
     """The verdict of a hop: icon and word."""
-    return _badge(words.VERDICTS.get(verdict, NONE))
+    return _badge(wording.VERDICTS.get(verdict, NONE))
 
 
 @register.simple_tag
@@ -55,22 +55,22 @@ def status_badge(status: str, severity: str = "blocker") -> SafeString:
 
 @register.simple_tag
 def severity_badge(severity: str) -> SafeString:
-    return _badge(words.SEVERITIES.get(severity, NONE))
+    return _badge(wording.SEVERITIES.get(severity, NONE))
 
 
 @register.filter
 def verdict_look(verdict: str) -> Look:
-    return words.VERDICTS.get(verdict, NONE)
+    return wording.VERDICTS.get(verdict, NONE)
 
 
 @register.filter
 def bucket_look(bucket: str) -> Look:
-    return words.BUCKETS.get(bucket, NONE)
+    return wording.BUCKETS.get(bucket, NONE)
 
 
 @register.filter
 def stage_look(stage: str) -> Look:
-    return words.STAGES.get(stage, words.STAGES["unknown"])
+    return wording.STAGES.get(stage, wording.STAGES["unknown"])
 
 
 @register.filter
@@ -93,18 +93,18 @@ def finding_look(finding: Any) -> Look:  # noqa: ANN401 - a Finding, or None whe
 def look_of(status: str, severity: str) -> Look:
     """A failed check looks like its severity, everything else like its status."""
     if status == "fail" and severity != "blocker":
-        return words.SEVERITIES.get(severity, NONE)._replace(word="Fails")
-    return words.STATUSES.get(status, NONE)
+        return wording.SEVERITIES.get(severity, NONE)._replace(word="Fails")
+    return wording.STATUSES.get(status, NONE)
 
 
 @register.filter
 def phase_word(phase: str) -> str:
-    return words.PHASES.get(phase, phase)
+    return wording.PHASES.get(phase, phase)
 
 
 @register.filter
 def owner_word(owner: str) -> str:
-    return words.OWNERS.get(owner, owner)
+    return wording.OWNERS.get(owner, owner)
 
 
 @register.filter
@@ -122,18 +122,18 @@ def cell_classes(cell: Any) -> str:  # noqa: ANN401 - one cell of the sheet of p
 
 @register.filter
 def part_word(part: str) -> str:
-    return words.PARTS.get(part, part)
+    return wording.PARTS.get(part, part)
 
 
 @register.filter
 def remedy_word(how: str) -> str:
     """The tool that a remedy is for, as the screen calls it."""
-    return words.REMEDIES.get(how, how)
+    return wording.REMEDIES.get(how, how)
 
 
 @register.filter
 def source_word(source: str) -> str:
-    return words.SOURCES.get(source, source)
+    return wording.SOURCES.get(source, source)
 
 
 @register.filter
@@ -142,7 +142,7 @@ def remedy_tabs(remedies: Sequence[Remedy]) -> tuple[tuple[str, Remedy], ...]:
     labelled = []
     seen: Counter[str] = Counter()
     for remedy in remedies[:TABS]:
-        word = words.REMEDIES.get(remedy.how, remedy.how)
+        word = wording.REMEDIES.get(remedy.how, remedy.how)
         seen[word] += 1
         labelled.append((word if seen[word] == 1 else f"{word} {seen[word]}", remedy))
     return tuple(labelled)
@@ -151,12 +151,12 @@ def remedy_tabs(remedies: Sequence[Remedy]) -> tuple[tuple[str, Remedy], ...]:
 @register.filter
 def reason_word(code: str) -> str:
     """Why something could not be read, as a sentence."""
-    return words.REASONS.get(code, words.spoken(code).capitalize())
+    return wording.REASONS.get(code, wording.spoken(code).capitalize())
 
 
 @register.filter
 def spoken(code: str) -> str:
-    return words.ANOMALIES.get(code, words.spoken(code))
+    return wording.ANOMALIES.get(code, wording.spoken(code))
 
 
 @register.simple_tag
@@ -164,14 +164,14 @@ def environment_badge(name: str) -> SafeString | str:
     """The environment in its colour; nothing where none was given."""
     if not name:
         return ""
-    return format_html('<span class="env is-{}">{}</span>', words.environment_tone(name), name)
+    return format_html('<span class="env is-{}">{}</span>', wording.environment_tone(name), name)
 
 
 @register.simple_tag
 @cache
 def minirail(stage: str) -> SafeString:
     """Where a cluster stands on the road, in five dots; the stage's word stands beside it."""
-    at = words.ROAD.index(stage) if stage in words.ROAD else -1
+    at = wording.ROAD.index(stage) if stage in wording.ROAD else -1
     places = ((x, _where(index, at)) for index, x in enumerate(GEOMETRY))
     dots = format_html_join("", '<circle cx="{}" cy="6" r="3.2" class="{}"/>', places)
     walked = format_html('<line x1="6" y1="6" x2="{}" y2="6" class="past"/>', GEOMETRY[at]) if at > 0 else ""
@@ -191,8 +191,8 @@ def _where(index: int, at: int) -> str:
 @register.simple_tag
 def road(stage: str) -> tuple[tuple[Look, str], ...]:
     """The five stops of the stage rail, each with past, here or ahead."""
-    at = words.ROAD.index(stage) if stage in words.ROAD else -1
-    return tuple((words.STAGES[name], _where(index, at)) for index, name in enumerate(words.ROAD))
+    at = wording.ROAD.index(stage) if stage in wording.ROAD else -1
+    return tuple((wording.STAGES[name], _where(index, at)) for index, name in enumerate(wording.ROAD))
 
 
 @register.simple_tag

@@ -7,11 +7,11 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from migrations_app.queries.policies import Switch, switch_now
+from migrations_app.queries.rollouts.policies import Switch, switch_now
 from migrations_app.readiness.look import Look
-from migrations_app.templatetags import rollout_words as words
+from migrations_app.templatetags import wording as words
+from migrations_app.templatetags.formatting import shown_block
 from migrations_app.templatetags.readiness_tags import NONE, icon
-from migrations_app.templatetags.shown import shown_block
 
 register = template.Library()
 CHANGING = ("operate_rollout", "approve_rollout", "administer_policy")

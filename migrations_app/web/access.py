@@ -1,6 +1,14 @@
-"""Who may open a page. Every page of `urls` is wrapped by `page` or `open_page`; a test walks the addresses."""
+"""Who may open a page. Every page of `urls` is wrapped by `page` or `open_page`; a test walks the addresses.
 
-from collections.abc import Callable, Mapping
+Where a person goes on after a sign-in: a page of this site and no other.
+
+Who is at the browser, as those who decide want to know it.
+
+Ids as forms send them.
+"""
+
+import uuid
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
@@ -8,13 +16,14 @@ from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import redirect
+from django.utils.http import url_has_allowed_host_and_scheme
 
+from migrations_app.access import Person
 from migrations_app.errors import NotFound
-from migrations_app.flow.acting import acting_as
-from migrations_app.flow.people import must_change_password
-from migrations_app.flow.record import Actor
-from migrations_app.queries.standing import standing_of
-from migrations_app.queries.visible import NOTHING, Sight, seeing, subject_of
+from migrations_app.queries.visibility import NOTHING, Sight, seeing, standing_of, subject_of
+from migrations_app.use_cases.accounts.rights import must_change_password, rights_of
+from migrations_app.use_cases.accounts.sign_in import SESSION_KEY, fresh_until
+from migrations_app.use_cases.audit.log import Actor, acting_as
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
@@ -106,3 +115,32 @@ def _require(request: HttpRequest, right: str, *others: str) -> None:
     if right == LOOK or any(request.user.has_perm(f"migrations_app.{one}") for one in (right, *others)):
         return
     raise PermissionDenied(f"Your account may not {RIGHTS[right]}.")
+
+
+def next_page(request: HttpRequest) -> str:
+    """The path that the request names as `next`; the fleet where it names none, or another site."""
+    wanted = request.POST.get("next") or request.GET.get("next") or ""
+    return wanted if url_has_allowed_host_and_scheme(wanted, allowed_hosts=None) and wanted.startswith("/") else "/"
+
+
+def person_of(request: HttpRequest) -> Person:
+    """The person with the rights of this moment, and until when their password counts as just given."""
+    return Person(
+        id=int(request.user.pk or 0),
+        name=request.user.get_username(),
+        rights=rights_of(request.user),
+        fresh_until=fresh_until(request.session.get(SESSION_KEY)),
+    )
+
+
+def uuids_in(texts: Iterable[str]) -> tuple[uuid.UUID, ...]:
+    """Those of the texts that are ids, each once."""
+    return tuple(dict.fromkeys(found for text in texts if (found := uuid_in(text))))
+
+
+def uuid_in(text: str) -> uuid.UUID | None:
+    """None for a text that is no id."""
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None

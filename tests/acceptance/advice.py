@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from migrations_app.checks.values import Remedy
-from migrations_app.clients.bundle import open_bundle
-from migrations_app.flow.add_aws import add_aws
-from migrations_app.flow.collect import collect
-from migrations_app.flow.evaluate import evaluate
+from migrations_app.checks.base import Remedy
+from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import Report
 from migrations_app.samples.fleet import aws, files, stories
+from migrations_app.use_cases.collect.aws import add_aws
+from migrations_app.use_cases.collect.collect import collect
 from tests.acceptance.clusters import CLEAN, find, objects
 from tests.acceptance.judging import judged
 from tests.acceptance.planted import FAULTS

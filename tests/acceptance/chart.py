@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from migrations_app.karpenter.versions import minor_order, release
-from migrations_app.samples.kube import Strings, doc, meta
+from migrations_app.samples.kubernetes_objects import Strings, doc, meta
 from tests.acceptance.chart_rights import Order, aws_rules, bound, core_rules, home_rules
 
 Document = dict[str, Any]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from migrations_app.samples.kube import doc, meta
+from migrations_app.samples.kubernetes_objects import doc, meta
 
 Document = dict[str, Any]
 Order = tuple[int, int]

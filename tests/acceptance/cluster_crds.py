@@ -6,9 +6,9 @@ For a release whose CRDs are not in tests/upstream, those of the next one are ta
 import copy
 from typing import Any
 
-from migrations_app.karpenter.crd_fields import FIELD_MARKS
+from migrations_app.karpenter.crds import FIELD_MARKS
 from migrations_app.karpenter.versions import Release, minor_order, release, within
-from migrations_app.samples.kube import BORN, meta
+from migrations_app.samples.kubernetes_objects import BORN, meta
 from tests import upstream
 from tests.newest import NEWEST_MINOR
 

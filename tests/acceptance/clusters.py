@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from migrations_app.samples.kube import doc, meta, server_version
+from migrations_app.samples.kubernetes_objects import doc, meta, server_version
 from tests.acceptance import chart, cluster_crds, nodes, pools
 from tests.acceptance.chart import Chart
 from tests.acceptance.pools import Place

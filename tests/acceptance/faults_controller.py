@@ -2,7 +2,7 @@
 
 import copy
 
-from migrations_app.samples.kube import doc, meta
+from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.acceptance import clusters
 from tests.acceptance.places import DEPLOYMENT, HOME, IMAGE, OLD, of_deployment
 from tests.acceptance.planting import Document, Fault, Plant, add, all_of, every, one, put, running

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from migrations_app.samples.kube import doc, meta
+from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.acceptance.places import CLAIMS, CLASSES, CRD, POOLS
 from tests.acceptance.planting import Document, Fault, Plant, add, all_of, cut, one, put, without
 

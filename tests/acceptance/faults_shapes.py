@@ -1,6 +1,6 @@
 """Faults in the shapes that people have: text of kubectl, conditions, rules of Prometheus, marks of tools."""
 
-from migrations_app.samples.kube import doc, meta
+from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.acceptance.own_objects import ALPHA_IS_LEFT, CLAIM, CLASS, POOL, TEMPLATE, alpha_left, claim_name, of
 from tests.acceptance.planting import Document, Fault, add, all_of, every, first, put
 from tests.newest import NEWEST_MINOR

@@ -1,6 +1,6 @@
 """Faults of v1 pools, classes, claims and their nodes."""
 
-from migrations_app.samples.kube import owner
+from migrations_app.samples.kubernetes_objects import owner
 from tests.acceptance.own_objects import CLAIM, CLASS, POOL, claim_name, node_name, of, requirement
 from tests.acceptance.planting import Document, Fault, all_of, cut, every, first, one, put, without
 

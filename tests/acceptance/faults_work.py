@@ -4,7 +4,7 @@ import copy
 import json
 from typing import Any
 
-from migrations_app.samples.kube import doc, meta
+from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.acceptance import nodes
 from tests.acceptance.planting import Document, Fault, add, all_of, every, put, template_of
 

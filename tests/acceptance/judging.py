@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from migrations_app.checks.values import Finding
-from migrations_app.clients.bundle import open_bundle
-from migrations_app.flow.collect import collect
-from migrations_app.flow.evaluate import evaluate
+from migrations_app.checks.base import Finding
+from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import Collected, Report
-from migrations_app.samples.kube import server_version
+from migrations_app.samples.kubernetes_objects import server_version
+from migrations_app.use_cases.collect.collect import collect
 from tests.acceptance.clusters import Clean
 
 Document = dict[str, Any]

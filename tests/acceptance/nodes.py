@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from migrations_app.samples.kube import BORN, Strings, doc, meta, owner, suffix, token
+from migrations_app.samples.kubernetes_objects import BORN, Strings, doc, meta, owner, suffix, token
 
 Document = dict[str, Any]
 

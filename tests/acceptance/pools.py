@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from migrations_app.karpenter.versions import minor_order, release
-from migrations_app.samples.kube import BORN, doc, meta, owner, suffix, token
+from migrations_app.samples.kubernetes_objects import BORN, doc, meta, owner, suffix, token
 from tests.acceptance.nodes import base_labels, node, node_name, provider_id
 
 Document = dict[str, Any]

@@ -3,7 +3,7 @@
 import jsonschema  # type: ignore[import-untyped]  # its stubs are not among the locked packages
 import pytest
 
-from migrations_app.checks.values import Finding
+from migrations_app.checks.base import Finding
 from tests.acceptance import cluster_crds
 from tests.acceptance.clusters import CLEAN, Clean, find, objects
 from tests.acceptance.judging import at, crashes, judged, loud, open_questions

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from migrations_app.flow.evaluate import evaluate
+from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import Report
-from migrations_app.samples.kube import server_version
+from migrations_app.samples.kubernetes_objects import server_version
 from tests.acceptance.clusters import find, objects
 from tests.acceptance.dumping import (
     FORMS,

@@ -4,8 +4,8 @@ from functools import cache
 
 import pytest
 
+from migrations_app.checks.base import Finding
 from migrations_app.checks.registry import all_checks
-from migrations_app.checks.values import Finding
 from tests.acceptance.clusters import find, objects
 from tests.acceptance.judging import at, crashes, judged, loud, open_questions
 from tests.acceptance.planted import FAULTS

@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from migrations_app.checks.base import Case, Check
-from migrations_app.checks.values import Evidence, Remedy
+from migrations_app.checks.base import Case, Check, Evidence, Remedy
 from tests.acceptance.clusters import CLEAN, find, objects
 from tests.acceptance.judging import judged
 from tests.acceptance.planted import FAULTS

@@ -10,16 +10,12 @@ from django.db.models import Model
 from django.test import Client
 from django.utils import timezone
 
-from migrations_app.flow import tokens
-from migrations_app.models.cluster import Cluster
-from migrations_app.models.fleet_scan import FleetScan
-from migrations_app.models.grant import Grant
-from migrations_app.models.group import ClusterGroup
+from migrations_app.models.account import ApiToken, Grant
+from migrations_app.models.cluster import Cluster, ClusterGroup, SavedView
 from migrations_app.models.notification import Channel, Delivery
-from migrations_app.models.saved_view import SavedView
-from migrations_app.models.scan import Scan
-from migrations_app.models.token import ApiToken
-from migrations_app.models.waiver import Waiver
+from migrations_app.models.policy import Waiver
+from migrations_app.models.scan import FleetScan, Scan
+from migrations_app.use_cases.accounts import tokens
 from tests.builders_rollouts import a_rollout
 from tests.builders_rows import a_cluster, a_snapshot
 

@@ -5,9 +5,9 @@ from django.test import Client
 from pytest_django import Settings
 
 from karpdash.urls import urlpatterns as root
-from migrations_app.api import throttle
+from migrations_app.api.framework import throttling
 from migrations_app.api.urls import urlpatterns as api
-from migrations_app.flow.tokens import SCOPES
+from migrations_app.use_cases.accounts.tokens import SCOPES
 from migrations_app.web.urls import urlpatterns as web
 from tests.access.gate import address_of, asked, signs
 from tests.access.pages import PAGES
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _quick(settings: Settings) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    throttle._buckets.clear()
+    throttling._buckets.clear()
 
 
 def test_every_page_has_its_rows() -> None:

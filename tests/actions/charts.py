@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import yaml
 
-from migrations_app.actions.crd_documents import CHART, ORIGIN
-from migrations_app.samples.install import CONVERTED, Crds, crds
+from migrations_app.actions.targets.crds import CHART, ORIGIN
+from migrations_app.samples.installation import CONVERTED, Crds, crds
 from tests import upstream
 
 WEBHOOK = {"name": "karpenter", "namespace": "kube-system", "port": 8443}

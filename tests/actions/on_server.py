@@ -8,15 +8,15 @@ import msgspec
 
 from migrations_app.actions.conditions import all_hold
 from migrations_app.actions.plan import Plan
-from migrations_app.actions.sending import Tie
-from migrations_app.flow import execute, preview
-from migrations_app.flow.connect import connect_writer
-from migrations_app.flow.draft import Wanted, draft
-from migrations_app.flow.record import Actor
-from migrations_app.flow.register import Details, register_kubeconfig
+from migrations_app.actions.request import Tie
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Attempt, Rollout
-from migrations_app.samples.install import Install, controller
+from migrations_app.samples.installation import Install, controller
+from migrations_app.use_cases.audit.log import Actor
+from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig
+from migrations_app.use_cases.rollouts import preview, worker
+from migrations_app.use_cases.rollouts.drafts import Wanted, draft
+from migrations_app.use_cases.runtime.connections import connect_writer
 from tests.servers.apiserver import ApiServer
 
 ADA = Actor(name="ada")
@@ -64,7 +64,7 @@ def carried_out(row: Rollout, *, between: Callable[[], object] = lambda: None) -
     for state in ("awaiting_approval", "approved", "running"):
         Rollout.objects.filter(pk=row.pk).update(state=state)
     for _ in range(60):
-        if not execute.advance(row.pk, holder=f"w-{uuid.uuid4()}"):
+        if not worker.advance(row.pk, holder=f"w-{uuid.uuid4()}"):
             break
         between()
     row.refresh_from_db()

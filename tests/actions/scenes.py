@@ -11,8 +11,8 @@ from migrations_app.actions.base import Action, Scene
 from migrations_app.actions.changes import Target
 from migrations_app.actions.plan import Forecast, Identity, Limits, Plan, Step, numbered
 from migrations_app.karpenter import kinds
-from migrations_app.readiness import facts
-from migrations_app.samples.kube import Doc
+from migrations_app.readiness import stage
+from migrations_app.samples.kubernetes_objects import Doc
 from tests.builders import NOW, ACluster
 
 
@@ -37,7 +37,7 @@ def a_scene(cluster: ACluster, *docs: Doc, limits: Limits = Limits()) -> Scene: 
     """The scene of a cluster; `docs` are objects that were read whole."""
     inventory = cluster.build()
     objects = {target_of(doc): doc for doc in docs}
-    return Scene(inventory=inventory, running=facts.running(inventory), objects=objects, now=NOW, limits=limits)
+    return Scene(inventory=inventory, running=stage.running(inventory), objects=objects, now=NOW, limits=limits)
 
 
 def steps_of(name: str, scene: Scene, **parameters: Any) -> tuple[Step, ...]:

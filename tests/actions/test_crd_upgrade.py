@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.actions.base import Unavailable
-from migrations_app.actions.crd_upgrade import alike, upgrading_crd, without_rules
-from migrations_app.actions.crds import crd_target
 from migrations_app.actions.plan import Step
+from migrations_app.actions.targets.crd_upgrade import alike, upgrading_crd, without_rules
+from migrations_app.actions.targets.crds import crd_target
 from migrations_app.karpenter.versions import release
 
 NAMES = ("v1alpha1", "v1beta1", "v1")

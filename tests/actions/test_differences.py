@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from migrations_app.actions.changes import Target
 from migrations_app.actions.conditions import Held, Leaving, all_hold
-from migrations_app.actions.differences import between, changing, creating, deleting, leaves, set_at, way_back
+from migrations_app.actions.patches import between, changing, creating, deleting, leaves, set_at, way_back
 
 TARGET = Target("g.io", "v1", "things", "Thing", "one", uid="u")
 LEAF = st.integers() | st.text(max_size=3) | st.booleans() | st.lists(st.integers(), max_size=2)

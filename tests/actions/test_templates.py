@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.actions.templates import Renaming
+from migrations_app.actions.targets.workloads import Renaming
 from migrations_app.karpenter import labels
 
 OLD, NEW = "karpenter.sh/provisioner-name", "karpenter.sh/nodepool"

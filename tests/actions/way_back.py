@@ -3,10 +3,10 @@
 from typing import Any
 
 from migrations_app.actions.plan import Step
-from migrations_app.flow import preview
-from migrations_app.flow.draft import Wanted, draft
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Attempt, Rollout
+from migrations_app.use_cases.rollouts import preview
+from migrations_app.use_cases.rollouts.drafts import Wanted, draft
 from tests.actions.on_server import ADA, carried_out, plan_of, previewed
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

@@ -12,12 +12,13 @@ from django.test import Client
 from pytest_django import Settings
 
 from migrations_app import tasks
-from migrations_app.api import throttle
-from migrations_app.flow import schedule, tokens
-from migrations_app.flow.scan_cluster import scan_claimed
+from migrations_app.api.framework import throttling
+from migrations_app.models.account import Grant
 from migrations_app.models.cluster import Cluster
-from migrations_app.models.grant import Grant
 from migrations_app.samples import fleet
+from migrations_app.use_cases.accounts import tokens
+from migrations_app.use_cases.scans import queue
+from migrations_app.use_cases.scans.worker import scan_claimed
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +32,7 @@ def house(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> list[uuid.UUID
         place = f"migrations_app.api.{module}.wake_rollout"
         monkeypatch.setattr(place, lambda found, _task: woken.append(found) or True)
     assert callable(tasks.wake)
-    throttle._buckets.clear()
+    throttling._buckets.clear()
     return woken
 
 
@@ -103,8 +104,8 @@ def scanned(db: None) -> Callable[..., Cluster]:
 
 def scan(row: Cluster) -> uuid.UUID:
     """Scans it here and now; the scan's id."""
-    asked = schedule.request_scan(row.pk, by="test")
-    claim = schedule.claim(asked.scan_id)
+    asked = queue.request_scan(row.pk, by="test")
+    claim = queue.claim(asked.scan_id)
     assert claim is not None
     scan_claimed(claim)
     return asked.scan_id

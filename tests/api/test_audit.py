@@ -6,10 +6,10 @@ import pytest
 from django.contrib.auth.models import Permission, User
 
 from migrations_app.audit_verify import verify
-from migrations_app.flow.record import Actor
 from migrations_app.models.audit import AuditEvent
+from migrations_app.use_cases.audit.log import Actor
 from tests.api.conftest import Tool
-from tests.flow.audit import write
+from tests.use_cases.audit import write
 
 pytestmark = pytest.mark.django_db
 

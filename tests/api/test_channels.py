@@ -7,10 +7,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from migrations_app.flow.announce import announce
-from migrations_app.flow.sort_news import sort_news
-from migrations_app.models.group import ClusterGroup
+from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.notification import Channel, Delivery
+from migrations_app.use_cases.notifications.publish import announce
+from migrations_app.use_cases.notifications.routing import sort_news
 from tests.api.conftest import Tool
 
 

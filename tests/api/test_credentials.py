@@ -2,10 +2,10 @@
 
 import pytest
 
-from migrations_app.flow.connect import unsealed
-from migrations_app.flow.register import Details, register_kubeconfig
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster
+from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig
+from migrations_app.use_cases.runtime.connections import unsealed
 from tests.api.conftest import Tool
 from tests.clients.one_cluster import TOKEN, OneCluster, kubeconfig_for
 from tests.fakes.evilk8s import EvilServer

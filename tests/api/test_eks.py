@@ -7,13 +7,13 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from pytest_django import Settings
 
-from migrations_app.clients.aws_access import OwnIdentity
-from migrations_app.clients.aws_rights import minimal_policy, trust_policy
-from migrations_app.inventory.aws_place import AwsPlace
+from migrations_app.clients.aws.cross_account import OwnIdentity
+from migrations_app.clients.aws.permissions import minimal_policy, trust_policy
+from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.models.cluster import Cluster
 from tests.api.conftest import Tool
 from tests.fakes.aws_server import ACCOUNT, ARN, OWN_ARN, ROLE, AwsServer
-from tests.flow import eks
+from tests.use_cases import eks
 
 PLACE = AwsPlace(region="eu-west-1", cluster="shop", account=ACCOUNT)
 DRAFTS = "clusters/eks-drafts"

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from migrations_app.models.cluster import Cluster
-from migrations_app.models.snapshot import FindingRow
+from migrations_app.models.scan import FindingRow
 from tests.api.conftest import Tool, scan
 
 Scanned = Callable[..., Cluster]

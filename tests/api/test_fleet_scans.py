@@ -5,17 +5,16 @@ from typing import Any
 
 import pytest
 
-from migrations_app.flow import scan_fleet
 from migrations_app.models.cluster import Cluster
-from migrations_app.models.fleet_scan import FleetScan
-from migrations_app.models.scan import Scan
+from migrations_app.models.scan import FleetScan, Scan
+from migrations_app.use_cases.scans import fleet_scan
 from tests.api.conftest import Tool
 
 
 @pytest.fixture
 def woken(monkeypatch: pytest.MonkeyPatch) -> list[uuid.UUID]:
     found: list[uuid.UUID] = []
-    monkeypatch.setattr("migrations_app.api.fleet_scans.wake_fleet_scan", found.append)
+    monkeypatch.setattr("migrations_app.api.fleet.wake_fleet_scan", found.append)
     return found
 
 
@@ -43,7 +42,7 @@ def test_a_second_one_is_the_first(api: Tool, blue: Cluster, woken: list[uuid.UU
 
 def test_failures_are_named(api: Tool, blue: Cluster, woken: list[uuid.UUID]) -> None:
     key = api("POST", "fleet/scans").json()["id"]
-    list(scan_fleet.begin(uuid.UUID(key)))
+    list(fleet_scan.begin(uuid.UUID(key)))
     Scan.objects.update(state="failed", error_code="timeout", error_detail="no answer")
     told = api("GET", f"fleet/scans/{key}").json()
     failed = {"cluster": str(blue.pk), "name": "blue", "code": "timeout", "detail": "no answer", "failures": 0}
@@ -51,7 +50,7 @@ def test_failures_are_named(api: Tool, blue: Cluster, woken: list[uuid.UUID]) ->
 
 
 def test_a_full_disk_is_said(api: Tool, blue: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("migrations_app.flow.room.why_full", lambda: "3 MiB left")
+    monkeypatch.setattr("migrations_app.use_cases.runtime.disk_space.why_full", lambda: "3 MiB left")
     answers = [api("POST", "fleet/scans"), api("POST", f"clusters/{blue.pk}/scans")]
     assert [(said.status_code, said.json()["code"]) for said in answers] == [(409, "disk_full")] * 2
 

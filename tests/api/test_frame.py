@@ -127,7 +127,9 @@ def test_a_noisy_client_waits_and_others_do_not(  # T29
     api: Tool, ben: object, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.API_BURST = 3
-    monkeypatch.setattr("migrations_app.api.throttle.PER_SECOND", 0.01)  # a slow machine fills no bucket meanwhile
+    monkeypatch.setattr(
+        "migrations_app.api.framework.throttling.PER_SECOND", 0.01
+    )  # a slow machine fills no bucket meanwhile
     other = Tool(ben)  # type: ignore[arg-type]  # a user
     answers = [api("GET", "fleet/summary") for _ in range(8)]
     last = answers[-1]

@@ -1,6 +1,6 @@
 """grants over REST: read by those who may appoint, with a token of theirs of scope admin."""
 
-from migrations_app.models.grant import Grant
+from migrations_app.models.account import Grant
 from tests.api.conftest import Tool
 
 

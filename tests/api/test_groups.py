@@ -9,9 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from migrations_app.models.cluster import Cluster
-from migrations_app.models.group import ClusterGroup, ClusterLabel
-from migrations_app.models.saved_view import SavedView
+from migrations_app.models.cluster import Cluster, ClusterGroup, ClusterLabel, SavedView
 from tests.api.conftest import Tool
 from tests.builders_rows import a_cluster
 

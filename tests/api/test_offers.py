@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from migrations_app.actions.registry import all_actions
-from migrations_app.readiness.offers import MAY_NOT, NEVER_SCANNED, ROLL_BACK, offers
+from migrations_app.readiness.action_offers import MAY_NOT, NEVER_SCANNED, ROLL_BACK, offers
 from migrations_app.readiness.report import PartLine
 from tests.api.conftest import Tool
 from tests.builders_rows import a_cluster, a_finding, a_report, a_snapshot

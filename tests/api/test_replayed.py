@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from migrations_app.flow import replay
-from migrations_app.models.idempotency import ApiIdempotency
-from migrations_app.models.token import ApiToken
+from migrations_app.models.account import ApiIdempotency, ApiToken
+from migrations_app.use_cases.runtime import idempotency
 from tests.api.conftest import Tool
 
 BODY = {"name": "ci", "scopes": ["read"]}
@@ -59,14 +58,14 @@ def test_while_the_first_is_under_way_the_second_waits(api: Tool, ada: User) -> 
 def test_an_abandoned_request_may_be_sent_again(api: Tool) -> None:
     api("POST", "tokens", BODY, idempotency_key="k-1")
     row = ApiIdempotency.objects.get()
-    ApiIdempotency.objects.update(sealed=None, status=None, created_at=row.created_at - replay.ABANDONED)
+    ApiIdempotency.objects.update(sealed=None, status=None, created_at=row.created_at - idempotency.ABANDONED)
     assert "Idempotency-Replayed" not in api("POST", "tokens", BODY, idempotency_key="k-1")
 
 
 def test_answers_are_forgotten_after_a_day(api: Tool) -> None:
     api("POST", "tokens", BODY, idempotency_key="k-1")
     row = ApiIdempotency.objects.get()
-    ApiIdempotency.objects.update(created_at=row.created_at - replay.KEPT)
+    ApiIdempotency.objects.update(created_at=row.created_at - idempotency.KEPT)
     assert "Idempotency-Replayed" not in api("POST", "tokens", BODY, idempotency_key="k-1")
     assert ApiIdempotency.objects.count() == 1
 

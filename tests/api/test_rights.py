@@ -7,8 +7,8 @@ from django.urls import include, path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from migrations_app.api.endpoint import Endpoint
-from migrations_app.api.rights import READ, Need, refuse_undeclared, undeclared
+from migrations_app.api.framework.permissions import READ, Need, refuse_undeclared, undeclared
+from migrations_app.api.framework.views import Endpoint
 from migrations_app.api.urls import urlpatterns
 
 

@@ -7,11 +7,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from migrations_app.flow.export import export
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.policy import KillSwitch, Policy
 from migrations_app.models.rollout import Rollout
-from migrations_app.queries.policies import policy_row, switch_now
+from migrations_app.queries.rollouts.policies import policy_row, switch_now
+from migrations_app.use_cases.rollouts.backups import export
 from tests.api.conftest import Tool
 from tests.builders_rollouts import a_line, a_picture, a_rollout, a_yes, entitled, taint
 from tests.builders_rows import a_cluster

@@ -19,15 +19,15 @@ from hypothesis import settings as examples
 from pytest_django import Settings
 from schemathesis.specs.openapi.checks import negative_data_rejection
 
-from migrations_app.flow import tokens
-from migrations_app.flow.arrange import make_group, put_in
-from migrations_app.flow.channels import Wanted, add_channel, send_test
-from migrations_app.flow.keep_view import keep_view
-from migrations_app.flow.waive import waive
 from migrations_app.models.cluster import Cluster
+from migrations_app.use_cases.accounts import tokens
+from migrations_app.use_cases.clusters.groups import make_group, put_in
+from migrations_app.use_cases.clusters.saved_views import keep_view
+from migrations_app.use_cases.notifications.channels import Wanted, add_channel, send_test
+from migrations_app.use_cases.scans.waivers import waive
 from tests.builders_rollouts import a_rollout
-from tests.flow.cast import person
-from tests.flow.waivers import a_wish
+from tests.use_cases.cast import person
+from tests.use_cases.waivers import a_wish
 
 EXAMPLES = int(os.environ.get("KARPDASH_API_EXAMPLES", "12"))
 """For each operation; a night run takes 500."""

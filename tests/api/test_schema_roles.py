@@ -13,8 +13,8 @@ from hypothesis import settings as examples
 from pytest_django import Settings
 from schemathesis.specs.openapi.checks import missing_required_header, negative_data_rejection, positive_data_acceptance
 
-from migrations_app.flow import tokens
-from migrations_app.flow.tokens import SCOPES
+from migrations_app.use_cases.accounts import tokens
+from migrations_app.use_cases.accounts.tokens import SCOPES
 from tests.access.stage import ROLES, SUBJECTS, Stage, set_up
 
 # What a role may not is refused before anything is looked at, so these three say nothing here.

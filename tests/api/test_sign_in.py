@@ -7,10 +7,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from migrations_app.api.urls import urlpatterns
+from migrations_app.models.account import ApiToken, TemporaryPassword
 from migrations_app.models.cluster import Cluster
-from migrations_app.models.person import TemporaryPassword
 from migrations_app.models.scan import Scan
-from migrations_app.models.token import ApiToken
 from tests.api.conftest import Tool
 
 

@@ -7,10 +7,10 @@ import jsonschema
 import pytest
 from django.db.models import F
 
-from migrations_app.checks.values import Reason
+from migrations_app.checks.base import Reason
 from migrations_app.models.cluster import Cluster
-from migrations_app.models.snapshot import Snapshot
-from migrations_app.readiness.outputs.schema import scan_schema
+from migrations_app.models.scan import Snapshot
+from migrations_app.readiness.outputs.json_schema import scan_schema
 from tests.api.conftest import Tool, scan
 
 Scanned = Callable[..., Cluster]

@@ -4,8 +4,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from migrations_app.flow import tokens
-from migrations_app.models.token import ApiToken
+from migrations_app.models.account import ApiToken
+from migrations_app.use_cases.accounts import tokens
 from tests.api.conftest import Tool
 
 

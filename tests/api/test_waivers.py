@@ -7,7 +7,7 @@ from django.contrib.auth.models import Permission, User
 from django.utils import timezone
 
 from migrations_app.models.cluster import Cluster
-from migrations_app.models.waiver import Waiver
+from migrations_app.models.policy import Waiver
 from tests.api.conftest import Tool
 
 Scanned = Callable[..., Cluster]

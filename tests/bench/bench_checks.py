@@ -14,21 +14,20 @@ from typing import Any
 
 import msgspec
 
-from migrations_app.checks.base import Case
+from migrations_app.checks.base import Case, Finding
 from migrations_app.checks.registry import all_checks
 from migrations_app.checks.runner import run
-from migrations_app.checks.values import Finding
-from migrations_app.inventory import objects as o
+from migrations_app.inventory.facts.ownership import ownership
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.ownership import ownership
+from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parse import read_items
-from migrations_app.inventory.podgroups import PodFold
-from migrations_app.inventory.seen import Seen
-from migrations_app.karpenter.hops import path
-from migrations_app.readiness import facts
-from migrations_app.readiness.stage import stage
-from migrations_app.samples.karpenter_kinds import ON_DEMAND, Launched, claim, node_class, pool, provisioner
-from migrations_app.samples.kube import budget
+from migrations_app.inventory.parts import Seen
+from migrations_app.inventory.pod_groups import PodFold
+from migrations_app.karpenter.upgrade_path import path
+from migrations_app.readiness import stage as facts
+from migrations_app.readiness.stage import stage_of
+from migrations_app.samples.karpenter_objects import ON_DEMAND, Launched, claim, node_class, pool, provisioner
+from migrations_app.samples.kubernetes_objects import budget
 from tests.bench import load
 from tests.builders import a_cluster
 
@@ -112,7 +111,7 @@ def _judged(inventory: Inventory) -> tuple[float, tuple[Finding, ...]]:
 
 def _cases(inventory: Inventory) -> list[Case]:
     running, owned = facts.running(inventory), ownership(inventory)
-    here = stage(inventory, running)
+    here = stage_of(inventory, running)
     steps = path(running, kubernetes=KUBERNETES).steps
     return [Case(inventory, step, running, here, inventory.taken_at, owned) for step in steps]
 

@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from migrations_app.karpenter.conversion.convert import convert
-from migrations_app.karpenter.conversion.report import convert_texts
-from migrations_app.karpenter.manifests import read
+from migrations_app.conversion.convert import convert
+from migrations_app.conversion.report import convert_texts
+from migrations_app.manifests.reader import read
 
 OBJECTS = 1000
 ROUNDS = 5

@@ -185,10 +185,10 @@ def _fill(until: int, *, first: int) -> int:
     """Clusters `first` to `until`, each with its snapshots; how many snapshots there are then."""
     from django.utils import timezone
 
-    from migrations_app.flow.gauges import gauges
     from migrations_app.models.cluster import Cluster
-    from migrations_app.models.measure import Gauges, Tally
-    from migrations_app.models.snapshot import Snapshot
+    from migrations_app.models.monitoring import Gauges, Tally
+    from migrations_app.models.scan import Snapshot
+    from migrations_app.use_cases.scans.store import gauges
     from tests.builders_rows import a_report, a_snapshot
 
     now = timezone.now()
@@ -211,7 +211,7 @@ def _fill(until: int, *, first: int) -> int:
 
 
 def _older(latest: Any, now: datetime) -> Iterator[Any]:
-    from migrations_app.models.snapshot import Snapshot
+    from migrations_app.models.scan import Snapshot
 
     columns = ("cluster_id", "content_id", "complete", "stage", "karpenter_version", "kubernetes_version", "next_hop")
     more = ("verdict", "blockers", "warnings", "unknowns", "legacy_left", "nodes_total", "parts")

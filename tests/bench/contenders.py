@@ -100,13 +100,14 @@ def scan(folder: Path) -> Figures:
     """A registered cluster, scanned by the worker's own task: connect, collect, check, store the snapshot."""
     _worker()
     from migrations_app import tasks
-    from migrations_app.flow import register, schedule
     from migrations_app.models.scan import Scan
+    from migrations_app.use_cases.clusters import registration
+    from migrations_app.use_cases.scans import queue
 
     name = f"bench-{Scan.objects.count()}"
     kubeconfig = (folder / "kubeconfig").read_bytes()
-    cluster = register.register_kubeconfig(kubeconfig, register.Details(name=name))
-    asked = schedule.request_scan(cluster).scan_id
+    cluster = registration.register_kubeconfig(kubeconfig, registration.Details(name=name))
+    asked = queue.request_scan(cluster).scan_id
 
     def scanned() -> tuple[int, int]:
         tasks.scan_cluster(str(asked))

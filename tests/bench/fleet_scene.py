@@ -126,7 +126,7 @@ def register_all(folder: Path) -> None:
     django.setup()
     from django.core.management import call_command
 
-    from migrations_app.flow.register import Details, register_kubeconfig
+    from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig
 
     call_command("migrate", interactive=False, verbosity=0)
     told = json.loads((folder / "server.json").read_text())

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from migrations_app.samples.install import Crds, Install, controller, crds, helm_record
-from migrations_app.samples.karpenter_kinds import (
+from migrations_app.samples.installation import Crds, Install, controller, crds, helm_record
+from migrations_app.samples.karpenter_objects import (
     LARGE_ENOUGH,
     ON_DEMAND,
     Launched,
@@ -13,7 +13,7 @@ from migrations_app.samples.karpenter_kinds import (
     node_template,
     provisioner,
 )
-from migrations_app.samples.kube import config_map, doc, meta, owner, suffix, token
+from migrations_app.samples.kubernetes_objects import config_map, doc, meta, owner, suffix, token
 
 Document = dict[str, Any]
 

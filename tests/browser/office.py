@@ -13,9 +13,9 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.flow.rollouts import witness
 from tests.journeys.running import ROOT, Up, bare_environment, kill
 from tests.servers import processes
+from tests.use_cases.rollouts import witness
 
 PASSWORD = "correct horse battery staple"
 SETTINGS = {

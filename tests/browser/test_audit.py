@@ -4,11 +4,11 @@ import pytest
 from django.conf import settings as django_settings
 from playwright.sync_api import expect
 
-from migrations_app.flow import checkpoint_push
-from migrations_app.flow.record import Actor
+from migrations_app.use_cases.audit import checkpoint_delivery
+from migrations_app.use_cases.audit.log import Actor
 from tests.browser.test_every_page import THEMES, WIDTHS, barriers
 from tests.builders_rows import a_cluster
-from tests.flow.audit import with_sinks, write
+from tests.use_cases.audit import with_sinks, write
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def busy(transactional_db, settings, tmp_path):
     run = {"cluster_id": cluster, "plan_digest": "d" * 64, "correlation": "5f0c", "step": "s001", "attempt": 1}
     detail = {"path": "/apis/karpenter.sh/v1beta1/nodepools/" + "long-" * 30, "status": 200, "verb": "patch"}
     write(verb="step.outcome", actor=Actor(name="karpdash", method="worker"), outcome="applied", detail=detail, **run)
-    checkpoint_push.keep_up()
+    checkpoint_delivery.keep_up()
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from playwright.sync_api import expect
 
-from migrations_app.inventory.aws import CrossCheck
-from migrations_app.inventory.seen import Seen, Unseen
+from migrations_app.inventory.objects.aws import CrossCheck
+from migrations_app.inventory.parts import Seen, Unseen
 from tests.browser.test_every_page import THEMES, WIDTHS, barriers
 from tests.builders_rows import a_cluster, a_report, a_snapshot
 from tests.builders_sheet import ARN, a_controller_role, a_document, a_sheet, allow, needed_by, text_of

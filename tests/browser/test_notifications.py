@@ -9,12 +9,12 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from migrations_app.flow.announce import announce
-from migrations_app.flow.channels import Wanted, add_channel
-from migrations_app.flow.sort_news import sort_news
-from migrations_app.models.group import ClusterGroup
+from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.notification import Channel, Delivery
-from migrations_app.readiness.news import EVENTS
+from migrations_app.readiness.notification_events import EVENTS
+from migrations_app.use_cases.notifications.channels import Wanted, add_channel
+from migrations_app.use_cases.notifications.publish import announce
+from migrations_app.use_cases.notifications.routing import sort_news
 from tests.browser.test_every_page import barriers
 
 PAGE = "/settings/notifications"

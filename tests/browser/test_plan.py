@@ -2,15 +2,15 @@
 
 from playwright.sync_api import expect
 
-from migrations_app.flow import schedule
-from migrations_app.flow.scan_cluster import scan_claimed
 from migrations_app.models.cluster import Cluster
+from migrations_app.use_cases.scans import queue
+from migrations_app.use_cases.scans.worker import scan_claimed
 from tests.browser.test_every_page import barriers
 
 
 def scanned(story: str) -> Cluster:
     row = Cluster.objects.create(name=story, source="sample", context=story)
-    claim = schedule.claim(schedule.request_scan(row.pk).scan_id)
+    claim = queue.claim(queue.request_scan(row.pk).scan_id)
     assert claim is not None
     scan_claimed(claim)
     return row

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from migrations_app.models.cluster import Cluster
 from tests.fakes.aws_server import ARN, ROLE
-from tests.flow import eks
+from tests.use_cases import eks
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def aws(settings):
 
 @pytest.fixture(autouse=True)
 def _no_broker(monkeypatch):
-    monkeypatch.setattr("migrations_app.web.register.wake", lambda _scan: True)
+    monkeypatch.setattr("migrations_app.web.cluster.register.wake", lambda _scan: True)
 
 
 def width_over(page):

@@ -10,12 +10,13 @@ from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from migrations_app.flow import execute, preview, schedule
-from migrations_app.flow.scan_cluster import scan_claimed
-from migrations_app.flow.step_diffs import keep_diffs
 from migrations_app.models.policy import KillSwitch
 from migrations_app.models.rollout import Approval, Rollout
-from migrations_app.samples.karpenter_kinds import machine
+from migrations_app.samples.karpenter_objects import machine
+from migrations_app.use_cases.rollouts import preview, worker
+from migrations_app.use_cases.rollouts.backups import keep_diffs
+from migrations_app.use_cases.scans import queue
+from migrations_app.use_cases.scans.worker import scan_claimed
 from tests.actions import on_server
 from tests.actions.on_server import gone, installed, put, registered
 from tests.browser.test_every_page import barriers
@@ -31,7 +32,7 @@ EXPECTED = ("403 (Forbidden)", "409 (Conflict)", "400 (Bad", "Failed to load res
 @pytest.fixture(autouse=True)
 def _quiet(settings, monkeypatch):
     settings.ENV = replace(settings.ENV, **on_server.QUICK, cancel_seconds=0)
-    monkeypatch.setattr(execute, "SLICE_SECONDS", 1.0)
+    monkeypatch.setattr(worker, "SLICE_SECONDS", 1.0)
     for module in ("rollout_new", "rollout_acts"):
         monkeypatch.setattr(f"migrations_app.web.{module}.wake_rollout", lambda _row, _task: True)
 
@@ -74,7 +75,7 @@ def alpha_cluster(server):
     installed(server, "0.32.10", FEATURE_GATES="Drift=true")
     put(server, a_provisioner(), a_pool(version="v1beta1"), *machine(OLD, template="default"))
     cluster = registered(server)
-    claim = schedule.claim(schedule.request_scan(cluster.pk, by="ada").scan_id)
+    claim = queue.claim(queue.request_scan(cluster.pk, by="ada").scan_id)
     scan_claimed(claim)
     return cluster
 
@@ -82,7 +83,7 @@ def alpha_cluster(server):
 def work(row, *, between=lambda: None):
     """The worker, in this thread."""
     for _ in range(60):
-        if not execute.advance(row.pk, holder=f"w-{uuid.uuid4()}"):
+        if not worker.advance(row.pk, holder=f"w-{uuid.uuid4()}"):
             break
         between()
 

@@ -5,19 +5,16 @@ from typing import Any
 
 import pytest
 
-from migrations_app.checks.about import about
-from migrations_app.checks.base import Check
-from migrations_app.checks.catalogue_page import page
-from migrations_app.checks.registry import all_checks
-from migrations_app.checks.remedies import chart_values, from_source, kubectl
-from migrations_app.checks.retired import RETIRED, Retired
-from migrations_app.checks.values import Remedy
-from migrations_app.clients.bundle import open_bundle
-from migrations_app.flow.collect import collect
-from migrations_app.flow.evaluate import evaluate
-from migrations_app.inventory.managers import Managed
+from migrations_app.checks.base import Check, Remedy
+from migrations_app.checks.docs import page
+from migrations_app.checks.registry import RETIRED, Retired, about, all_checks
+from migrations_app.checks.remedies.commands import chart_values, from_source, kubectl
+from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.inventory.facts.managers import Managed
+from migrations_app.readiness.evaluate import evaluate
 from migrations_app.samples.fleet import files, stories
 from migrations_app.samples.story import Story
+from migrations_app.use_cases.collect.collect import collect
 from tests.checks.tools_in_code import tools_in_code
 
 

@@ -1,8 +1,8 @@
 import pytest
 
-from migrations_app.checks.values import Evidence, Remedy
-from migrations_app.samples.install import admission_webhook
-from migrations_app.samples.kube import doc, meta
+from migrations_app.checks.base import Evidence, Remedy
+from migrations_app.samples.installation import admission_webhook
+from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "admission_webhooks_current"

@@ -1,8 +1,8 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.inventory.bones import Metadata
-from migrations_app.inventory.metric_uses import MetricUser, Query
+from migrations_app.checks.base import Evidence
+from migrations_app.inventory.metric_queries import MetricUser, Query
+from migrations_app.inventory.objects.base import Metadata
 from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
 from tests.newest import NEWEST_MINOR
 

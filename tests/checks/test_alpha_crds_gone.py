@@ -1,8 +1,8 @@
 import pytest
 
-from migrations_app.checks.values import Evidence, Remedy
-from migrations_app.samples.install import Crds, crds
-from migrations_app.samples.karpenter_kinds import ON_DEMAND, provisioner
+from migrations_app.checks.base import Evidence, Remedy
+from migrations_app.samples.installation import Crds, crds
+from migrations_app.samples.karpenter_objects import ON_DEMAND, provisioner
 from tests.builders import a_cluster, an_empty_cluster, ask, asked_hops, blind, reads, remedies, told
 
 CHECK = "alpha_crds_gone"

@@ -5,14 +5,12 @@ from pathlib import Path
 import pytest
 
 from migrations_app.checks import catalogue
-from migrations_app.checks.about import spoken_hops
-from migrations_app.checks.base import Check
-from migrations_app.checks.catalogue_page import page
-from migrations_app.checks.registry import all_checks
+from migrations_app.checks.base import EVERY, PHASES, Check
+from migrations_app.checks.docs import page
+from migrations_app.checks.registry import all_checks, spoken_hops
 from migrations_app.checks.runner import run
-from migrations_app.checks.values import EVERY, PHASES
 from migrations_app.inventory.inventory import PART_NAMES, Inventory
-from migrations_app.karpenter.hop_spans import every_hop
+from migrations_app.karpenter.hops import every_hop
 from migrations_app.readiness.verdict import verdict
 from tests.builders import NOW, a_cluster, an_empty_cluster, case_at
 from tests.newest import NEWEST_MINOR

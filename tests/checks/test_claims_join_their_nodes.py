@@ -1,7 +1,7 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.karpenter_kinds import claim, machine
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.karpenter_objects import claim, machine
 from tests.builders import a_cluster, ask, blind, reads, remedies, told
 from tests.builders_pods import OLD, is_shell
 

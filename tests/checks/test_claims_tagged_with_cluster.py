@@ -1,8 +1,8 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.inventory.aws import TaggedInstances
-from migrations_app.samples.karpenter_kinds import Launched, claim
+from migrations_app.checks.base import Evidence
+from migrations_app.inventory.objects.aws import TaggedInstances
+from migrations_app.samples.karpenter_objects import Launched, claim
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "claims_tagged_with_cluster"

@@ -1,8 +1,8 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.install import Install, controller
-from migrations_app.samples.kube import config_map
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.installation import Install, controller
+from migrations_app.samples.kubernetes_objects import config_map
 from tests.builders import NODE, ACluster, a_cluster, an_empty_cluster, asked_hops, blind, remedies, told
 
 CHECK = "cluster_name_given"

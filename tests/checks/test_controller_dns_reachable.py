@@ -1,8 +1,8 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.install import Install, controller
-from migrations_app.samples.kube import node, pods_of, template, workload
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.installation import Install, controller
+from migrations_app.samples.kubernetes_objects import node, pods_of, template, workload
 from tests.builders import NODE, a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "controller_dns_reachable"

@@ -1,6 +1,6 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
+from migrations_app.checks.base import Evidence
 from tests.builders import a_cluster, an_empty_cluster, ask, blind, reads, remedies, told
 from tests.newest import NEWEST_MINOR
 

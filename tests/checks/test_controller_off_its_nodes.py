@@ -1,9 +1,9 @@
 import pytest
 
-from migrations_app.checks.values import Evidence, Remedy
-from migrations_app.samples.install import Install, controller
-from migrations_app.samples.karpenter_kinds import Launched, claim, machine
-from migrations_app.samples.kube import node
+from migrations_app.checks.base import Evidence, Remedy
+from migrations_app.samples.installation import Install, controller
+from migrations_app.samples.karpenter_objects import Launched, claim, machine
+from migrations_app.samples.kubernetes_objects import node
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "controller_off_its_nodes"

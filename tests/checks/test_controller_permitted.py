@@ -5,10 +5,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from migrations_app.checks.values import Evidence
-from migrations_app.inventory.aws import CrossCheck
-from migrations_app.inventory.seen import Seen, Unseen
-from migrations_app.samples.karpenter_kinds import node_class
+from migrations_app.checks.base import Evidence
+from migrations_app.inventory.objects.aws import CrossCheck
+from migrations_app.inventory.parts import Seen, Unseen
+from migrations_app.samples.karpenter_objects import node_class
 from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
 from tests.builders_iam import EVERYTHING, a_role, document, managed, permitted, policy_for
 from tests.newest import NEWEST, NEWEST_MINOR

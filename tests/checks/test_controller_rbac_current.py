@@ -2,8 +2,8 @@ import copy
 
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.grants import cluster_roles
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.rbac import cluster_roles
 from tests.builders import a_cluster, an_empty_cluster, ask, asked_hops, blind, reads, remedies, told
 from tests.newest import NEWEST_MINOR
 

@@ -1,9 +1,9 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.karpenter.sizing import SIZES, size_for
-from migrations_app.samples.install import Install, controller
-from migrations_app.samples.kube import node
+from migrations_app.checks.base import Evidence
+from migrations_app.karpenter.release_facts import SIZES, size_for
+from migrations_app.samples.installation import Install, controller
+from migrations_app.samples.kubernetes_objects import node
 from tests.builders import NODE, a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "controller_resources_sized"

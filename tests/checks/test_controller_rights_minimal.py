@@ -1,7 +1,7 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.grants import cluster_roles
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.rbac import cluster_roles
 from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
 
 CHECK = "controller_rights_minimal"

@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from migrations_app.checks.aws_access import NOT_LOOKED_AT
-from migrations_app.checks.values import Evidence
-from migrations_app.inventory.seen import NOT_ASKED, Seen, Unseen
+from migrations_app.checks.base import Evidence
+from migrations_app.checks.remedies.aws import NOT_LOOKED_AT
+from migrations_app.inventory.parts import NOT_ASKED, Seen, Unseen
 from tests.builders import ask, asked_hops, blind, reads, remedies, told
 from tests.builders_iam import ISSUER, PROVIDER, a_role, document, eks, oidc, permitted
 

@@ -1,7 +1,7 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.kube import doc, meta
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
 
 CHECK = "conversion_webhook_on"

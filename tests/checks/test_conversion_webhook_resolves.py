@@ -1,9 +1,9 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.inventory.seen import Quarantined
-from migrations_app.samples.install import Crds, crds
-from migrations_app.samples.kube import doc, meta
+from migrations_app.checks.base import Evidence
+from migrations_app.inventory.parts import Quarantined
+from migrations_app.samples.installation import Crds, crds
+from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "conversion_webhook_resolves"

@@ -1,8 +1,8 @@
 import msgspec
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.inventory.objects import HelmRelease
+from migrations_app.checks.base import Evidence
+from migrations_app.inventory.objects.karpenter import HelmRelease
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "crd_chart_values_match"

@@ -1,6 +1,6 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
+from migrations_app.checks.base import Evidence
 from tests.builders import a_cluster, asked_hops, blind, helm_crds, reads, remedies, told
 
 CHECK = "crd_conversion_cleared"

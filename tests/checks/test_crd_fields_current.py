@@ -1,7 +1,7 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.karpenter.crd_fields import FIELD_MARKS, has, pruned, sketched
+from migrations_app.checks.base import Evidence
+from migrations_app.karpenter.crds import FIELD_MARKS, has, pruned, sketched
 from tests.builders import a_cluster, an_empty_cluster, blind, helm_crds, reads, remedies, told
 from tests.newest import NEWEST_MINOR
 

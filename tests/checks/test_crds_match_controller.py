@@ -1,7 +1,7 @@
 import pytest
 
-from migrations_app.checks.values import Evidence, Remedy
-from migrations_app.samples.install import Crds, crds
+from migrations_app.checks.base import Evidence, Remedy
+from migrations_app.samples.installation import Crds, crds
 from tests.builders import a_cluster, an_empty_cluster, blind, helm_crds, reads, remedies, told
 from tests.newest import NEWEST_MINOR
 

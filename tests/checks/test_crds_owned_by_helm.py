@@ -1,9 +1,9 @@
 import msgspec
 import pytest
 
-from migrations_app.checks.values import Evidence, Remedy
-from migrations_app.inventory.objects import HelmRelease
-from migrations_app.samples.install import HELM_LABEL, Crds, crds, helm_marks
+from migrations_app.checks.base import Evidence, Remedy
+from migrations_app.inventory.objects.karpenter import HelmRelease
+from migrations_app.samples.installation import HELM_LABEL, Crds, crds, helm_marks
 from tests.builders import a_cluster, an_empty_cluster, blind, helm_crds, reads, remedies, told
 
 CHECK = "crds_owned_by_helm"

@@ -1,7 +1,7 @@
 import pytest
 
-from migrations_app.checks.values import Evidence, Remedy
-from migrations_app.inventory.objects import ServedResource
+from migrations_app.checks.base import Evidence, Remedy
+from migrations_app.inventory.objects.karpenter import ServedResource
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "crds_served"

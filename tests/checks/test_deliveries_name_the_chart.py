@@ -1,7 +1,7 @@
 import pytest
 
-from migrations_app.checks.values import Evidence, Remedy
-from migrations_app.samples.kube import doc, meta
+from migrations_app.checks.base import Evidence, Remedy
+from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import a_cluster, blind, reads, remedies, told
 
 CHECK = "deliveries_name_the_chart"

@@ -1,8 +1,8 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.karpenter_kinds import Launched, machine, provisioner
-from migrations_app.samples.kube import config_map
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.karpenter_objects import Launched, machine, provisioner
+from migrations_app.samples.kubernetes_objects import config_map
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "drift_enabled_for_rollout"

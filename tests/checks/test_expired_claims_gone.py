@@ -1,7 +1,7 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.karpenter_kinds import ON_DEMAND, Launched, claim, pool
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.karpenter_objects import ON_DEMAND, Launched, claim, pool
 from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
 
 CHECK = "expired_claims_gone"

@@ -1,7 +1,7 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.kube import node
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.kubernetes_objects import node
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "finalizers_served"

@@ -1,9 +1,9 @@
 import msgspec
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.inventory.keys import LAST_APPLIED
-from migrations_app.samples.karpenter_kinds import ON_DEMAND, pool
+from migrations_app.checks.base import Evidence
+from migrations_app.inventory.parse import LAST_APPLIED
+from migrations_app.samples.karpenter_objects import ON_DEMAND, pool
 from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
 
 CHECK = "gitops_applies_current_versions"

@@ -1,7 +1,7 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.kube import config_map
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.kubernetes_objects import config_map
 from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
 
 CHECK = "global_settings_carried_over"

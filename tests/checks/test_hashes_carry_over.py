@@ -1,9 +1,8 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.karpenter.hash_rows import HASH_CHANGES, change_to, number
-from migrations_app.karpenter.releases import RELEASES
-from migrations_app.samples.karpenter_kinds import ON_DEMAND, Launched, claim, node_class, pool
+from migrations_app.checks.base import Evidence
+from migrations_app.karpenter.releases import HASH_CHANGES, RELEASES, change_to, number
+from migrations_app.samples.karpenter_objects import ON_DEMAND, Launched, claim, node_class, pool
 from tests.builders import a_cluster, an_empty_cluster, ask, blind, reads, remedies, told
 from tests.newest import NEWEST_MINOR
 

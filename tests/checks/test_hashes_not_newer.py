@@ -1,6 +1,6 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
+from migrations_app.checks.base import Evidence
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 from tests.checks.test_hashes_carry_over import CLASS, POOL, hashed
 

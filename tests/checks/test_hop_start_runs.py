@@ -1,6 +1,6 @@
 import pytest
 
-from migrations_app.checks.values import Evidence, Remedy
+from migrations_app.checks.base import Evidence, Remedy
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "hop_start_runs"

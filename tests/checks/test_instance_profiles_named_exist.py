@@ -1,10 +1,10 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.inventory.aws import NamedBy
-from migrations_app.inventory.seen import Quarantined, Seen, Unseen
-from migrations_app.samples.karpenter_kinds import node_class, node_template
-from migrations_app.samples.kube import config_map
+from migrations_app.checks.base import Evidence
+from migrations_app.inventory.objects.aws import NamedBy
+from migrations_app.inventory.parts import Quarantined, Seen, Unseen
+from migrations_app.samples.karpenter_objects import node_class, node_template
+from migrations_app.samples.kubernetes_objects import config_map
 from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
 from tests.builders_aws import a_node_role, a_profile, by_class, no_role, parse_all, unread_role
 

@@ -3,8 +3,8 @@ from dataclasses import replace
 
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.inventory.seen import Unseen
+from migrations_app.checks.base import Evidence
+from migrations_app.inventory.parts import Unseen
 from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
 from tests.builders_aws import a_controller_role, alpha, beta, instances, parse_all, v1, with_roles
 from tests.newest import NEWEST_MINOR

@@ -1,8 +1,8 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.inventory.aws import TaggedInstances
-from migrations_app.samples.karpenter_kinds import claim
+from migrations_app.checks.base import Evidence
+from migrations_app.inventory.objects.aws import TaggedInstances
+from migrations_app.samples.karpenter_objects import claim
 from tests.builders import a_cluster, ask, blind, reads, remedies, told
 from tests.builders_pods import OLD, OTHER, is_shell
 

@@ -1,7 +1,7 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.karpenter_kinds import Launched, machine
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.karpenter_objects import Launched, machine
 from tests.builders import a_cluster, an_empty_cluster, ask, asked_hops, blind, reads, remedies, told
 from tests.builders_aws import alpha, beta, instances, parse_all, v1
 from tests.newest import NEWEST, NEWEST_MINOR

@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.inventory.seen import Unseen
-from migrations_app.samples.kube import config_map
+from migrations_app.checks.base import Evidence
+from migrations_app.inventory.parts import Unseen
+from migrations_app.samples.kubernetes_objects import config_map
 from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
 from tests.builders_aws import SENDERS, a_queue, parse_all, send
 from tests.newest import NEWEST_MINOR

@@ -1,6 +1,6 @@
 import pytest
 
-from migrations_app.samples.kube import config_map
+from migrations_app.samples.kubernetes_objects import config_map
 from tests.builders import asked_hops, remedies
 from tests.builders_pools import GONE, a_class, answer, at, found, parses, row, unseen_is_unknown
 

@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from migrations_app.checks.catalogue.karpenter_lists_answer import LISTS, check
-from migrations_app.checks.values import Evidence
-from migrations_app.inventory.seen import Unseen
+from migrations_app.checks.base import Evidence
+from migrations_app.checks.catalogue.preflight.karpenter_lists_answer import LISTS, check
+from migrations_app.inventory.parts import Unseen
 from tests.builders import a_cluster, ask, blind, case_at, reads, remedies, told
 from tests.newest import NEWEST_MINOR
 

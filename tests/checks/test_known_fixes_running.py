@@ -1,8 +1,8 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.karpenter.fix_rows import FIX_ROWS, FixRow, missing_fixes
+from migrations_app.checks.base import Evidence
 from migrations_app.karpenter.releases import RELEASES
+from migrations_app.karpenter.tables.fix_rows import FIX_ROWS, FixRow, missing_fixes
 from migrations_app.karpenter.versions import release
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 from tests.newest import NEWEST_MINOR, NEXT_MINOR

@@ -1,6 +1,6 @@
 import pytest
 
-from migrations_app.checks.values import Evidence, Remedy
+from migrations_app.checks.base import Evidence, Remedy
 from tests.builders import a_cluster, blind, reads, remedies, told
 from tests.newest import NEWEST_MINOR, NEWEST_ROW
 

@@ -1,7 +1,7 @@
 import pytest
 
-from migrations_app.checks.values import Evidence, Remedy
-from migrations_app.samples.karpenter_kinds import node_template
+from migrations_app.checks.base import Evidence, Remedy
+from migrations_app.samples.karpenter_objects import node_template
 from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
 
 CHECK = "legacy_node_templates_gone"

@@ -1,6 +1,6 @@
 import pytest
 
-from migrations_app.samples.karpenter_kinds import ON_DEMAND, Launched, machine, provisioner
+from migrations_app.samples.karpenter_objects import ON_DEMAND, Launched, machine, provisioner
 from tests.builders import asked_hops, blind, reads, remedies, told
 from tests.builders_iam import a_role, permitted, policy_for
 

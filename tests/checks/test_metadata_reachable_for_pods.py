@@ -1,7 +1,7 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.kube import template, workload
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.kubernetes_objects import template, workload
 from tests.builders import asked_hops, remedies
 from tests.builders_pools import a_class, answer, at, found, parses, unseen_is_unknown
 

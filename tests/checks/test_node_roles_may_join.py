@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.inventory.aws import AccessEntry, AuthRow
-from migrations_app.inventory.seen import Seen, Unseen
-from migrations_app.samples.karpenter_kinds import Launched, claim, node_class
-from migrations_app.samples.kube import config_map
+from migrations_app.checks.base import Evidence
+from migrations_app.inventory.objects.aws import AccessEntry, AuthRow
+from migrations_app.inventory.parts import Seen, Unseen
+from migrations_app.samples.karpenter_objects import Launched, claim, node_class
+from migrations_app.samples.kubernetes_objects import config_map
 from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
 from tests.builders_aws import a_node_role, by_class, no_role, parse_all, unread_role
 from tests.fakes import aws_api

@@ -1,8 +1,8 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.karpenter_kinds import ON_DEMAND, Launched, claim, machine, provisioner
-from migrations_app.samples.kube import node
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.karpenter_objects import ON_DEMAND, Launched, claim, machine, provisioner
+from migrations_app.samples.kubernetes_objects import node
 from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
 
 CHECK = "nodes_owned_by_nodeclaims"

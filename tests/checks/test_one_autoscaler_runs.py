@@ -1,8 +1,8 @@
 import pytest
 
-from migrations_app.checks.values import Evidence, Remedy
-from migrations_app.samples.karpenter_kinds import ON_DEMAND, pool
-from migrations_app.samples.kube import pods_of, template, workload
+from migrations_app.checks.base import Evidence, Remedy
+from migrations_app.samples.karpenter_objects import ON_DEMAND, pool
+from migrations_app.samples.kubernetes_objects import pods_of, template, workload
 from tests.builders import NODE, a_cluster, an_empty_cluster, blind, reads, remedies, told
 from tests.newest import NEWEST_MINOR
 

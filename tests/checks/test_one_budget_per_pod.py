@@ -1,7 +1,7 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.kube import budget
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.kubernetes_objects import budget
 from tests.builders import ask, blind, reads, remedies, told
 from tests.builders_pods import NOTHING, OLD, STAYS, is_shell, pods, rolling, still
 

@@ -1,7 +1,7 @@
 import pytest
 
-from migrations_app.checks.values import Evidence, Remedy
-from migrations_app.samples.install import Install, controller
+from migrations_app.checks.base import Evidence, Remedy
+from migrations_app.samples.installation import Install, controller
 from tests.builders import NODE, a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "one_controller_runs"

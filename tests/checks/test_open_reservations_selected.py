@@ -1,6 +1,6 @@
 import pytest
 
-from migrations_app.samples.karpenter_kinds import node_class
+from migrations_app.samples.karpenter_objects import node_class
 from tests.builders import a_cluster, ask, asked_hops, blind, reads, told
 from tests.builders_pods import is_shell
 from tests.newest import NEWEST_MINOR

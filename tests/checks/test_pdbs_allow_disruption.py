@@ -1,8 +1,8 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.karpenter_kinds import Launched, claim, machine
-from migrations_app.samples.kube import budget
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.karpenter_objects import Launched, claim, machine
+from migrations_app.samples.kubernetes_objects import budget
 from tests.builders import a_cluster, ask, blind, reads, remedies, told
 from tests.builders_pods import pods
 from tests.newest import NEWEST_MINOR

@@ -1,6 +1,6 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
+from migrations_app.checks.base import Evidence
 from tests.builders import ask, blind, reads, remedies, told
 from tests.builders_pods import NOTHING, OLD, OTHER, STAYS, bare, is_shell, owned_pod, pods, rolling, still
 

@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.karpenter.iam.policy import parse_policy
-from migrations_app.karpenter.iam.remedies import MANAGED_LIMIT, document_of, size_of
+from migrations_app.checks.base import Evidence
+from migrations_app.iam.policy import parse_policy
+from migrations_app.iam.requirements.remedies import MANAGED_LIMIT, document_of, size_of
 from tests.builders import asked_hops, blind, reads, remedies, told
 from tests.builders_iam import a_role, document, managed, permitted, policy_for
 

@@ -1,6 +1,6 @@
 import pytest
 
-from migrations_app.samples.karpenter_kinds import AMD64, LARGE_ENOUGH, ON_DEMAND
+from migrations_app.samples.karpenter_objects import AMD64, LARGE_ENOUGH, ON_DEMAND
 from tests.builders import asked_hops, remedies
 from tests.builders_pools import (
     GONE,

@@ -1,8 +1,8 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.install import Crds, crds
-from migrations_app.samples.karpenter_kinds import LARGE_ENOUGH, ON_DEMAND, SPOT, pool, provisioner
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.installation import Crds, crds
+from migrations_app.samples.karpenter_objects import LARGE_ENOUGH, ON_DEMAND, SPOT, pool, provisioner
 from tests.builders import a_cluster, ask, blind, reads, remedies, told
 
 CHECK = "pools_state_capacity_type"

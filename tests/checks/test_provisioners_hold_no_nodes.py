@@ -1,7 +1,7 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.karpenter_kinds import provisioner
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.karpenter_objects import provisioner
 from tests.builders import ask, asked_hops, blind, reads, remedies, told
 from tests.builders_pods import OLD, OTHER, STAYS, bare, is_shell, pods, rolling, still
 

@@ -4,9 +4,9 @@ import pytest
 
 from migrations_app.checks.registry import all_checks
 from migrations_app.checks.runner import run
-from migrations_app.inventory.aws import AwsSeen, ControllerRole, PolicyDocument
-from migrations_app.inventory.aws_place import AwsPlace
-from migrations_app.inventory.seen import Seen
+from migrations_app.inventory.objects.aws import AwsSeen, ControllerRole, PolicyDocument
+from migrations_app.inventory.objects.cluster_arn import AwsPlace
+from migrations_app.inventory.parts import Seen
 from tests.builders import asked_hops, case_at
 from tests.builders_pools import a_class, answer, at, parses, row, unseen_is_unknown
 

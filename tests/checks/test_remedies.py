@@ -1,6 +1,7 @@
 import pytest
 
-from migrations_app.checks.remedies import (
+from migrations_app.checks.base import Evidence, Remedy
+from migrations_app.checks.remedies.commands import (
     FIRST,
     chart_values,
     crd_chart,
@@ -11,11 +12,10 @@ from migrations_app.checks.remedies import (
     removal,
     spelled,
 )
-from migrations_app.checks.values import Evidence, Remedy
-from migrations_app.inventory.managers import MANAGERS, Managed
-from migrations_app.inventory.objects import Metadata, Provisioner
+from migrations_app.inventory.facts.managers import MANAGERS, Managed
+from migrations_app.inventory.objects.karpenter import Metadata, Provisioner
 from migrations_app.karpenter.versions import release
-from migrations_app.samples.kube import doc, meta
+from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import a_cluster, case_at
 
 EVERY = tuple(Remedy(how=how, text="x") for how in ("kubectl", "helm", "terraform", "flux", "argocd"))

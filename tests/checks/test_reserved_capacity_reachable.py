@@ -1,7 +1,7 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.karpenter_kinds import node_class, pool
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.karpenter_objects import node_class, pool
 from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
 from tests.builders_pods import is_shell, pods
 from tests.newest import NEWEST_MINOR

@@ -1,7 +1,7 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.kube import config_map
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.kubernetes_objects import config_map
 from tests.builders import asked_hops, remedies
 from tests.builders_pools import a_class, a_template, answer, at, found, parses, row, unseen_is_unknown
 

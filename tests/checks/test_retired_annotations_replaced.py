@@ -1,8 +1,8 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.karpenter_kinds import ON_DEMAND, Launched, claim, pool
-from migrations_app.samples.kube import containers, doc, meta, pods_of, template, workload
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.karpenter_objects import ON_DEMAND, Launched, claim, pool
+from migrations_app.samples.kubernetes_objects import containers, doc, meta, pods_of, template, workload
 from tests.builders import a_cluster, ask, blind, reads, remedies, told
 
 CHECK = "retired_annotations_replaced"

@@ -1,9 +1,9 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.inventory.seen import Unseen
-from migrations_app.karpenter.hop_spans import hops_from
-from migrations_app.samples.karpenter_kinds import node_class
+from migrations_app.checks.base import Evidence
+from migrations_app.inventory.parts import Unseen
+from migrations_app.karpenter.hops import hops_from
+from migrations_app.samples.karpenter_objects import node_class
 from tests.builders import ask, asked_hops, blind, reads, remedies, told
 from tests.builders_iam import NODE_ROLE, a_node_role, a_role, permitted, policy_for
 from tests.newest import NEWEST_MINOR

@@ -3,11 +3,21 @@
 import msgspec
 import pytest
 
-from migrations_app.checks.base import Case, Check
+from migrations_app.checks.base import (
+    AtLeast,
+    ByHand,
+    CannotTell,
+    Case,
+    Check,
+    Evidence,
+    Finding,
+    Milder,
+    NotApplicable,
+    Remedy,
+)
 from migrations_app.checks.registry import all_checks
 from migrations_app.checks.runner import EVIDENCE_BYTES, EVIDENCE_KEPT, run
-from migrations_app.checks.values import AtLeast, ByHand, CannotTell, Evidence, Finding, Milder, NotApplicable, Remedy
-from migrations_app.inventory.seen import Quarantined
+from migrations_app.inventory.parts import Quarantined
 from tests.builders import a_cluster, case_at
 
 

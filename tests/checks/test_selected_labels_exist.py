@@ -1,7 +1,7 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.karpenter_kinds import pool, provisioner
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.karpenter_objects import pool, provisioner
 from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
 from tests.builders_pods import is_shell, pods
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from migrations_app.checks.remedies.gitops import as_code, yaml_of
 from migrations_app.checks.shell import helm_set, json_word, note, pointer, quoted, word
-from migrations_app.checks.written import as_code, yaml_of
-from migrations_app.inventory.managers import BY_HAND
+from migrations_app.inventory.facts.managers import BY_HAND
 
 
 @pytest.mark.parametrize("text", ["default", "karpenter.sh/nodepool", "a-b_c.d:e@f%g+h=i,j", "NodePool"])

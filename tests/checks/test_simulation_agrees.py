@@ -1,8 +1,8 @@
 import pytest
 
-from migrations_app.checks.values import Evidence, Remedy
-from migrations_app.inventory.aws import CrossCheck
-from migrations_app.inventory.seen import NOT_ASKED, Unseen
+from migrations_app.checks.base import Evidence, Remedy
+from migrations_app.inventory.objects.aws import CrossCheck
+from migrations_app.inventory.parts import NOT_ASKED, Unseen
 from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
 from tests.builders_aws import parse_all
 

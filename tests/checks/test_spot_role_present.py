@@ -1,8 +1,8 @@
 import pytest
 
-from migrations_app.checks.values import Evidence, Remedy
-from migrations_app.inventory.seen import Seen, Unseen
-from migrations_app.samples.karpenter_kinds import ON_DEMAND, SPOT, Launched, claim, pool, provisioner
+from migrations_app.checks.base import Evidence, Remedy
+from migrations_app.inventory.parts import Seen, Unseen
+from migrations_app.samples.karpenter_objects import ON_DEMAND, SPOT, Launched, claim, pool, provisioner
 from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
 from tests.builders_aws import parse_all
 from tests.fakes.aws_api import a_role

@@ -1,7 +1,7 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.karpenter_kinds import ON_DEMAND, pool
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.karpenter_objects import ON_DEMAND, pool
 from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, helm_crds, reads, remedies, told
 
 CHECK = "stored_versions_can_be_rewritten"

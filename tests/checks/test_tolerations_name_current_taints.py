@@ -1,7 +1,7 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.kube import containers, pods_of, template, workload
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.kubernetes_objects import containers, pods_of, template, workload
 from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
 
 CHECK = "tolerations_name_current_taints"

@@ -1,8 +1,8 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.install import admission_webhook
-from migrations_app.samples.kube import owner
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.installation import admission_webhook
+from migrations_app.samples.kubernetes_objects import owner
 from tests.builders import a_cluster, blind, reads, remedies, told
 
 CHECK = "webhooks_not_owned_by_namespace"

@@ -1,7 +1,7 @@
 import pytest
 
-from migrations_app.checks.values import Evidence
-from migrations_app.samples.karpenter_kinds import node_class, pool
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.karpenter_objects import node_class, pool
 from tests.builders import asked_hops, blind, reads, remedies, told
 from tests.builders_pods import NOTHING, OLD, OTHER, STAYS, is_shell, pods, rolling, still
 

@@ -5,8 +5,7 @@ from functools import cache
 from types import CodeType, FunctionType
 from typing import Any
 
-from migrations_app.checks.base import Check
-from migrations_app.checks.values import HOWS, How
+from migrations_app.checks.base import HOWS, Check, How
 
 _OURS = "migrations_app.checks"
 

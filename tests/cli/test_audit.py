@@ -9,9 +9,9 @@ import pytest
 from django.conf import settings as django_settings
 
 from migrations_app.models.audit import AuditEvent
-from migrations_app.queries.audit_log import newest
+from migrations_app.queries.audit.log import newest
 from tests import guards
-from tests.flow.audit import with_sinks, write
+from tests.use_cases.audit import with_sinks, write
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.django_db

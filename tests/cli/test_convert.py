@@ -9,9 +9,9 @@ import pytest
 
 from migrations_app.cli import convert
 from migrations_app.cli.convert import finding_line
-from migrations_app.karpenter.conversion.losses import Loss
-from migrations_app.karpenter.conversion.report import Finding
-from migrations_app.karpenter.manifests import MOST_BYTES
+from migrations_app.conversion.findings import Loss
+from migrations_app.conversion.report import Finding
+from migrations_app.manifests.reader import MOST_BYTES
 
 PROVISIONER = """\
 # owned by web

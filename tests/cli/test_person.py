@@ -4,8 +4,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from migrations_app.cli import main
-from migrations_app.models.grant import Grant
-from migrations_app.models.group import ClusterGroup
+from migrations_app.models.account import Grant
+from migrations_app.models.cluster import ClusterGroup
 
 pytestmark = pytest.mark.django_db
 

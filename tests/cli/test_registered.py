@@ -10,11 +10,11 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 from pytest_django import Settings
 
-from migrations_app.cli.django_door import open_door
+from migrations_app.cli.django_setup import open_door
 from migrations_app.errors import BadSetting
-from migrations_app.flow import tokens
+from migrations_app.models.account import ApiToken
 from migrations_app.models.cluster import Cluster
-from migrations_app.models.token import ApiToken
+from migrations_app.use_cases.accounts import tokens
 from tests.cli.conftest import Karpdash
 
 pytestmark = pytest.mark.django_db

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 import jsonschema
 import pytest
 
-from migrations_app.readiness.outputs.schema import scan_schema
+from migrations_app.readiness.outputs.json_schema import scan_schema
 from migrations_app.samples import fleet
 from tests.cli.conftest import Karpdash
 from tests.newest import NEWEST_MINOR

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from migrations_app.cli.screen import Progress, colour_wanted, complain
+from migrations_app.cli.terminal import Progress, colour_wanted, complain
 
 
 class Terminal(io.StringIO):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from migrations_app.clients.archive import ArchiveLimits, is_archive, members
-from migrations_app.clients.limits import MIB
+from migrations_app.clients.kubernetes.limits import MIB
 from migrations_app.errors import BadBundle
 from tests.clients.archives import header, member, of, packed, tar
 

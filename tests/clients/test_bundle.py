@@ -8,11 +8,11 @@ import pytest
 import yaml
 
 from migrations_app.clients.archive import ArchiveLimits
-from migrations_app.clients.bundle import Bundle, open_bundle
-from migrations_app.clients.bundle_files import DIRECT, UPLOAD, BundleLimits, Source
-from migrations_app.clients.limits import MIB
-from migrations_app.clients.port import Resource
-from migrations_app.clients.yaml_strict import YamlLimits
+from migrations_app.clients.bundle.bundle import Bundle, open_bundle
+from migrations_app.clients.bundle.files import DIRECT, UPLOAD, BundleLimits, Source
+from migrations_app.clients.kubernetes.api import Resource
+from migrations_app.clients.kubernetes.limits import MIB
+from migrations_app.clients.kubernetes.yaml_strict import YamlLimits
 from migrations_app.errors import BadBundle, Garbled, NotAsked, NotServed
 from tests.clients.archives import of
 from tests.clients.objects import Doc, as_json, crd, doc, listed, node, pod, pool

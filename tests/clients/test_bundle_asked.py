@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from migrations_app.clients.bundle import Bundle, open_bundle
-from migrations_app.clients.bundle_files import BundleLimits, Source
-from migrations_app.clients.port import Resource
+from migrations_app.clients.bundle.bundle import Bundle, open_bundle
+from migrations_app.clients.bundle.files import BundleLimits, Source
+from migrations_app.clients.kubernetes.api import Resource
 from migrations_app.errors import BadBundle, CouldNotLook, Forbidden, TimedOut
-from migrations_app.inventory.objects import ServedResource
+from migrations_app.inventory.objects.karpenter import ServedResource
 from tests.clients.objects import Doc, as_json, crd, listed, node, pod, pool
 
 PODS = Resource("", "v1", "pods")

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from migrations_app.clients.bundle import Bundle, open_bundle
-from migrations_app.clients.bundle_redaction import redacted_object
-from migrations_app.clients.bundle_write import write_bundle
-from migrations_app.clients.port import Resource
-from migrations_app.inventory.metric_uses import dashboards_fold
+from migrations_app.clients.bundle.bundle import Bundle, open_bundle
+from migrations_app.clients.bundle.redaction import redacted_object
+from migrations_app.clients.bundle.writer import write_bundle
+from migrations_app.clients.kubernetes.api import Resource
+from migrations_app.inventory.metric_queries import dashboards_fold
 from tests.clients.objects import Doc, doc
 from tests.fakes.cluster_api import FakeCluster
 

@@ -11,14 +11,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from migrations_app.clients.bundle import Bundle, open_bundle
-from migrations_app.clients.bundle_manifest import AskedPart
-from migrations_app.clients.bundle_redaction import redacted_object
-from migrations_app.clients.bundle_write import Recording, write_bundle
-from migrations_app.clients.helm import packed
-from migrations_app.clients.port import Page, Resource
+from migrations_app.clients.bundle.bundle import AskedPart, Bundle, open_bundle
+from migrations_app.clients.bundle.redaction import redacted_object
+from migrations_app.clients.bundle.writer import Recording, write_bundle
+from migrations_app.clients.helm.releases import packed
+from migrations_app.clients.kubernetes.api import Page, Resource
 from migrations_app.errors import CouldNotLook, Expired, Forbidden, NotAsked, NotServed, ServerFailed, TimedOut
-from migrations_app.inventory.objects import HelmRelease
+from migrations_app.inventory.objects.karpenter import HelmRelease
 from tests.clients.objects import Doc, as_json, crd, doc, node, pod, pool
 from tests.clients.test_helm import record, secret
 from tests.fakes.cluster_api import FakeCluster

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from migrations_app.clients import charts
-from migrations_app.clients.charts import from_archive, from_folder
+from migrations_app.clients.helm import charts
+from migrations_app.clients.helm.charts import from_archive, from_folder
 from migrations_app.errors import BadInput
 from tests.clients import archives
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.clients.helm import declared, packed, read_release
-from migrations_app.clients.helm_values import kept_values
-from migrations_app.inventory.objects import HelmRelease
-from migrations_app.inventory.seen import Quarantined
+from migrations_app.clients.helm.releases import declared, packed, read_release
+from migrations_app.clients.helm.values import kept_values
+from migrations_app.inventory.objects.karpenter import HelmRelease
+from migrations_app.inventory.parts import Quarantined
 from migrations_app.redaction import REMOVED, is_secret_name
 
 MANIFEST = """---

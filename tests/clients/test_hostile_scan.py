@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
-from migrations_app.clients.kubernetes_live import open_live
-from migrations_app.clients.limits import MIB, Limits
-from migrations_app.flow import readers
-from migrations_app.flow.collect import collect
+from migrations_app.clients.kubernetes.limits import MIB, Limits
+from migrations_app.clients.kubernetes.reader import open_live
 from migrations_app.readiness.report import Collected
+from migrations_app.use_cases.collect import parts
+from migrations_app.use_cases.collect.collect import collect
 from tests.clients.rig import HERE, connection
 from tests.fakes.evilk8s import EvilServer, Request, Wire
 
@@ -31,7 +31,7 @@ LIMITS = Limits(
     pages=30,
 )
 BOMB = gzip.compress(b'{"kind": "PodList", "items": [' + b" " * (64 * MIB), 6)
-TOLD_BY_OTHERS = {name for job in (*readers.FIRST, *readers.SECOND) if job.needs for name in job.gives}
+TOLD_BY_OTHERS = {name for job in (*parts.FIRST, *parts.SECOND) if job.needs for name in job.gives}
 VERSION = b'{"major": "1", "minor": "30", "gitVersion": "v1.30.1"}'
 
 

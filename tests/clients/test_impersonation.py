@@ -2,9 +2,9 @@
 
 import pytest
 
-from migrations_app.clients.kubeconfig import read_kubeconfig
-from migrations_app.clients.limits import Limits
-from migrations_app.clients.transport import Transport
+from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
+from migrations_app.clients.kubernetes.limits import Limits
+from migrations_app.clients.kubernetes.transport import Transport
 from migrations_app.errors import BadKubeconfig
 from tests.clients.kubeconfigs import dump, good_user, kubeconfig
 from tests.clients.rig import CANARY, HERE, connection

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from migrations_app.clients.connection import Connection, Server
-from migrations_app.clients.kubeconfig import in_cluster, read_kubeconfig
+from migrations_app.clients.kubernetes.connection import Connection, Server
+from migrations_app.clients.kubernetes.kubeconfig import in_cluster, read_kubeconfig
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import BadKubeconfig
 from tests.clients.kubeconfigs import (

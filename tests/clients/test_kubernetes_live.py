@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from migrations_app.clients.kubernetes_live import LiveApi, open_live
-from migrations_app.clients.limits import MIB, Limits
-from migrations_app.clients.port import Page, Resource
+from migrations_app.clients.kubernetes.api import Page, Resource
+from migrations_app.clients.kubernetes.limits import MIB, Limits
+from migrations_app.clients.kubernetes.reader import LiveApi, open_live
 from migrations_app.errors import (
     CouldNotLook,
     Expired,
@@ -22,7 +22,7 @@ from migrations_app.errors import (
     TooLarge,
     Unreachable,
 )
-from migrations_app.inventory.objects import NodePool
+from migrations_app.inventory.objects.karpenter import NodePool
 from migrations_app.inventory.parse import read_items
 from tests.clients.rig import FAST, HERE, connection
 from tests.fakes.evilk8s import EvilServer, Request, Script, Wire

@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from migrations_app.clients.addresses import Reach
-from migrations_app.clients.connection import Server
-from migrations_app.clients.limits import Limits
-from migrations_app.clients.oci_charts import LAYER, MANIFEST, pull_chart
-from migrations_app.clients.registry_url import read_registry
+from migrations_app.clients.helm.charts import LAYER, MANIFEST, pull_chart, read_registry
+from migrations_app.clients.kubernetes.connection import Server
+from migrations_app.clients.kubernetes.limits import Limits
 from migrations_app.errors import BadInput, CouldNotLook
 from tests.fakes.evilk8s import AUTHORITY, LOOPBACK, OTHER, EvilServer, Request, Wire
 

@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from migrations_app.clients import own_places as module
-from migrations_app.clients.addresses import Reach, Resolver, resolve
+from migrations_app.clients import addresses as module
+from migrations_app.clients.addresses import OwnPlace, Reach, Resolver, own_places, resolve
 from migrations_app.clients.audit_sink import post
-from migrations_app.clients.connection import Connection, Server
-from migrations_app.clients.oci_charts import pull_chart
-from migrations_app.clients.own_places import OwnPlace, own_places
+from migrations_app.clients.helm.charts import pull_chart
+from migrations_app.clients.kubernetes.connection import Connection, Server
+from migrations_app.clients.kubernetes.transport import Transport
 from migrations_app.clients.secret import Secret
-from migrations_app.clients.transport import Transport
 from migrations_app.errors import AddressRefused, Unreachable
 from tests.clients.rig import FAST, HERE, always, connection
 from tests.fakes.evilk8s import AUTHORITY, LOOPBACK, EvilServer

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from migrations_app.clients.addresses import Reach
-from migrations_app.clients.bundle import open_bundle
-from migrations_app.clients.bundle_write import write_bundle
-from migrations_app.clients.kubeconfig import read_kubeconfig
-from migrations_app.clients.kubernetes_live import LiveApi, open_live
-from migrations_app.clients.port import ClusterApi, Resource
+from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.clients.bundle.writer import write_bundle
+from migrations_app.clients.kubernetes.api import ClusterApi, Resource
+from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
+from migrations_app.clients.kubernetes.reader import LiveApi, open_live
 from migrations_app.errors import AddressRefused, CouldNotLook, Expired, Forbidden, NotServed, TlsRefused, Unauthorized
 from tests.fakes.certificates import Authority
 from tests.servers.apiserver import ApiServer

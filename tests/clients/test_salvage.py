@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.clients.salvage import salvaged
+from migrations_app.clients.kubernetes.salvage import salvaged
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

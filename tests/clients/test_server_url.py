@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.clients.addresses import Reach, resolve
-from migrations_app.clients.server_url import parse_server
+from migrations_app.clients.kubernetes.connection import parse_server
 from migrations_app.errors import BadKubeconfig, CouldNotLook
 
 OPEN = Reach()

@@ -4,9 +4,9 @@ import logging
 
 import pytest
 
-from migrations_app.clients.connection import Server
+from migrations_app.clients.kubernetes.connection import Server
+from migrations_app.clients.kubernetes.transport import Transport
 from migrations_app.clients.secret import Secret
-from migrations_app.clients.transport import Transport
 from migrations_app.errors import (
     Forbidden,
     Garbled,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from migrations_app.clients.limits import MIB, Limits
+from migrations_app.clients.kubernetes.limits import MIB, Limits
 from migrations_app.errors import (
     CouldNotLook,
     Garbled,

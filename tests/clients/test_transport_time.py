@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from migrations_app.clients.connection import Connection, Server
-from migrations_app.clients.limits import Limits
-from migrations_app.clients.transport import Transport
+from migrations_app.clients.kubernetes.connection import Connection, Server
+from migrations_app.clients.kubernetes.limits import Limits
+from migrations_app.clients.kubernetes.transport import Transport
 from migrations_app.errors import (
     Garbled,
     TimedOut,

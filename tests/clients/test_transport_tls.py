@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from migrations_app.clients.addresses import Reach
-from migrations_app.clients.connection import Server
+from migrations_app.clients.kubernetes.connection import Server
+from migrations_app.clients.kubernetes.transport import Transport
 from migrations_app.clients.secret import Secret
-from migrations_app.clients.transport import Transport
 from migrations_app.errors import (
     AddressRefused,
     CouldNotLook,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from migrations_app.clients.limits import Limits
+from migrations_app.clients.kubernetes.limits import Limits
 from migrations_app.errors import (
     ServerFailed,
     Unreachable,

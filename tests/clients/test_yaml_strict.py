@@ -11,7 +11,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from migrations_app.clients.yaml_strict import YamlLimits, read_document, read_documents
+from migrations_app.clients.kubernetes.yaml_strict import YamlLimits, read_document, read_documents
 from migrations_app.errors import BadInput, BadManifest
 
 WIDE = YamlLimits(documents=10, depth=100, nodes=100_000)

@@ -7,18 +7,19 @@ import pytest
 from migrations_app.actions.base import Unavailable
 from migrations_app.actions.changes import Need
 from migrations_app.actions.registry import all_actions
-from migrations_app.flow import execute, register
-from migrations_app.flow.collect import collect
-from migrations_app.flow.connect import connect
-from migrations_app.flow.register import Details, register_kubeconfig, try_kubeconfig
 from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.karpenter import kinds
-from migrations_app.karpenter.crd_sets import CRD_SETS
+from migrations_app.karpenter.crds import CRD_SETS
 from migrations_app.models.cluster import Cluster
-from migrations_app.readiness import roles as published
-from migrations_app.readiness.rights import READ, Missing
+from migrations_app.readiness import rbac as published
+from migrations_app.readiness.rbac import READ, Missing
 from migrations_app.samples import fleet
-from migrations_app.samples.karpenter_kinds import machine
+from migrations_app.samples.karpenter_objects import machine
+from migrations_app.use_cases.clusters import registration
+from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig, try_kubeconfig
+from migrations_app.use_cases.collect.collect import collect
+from migrations_app.use_cases.rollouts import worker
+from migrations_app.use_cases.runtime.connections import connect
 from tests.actions import on_server
 from tests.actions.on_server import applied, carried_out, gone, installed, plan_of, previewed, put
 from tests.builders_pods import OLD
@@ -109,7 +110,7 @@ def test_what_actions_read_may_be_read():
 @pytest.fixture
 def server(clean_apiserver, settings, monkeypatch):
     settings.ENV = replace(settings.ENV, **on_server.QUICK)
-    monkeypatch.setattr(execute, "SLICE_SECONDS", 1.0)
+    monkeypatch.setattr(worker, "SLICE_SECONDS", 1.0)
     clean_apiserver.load_crds("alpha_and_beta")
     installed(clean_apiserver, "0.32.10")
     put(clean_apiserver, a_provisioner(), a_pool(version="v1beta1"), *machine(OLD, template="default"))
@@ -138,7 +139,7 @@ def test_without_the_release_role_only_that_part_is_unknown(server):  # R15
         api.get("/version")
         collected = collect(api, cluster="shop")
     assert {line.name: line.why for line in collected.parts if not line.seen} == {"helm_releases": "forbidden"}
-    assert register.try_cluster(Cluster.objects.get().pk).missing == (Missing("", "secrets"),)
+    assert registration.try_cluster(Cluster.objects.get().pk).missing == (Missing("", "secrets"),)
 
 
 @pytest.mark.django_db(transaction=True)

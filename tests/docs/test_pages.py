@@ -14,10 +14,11 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from migrations_app.cli import COMMANDS, main
-from migrations_app.flow import schedule, tokens
-from migrations_app.flow.scan_cluster import scan_claimed
 from migrations_app.models.cluster import Cluster
 from migrations_app.samples import fleet
+from migrations_app.use_cases.accounts import tokens
+from migrations_app.use_cases.scans import queue
+from migrations_app.use_cases.scans.worker import scan_claimed
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -86,7 +87,7 @@ def names(
     for module in ("clusters", "scans"):
         monkeypatch.setattr(f"migrations_app.api.{module}.wake", lambda _scan: True)
     row = Cluster.objects.create(name="blue", source="sample", context="beta_037")
-    claim = schedule.claim(schedule.request_scan(row.pk).scan_id)
+    claim = queue.claim(queue.request_scan(row.pk).scan_id)
     assert claim is not None
     scan_claimed(claim)
     ada = User.objects.create_superuser(f"ada-{uuid.uuid4()}")

@@ -9,10 +9,10 @@ from django.contrib.auth.models import User
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from migrations_app.api.codes import CODES
-from migrations_app.flow import tokens
-from migrations_app.flow.export import export
-from migrations_app.queries.standing import PERMISSIONS
+from migrations_app.api.framework.problems import CODES
+from migrations_app.queries.visibility import PERMISSIONS
+from migrations_app.use_cases.accounts import tokens
+from migrations_app.use_cases.rollouts.backups import export
 from tests.builders_rollouts import a_line, a_rollout, a_yes, entitled, taint
 from tests.builders_rows import a_cluster
 from tests.docs.test_pages import DOCS, blocks, parsed

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from migrations_app.errors import CouldNotLook
-from migrations_app.inventory.aws import (
+from migrations_app.inventory.aws_facts.simulation import Question, Reply
+from migrations_app.inventory.objects.aws import (
     AccessEntry,
     Association,
     AttachedPolicy,
@@ -18,8 +19,7 @@ from migrations_app.inventory.aws import (
     Role,
     TaggedInstances,
 )
-from migrations_app.inventory.aws_crosscheck import Question, Reply
-from migrations_app.inventory.aws_place import AwsPlace
+from migrations_app.inventory.objects.cluster_arn import AwsPlace
 
 ACCOUNT = "111122223333"
 PLACE = AwsPlace(region="eu-west-1", cluster="shop", account=ACCOUNT)

@@ -3,8 +3,14 @@
 import msgspec
 
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects import AWSNodeTemplate, ConfigMap, EC2NodeClass, ServiceAccount, Workload
-from migrations_app.inventory.seen import Seen, Unseen
+from migrations_app.inventory.objects.karpenter import (
+    AWSNodeTemplate,
+    ConfigMap,
+    EC2NodeClass,
+    ServiceAccount,
+    Workload,
+)
+from migrations_app.inventory.parts import Seen, Unseen
 
 ANNOTATION = "eks.amazonaws.com/role-arn"
 GLOBAL_SETTINGS = "karpenter-global-settings"

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from migrations_app.clients.aws_access import Keys, OwnIdentity
+from migrations_app.clients.aws.cross_account import Keys, OwnIdentity
 from migrations_app.clients.secret import Secret
 
 ACCOUNT = "111122223333"

@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
-from migrations_app.clients.bundle_documents import Found
-from migrations_app.clients.bundle_index import guessed_plural, selector
-from migrations_app.clients.port import Clock, Page, Resource, Served
+from migrations_app.clients.bundle.documents import Found
+from migrations_app.clients.bundle.index import guessed_plural, selector
+from migrations_app.clients.kubernetes.api import Clock, Page, Resource, Served
 from migrations_app.errors import CouldNotLook, NotServed
-from migrations_app.inventory.objects import ServedResource
+from migrations_app.inventory.objects.karpenter import ServedResource
 from migrations_app.karpenter import kinds
 
 Doc = dict[str, Any]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from migrations_app.clients.port import ClusterApi, Resource
+from migrations_app.clients.kubernetes.api import ClusterApi, Resource
 from migrations_app.errors import Forbidden, NotServed, TimedOut
 from tests.clients.objects import node, pod
 from tests.fakes.cluster_api import FakeCluster

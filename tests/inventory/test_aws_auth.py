@@ -2,9 +2,9 @@
 
 import pytest
 
-from migrations_app.inventory.aws import AccessEntry, AuthRow, NodeRole
-from migrations_app.inventory.aws_auth import auth_rows, known_by
-from migrations_app.inventory.seen import Quarantined, Seen, Unseen
+from migrations_app.inventory.aws_facts.names import auth_rows, known_by
+from migrations_app.inventory.objects.aws import AccessEntry, AuthRow, NodeRole
+from migrations_app.inventory.parts import Quarantined, Seen, Unseen
 from tests.fakes.aws_api import a_cluster, a_role, role_arn
 from tests.fakes.aws_inventory import config_map
 

@@ -4,8 +4,11 @@ import json
 
 import pytest
 
-from migrations_app.inventory.aws import CrossCheck
-from migrations_app.inventory.aws_crosscheck import (
+from migrations_app.iam.evaluate import Request, Verdict
+from migrations_app.iam.policy import parse_policy
+from migrations_app.iam.requirements.features import every_minor, minor_text
+from migrations_app.iam.site import Site
+from migrations_app.inventory.aws_facts.simulation import (
     LEFT_OUT,
     MOST_QUESTIONS,
     Asked,
@@ -16,10 +19,7 @@ from migrations_app.inventory.aws_crosscheck import (
     context_of,
     questions,
 )
-from migrations_app.karpenter.iam.evaluate import Request, Verdict
-from migrations_app.karpenter.iam.policy import parse_policy
-from migrations_app.karpenter.iam.ranges import every_minor, minor_text
-from migrations_app.karpenter.iam.site import Site
+from migrations_app.inventory.objects.aws import CrossCheck
 
 SITE = Site(cluster="shop")
 STATEMENT = {"Effect": "Allow", "Action": "*", "Resource": "*"}

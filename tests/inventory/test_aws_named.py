@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-from migrations_app.inventory import aws_named
-from migrations_app.inventory.aws import NamedBy
-from migrations_app.inventory.aws_named import MOST_NAMES, Account, Named
-from migrations_app.inventory.objects import HelmRelease, Workload
-from migrations_app.inventory.seen import Quarantined, Seen, Unseen
+from migrations_app.inventory.aws_facts import names
+from migrations_app.inventory.aws_facts.names import MOST_NAMES, Account, Named
+from migrations_app.inventory.objects.aws import NamedBy
+from migrations_app.inventory.objects.karpenter import HelmRelease, Workload
+from migrations_app.inventory.parts import Quarantined, Seen, Unseen
 from tests.fakes.aws_inventory import an_inventory, controller, node_class, node_template, service_account, settings
 
 QUEUE = "aws.interruptionQueueName"
@@ -29,31 +29,31 @@ def helm(**config):
 def test_accounts_with_and_without_a_role():
     role = "arn:aws:iam::111122223333:role/karpenter"
     annotated = an_inventory(controller_accounts=(service_account(role),))
-    assert aws_named.controller_accounts(annotated) == Seen((Account("kube-system", "karpenter", role),))
-    assert aws_named.controller_accounts(an_inventory()) == Seen((Account("kube-system", "karpenter", ""),))
+    assert names.controller_accounts(annotated) == Seen((Account("kube-system", "karpenter", role),))
+    assert names.controller_accounts(an_inventory()) == Seen((Account("kube-system", "karpenter", ""),))
 
 
 @pytest.mark.parametrize("part", ["controller", "controller_accounts"])
 def test_accounts_are_unseen_with_what_tells_of_them(part):
-    assert aws_named.controller_accounts(an_inventory(**{part: NOT_READ})) == NOT_READ
+    assert names.controller_accounts(an_inventory(**{part: NOT_READ})) == NOT_READ
 
 
 def test_node_roles_by_all_classes_that_name_them():
     classes = (node_class("a", role="nodes"), node_class("b", role="nodes"), node_class("c", instanceProfile="p"))
     by = tuple(named_by("EC2NodeClass", name, "spec.role") for name in ("a", "b"))
-    assert aws_named.node_roles(an_inventory(ec2nodeclasses=classes)) == Seen((Named("nodes", by),))
+    assert names.node_roles(an_inventory(ec2nodeclasses=classes)) == Seen((Named("nodes", by),))
 
 
 @pytest.mark.parametrize("role", ["${NODE_ROLE}", "arn:aws:iam::111122223333:role/x", "$KARPENTER_NODE_ROLE", "a b"])
 def test_a_left_over_placeholder_is_set_aside(role):
-    found = aws_named.node_roles(an_inventory(ec2nodeclasses=(node_class(role=role),)))
+    found = names.node_roles(an_inventory(ec2nodeclasses=(node_class(role=role),)))
     bad = Quarantined("EC2NodeClass", "", "default", "$.spec.role", "not a name that IAM could hold")
     assert found == Seen((), None, (bad,))
 
 
 def test_names_beyond_the_limit_are_set_aside():
     classes = tuple(node_class(f"c{n}", role=f"r{n}") for n in range(MOST_NAMES + 1))
-    found = aws_named.node_roles(an_inventory(ec2nodeclasses=classes))
+    found = names.node_roles(an_inventory(ec2nodeclasses=classes))
     assert (len(found.items), [bad.name for bad in found.quarantined]) == (MOST_NAMES, [f"c{MOST_NAMES}"])
 
 
@@ -66,12 +66,12 @@ def test_profiles_of_classes_templates_and_the_default():
     path = "spec.instanceProfile"
     both = (named_by("EC2NodeClass", "a", path), named_by("AWSNodeTemplate", "t", path))
     default = (named_by("ConfigMap", "karpenter-global-settings", "data[aws.defaultInstanceProfile]"),)
-    assert aws_named.instance_profiles(inventory) == Seen((Named("both", both), Named("default-profile", default)))
+    assert names.instance_profiles(inventory) == Seen((Named("both", both), Named("default-profile", default)))
 
 
 @pytest.mark.parametrize("part", ["ec2nodeclasses", "awsnodetemplates", "settings"])
 def test_profiles_are_unseen_when_one_place_was_not_read(part):
-    assert aws_named.instance_profiles(an_inventory(**{part: NOT_READ})) == NOT_READ
+    assert names.instance_profiles(an_inventory(**{part: NOT_READ})) == NOT_READ
 
 
 @pytest.mark.parametrize(
@@ -95,26 +95,26 @@ def test_profiles_are_unseen_when_one_place_was_not_read(part):
     ],
 )
 def test_the_queue_is_told_by_environment_config_map_or_values(parts, found):
-    assert aws_named.setting(an_inventory(**parts), QUEUE) == found
+    assert names.setting(an_inventory(**parts), QUEUE) == found
 
 
 def test_a_variable_taken_from_elsewhere_is_unseen():
     body = msgspec.to_builtins(controller(INTERRUPTION_QUEUE="q"))
     body["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "INTERRUPTION_QUEUE", "valueFrom": {}}]
-    found = aws_named.setting(an_inventory(controller=(msgspec.convert(body, Workload),)), QUEUE)
+    found = names.setting(an_inventory(controller=(msgspec.convert(body, Workload),)), QUEUE)
     told = "INTERRUPTION_QUEUE of the controller is taken from an object that is not read"
     assert found == Unseen("not_asked", told)
 
 
 def test_credentials_of_the_controllers_own():
     given = controller(AWS_ROLE_ARN="r", AWS_ACCESS_KEY_ID="k", OTHER="o")
-    found = dict(aws_named.own_credentials(an_inventory(controller=(given,))))
+    found = dict(names.own_credentials(an_inventory(controller=(given,))))
     assert found == {"AWS_ACCESS_KEY_ID": "k", "AWS_ROLE_ARN": "r"}
-    assert list(aws_named.own_credentials(an_inventory(controller=()))) == []
+    assert list(names.own_credentials(an_inventory(controller=()))) == []
 
 
 def test_only_tags_that_all_classes_agree_on():
     classes = (node_class("a", tags={"team": "x", "env": "p"}), node_class("b", tags={"team": "x", "env": "q"}))
-    assert aws_named.class_tags(an_inventory(ec2nodeclasses=classes)) == {"team": "x"}
-    assert aws_named.class_tags(an_inventory(ec2nodeclasses=(*classes, node_class("c")))) == {}
-    assert aws_named.class_tags(an_inventory()) == {}
+    assert names.class_tags(an_inventory(ec2nodeclasses=classes)) == {"team": "x"}
+    assert names.class_tags(an_inventory(ec2nodeclasses=(*classes, node_class("c")))) == {}
+    assert names.class_tags(an_inventory()) == {}

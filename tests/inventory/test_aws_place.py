@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.errors import BadInput
-from migrations_app.inventory.aws_place import AwsPlace, RoleArn, partition_of, read_place, read_role_arn
+from migrations_app.inventory.objects.cluster_arn import AwsPlace, RoleArn, partition_of, read_place, read_role_arn
 
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/shop"
 

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.inventory.capacity_types import spot_possible
-from migrations_app.samples.karpenter_kinds import ON_DEMAND, SPOT, node_template, pool, provisioner
+from migrations_app.inventory.facts.node_pools import spot_possible
+from migrations_app.samples.karpenter_objects import ON_DEMAND, SPOT, node_template, pool, provisioner
 from tests.builders import an_empty_cluster
 
 KEY = "karpenter.sh/capacity-type"

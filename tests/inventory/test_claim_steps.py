@@ -1,7 +1,7 @@
 import pytest
 
-from migrations_app.inventory.claim_steps import first_steps
-from migrations_app.samples.karpenter_kinds import Launched, claim, machine
+from migrations_app.inventory.facts.node_claims import first_steps
+from migrations_app.samples.karpenter_objects import Launched, claim, machine
 from tests.builders import a_cluster
 
 LAUNCHED = Launched(pool="web", number=1, cluster="test", kubelet="v1.29.1")

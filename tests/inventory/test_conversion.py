@@ -1,7 +1,7 @@
 import pytest
 
-from migrations_app.inventory.conversion import conversion_target, converting, ready_port, webhook_service
-from migrations_app.inventory.objects import ServiceReference
+from migrations_app.inventory.facts.conversion_webhook import conversion_target, converting, ready_port, webhook_service
+from migrations_app.inventory.objects.karpenter import ServiceReference
 from tests.builders import a_cluster, an_empty_cluster
 
 

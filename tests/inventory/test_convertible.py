@@ -1,10 +1,10 @@
 """The objects that a conversion takes: whole manifests, without what changes by itself."""
 
-from migrations_app.inventory import objects as o
-from migrations_app.inventory.bones import Metadata
-from migrations_app.inventory.convertible import convertible
+from migrations_app.inventory.facts.node_classes import convertible
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.seen import Seen, Unseen
+from migrations_app.inventory.objects import karpenter as o
+from migrations_app.inventory.objects.base import Metadata
+from migrations_app.inventory.parts import Seen, Unseen
 
 NOW = "2026-11-21T10:00:00Z"
 

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.inventory.disruption_budgets import at_once, closed, unreadable
-from migrations_app.inventory.objects import NodePool
+from migrations_app.inventory.facts.node_pools import at_once, closed, unreadable
+from migrations_app.inventory.objects.karpenter import NodePool
 
 VALUES = st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.lists(st.text(max_size=2), max_size=2)
 

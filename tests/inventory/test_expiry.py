@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.inventory.expiry import expired
-from migrations_app.inventory.objects import ClaimSpec, ClaimStatus, Condition, Metadata, NodeClaim, NodePool
+from migrations_app.inventory.facts.node_claims import expired
+from migrations_app.inventory.objects.karpenter import ClaimSpec, ClaimStatus, Condition, Metadata, NodeClaim, NodePool
 
 NOW = "2026-10-01T12:00:00Z"
 

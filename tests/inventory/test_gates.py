@@ -1,10 +1,9 @@
 import msgspec
 import pytest
 
-from migrations_app.inventory.gates import GivenGates, given_gates
-from migrations_app.inventory.installation import Installation
-from migrations_app.inventory.managers import Managed
-from migrations_app.inventory.workloads import Workload
+from migrations_app.inventory.facts.controller import GivenGates, Installation, given_gates
+from migrations_app.inventory.facts.managers import Managed
+from migrations_app.inventory.objects.workloads import Workload
 
 
 def container(**fields):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from migrations_app.samples.kube import config_map
+from migrations_app.samples.kubernetes_objects import config_map
 from tests.builders import ACluster, a_cluster, told
 from tests.builders_pools import a_class, a_pool
 from tests.newest import NEWEST_MINOR

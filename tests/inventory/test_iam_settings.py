@@ -2,10 +2,10 @@
 
 import pytest
 
-from migrations_app.inventory.aws import TaggedInstances
-from migrations_app.inventory.permissions import features_seen
-from migrations_app.karpenter.iam.features import ASSUMED
-from migrations_app.samples.karpenter_kinds import (
+from migrations_app.iam.requirements.features import ASSUMED
+from migrations_app.inventory.aws_facts.permissions import features_seen
+from migrations_app.inventory.objects.aws import TaggedInstances
+from migrations_app.samples.karpenter_objects import (
     ON_DEMAND,
     SPOT,
     Launched,
@@ -15,7 +15,7 @@ from migrations_app.samples.karpenter_kinds import (
     node_template,
     pool,
 )
-from migrations_app.samples.kube import config_map
+from migrations_app.samples.kubernetes_objects import config_map
 from tests.builders import a_cluster, an_empty_cluster
 
 TAGGED = {"compatibility.karpenter.k8s.aws/cluster-name-tagged": "true"}

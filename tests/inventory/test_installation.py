@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.inventory.installation import ABSENT, given_values, helm_release, installation, value_at
-from migrations_app.samples.kube import doc, meta
+from migrations_app.inventory.facts.controller import ABSENT, given_values, helm_release, installation, value_at
+from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import a_cluster, an_empty_cluster
 
 VALUES = {"settings": {"clusterName": "shop"}}

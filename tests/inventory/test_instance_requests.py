@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from migrations_app.inventory.instance_requests import OnInstance, at_hop, on_instances, statements_for
-from migrations_app.inventory.permissions import permissions
-from migrations_app.karpenter.iam.evaluate import Verdict
+from migrations_app.iam.evaluate import Verdict
+from migrations_app.inventory.aws_facts.instances import OnInstance, at_hop, on_instances, statements_for
+from migrations_app.inventory.aws_facts.permissions import permissions
 from tests import upstream
 from tests.builders import a_cluster
 from tests.builders_aws import a_controller_role, alpha, beta, instances, v1, with_roles

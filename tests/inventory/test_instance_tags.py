@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.inventory.aws import TaggedInstances
-from migrations_app.inventory.instance_tags import (
+from migrations_app.iam.requirements.features import every_minor
+from migrations_app.inventory.aws_facts.instances import (
     LISTED_BY,
     all_named,
     claimed_ids,
@@ -17,8 +17,8 @@ from migrations_app.inventory.instance_tags import (
     without_claim,
 )
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.karpenter.iam.ranges import every_minor
-from migrations_app.samples.karpenter_kinds import Launched, claim, machine
+from migrations_app.inventory.objects.aws import TaggedInstances
+from migrations_app.samples.karpenter_objects import Launched, claim, machine
 from tests.builders import an_empty_cluster
 from tests.builders_aws import alpha, beta, instances, v1
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.inventory.kubelets import ANNOTATION, PATH, kubelet_of, same_meaning
-from migrations_app.inventory.objects import Metadata, NodePool
+from migrations_app.inventory.facts.node_classes import ANNOTATION, PATH, kubelet_of, same_meaning
+from migrations_app.inventory.objects.karpenter import Metadata, NodePool
 from migrations_app.karpenter.labels import KUBELET_COMPATIBILITY
 
 MANY = {"maxPods": 58}

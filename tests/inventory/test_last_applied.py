@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.inventory.last_applied import applied_version
+from migrations_app.inventory.parse import applied_version
 
 
 @pytest.mark.parametrize("version", ["karpenter.sh/v1beta1", "karpenter.k8s.aws/v1", "karpenter.sh/v1alpha5"])

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.inventory.keys import LAST_APPLIED
-from migrations_app.inventory.managers import BY_HAND, MANAGERS, Managed, delivered, managed
-from migrations_app.inventory.objects import Delivery, ManagedField, Metadata
+from migrations_app.inventory.facts.managers import BY_HAND, MANAGERS, Managed, delivered, managed
+from migrations_app.inventory.objects.karpenter import Delivery, ManagedField, Metadata
+from migrations_app.inventory.parse import LAST_APPLIED
 
 HELM_MARKS = {"meta.helm.sh/release-name": "karpenter", "meta.helm.sh/release-namespace": "kube-system"}
 BY_HELM = Managed("helm", "annotation meta.helm.sh/release-name", "karpenter", "kube-system")

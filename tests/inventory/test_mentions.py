@@ -1,9 +1,9 @@
 import msgspec
 import pytest
 
+from migrations_app.inventory.facts.workloads import CRON_TEMPLATE, Mention, marked, placed
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.mentions import CRON_TEMPLATE, Mention, marked, placed
-from migrations_app.inventory.objects import (
+from migrations_app.inventory.objects.karpenter import (
     Condition,
     Constraint,
     ControllerPlacement,
@@ -15,8 +15,8 @@ from migrations_app.inventory.objects import (
     Workload,
     WorkloadSpec,
 )
-from migrations_app.inventory.seen import Seen
-from migrations_app.inventory.workloads import WorkloadStatus
+from migrations_app.inventory.objects.workloads import WorkloadStatus
+from migrations_app.inventory.parts import Seen
 
 OLD = "karpenter.sh/do-not-evict"
 SELECTOR = "karpenter.sh/provisioner-name"

@@ -1,10 +1,10 @@
 import msgspec
 import pytest
 
-from migrations_app.inventory.metadata_users import may_ask_metadata, metadata_users
-from migrations_app.inventory.objects import Workload
-from migrations_app.karpenter.metadata_rows import METADATA_USERS
-from migrations_app.samples.kube import template, workload
+from migrations_app.inventory.facts.workloads import may_ask_metadata, metadata_users
+from migrations_app.inventory.objects.karpenter import Workload
+from migrations_app.karpenter.tables.metadata_rows import METADATA_USERS
+from migrations_app.samples.kubernetes_objects import template, workload
 from tests.builders import a_cluster
 
 IMAGE = "registry.example.com/aws-load-balancer-controller:v2.8.1"

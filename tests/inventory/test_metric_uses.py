@@ -7,10 +7,10 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.inventory import metric_uses
-from migrations_app.inventory.bones import Metadata
-from migrations_app.inventory.metric_uses import MetricUser, Query, dashboards_fold, rules_fold, short
-from migrations_app.inventory.seen import Quarantined, Seen
+from migrations_app.inventory import metric_queries
+from migrations_app.inventory.metric_queries import MetricUser, Query, dashboards_fold, rules_fold, short
+from migrations_app.inventory.objects.base import Metadata
+from migrations_app.inventory.parts import Quarantined, Seen
 
 Doc = dict[str, Any]
 EXPR = "karpenter_nodes_created > 1"
@@ -31,7 +31,7 @@ def board(**files: Any) -> Doc:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
-def seen(fold: metric_uses.MetricFold, *docs: Any) -> Seen[MetricUser]:
+def seen(fold: metric_queries.MetricFold, *docs: Any) -> Seen[MetricUser]:
     fold.add(msgspec.Raw(json.dumps(doc).encode()) for doc in docs)
     return fold.seen("v1")
 
@@ -86,8 +86,8 @@ def test_a_long_query_is_cut_down_to_what_it_names() -> None:
 
 
 def test_a_flood_is_set_aside_and_told(monkeypatch: Any) -> None:
-    monkeypatch.setattr(metric_uses, "QUERIES_KEPT", 2)
-    monkeypatch.setattr(metric_uses, "OBJECTS_KEPT", 1)
+    monkeypatch.setattr(metric_queries, "QUERIES_KEPT", 2)
+    monkeypatch.setattr(metric_queries, "OBJECTS_KEPT", 1)
     many = board(a=[EXPR, EXPR, EXPR])
     few = board(a=[EXPR])
     found = seen(dashboards_fold(), many, few, few)

@@ -1,5 +1,5 @@
-from migrations_app.inventory.node_marks import protected
-from migrations_app.samples.karpenter_kinds import Launched, claim
+from migrations_app.inventory.facts.ownership import protected
+from migrations_app.samples.karpenter_objects import Launched, claim
 from tests.builders import a_cluster
 
 

@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
+from migrations_app.inventory.facts.ownership import Anomaly, ownership
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects import CRD, Machine, Node, NodeClaim, NodePool, Provisioner
-from migrations_app.inventory.ownership import Anomaly, ownership
-from migrations_app.inventory.seen import Seen, Unseen
+from migrations_app.inventory.objects.karpenter import CRD, Machine, Node, NodeClaim, NodePool, Provisioner
+from migrations_app.inventory.parts import Seen, Unseen
 
 ID = "aws:///eu-west-1a/i-0a"
 FINALIZER = ["karpenter.sh/termination"]

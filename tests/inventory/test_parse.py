@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.inventory.objects import Node, Pod, Provisioner
+from migrations_app.inventory.objects.karpenter import Node, Pod, Provisioner
 from migrations_app.inventory.parse import LONGEST_OBJECT, read_items
-from migrations_app.inventory.seen import Quarantined
+from migrations_app.inventory.parts import Quarantined
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from migrations_app.inventory.aws import NodeRole
-from migrations_app.inventory.aws_place import AwsPlace
-from migrations_app.inventory.permissions import Permissions, permissions, site_seen, working
-from migrations_app.inventory.seen import Quarantined, Seen, Unseen
-from migrations_app.karpenter.iam.site import Site
-from migrations_app.samples.karpenter_kinds import Launched, claim, node_class
-from migrations_app.samples.kube import config_map
+from migrations_app.iam.site import Site
+from migrations_app.inventory.aws_facts.permissions import Permissions, permissions, site_seen, working
+from migrations_app.inventory.objects.aws import NodeRole
+from migrations_app.inventory.objects.cluster_arn import AwsPlace
+from migrations_app.inventory.parts import Quarantined, Seen, Unseen
+from migrations_app.samples.karpenter_objects import Launched, claim, node_class
+from migrations_app.samples.kubernetes_objects import config_map
 from tests.builders import a_cluster
 from tests.builders_iam import (
     EVERYTHING,

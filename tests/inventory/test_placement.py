@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from migrations_app.inventory.keys import BETA_NODE_KEYS, TEMPLATE_KEYS
-from migrations_app.inventory.objects import Constraint, Placement, Workload
-from migrations_app.inventory.placement import constraints, names_karpenter
+from migrations_app.inventory.objects.karpenter import Constraint, Placement, Workload
+from migrations_app.inventory.parse import BETA_NODE_KEYS, TEMPLATE_KEYS
+from migrations_app.inventory.pod_groups import constraints, names_karpenter
 
 KEY = "karpenter.sh/provisioner-name"
 TERM = {"matchExpressions": [{"key": KEY, "operator": "In", "values": ["a", "b"]}]}

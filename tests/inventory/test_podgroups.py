@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.inventory.objects import Constraint, PodGroup
-from migrations_app.inventory.podgroups import NODES_KEPT, PodFold
+from migrations_app.inventory.objects.karpenter import Constraint, PodGroup
+from migrations_app.inventory.pod_groups import NODES_KEPT, PodFold
 
 
 def pod(name, *, owner=("ReplicaSet", "web-5d9"), node="n1", phase="Running", **extra):

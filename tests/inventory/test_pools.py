@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.inventory import pools
-from migrations_app.inventory.objects import EC2NodeClass, Metadata, NodePool
-from migrations_app.inventory.seen import Seen
+from migrations_app.inventory.facts import node_pools
+from migrations_app.inventory.objects.karpenter import EC2NodeClass, Metadata, NodePool
+from migrations_app.inventory.parts import Seen
 from tests.builders_pools import AUTO_MODE, REFERENCE, a_claim, a_pool, at
 
 TREES = st.recursive(
@@ -30,21 +30,21 @@ def node_class(**spec):
     ],
 )
 def test_whose_node_class_a_reference_names(group, api_version, auto):
-    assert pools.is_auto_mode(group, api_version) is auto
+    assert node_pools.is_auto_mode(group, api_version) is auto
 
 
 def test_what_is_karpenters_own():
     claims = [a_claim(number=1)[0], a_claim({"spec.nodeClassRef": AUTO_MODE}, number=2)[0]]
     inventory = at("1.0.14", a_pool(), a_pool({REFERENCE: AUTO_MODE}, name="auto"), *claims).build()
-    assert [pool.name for pool in pools.own_pools(inventory)] == ["web"]
-    assert [claim.name for claim in pools.own_claims(inventory)] == [claims[0]["metadata"]["name"]]
-    assert [pools.class_name(pool) for pool in inventory.nodepools.items] == ["default", "default"]
-    assert pools.class_name(NodePool(spec={"template": {"spec": {"nodeClassRef": {"name": 7}}}})) == ""
+    assert [pool.name for pool in node_pools.own_pools(inventory)] == ["web"]
+    assert [claim.name for claim in node_pools.own_claims(inventory)] == [claims[0]["metadata"]["name"]]
+    assert [node_pools.class_name(pool) for pool in inventory.nodepools.items] == ["default", "default"]
+    assert node_pools.class_name(NodePool(spec={"template": {"spec": {"nodeClassRef": {"name": 7}}}})) == ""
 
 
 def test_what_was_not_seen_holds_nothing():
     inventory = at("1.0.14").unseen("nodepools", "nodeclaims").build()
-    assert (pools.own_pools(inventory), pools.own_claims(inventory)) == ((), ())
+    assert (node_pools.own_pools(inventory), node_pools.own_claims(inventory)) == ((), ())
 
 
 @pytest.mark.parametrize(
@@ -60,15 +60,15 @@ def test_what_was_not_seen_holds_nothing():
     ],
 )
 def test_families(spec, family):
-    assert pools.family(node_class(**spec)) == family
+    assert node_pools.family(node_class(**spec)) == family
 
 
 def test_readers_take_what_fits_and_leave_the_rest():
     one = NodePool(spec={"list": [{"a": 1}, 7, {"b": 2}], "map": {"a": "x", "b": 7}, "text": "t", "number": 7})
-    assert pools.rows(one, "spec.list") == ((0, {"a": 1}), (2, {"b": 2}))
-    assert pools.strings(one, "spec.map") == {"a": "x"}
-    assert (pools.text(one, "spec.text"), pools.text(one, "spec.number")) == ("t", "")
-    assert (pools.rows(one, "spec.map"), pools.strings(one, "spec.list")) == ((), {})
+    assert node_pools.rows(one, "spec.list") == ((0, {"a": 1}), (2, {"b": 2}))
+    assert node_pools.strings(one, "spec.map") == {"a": "x"}
+    assert (node_pools.text(one, "spec.text"), node_pools.text(one, "spec.number")) == ("t", "")
+    assert (node_pools.rows(one, "spec.map"), node_pools.strings(one, "spec.list")) == ((), {})
 
 
 @pytest.mark.parametrize(
@@ -81,11 +81,11 @@ def test_readers_take_what_fits_and_leave_the_rest():
     ],
 )
 def test_versions(api_version, served, v1):
-    assert pools.is_v1(Seen((), served or None), NodePool(api_version=api_version)) is v1
+    assert node_pools.is_v1(Seen((), served or None), NodePool(api_version=api_version)) is v1
 
 
 @given(TREES, TREES)
 def test_no_tree_crashes_the_readers(first, second):
     one = node_class(amiFamily=first, amiSelectorTerms=second)
-    assert pools.family(one) in (*pools.FAMILIES.values(), "", first)
-    assert all(isinstance(alias, str) for _, alias in pools.aliases(one))
+    assert node_pools.family(one) in (*node_pools.FAMILIES.values(), "", first)
+    assert all(isinstance(alias, str) for _, alias in node_pools.aliases(one))

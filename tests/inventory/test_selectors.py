@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.inventory.objects import LabelSelector
-from migrations_app.inventory.selectors import selects
+from migrations_app.inventory.facts.workloads import selects
+from migrations_app.inventory.objects.karpenter import LabelSelector
 
 LABELS = {"app": "web", "tier": "front"}
 

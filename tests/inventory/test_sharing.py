@@ -1,10 +1,9 @@
 from dataclasses import replace
 
-from migrations_app.inventory.inventory import PART_NAMES, Inventory
-from migrations_app.inventory.pools import own_pools
-from migrations_app.inventory.seen import Seen
-from migrations_app.inventory.sharing import once
-from migrations_app.samples.karpenter_kinds import ON_DEMAND, pool
+from migrations_app.inventory.facts.node_pools import own_pools
+from migrations_app.inventory.inventory import PART_NAMES, Inventory, once
+from migrations_app.inventory.parts import Seen
+from migrations_app.samples.karpenter_objects import ON_DEMAND, pool
 from tests.builders import a_cluster
 
 

@@ -1,4 +1,4 @@
-from migrations_app.inventory.user_data import barred_claims, untainted
+from migrations_app.inventory.facts.node_classes import barred_claims, untainted
 from tests.builders_pools import AUTO_MODE, a_claim, a_class, at
 
 BARRED = [{"type": "Registered", "status": "Unknown", "reason": "UnregisteredTaintNotFound"}]

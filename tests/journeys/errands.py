@@ -22,23 +22,23 @@ def prepare() -> None:
 
 def samples() -> list[str]:
     """The ids of the sample clusters, loaded when there are none."""
-    from migrations_app.flow import demo
     from migrations_app.models.cluster import Cluster
+    from migrations_app.use_cases.clusters import sample_fleet
 
-    demo.load()
+    sample_fleet.load()
     return [str(cluster.pk) for cluster in Cluster.objects.filter(source=Cluster.Source.SAMPLE)]
 
 
 def register(kubeconfig: str, name: str) -> str:
     """The id of the new cluster."""
-    from migrations_app.flow.register import Details, register_kubeconfig
+    from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig
 
     return str(register_kubeconfig(kubeconfig.encode(), Details(name=name)))
 
 
 def request(cluster: str) -> str:
     """The id of the scan that is on its way; no message is sent."""
-    from migrations_app.flow.schedule import request_scan
+    from migrations_app.use_cases.scans.queue import request_scan
 
     return str(request_scan(uuid.UUID(cluster)).scan_id)
 
@@ -64,7 +64,7 @@ def person(name: str, password: str, *rights: str) -> int:
 def halves() -> list[str]:
     """The ids of snapshots that were not stored whole: findings that are not those of the report, lost parts."""
     from migrations_app.inventory.inventory import PART_NAMES
-    from migrations_app.models.snapshot import Snapshot
+    from migrations_app.models.scan import Snapshot
 
     found = []
     for snapshot in Snapshot.objects.select_related("content"):

@@ -16,8 +16,8 @@ import pytest
 from karpdash import backup, command
 from karpdash.env import current
 from migrations_app.errors import BadInput, BadSetting
-from migrations_app.flow.connect import FIELD
-from migrations_app.flow.seal import Keys
+from migrations_app.use_cases.runtime.connections import FIELD
+from migrations_app.use_cases.runtime.encryption import Keys
 from tests.journeys.running import bare_environment
 from tests.servers.processes import missing
 

@@ -12,8 +12,10 @@ from django.test import Client
 
 from karpdash import logs
 from migrations_app import tasks
-from migrations_app.flow import register, schedule, tokens
 from migrations_app.models.scan import Scan
+from migrations_app.use_cases.accounts import tokens
+from migrations_app.use_cases.clusters import registration
+from migrations_app.use_cases.scans import queue
 from tests.fakes.evilk8s import AUTHORITY, EvilServer
 
 pytestmark = pytest.mark.django_db
@@ -62,14 +64,14 @@ def echoing(request, wire):
 
 
 def scanned(cluster):
-    scan = schedule.request_scan(cluster).scan_id
+    scan = queue.request_scan(cluster).scan_id
     tasks.scan_cluster(str(scan))
     return Scan.objects.get(pk=scan)
 
 
 def test_a_server_that_echoes_the_token(written):
     with EvilServer(echoing) as server:
-        row = scanned(register.register_kubeconfig(kubeconfig(server.url), register.Details(name="c")))
+        row = scanned(registration.register_kubeconfig(kubeconfig(server.url), registration.Details(name="c")))
     assert (row.state, TOKEN in row.error_detail, TOKEN in written.getvalue()) == ("failed", False, False)
     assert f"Bearer {TOKEN}" in server.requests[0].headers.get(
         "Authorization", server.requests[0].headers.get("authorization", "")
@@ -81,17 +83,17 @@ def test_a_crash_with_the_token_in_its_text(written, monkeypatch, kind):
     def broken(*_args, **_kwargs):
         raise kind(f"headers were Authorization: Bearer {TOKEN}")
 
-    monkeypatch.setattr("migrations_app.flow.scan_cluster.collect", broken)
+    monkeypatch.setattr("migrations_app.use_cases.scans.worker.collect", broken)
     with EvilServer(lambda _request, wire: wire.answer(b'{"gitVersion": "v1.27.1"}')) as server:
-        row = scanned(register.register_kubeconfig(kubeconfig(server.url), register.Details(name="c")))
+        row = scanned(registration.register_kubeconfig(kubeconfig(server.url), registration.Details(name="c")))
     assert (row.error_code, TOKEN in row.error_detail, TOKEN in written.getvalue()) == ("scan_crashed", False, False)
     assert "scan crashed" in written.getvalue()
 
 
 def test_a_kubeconfig_that_is_refused(written):
     text = kubeconfig("https://127.0.0.1:1").decode().replace("token:", "tokenFile: /x\n    token:")
-    with pytest.raises(register.BadInput) as refused:
-        register.register_kubeconfig(text.encode(), register.Details(name="c"))
+    with pytest.raises(registration.BadInput) as refused:
+        registration.register_kubeconfig(text.encode(), registration.Details(name="c"))
     assert (TOKEN in str(refused.value), TOKEN in written.getvalue()) == (False, False)
 
 

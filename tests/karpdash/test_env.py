@@ -7,7 +7,7 @@ import pytest
 
 from karpdash import docs
 from karpdash.env import Raw, read, settings_rows
-from migrations_app.clients.aws_access import Keys, OwnIdentity
+from migrations_app.clients.aws.cross_account import Keys, OwnIdentity
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import BadSetting
 

@@ -10,11 +10,13 @@ from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
 from karpdash import metrics
-from migrations_app.flow import gauges, save, schedule, tally, tokens
 from migrations_app.models.cluster import Cluster
-from migrations_app.models.measure import Gauges
+from migrations_app.models.monitoring import Gauges
 from migrations_app.models.rollout import Rollout
-from migrations_app.queries.metrics import Duration, Numbers, numbers
+from migrations_app.queries.fleet.metrics import Duration, Numbers, numbers
+from migrations_app.use_cases.accounts import tokens
+from migrations_app.use_cases.runtime import counters
+from migrations_app.use_cases.scans import queue, store
 from tests.builders_rows import a_cluster, a_report
 
 pytestmark = pytest.mark.django_db
@@ -54,7 +56,7 @@ def told(client):
 
 def measured(name="shop"):
     cluster = a_cluster(name, last_success_at=timezone.now() - timedelta(seconds=90))
-    body = gauges.gauges(a_report(name), {("NodePool", "karpenter.sh/v1"): 3})
+    body = store.gauges(a_report(name), {("NodePool", "karpenter.sh/v1"): 3})
     Gauges.objects.create(cluster=cluster, body=body)
     return cluster
 
@@ -66,8 +68,8 @@ def test_every_name_is_there_even_without_a_cluster(client, open_to_all):
 
 def test_the_numbers_of_a_cluster(client, open_to_all):
     cluster = measured()
-    tally.add_error(cluster.pk, "timeout")
-    tally.add_requests(cluster.pk, {("list", "200"): 40, ("get", "none"): 2})
+    counters.add_error(cluster.pk, "timeout")
+    counters.add_requests(cluster.pk, {("list", "200"): 40, ("get", "none"): 2})
     Rollout.objects.create(
         cluster=cluster, cluster_name="shop", action="x", title="x", state="paused", author_name="ada",
         made_at=timezone.now(), expires_at=timezone.now(),
@@ -98,13 +100,13 @@ def test_the_verdicts_of_a_hop_add_up_to_one(client, open_to_all):
 
 @pytest.mark.parametrize(("seconds", "bucket"), [(0.1, "0.5"), (0.5, "0.5"), (0.6, "1"), (600, "600"), (601, "+Inf")])
 def test_a_scan_falls_into_the_first_bucket_that_holds_it(seconds, bucket):
-    tally.add_duration(seconds)
+    counters.add_duration(seconds)
     assert numbers(now=timezone.now()).duration == Duration({bucket: 1}, seconds)
 
 
 def test_buckets_hold_those_below_them(client, open_to_all):
     for seconds in (0.2, 0.7, 0.7, 700):
-        tally.add_duration(seconds)
+        counters.add_duration(seconds)
     found = told(client)
     name = "karpdash_scan_duration_seconds"
     assert [found[f"{name}_bucket", end] for end in ("0.5", "1.0", "600.0", "+Inf")] == [1, 3, 3, 4]
@@ -113,7 +115,7 @@ def test_buckets_hold_those_below_them(client, open_to_all):
 
 def test_a_cluster_that_is_gone_is_told_no_more():
     cluster = measured()
-    tally.add_error(cluster.pk, "timeout")
+    counters.add_error(cluster.pk, "timeout")
     cluster.delete()
     assert numbers(now=timezone.now()) == Numbers(waivers=NO_WAIVERS, duration=Duration({}, 0.0))
 
@@ -126,7 +128,7 @@ def test_a_name_with_quotes_and_lines_stays_one_label(client, open_to_all):
 @pytest.mark.parametrize("size", [1, 15])
 def test_the_number_of_queries_does_not_grow(client, open_to_all, size, django_assert_num_queries):
     for index in range(size):
-        tally.add_error(measured(f"c{index}").pk, "timeout")
+        counters.add_error(measured(f"c{index}").pk, "timeout")
     with django_assert_num_queries(4):
         assert client.get("/metrics").status_code == 200
 
@@ -134,13 +136,13 @@ def test_the_number_of_queries_does_not_grow(client, open_to_all, size, django_a
 def test_counts_add_up_in_one_row():
     cluster = a_cluster()
     for _ in range(3):
-        tally.add_requests(cluster.pk, {("list", "200"): 2})
+        counters.add_requests(cluster.pk, {("list", "200"): 2})
     assert numbers(now=timezone.now()).requests == (("shop-prod", "list", "200", 6),)
 
 
 def test_a_scan_that_fails_is_counted():
-    held = schedule.claim(schedule.request_scan(a_cluster().pk).scan_id)
-    save.fail(held.scan_id, fence=held.fence, code="unreachable", detail="", calls={("get", "none"): 2})
+    held = queue.claim(queue.request_scan(a_cluster().pk).scan_id)
+    store.fail(held.scan_id, fence=held.fence, code="unreachable", detail="", calls={("get", "none"): 2})
     found = numbers(now=timezone.now())
     assert (found.errors, sum(found.duration.buckets.values())) == ((("shop-prod", "unreachable", 1),), 1)
     assert Cluster.objects.get().scans.get().calls == {"get none": 2}

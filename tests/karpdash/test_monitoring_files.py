@@ -9,7 +9,7 @@ import yaml
 
 from karpdash.metrics import VERDICTS, families
 from migrations_app.actions.states import STATES
-from migrations_app.queries.metrics import Numbers
+from migrations_app.queries.fleet.metrics import Numbers
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 ALERTS = yaml.safe_load((DEPLOY / "prometheus/alerts.yaml").read_text())

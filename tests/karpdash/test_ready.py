@@ -8,9 +8,9 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from karpdash import health, schema
-from migrations_app.flow import pulse
-from migrations_app.models.measure import Pulse
-from migrations_app.queries.pulse import LANES
+from migrations_app.models.monitoring import Pulse
+from migrations_app.queries.worker_health import LANES
+from migrations_app.use_cases.runtime import heartbeat
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def whole(db, monkeypatch):
     monkeypatch.setattr(health, "_broker", lambda: True)
     monkeypatch.setattr(health, "why_full", lambda: "")
     for lane in LANES:
-        pulse.beat(f"{lane}@here", [lane])
+        heartbeat.beat(f"{lane}@here", [lane])
 
 
 def ready(client, query=""):
@@ -62,18 +62,18 @@ def test_a_lane_that_nobody_serves_is_missing(client, whole, lane):
 
 def test_one_worker_may_serve_every_lane(client, whole):
     Pulse.objects.all().delete()
-    pulse.beat("all@here", LANES)
+    heartbeat.beat("all@here", LANES)
     assert ready(client) == (200, [])
-    pulse.stopped("all@here")
+    heartbeat.stopped("all@here")
     assert ready(client)[0] == 503
 
 
 def test_a_sign_of_life_that_cannot_be_written_ends_nothing(monkeypatch):
-    monkeypatch.setattr(pulse.Pulse.objects, "filter", _down)
+    monkeypatch.setattr(heartbeat.Pulse.objects, "filter", _down)
     closed = []
-    monkeypatch.setattr(pulse.connection, "close", lambda: closed.append(True))
-    pulse.beat("x", ["scan"])
-    pulse.stopped("x")
+    monkeypatch.setattr(heartbeat.connection, "close", lambda: closed.append(True))
+    heartbeat.beat("x", ["scan"])
+    heartbeat.stopped("x")
     assert closed == [True, True]
 
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.karpenter.controller import (
+from migrations_app.karpenter.controller_settings import (
     UnreadKey,
     drift_is_on,
     parse_gates,
@@ -11,9 +11,9 @@ from migrations_app.karpenter.controller import (
     unread_gates,
     unread_helm_keys,
 )
-from migrations_app.karpenter.env_rows import ENV_NAMES
-from migrations_app.karpenter.helm_rows import CRD_CHART, MAIN_CHART
 from migrations_app.karpenter.releases import RELEASES
+from migrations_app.karpenter.tables.env_rows import ENV_NAMES
+from migrations_app.karpenter.tables.helm_rows import CRD_CHART, MAIN_CHART
 from migrations_app.karpenter.versions import parse, parse_minor, release
 from tests.newest import NEWEST, NEWEST_RELEASE, NEXT_MINOR
 

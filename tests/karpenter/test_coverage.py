@@ -3,15 +3,15 @@
 from pathlib import Path
 
 from migrations_app.checks.registry import all_checks
-from migrations_app.karpenter import coverage
-from migrations_app.karpenter.coverage import CHANGES, PAINS
-from migrations_app.karpenter.coverage_shape import CAUSES
-from migrations_app.karpenter.outside_rows import OUTSIDE_ROWS
+from migrations_app.karpenter.coverage import entries
+from migrations_app.karpenter.coverage.entries import CHANGES, PAINS
+from migrations_app.karpenter.coverage.entry import CAUSES
 from migrations_app.karpenter.releases import RELEASES
+from migrations_app.karpenter.tables.outside_rows import OUTSIDE_ROWS
 from migrations_app.karpenter.versions import minor_order
 from tests import upstream
 
-KARPENTER = Path(coverage.__file__).parent
+KARPENTER = Path(entries.__file__).parent
 EVERY = (*CHANGES, *PAINS)
 
 
@@ -48,10 +48,10 @@ def test_the_rows_to_be_searched_for_are_entries() -> None:
 
 
 def test_what_a_check_answers() -> None:
-    assert [entry.id for entry in coverage.covers("spot_role_present")] == ["spot-service-linked-role", "CONV-02"]
-    assert coverage.covers("nobody") == ()
-    assert coverage.introduced_by("retired_annotations_replaced") == "0.32"
-    assert coverage.introduced_by("nobody") == ""
+    assert [entry.id for entry in entries.covers("spot_role_present")] == ["spot-service-linked-role", "CONV-02"]
+    assert entries.covers("nobody") == ()
+    assert entries.introduced_by("retired_annotations_replaced") == "0.32"
+    assert entries.introduced_by("nobody") == ""
 
 
 def test_every_known_change_is_in_the_table_and_nothing_else() -> None:
@@ -73,6 +73,6 @@ def test_what_can_be_read_is_checked_unless_nothing_is_lost() -> None:
 
 
 def test_the_changes_are_in_the_order_of_the_road_within_each_table() -> None:
-    for part in (coverage.ALPHA_CHANGES, coverage.BETA_CHANGES, coverage.V1_CHANGES):
+    for part in (entries.ALPHA_CHANGES, entries.BETA_CHANGES, entries.V1_CHANGES):
         order = [minor_order(entry.release) for entry in part]
         assert order == sorted(order)

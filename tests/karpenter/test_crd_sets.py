@@ -1,5 +1,5 @@
-from migrations_app.karpenter import crd_sets
-from migrations_app.karpenter.crd_sets import CRD_SETS
+from migrations_app.karpenter import crds
+from migrations_app.karpenter.crds import CRD_SETS
 
 TRIO = ["nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws"]
 
@@ -26,7 +26,7 @@ def test_what_pools_serve_and_store() -> None:
 
 
 def test_names_of_the_last_set() -> None:
-    last = crd_sets.find("v1_overlay_buffer")
+    last = crds.find("v1_overlay_buffer")
     assert last is not None
     assert [crd.name for crd in last.crds] == [
         *TRIO,
@@ -36,5 +36,5 @@ def test_names_of_the_last_set() -> None:
 
 
 def test_unknown_names() -> None:
-    assert crd_sets.find("gamma") is None
+    assert crds.find("gamma") is None
     assert CRD_SETS[0].crd("nodepools.karpenter.sh") is None

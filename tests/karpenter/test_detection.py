@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.karpenter import crd_sets
+from migrations_app.karpenter import crds as crd_sets
 from migrations_app.karpenter.detection import (
     AUTO_MODE,
     NO_CONTROLLER,

@@ -1,8 +1,8 @@
 import pytest
 
-from migrations_app.karpenter.hop_spans import ALPHA_LEFT, BETA_LEFT, CONVERTED, every_hop, hops_between, hops_from
-from migrations_app.karpenter.hops import hop_of
+from migrations_app.karpenter.hops import ALPHA_LEFT, BETA_LEFT, CONVERTED, every_hop, hops_between, hops_from
 from migrations_app.karpenter.releases import RELEASES
+from migrations_app.karpenter.upgrade_path import hop_of
 from migrations_app.karpenter.versions import release
 
 

@@ -2,8 +2,8 @@ import pytest
 
 from migrations_app.errors import BadInput
 from migrations_app.karpenter.detection import NO_CONTROLLER, Detected
-from migrations_app.karpenter.hops import HOPS, Step, hop_of, path, resolve_target
-from migrations_app.karpenter.release_shape import KubernetesWindow
+from migrations_app.karpenter.table_types import KubernetesWindow
+from migrations_app.karpenter.upgrade_path import HOPS, Step, hop_of, path, resolve_target
 from migrations_app.karpenter.versions import Release, release
 from tests.newest import NEWEST, NEWEST_MINOR, NEXT_MINOR
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from migrations_app.errors import BadInput
 from migrations_app.karpenter import releases
-from migrations_app.karpenter.hops import HOPS, STOPS, Path, path
 from migrations_app.karpenter.releases import RELEASES
+from migrations_app.karpenter.upgrade_path import HOPS, STOPS, Path, path
 from migrations_app.karpenter.versions import Release, minor_order, parse, release
 
 KNOWN = [patch for row in RELEASES for patch in row.releases]

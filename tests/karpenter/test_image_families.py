@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.inventory.pools import FAMILIES
-from migrations_app.karpenter import image_families as families
+from migrations_app.inventory.facts.node_pools import FAMILIES
+from migrations_app.karpenter import release_facts as families
 from migrations_app.karpenter.releases import RELEASES
 from migrations_app.karpenter.versions import release
 

@@ -1,7 +1,7 @@
 import json
 
-from migrations_app.karpenter.iam.queue_policy import SENDERS
-from migrations_app.karpenter.interruption import RULES
+from migrations_app.iam.queue_policy import SENDERS
+from migrations_app.karpenter.release_facts import RULES
 from tests import upstream
 
 

@@ -8,13 +8,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.karpenter import manifests, yaml_out
-from migrations_app.karpenter.manifests import Fault, Reading
-from migrations_app.karpenter.yaml_scalars import quoted, resolved
+from migrations_app.manifests import reader, writer
+from migrations_app.manifests.reader import Fault, Reading
+from migrations_app.manifests.writer import quoted, resolved
 
 
 def read(text: str | bytes) -> Reading:
-    return manifests.read(text, file="f.yaml")
+    return reader.read(text, file="f.yaml")
 
 
 def bodies(text: str | bytes) -> list[Any]:
@@ -155,7 +155,7 @@ def test_nothing_there(text: str) -> None:
 
 
 def test_too_large_is_not_even_decoded() -> None:
-    reading = read(b"\xff" * (manifests.MOST_BYTES + 1))
+    reading = read(b"\xff" * (reader.MOST_BYTES + 1))
     assert [(fault.code, fault.what) for fault in reading.faults] == [
         ("too-large", "the input is larger than 8 MiB; split it")
     ]
@@ -271,7 +271,7 @@ _plain = st.recursive(
 @given(st.dictionaries(_texts, _plain, min_size=1, max_size=5))
 def test_what_is_written_reads_back(body: dict[str, Any]) -> None:
     wrapped = {"kind": "A", "spec": body}
-    assert bodies(yaml_out.text_of(wrapped)) == [wrapped]
+    assert bodies(writer.text_of(wrapped)) == [wrapped]
 
 
 @given(_texts)
@@ -289,7 +289,7 @@ def test_json_reads_as_itself(body: dict[str, Any]) -> None:
 
 @given(_plain)
 def test_every_field_is_found_at_its_line(value: Any) -> None:
-    text, marks = yaml_out.text_and_lines({"kind": "A", "spec": value, "last": 1})
+    text, marks = writer.text_and_lines({"kind": "A", "spec": value, "last": 1})
     (one,) = read(text).manifests
     assert {path: one.line_of(path) for path in marks} == marks
 
@@ -301,7 +301,7 @@ def test_the_text_of_a_list_is_searched_once_for_all_of_its_objects(monkeypatch:
         def search(self, text: str) -> None:
             searched.append(text)
 
-    monkeypatch.setattr(manifests, "_MAYBE_ENDLESS", Counting())
+    monkeypatch.setattr(reader, "_MAYBE_ENDLESS", Counting())
     items = "\n".join("- {apiVersion: karpenter.sh/v1, kind: NodePool}" for _ in range(50))
     assert len(read(f"kind: List\nitems:\n{items}\n").manifests) == 50
     assert len(searched) == 1

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.karpenter.metric_rows import METRIC_ROWS, METRIC_VALUE_ROWS, MetricRow
 from migrations_app.karpenter.metrics import Outdated, matchers_in, names_in, outdated, renamed_between
 from migrations_app.karpenter.releases import RELEASES
+from migrations_app.karpenter.tables.metric_rows import METRIC_ROWS, METRIC_VALUE_ROWS, MetricRow
 from migrations_app.karpenter.versions import release
 from tests.newest import NEWEST, NEWEST_RELEASE, NEXT_MINOR
 

@@ -7,16 +7,16 @@ import pytest
 from karpdash import system_checks
 from migrations_app.cli import main
 from migrations_app.errors import BadSetting
-from migrations_app.karpenter import missing_rows as module
-from migrations_app.karpenter.env_rows import ENV_NAMES, EnvName
-from migrations_app.karpenter.iam.gaps import KNOWN
-from migrations_app.karpenter.iam.grants import GRANTS
-from migrations_app.karpenter.iam.probe import Probe
-from migrations_app.karpenter.iam.ranges import Span
-from migrations_app.karpenter.metric_rows import METRIC_ROWS, MetricRow
-from migrations_app.karpenter.missing_rows import missing_rows, require_rows
-from migrations_app.karpenter.release_shape import Gate, RollbackTarget, Since
+from migrations_app.iam.requirements.features import Span
+from migrations_app.iam.requirements.gaps import KNOWN
+from migrations_app.iam.requirements.required_request import Probe
+from migrations_app.iam.requirements.statements import GRANTS
 from migrations_app.karpenter.releases import RELEASES
+from migrations_app.karpenter.table_types import Gate, RollbackTarget, Since
+from migrations_app.karpenter.tables.env_rows import ENV_NAMES, EnvName
+from migrations_app.karpenter.tables.metric_rows import METRIC_ROWS, MetricRow
+from migrations_app.readiness import missing_rows as module
+from migrations_app.readiness.missing_rows import missing_rows, require_rows
 from tests.newest import NEWEST_MINOR, NEWEST_ROW, NEXT_MINOR, following
 
 NEXT_ROW = following(NEWEST_ROW)

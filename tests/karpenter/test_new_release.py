@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from migrations_app.karpenter import controller, releases
+from migrations_app.karpenter import controller_settings, releases
 from migrations_app.karpenter.detection import CrdSeen, Detected, Evidence, detect
-from migrations_app.karpenter.hops import path
-from migrations_app.karpenter.release_shape import BadPatch, Gate, KubernetesWindow, Patch, Since
 from migrations_app.karpenter.releases import RELEASES, Table
+from migrations_app.karpenter.table_types import BadPatch, Gate, KubernetesWindow, Patch, Since
+from migrations_app.karpenter.upgrade_path import path
 from migrations_app.karpenter.versions import release
 from tests.newest import NEWEST, NEWEST_MINOR, NEWEST_ROW, NEXT_MINOR, following
 
@@ -91,8 +91,8 @@ def test_it_is_detected_by_shape(table: Table) -> None:
 
 def test_its_gates_are_known(table: Table) -> None:
     gates = "Foresight=false,Drift=true"
-    assert controller.unread_gates(gates, release(NEXT), table=table) == ["Drift"]
-    assert controller.unread_gates(gates, release(NEWEST), table=table) == ["Foresight", "Drift"]
+    assert controller_settings.unread_gates(gates, release(NEXT), table=table) == ["Drift"]
+    assert controller_settings.unread_gates(gates, release(NEWEST), table=table) == ["Foresight", "Drift"]
 
 
 def test_a_new_patch_is_one_more_patch() -> None:

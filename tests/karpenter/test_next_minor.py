@@ -13,7 +13,7 @@ PARTS = (
     "tests/karpenter/test_hops.py",
     "tests/karpenter/test_releases.py",
     "tests/karpenter/test_new_release.py",
-    "tests/karpenter/iam/test_ranges.py",
+    "tests/iam/test_ranges.py",
     "tests/checks/test_catalogue.py",
     "tests/checks/test_kubernetes_inside_window.py",
     "tests/samples/test_stories.py",

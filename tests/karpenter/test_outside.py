@@ -1,6 +1,6 @@
-from migrations_app.karpenter.outside import outside_between, spoken_row
-from migrations_app.karpenter.outside_rows import OUTSIDE_ROWS, OutsideRow
+from migrations_app.karpenter.metrics import outside_between, spoken_row
 from migrations_app.karpenter.releases import RELEASES
+from migrations_app.karpenter.tables.outside_rows import OUTSIDE_ROWS, OutsideRow
 from migrations_app.karpenter.versions import release
 from tests.newest import NEWEST_RELEASE, NEXT_MINOR
 

@@ -2,9 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.karpenter.conversion.keys import is_restricted
-from migrations_app.karpenter.label_rows import INSTANCE_ROWS
-from migrations_app.karpenter.pool_keys import OPERATORS, accepted
+from migrations_app.conversion.metadata import OPERATORS, accepted, is_restricted
+from migrations_app.karpenter.tables.label_rows import INSTANCE_ROWS
 from migrations_app.karpenter.versions import release
 from tests.newest import NEWEST_RELEASE as NEWEST
 

@@ -3,9 +3,9 @@ from itertools import pairwise
 
 import pytest
 
-from migrations_app.karpenter import crd_sets, kinds, releases
-from migrations_app.karpenter.release_shape import HOOK_JOB, CrdChartWebhook, KubernetesWindow, MinorRelease
+from migrations_app.karpenter import crds, kinds, releases
 from migrations_app.karpenter.releases import RELEASES
+from migrations_app.karpenter.table_types import HOOK_JOB, CrdChartWebhook, KubernetesWindow, MinorRelease
 from migrations_app.karpenter.versions import minor_order, release
 from tests.newest import NEWEST_MINOR, NEXT_MINOR, table_to
 
@@ -38,7 +38,7 @@ def test_every_row_is_of_one_piece(row: MinorRelease) -> None:
 def test_every_window_and_set_makes_sense(row: MinorRelease) -> None:
     assert all(minor_order(part.value.min) <= minor_order(part.value.max) for part in row.kubernetes)
     assert row.kubernetes[0].patch == row.crds[0].patch == str(row.releases[0])
-    assert all(crd_sets.find(part.value) is not None for part in row.crds)
+    assert all(crds.find(part.value) is not None for part in row.crds)
     assert all(kinds.find(kind, group=api.group) is not None for api in row.apis for kind in api.kinds)
 
 
@@ -150,7 +150,7 @@ def test_a_window_compares_minors_as_numbers() -> None:
     ],
 )
 def test_crd_sets_by_patch(running: str, name: str) -> None:
-    assert releases.crd_set(release(running)) == crd_sets.find(name)
+    assert releases.crd_set(release(running)) == crds.find(name)
 
 
 def test_unknown_releases_have_no_facts() -> None:

@@ -2,12 +2,11 @@
 
 import pytest
 
-from migrations_app.karpenter.admission_webhooks import ADMISSION_WEBHOOKS, admission_row, admits
-from migrations_app.karpenter.env_rows import ENV_NAMES
-from migrations_app.karpenter.global_settings import SETTINGS, setting_row
-from migrations_app.karpenter.helm_rows import MAIN_CHART
+from migrations_app.karpenter.controller_settings import SETTINGS, setting_row
+from migrations_app.karpenter.release_facts import ADMISSION_WEBHOOKS, REPLACEMENTS, admission_row, admits, replacements
 from migrations_app.karpenter.releases import find
-from migrations_app.karpenter.replacements import REPLACEMENTS, replacements
+from migrations_app.karpenter.tables.env_rows import ENV_NAMES
+from migrations_app.karpenter.tables.helm_rows import MAIN_CHART
 from migrations_app.karpenter.versions import release
 from tests.newest import NEWEST
 

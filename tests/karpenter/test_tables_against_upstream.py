@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from migrations_app.karpenter import crd_sets, stops
-from migrations_app.karpenter.label_shape import LabelRow
+from migrations_app.karpenter import crds, hops
 from migrations_app.karpenter.labels import KEYS
-from migrations_app.karpenter.release_shape import MinorRelease
 from migrations_app.karpenter.releases import RELEASES
+from migrations_app.karpenter.table_types import LabelRow, MinorRelease
 from migrations_app.karpenter.versions import Release, release
 from tests import upstream
 from tests.upstream import rows
@@ -141,7 +140,7 @@ def test_known_bad_patches(pair: Pair) -> None:
 
 def test_patches_to_leave_from() -> None:
     told = upstream.releases().last_stop_before_1_0
-    bridge = next(stop for stop in stops.STOPS if stop.hop == "0.33+")
+    bridge = next(stop for stop in hops.STOPS if stop.hop == "0.33+")
     assert {row.minor: row.leave_from for row in RELEASES if bridge.spans(row.newest)} == told.minimum
     assert {row.minor: str(row.newest) for row in RELEASES if bridge.spans(row.newest)} == told.newest
 
@@ -151,7 +150,7 @@ def test_sources_are_those_of_the_rows(pair: Pair) -> None:
     assert tuple(ours.sources) == theirs.sources
 
 
-def crd_as_told(crd: crd_sets.Crd) -> rows.Crd:
+def crd_as_told(crd: crds.Crd) -> rows.Crd:
     return rows.Crd(
         name=crd.name,
         group=crd.kind.group,
@@ -164,17 +163,17 @@ def crd_as_told(crd: crd_sets.Crd) -> rows.Crd:
 
 
 def test_crd_sets() -> None:
-    found = {row.name: tuple(crd_as_told(crd) for crd in row.crds) for row in crd_sets.CRD_SETS}
+    found = {row.name: tuple(crd_as_told(crd) for crd in row.crds) for row in crds.CRD_SETS}
     assert found == {name: row.crds for name, row in upstream.crd_sets().sets.items()}
 
 
 def test_conversion_of_the_charts() -> None:
     told = upstream.crd_sets()
-    found = {row.name: (row.main_chart_converts, row.crd_chart_converts) for row in crd_sets.CRD_SETS}
+    found = {row.name: (row.main_chart_converts, row.crd_chart_converts) for row in crds.CRD_SETS}
     assert found == {name: (row.main_chart_converts, row.crd_chart_converts) for name, row in told.sets.items()}
     service = told.webhook_service
-    assert tuple(crd_sets.MAIN_CHART_WEBHOOK_SERVICE) == (service.name, service.namespace, service.port)
-    assert told.review_versions == crd_sets.REVIEW_VERSIONS
+    assert tuple(crds.MAIN_CHART_WEBHOOK_SERVICE) == (service.name, service.namespace, service.port)
+    assert told.review_versions == crds.REVIEW_VERSIONS
 
 
 def as_told(row: LabelRow) -> rows.Key:

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from migrations_app.queries.difference import Moved, Renamed, difference
 from migrations_app.readiness.report import PartLine
+from migrations_app.readiness.report_diff import Moved, Renamed, difference
 from tests.builders_rows import a_finding, a_report, some_nodes
 
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from migrations_app.queries.fleet import BUCKETS, SORTS, FleetAsk, fleet_page, stale_after
+from migrations_app.queries.fleet.clusters import BUCKETS, SORTS, FleetAsk, fleet_page, stale_after
 from tests.builders_rows import NOW, a_cluster, a_failure, a_report, a_scan, a_snapshot
 
 pytestmark = pytest.mark.django_db

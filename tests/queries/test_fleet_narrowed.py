@@ -7,14 +7,16 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from migrations_app.access import Standing
-from migrations_app.flow import arrange, label, waive
-from migrations_app.models.waiver import Waiver
-from migrations_app.queries.fleet import GROUP, FleetAsk, fleet_ids, fleet_page
-from migrations_app.queries.groups import group_choices, group_page, members_of
-from migrations_app.queries.visible import Sight, seeing
+from migrations_app.models.policy import Waiver
+from migrations_app.queries.fleet.clusters import GROUP, FleetAsk, fleet_ids, fleet_page
+from migrations_app.queries.fleet.groups import group_choices, group_page, members_of
+from migrations_app.queries.visibility import Sight, seeing
+from migrations_app.use_cases.clusters import groups as arrange
+from migrations_app.use_cases.clusters import labels
+from migrations_app.use_cases.scans import waivers
 from tests.builders_rows import NOW, a_cluster, a_finding, a_report, a_snapshot
-from tests.flow.cast import ADMINISTER, person, user
-from tests.flow.waivers import a_wish
+from tests.use_cases.cast import ADMINISTER, person, user
+from tests.use_cases.waivers import a_wish
 
 pytestmark = pytest.mark.django_db
 CHECK = "legacy_provisioners_gone"
@@ -41,8 +43,8 @@ def three():
 def test_by_group_and_by_labels(three):
     a, b, c = three
     groups = grouped(left=[a, b], right=[b, c])
-    label.set_labels(b.pk, {"team": "shop", "tier": "1"})
-    label.set_labels(c.pk, {"team": "shop"})
+    labels.set_labels(b.pk, {"team": "shop", "tier": "1"})
+    labels.set_labels(c.pk, {"team": "shop"})
     assert (names(group=groups["left"]), names(group=uuid.uuid4())) == (["a", "b"], [])
     assert (names(labels=("team:shop",)), names(labels=("team:shop", "tier:1"))) == (["b", "c"], ["b"])
     assert (names(labels=("team:",)), names(labels=("environment:prod",))) == (["a"], ["a"])
@@ -62,7 +64,7 @@ def test_a_cluster_stands_under_each_of_its_groups(three):
 
 
 def test_arranged_by_a_label(three):
-    label.set_labels(three[1].pk, {"team": "shop"})
+    labels.set_labels(three[1].pk, {"team": "shop"})
     page = fleet_page(FleetAsk(by="team"), now=NOW)
     assert [(row.part, row.name) for row in page.rows] == [("", "a"), ("", "c"), ("shop", "b")]
     assert fleet_page(FleetAsk(by="environment"), now=NOW).parts == {"": 2, "prod": 1}
@@ -103,14 +105,14 @@ def test_what_is_waived_stands_in_nobodys_way(scope):
     waived, other = judged("waived"), judged("other")
     groups = grouped(g=[waived])
     wish = {"cluster": {"cluster": waived}, "group": {"group": groups["g"]}, "all": {}}[scope]
-    waive.waive(a_wish(CHECK, **wish), person(user("gil", ADMINISTER)), now=timezone.now())
+    waivers.waive(a_wish(CHECK, **wish), person(user("gil", ADMINISTER)), now=timezone.now())
     assert names(check=CHECK) == ([] if scope == "all" else ["other"])
     assert other.name == "other"
 
 
 def test_a_waiver_of_warnings_lets_what_blocks_stand():
     blocks, warns = judged("blocks"), judged("warns", severity="warning")
-    waive.waive(a_wish("budgets_let_nodes_go", warns), person(user("ann", "change_cluster")), now=timezone.now())
+    waivers.waive(a_wish("budgets_let_nodes_go", warns), person(user("ann", "change_cluster")), now=timezone.now())
     Waiver.objects.update(check_id=CHECK, cluster=None)
     assert (names(check=CHECK), blocks.name) == (["blocks"], "blocks")
 
@@ -135,7 +137,7 @@ def test_the_number_of_queries_does_not_grow(size, asked, queries, django_assert
     clusters = [judged(f"c{number}") for number in range(size)]
     grouped(left=clusters, right=clusters)
     for one in clusters:
-        label.set_labels(one.pk, {"team": "shop", "region": "x"})
+        labels.set_labels(one.pk, {"team": "shop", "region": "x"})
     with django_assert_num_queries(queries):
         assert len(fleet_page(FleetAsk(**asked), now=NOW).rows) == size * (2 if asked.get("by") == GROUP else 1)
     assert User.objects.count() == 0

@@ -6,11 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET, UnsetType
 
-from migrations_app.checks.aws_access import AWS_NOT_ASKED, NOT_LOOKED_AT
-from migrations_app.checks.values import Finding, Reason, Remedy
-from migrations_app.readiness.causes import Cause, cause_of, how_to_see
-from migrations_app.readiness.groups import grouped
-from migrations_app.readiness.rights import PART_KINDS
+from migrations_app.checks.base import Finding, Reason, Remedy
+from migrations_app.checks.remedies.aws import AWS_NOT_ASKED, NOT_LOOKED_AT
+from migrations_app.readiness.next_step import Cause, cause_of, grouped, how_to_see
+from migrations_app.readiness.rbac import PART_KINDS
 from tests.readiness.outputs.reports import finding, findings
 
 REFUSED = Reason("part_unread", "crds", "forbidden")

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from migrations_app.inventory.aws import CrossCheck
-from migrations_app.inventory.objects import Machine, Provisioner
-from migrations_app.inventory.seen import NOT_ASKED, Quarantined, Seen, Unseen
-from migrations_app.karpenter.iam.gaps import find_gaps
-from migrations_app.karpenter.iam.policy import parse_policy
-from migrations_app.readiness.iam_sheet import IamSheet, iam_sheet
-from migrations_app.readiness.iam_sheet_values import (
+from migrations_app.iam.policy import parse_policy
+from migrations_app.iam.requirements.gaps import find_gaps
+from migrations_app.inventory.objects.aws import CrossCheck
+from migrations_app.inventory.objects.karpenter import Machine, Provisioner
+from migrations_app.inventory.parts import NOT_ASKED, Quarantined, Seen, Unseen
+from migrations_app.readiness.iam_sheet.build import IamSheet, iam_sheet
+from migrations_app.readiness.iam_sheet.values import (
     IamCell,
     IamDisagreement,
     IamDocument,

@@ -5,8 +5,17 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.readiness import news
-from migrations_app.readiness.news import EVENTS, TITLES, TO_PEOPLE, URGENT, headline, matter, merged, text_of
+from migrations_app.readiness import notification_events
+from migrations_app.readiness.notification_events import (
+    EVENTS,
+    TITLES,
+    TO_PEOPLE,
+    URGENT,
+    headline,
+    matter,
+    merged,
+    text_of,
+)
 
 
 def event(kind="scan.failed", subject="shop", **data):
@@ -20,7 +29,11 @@ def event(kind="scan.failed", subject="shop", **data):
 
 
 def test_every_event_has_a_title_and_what_people_get_does_not_wait():
-    assert (set(EVENTS), TO_PEOPLE - URGENT, URGENT - set(EVENTS)) == (set(TITLES), frozenset(), {news.TEST})
+    assert (set(EVENTS), TO_PEOPLE - URGENT, URGENT - set(EVENTS)) == (
+        set(TITLES),
+        frozenset(),
+        {notification_events.TEST},
+    )
 
 
 def test_a_few_events_are_a_line_each_and_many_are_one_that_counts_them():
@@ -67,10 +80,10 @@ def test_another_hop_with_the_same_verdict_is_news():
 def test_only_the_same_matter_of_the_same_cluster_is_joined(one, other):
     first, second = event(one, cluster="1"), event(other, cluster="2")
     assert matter(first) == "" or matter(first) != matter(second)
-    assert (matter(event(one, cluster="1")) == "") == (one not in news._MATTERS)
+    assert (matter(event(one, cluster="1")) == "") == (one not in notification_events._MATTERS)
 
 
 @given(st.text(), st.text())
 def test_no_text_of_a_cluster_makes_a_second_line_or_a_long_one(subject, code):
     line = text_of([event(subject=subject, code=code)])
-    assert (len(line) <= news.LONGEST_LINE, line.splitlines() == [line]) == (True, True)
+    assert (len(line) <= notification_events.LONGEST_LINE, line.splitlines() == [line]) == (True, True)

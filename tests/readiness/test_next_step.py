@@ -1,5 +1,5 @@
-from migrations_app.checks.aws_access import AWS_NOT_ASKED
-from migrations_app.checks.values import Finding
+from migrations_app.checks.base import Finding
+from migrations_app.checks.remedies.aws import AWS_NOT_ASKED
 from migrations_app.readiness.next_step import NextStep, next_step
 from migrations_app.readiness.verdict import verdict
 from tests.readiness.outputs.reports import finding, unread

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from migrations_app.flow.evaluate import evaluate
 from migrations_app.karpenter.detection import NO_CONTROLLER
-from migrations_app.readiness import facts
+from migrations_app.readiness import stage
+from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import Collected
 from tests.builders import ACluster
 from tests.builders_pools import REFERENCE, a_class, a_pool, at
@@ -36,4 +36,4 @@ def test_no_odd_reference_makes_a_scan_fall_over(release, version, reference):
 @pytest.mark.parametrize("odd", [["eks.amazonaws.com"], {"a": 1}, {}, 7])
 def test_without_a_controller_an_odd_group_is_no_sign_of_auto_mode(odd):
     cluster = at("1.0.14", a_pool({f"{REFERENCE}.group": odd})).without("controller")
-    assert facts.running(cluster.build()).how == NO_CONTROLLER
+    assert stage.running(cluster.build()).how == NO_CONTROLLER

@@ -4,7 +4,7 @@ import pytest
 
 from migrations_app.actions.registry import all_actions, find
 from migrations_app.checks.registry import all_checks
-from migrations_app.readiness.offers import (
+from migrations_app.readiness.action_offers import (
     MAY_NOT,
     NEVER_SCANNED,
     OLDER,

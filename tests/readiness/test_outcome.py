@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from migrations_app.readiness.outcome import COULD_NOT_LOOK, FINDINGS, READY, exit_code
 from migrations_app.readiness.report import ClusterFacts, Target
+from migrations_app.readiness.verdict import COULD_NOT_LOOK, FINDINGS, READY, exit_code
 from tests.readiness.outputs.reports import a_report, finding
 
 WARNING = {"severity": "warning"}

@@ -4,10 +4,10 @@ from typing import Any
 
 import msgspec
 
-from migrations_app.checks.values import Evidence, Reason
-from migrations_app.readiness.groups import grouped
-from migrations_app.readiness.outputs import documents
-from migrations_app.readiness.outputs.schema import definitions, plan_definitions
+from migrations_app.checks.base import Evidence, Reason
+from migrations_app.readiness.next_step import grouped
+from migrations_app.readiness.outputs import json_schema
+from migrations_app.readiness.outputs.json_schema import definitions, plan_definitions
 from migrations_app.readiness.published import INTERNAL, published, published_plan
 from migrations_app.readiness.report import PartLine, Report
 from migrations_app.readiness.runbook import runbook
@@ -29,7 +29,7 @@ def test_no_internal_field_is_published() -> None:
     internal = {name for fields in INTERNAL.values() for name in fields}
     assert internal == {"data", "reason", "reasons"}
     plan = msgspec.to_builtins(published_plan(runbook(REPORT)))
-    assert "reasons" not in names(msgspec.json.decode(documents.render(REPORT))["parts"])
+    assert "reasons" not in names(msgspec.json.decode(json_schema.render(REPORT))["parts"])
     assert "reason" not in names(msgspec.to_builtins(published(REPORT))["checks"])
     assert "reason" not in names([step for hop in plan["hops"] for step in hop["steps"]])
 

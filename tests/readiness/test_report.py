@@ -1,6 +1,6 @@
 import pytest
 
-from migrations_app.readiness.outputs.words import nodes_line
+from migrations_app.readiness.outputs.wording import nodes_line
 from migrations_app.readiness.report import PartLine
 from tests.readiness.outputs.reports import a_report
 

@@ -3,15 +3,15 @@
 import msgspec
 import pytest
 
+from migrations_app.inventory.facts.ownership import ownership
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects import CRD, Machine, NodePool, Provisioner, Workload
-from migrations_app.inventory.ownership import ownership
-from migrations_app.inventory.seen import Quarantined, Seen, Unseen
+from migrations_app.inventory.objects.karpenter import CRD, Machine, NodePool, Provisioner, Workload
+from migrations_app.inventory.parts import Quarantined, Seen, Unseen
 from migrations_app.karpenter.detection import Detected
 from migrations_app.karpenter.versions import release
-from migrations_app.readiness.facts import legacy
-from migrations_app.readiness.landed import landed_line
-from migrations_app.readiness.stage import stage
+from migrations_app.readiness.evaluate import landed_line
+from migrations_app.readiness.stage import legacy
+from migrations_app.readiness.stage import stage_of as stage
 from tests.builders import a_cluster
 
 

@@ -4,12 +4,11 @@ import hcl2
 import pytest
 import yaml
 
-from migrations_app.checks.values import Finding, Remedy
-from migrations_app.karpenter.hop_spans import every_hop
-from migrations_app.karpenter.no_return import NO_RETURN
-from migrations_app.readiness.landing import controller_commands, crd_commands
+from migrations_app.checks.base import Finding, Remedy
+from migrations_app.karpenter.hops import every_hop
+from migrations_app.karpenter.release_facts import NO_RETURN
 from migrations_app.readiness.report import Installed
-from migrations_app.readiness.stages import LANDS, Stage, stages
+from migrations_app.readiness.runbook import LANDS, Stage, controller_commands, crd_commands, stages
 from tests.newest import NEWEST
 from tests.readiness.outputs.reports import finding, step
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.checks.values import Finding
+from migrations_app.checks.base import Finding
 from migrations_app.readiness.report import Counts
 from migrations_app.readiness.verdict import hop_line, order, verdict
 

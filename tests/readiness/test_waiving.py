@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.checks.registry import all_checks
-from migrations_app.readiness.columns import judged_columns
-from migrations_app.readiness.waiving import Waived, apply, as_stored, can_block, covering, from_stored
+from migrations_app.readiness.verdict import judged_columns
+from migrations_app.readiness.waivers import Waived, apply, as_stored, can_block, covering, from_stored
 from tests.builders_rows import a_finding, a_report
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

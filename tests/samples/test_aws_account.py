@@ -2,13 +2,13 @@
 
 import pytest
 
-from migrations_app.clients.bundle import open_bundle
-from migrations_app.flow.add_aws import add_aws
-from migrations_app.flow.collect import collect
-from migrations_app.inventory.aws import AWS_PART_NAMES
-from migrations_app.inventory.permissions import Permissions, permissions
-from migrations_app.inventory.seen import Seen
+from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.inventory.aws_facts.permissions import Permissions, permissions
+from migrations_app.inventory.objects.aws import AWS_PART_NAMES
+from migrations_app.inventory.parts import Seen
 from migrations_app.samples.fleet import aws, files, find, stories
+from migrations_app.use_cases.collect.aws import add_aws
+from migrations_app.use_cases.collect.collect import collect
 
 WITH_ACCOUNT = [story.name for story in stories() if story.aws]
 

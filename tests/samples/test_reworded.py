@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from migrations_app.clients.bundle import open_bundle
-from migrations_app.flow.add_aws import add_aws
-from migrations_app.flow.collect import Collected, collect
-from migrations_app.flow.evaluate import evaluate
+from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.readiness.evaluate import evaluate
 from migrations_app.samples.fleet import aws, files, stories
 from migrations_app.samples.story import Story
+from migrations_app.use_cases.collect.aws import add_aws
+from migrations_app.use_cases.collect.collect import Collected, collect
 from tests.rewording import REWORDED, decided, reworded
 
 

@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
-from migrations_app.clients.bundle import open_bundle
-from migrations_app.flow.add_aws import add_aws
-from migrations_app.flow.collect import collect
-from migrations_app.flow.evaluate import evaluate
+from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import Collected, Report
 from migrations_app.samples.fleet import aws, files, find, stories, write
 from migrations_app.samples.story import Story
+from migrations_app.use_cases.collect.aws import add_aws
+from migrations_app.use_cases.collect.collect import collect
 from tests.samples.expected import EXPECTED
 
 NAMES = [story.name for story in stories()]

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from migrations_app.samples.install import Install, controller
+from migrations_app.samples.installation import Install, controller
 from tests.actions import charts
 from tests.actions.on_server import put
 from tests.servers.apiserver import ApiServer

@@ -8,25 +8,25 @@ from typing import get_args
 import pytest
 from django.test import RequestFactory
 
-from migrations_app.checks.values import PHASES, How, Remedy, Severity, Status
+from migrations_app.checks.base import PHASES, How, Remedy, Severity, Status
 from migrations_app.inventory.inventory import PART_NAMES
-from migrations_app.queries.fleet import BUCKETS, STAGES
+from migrations_app.queries.fleet.clusters import BUCKETS, STAGES
 from migrations_app.readiness.report import OWNERS, Stage, Verdict
 from migrations_app.templatetags import readiness_tags as tags
-from migrations_app.templatetags import words
+from migrations_app.templatetags import wording
 from tests.builders_rows import a_finding
 
 STATIC = Path(__file__).parents[2] / "static"
 TABLES = {
-    "verdicts": (words.VERDICTS, get_args(Verdict)),
-    "buckets": (words.BUCKETS, BUCKETS),
-    "stages": (words.STAGES, (*get_args(Stage), *STAGES)),
-    "statuses": (words.STATUSES, get_args(Status)),
-    "severities": (words.SEVERITIES, get_args(Severity)),
-    "phases": (words.PHASES, PHASES),
-    "owners": (words.OWNERS, OWNERS),
-    "remedies": (words.REMEDIES, get_args(How)),
-    "parts": (words.PARTS, PART_NAMES),
+    "verdicts": (wording.VERDICTS, get_args(Verdict)),
+    "buckets": (wording.BUCKETS, BUCKETS),
+    "stages": (wording.STAGES, (*get_args(Stage), *STAGES)),
+    "statuses": (wording.STATUSES, get_args(Status)),
+    "severities": (wording.SEVERITIES, get_args(Severity)),
+    "phases": (wording.PHASES, PHASES),
+    "owners": (wording.OWNERS, OWNERS),
+    "remedies": (wording.REMEDIES, get_args(How)),
+    "parts": (wording.PARTS, PART_NAMES),
 }
 
 
@@ -38,21 +38,21 @@ def test_every_value_has_a_word(table):
 
 def test_every_icon_is_drawn():
     drawn = set(re.findall(r'<symbol id="([a-z]+)"', (STATIC / "img/icons.svg").read_text()))
-    tables = (words.VERDICTS, words.BUCKETS, words.STATUSES, words.SEVERITIES)
+    tables = (wording.VERDICTS, wording.BUCKETS, wording.STATUSES, wording.SEVERITIES)
     assert {look.icon for table in tables for look in table.values()} <= drawn
 
 
 def test_every_tone_is_in_the_sheet():
     sheet = (STATIC / "css/karpdash.css").read_text()
-    tables = (words.VERDICTS, words.BUCKETS, words.STAGES, words.STATUSES, words.SEVERITIES)
-    tones = {look.tone for table in tables for look in table.values()} | {tone for _, tone in words.ENVIRONMENTS}
+    tables = (wording.VERDICTS, wording.BUCKETS, wording.STAGES, wording.STATUSES, wording.SEVERITIES)
+    tones = {look.tone for table in tables for look in table.values()} | {tone for _, tone in wording.ENVIRONMENTS}
     assert [tone for tone in tones if f".is-{tone} {{" not in sheet] == []
     assert [owner for owner in OWNERS if f".own-{owner} {{" not in sheet] == []
 
 
 @pytest.mark.parametrize("verdict", get_args(Verdict))
 def test_a_badge_is_icon_and_word(verdict):
-    html, look = tags.verdict_badge(verdict), words.VERDICTS[verdict]
+    html, look = tags.verdict_badge(verdict), wording.VERDICTS[verdict]
     assert f"is-{look.tone}" in html
     assert f"#{look.icon}" in html
     assert look.word in html
@@ -139,8 +139,8 @@ def test_a_second_remedy_of_a_kind_is_numbered():
 @pytest.mark.parametrize(
     ("value", "name", "word"),
     [
-        ("alpha", "stage", words.STAGES["alpha"].word),
-        (None, "stage", words.STAGES["unknown"].word),
+        ("alpha", "stage", wording.STAGES["alpha"].word),
+        (None, "stage", wording.STAGES["unknown"].word),
         ("1.2.3", "karpenter", "1.2.3"),
         (None, "karpenter", "unknown"),
         ("a\u202eb", "karpenter", "a\\u202eb"),
@@ -152,7 +152,7 @@ def test_one_side_of_a_fact_that_changed(value, name, word):
 
 def test_owners_and_their_nodes_in_one_line():
     segments = [SimpleNamespace(owner=owner, count=count) for count, owner in enumerate(OWNERS[:2], 3)]
-    first, second = (words.OWNERS[owner] for owner in OWNERS[:2])
+    first, second = (wording.OWNERS[owner] for owner in OWNERS[:2])
     assert tags.owner_counts(segments) == f"{first} 3, {second} 4"
     assert tags.owner_counts([]) == ""
 

@@ -8,7 +8,7 @@ import time_machine
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.templatetags.shown import (
+from migrations_app.templatetags.formatting import (
     INVISIBLE,
     ago,
     as_moment,

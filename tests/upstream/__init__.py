@@ -66,7 +66,7 @@ def finding_codes() -> dict[str, str]:
 
 
 def conversion_cases() -> list[Document]:
-    """Objects before and after a conversion; tests/karpenter/conversion/case_files.py says how a case reads."""
+    """Objects before and after a conversion; tests/conversion/case_files.py says how a case reads."""
     found: list[Document] = _yaml(FOLDER / "conversion_cases.yaml")["cases"]
     return found
 

@@ -8,7 +8,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.test import Client
 
-from migrations_app.models.grant import Grant
+from migrations_app.models.account import Grant
 from tests.builders_rows import NOW
 from tests.servers.identity_provider import IdentityProvider
 from tests.web.provider import named
@@ -63,7 +63,7 @@ def dan(db):
 def woken(monkeypatch):
     """Scans that a worker was woken for; there is no broker in these tests."""
     asked = []
-    monkeypatch.setattr("migrations_app.web.register.wake", lambda scan_id: asked.append(scan_id) or True)
+    monkeypatch.setattr("migrations_app.web.cluster.register.wake", lambda scan_id: asked.append(scan_id) or True)
     return asked
 
 

@@ -4,8 +4,8 @@ import json
 import re
 from html import unescape
 
-from migrations_app.flow.keep import keep
 from migrations_app.models.cluster import Cluster
+from migrations_app.use_cases.scans.store import keep
 from tests.builders_rows import NOW, a_cluster, a_snapshot
 from tests.web.pages import text
 

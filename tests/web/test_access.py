@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from migrations_app.models.account import TemporaryPassword
 from migrations_app.models.cluster import Cluster
-from migrations_app.models.person import TemporaryPassword
 from migrations_app.models.scan import Scan
 from migrations_app.web import access
 from migrations_app.web.urls import urlpatterns

@@ -9,12 +9,12 @@ from django.contrib.auth import get_user_model
 from django.urls import reverse
 
 from migrations_app.audit_verify import verify
-from migrations_app.flow import checkpoint_push
-from migrations_app.flow.record import Actor
 from migrations_app.models.audit import AuditEvent
+from migrations_app.use_cases.audit import checkpoint_delivery
+from migrations_app.use_cases.audit.log import Actor
 from tests import guards
 from tests.builders_rows import NOW, a_cluster
-from tests.flow.audit import with_sinks, write
+from tests.use_cases.audit import with_sinks, write
 from tests.web.conftest import PASSWORD
 from tests.web.pages import links, rows, text
 
@@ -114,7 +114,7 @@ def test_the_limit_is_said_openly_where_no_sink_is_set(ada):  # A57
 def test_the_state_of_the_chain_and_of_a_sink(ada, settings, tmp_path):  # A53, A57
     with_sinks(settings, file=str(tmp_path / "outside.jsonl"))
     write(130)
-    checkpoint_push.keep_up()
+    checkpoint_delivery.keep_up()
     said = text(ada.get("/audit"))
     assert "Events 100 to 130 are whole , from the signed checkpoint of event 100 on" in said
     assert "vouches for events up to 100, last received just now" in said.replace("now ;", "now;")
@@ -124,7 +124,7 @@ def test_the_state_of_the_chain_and_of_a_sink(ada, settings, tmp_path):  # A53, 
 def test_a_sink_that_stops_everything_is_an_alarm(ada, settings, tmp_path):  # A55, R30
     with_sinks(settings, file=str(tmp_path / "none" / "outside.jsonl"))
     write(1001)
-    checkpoint_push.keep_up()
+    checkpoint_delivery.keep_up()
     said = text(ada.get("/audit"))
     assert "Nothing may change a cluster: the sink lags." in said
     assert "The file can not be written: No such file or directory" in said

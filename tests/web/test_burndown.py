@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from migrations_app.flow import arrange, label
-from migrations_app.models.legacy import LegacyDay
-from migrations_app.queries.burndown import BurndownAsk, burndown
-from migrations_app.web.burndown import chart
+from migrations_app.models.scan import LegacyDay
+from migrations_app.queries.fleet.burndown import BurndownAsk, burndown
+from migrations_app.use_cases.clusters import groups, labels
+from migrations_app.web.fleet.burndown import chart
 from tests.builders_rows import NOW, a_cluster
 from tests.web.pages import rows, text
 
@@ -74,10 +74,10 @@ def test_all_gone_is_told_and_nothing_is_drawn(ada):
 
 def test_by_group_and_by_label(ada):
     shop, other = falling("shop"), falling("other")
-    group = arrange.make_group("team")
-    arrange.make_group("empty")
-    arrange.put_in(group, [shop.pk])
-    label.set_labels(other.pk, {"team": "x"})
+    group = groups.make_group("team")
+    groups.make_group("empty")
+    groups.put_in(group, [shop.pk])
+    labels.set_labels(other.pk, {"team": "x"})
     assert rows(ada.get("/burndown")) == ["team 1 20 11 Dec 2026 3 not falling"]
     assert "Burndown of team" in text(ada.get(f"/burndown?group={group}"))
     for query in (f"group={group}", "label=team:x"):
@@ -96,7 +96,7 @@ def test_the_line_that_leads_on_ends_at_the_bottom():
 def test_the_number_of_queries_does_not_grow(ada, size, django_assert_num_queries):
     clusters = [falling(f"c{number}") for number in range(size)]
     for name in ("left", "right"):
-        arrange.put_in(arrange.make_group(name), [one.pk for one in clusters])
+        groups.put_in(groups.make_group(name), [one.pk for one in clusters])
     # session, user, one-time password; clusters, days, groups, members; choices: groups, labels, places
     with django_assert_num_queries(10):
         assert ada.get("/burndown").status_code == 200

@@ -3,9 +3,8 @@
 import pytest
 
 from migrations_app.models.cluster import Cluster
-from migrations_app.models.scan import Scan
-from migrations_app.models.snapshot import Snapshot
-from migrations_app.web.register import start_scan
+from migrations_app.models.scan import Scan, Snapshot
+from migrations_app.web.cluster.register import start_scan
 from tests.builders_rows import NOW, a_cluster, a_scan, a_snapshot
 from tests.web.pages import text
 
@@ -61,7 +60,9 @@ def test_an_interval_that_is_none(ada, shop, minutes):
 
 
 def test_a_full_disk_is_said_and_a_new_cluster_waits_for_room(ada, shop, woken, monkeypatch):  # R25
-    monkeypatch.setattr("migrations_app.flow.room.why_full", lambda: "the disk of the database has 3 MiB left")
+    monkeypatch.setattr(
+        "migrations_app.use_cases.runtime.disk_space.why_full", lambda: "the disk of the database has 3 MiB left"
+    )
     answer = ada.post(f"/clusters/{shop.pk}/scan", follow=True)
     assert ("The disk of the database has 3 MiB left." in text(answer), Scan.objects.count()) == (True, 0)
     assert start_scan(shop.pk, by="ada", waits=True)

@@ -5,9 +5,9 @@ from typing import get_args
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.checks.values import PHASES, Reason, Severity, Status
+from migrations_app.checks.base import PHASES, Reason, Severity, Status
 from migrations_app.readiness.report import Target
-from migrations_app.web.checklist import by_phase, by_urgency, hops_of, section_of
+from migrations_app.web.cluster.readiness import by_phase, by_urgency, hops_of, section_of
 from tests.builders_rows import a_finding, a_report, findings
 
 FINDINGS = st.lists(

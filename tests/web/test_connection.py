@@ -5,12 +5,11 @@ from html import unescape
 
 import pytest
 
-from migrations_app.flow.draft_access import read_draft
-from migrations_app.flow.register import ConnectionTest
-from migrations_app.flow.register_eks import set_access
 from migrations_app.models.cluster import Cluster
+from migrations_app.use_cases.clusters.eks_registration import read_draft, set_access
+from migrations_app.use_cases.clusters.registration import ConnectionTest
 from tests.fakes.aws_server import ARN, ROLE
-from tests.flow import eks
+from tests.use_cases import eks
 from tests.web.pages import text
 
 pytestmark = pytest.mark.django_db
@@ -31,7 +30,7 @@ def shop():
 @pytest.fixture
 def reached(monkeypatch):
     result = ConnectionTest(reachable=True, server="https://127.0.0.1:9", kubernetes="v1.30.4")
-    monkeypatch.setattr("migrations_app.flow.register.try_cluster", lambda _id: result)
+    monkeypatch.setattr("migrations_app.use_cases.clusters.registration.try_cluster", lambda _id: result)
 
 
 def url(row):

@@ -8,8 +8,8 @@ import pytest
 import yaml
 from django.urls import reverse
 
-from migrations_app.inventory.ownership import OwnedNode
-from migrations_app.models.kept import KeptObjects
+from migrations_app.inventory.facts.ownership import OwnedNode
+from migrations_app.models.scan import KeptObjects
 from migrations_app.readiness.report import PartLine
 from tests.builders_rows import NOW, a_cluster, a_report, a_snapshot
 from tests.web.conversions import BETA, BROKEN, POOL, TEMPLATE, a_cluster_with, cards, downloaded, ids, row

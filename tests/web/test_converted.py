@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.karpenter.conversion.convert import Item, convert
-from migrations_app.karpenter.conversion.losses import Loss
-from migrations_app.karpenter.conversion.options import Options
-from migrations_app.web import converted
-from migrations_app.web.converted import Text, cards, changed, outcome, tally
+from migrations_app.conversion.convert import Item, convert
+from migrations_app.conversion.findings import Loss
+from migrations_app.conversion.objects import Options
+from migrations_app.web.cluster import conversion_cards
+from migrations_app.web.cluster.conversion_cards import Text, cards, changed, outcome, tally
 from tests.web.conversions import BETA, BROKEN, POOL, TEMPLATE
 
 
@@ -66,7 +66,7 @@ def test_every_line_of_both_sides_is_shown_once():
 
 
 def test_lines_run_out_and_the_rest_is_cut(monkeypatch):
-    monkeypatch.setattr(converted, "MOST_LINES", 1)
+    monkeypatch.setattr(conversion_cards, "MOST_LINES", 1)
     first, second = cards(items(POOL, BETA))
     assert (bool(first.lines), first.cut, second.lines, second.cut) == (True, False, (), True)
     assert [one.url for one in second.told] == [""] * len(second.told)
@@ -87,9 +87,9 @@ def test_lines_run_out_and_the_rest_is_cut(monkeypatch):
     ],
 )
 def test_what_changed_in_a_line(old, new, pieces):
-    assert converted._compared(old, new) == pieces
+    assert conversion_cards._compared(old, new) == pieces
 
 
 @given(st.text("ab: -", max_size=20), st.text("ab: -", max_size=20))
 def test_pieces_make_up_the_line(old, new):
-    assert tuple("".join(side) for side in converted._compared(old, new)) == (old, new)
+    assert tuple("".join(side) for side in conversion_cards._compared(old, new)) == (old, new)

@@ -4,13 +4,13 @@ import dataclasses
 
 import pytest
 
-from migrations_app.flow.connect import unsealed
-from migrations_app.flow.register import Details, register_kubeconfig
 from migrations_app.models.cluster import Cluster
+from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig
+from migrations_app.use_cases.runtime.connections import unsealed
 from tests.builders_rows import a_cluster
 from tests.clients.one_cluster import TOKEN, OneCluster, kubeconfig_for
 from tests.fakes.evilk8s import EvilServer
-from tests.flow.eks import KEYS
+from tests.use_cases.eks import KEYS
 from tests.web.pages import text
 
 pytestmark = pytest.mark.django_db

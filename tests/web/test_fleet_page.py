@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from migrations_app.queries import fleet
+from migrations_app.queries.fleet import clusters
 from tests.builders_rows import NOW, a_cluster, a_failure, a_report, a_scan, a_snapshot
 from tests.web.pages import links, rows, text
 
@@ -99,7 +99,7 @@ def test_nothing_fits(ada):
 
 
 def test_pages_of_a_large_fleet(ada, monkeypatch):
-    monkeypatch.setattr(fleet.fleet_page, "__kwdefaults__", {"limit": 2})
+    monkeypatch.setattr(clusters.fleet_page, "__kwdefaults__", {"limit": 2})
     for name in ("a", "b", "c"):
         scanned(name)
     first = ada.get("/")

@@ -6,9 +6,8 @@ from datetime import timedelta
 import pytest
 from django.urls import reverse
 
-from migrations_app.flow import scan_fleet
-from migrations_app.models.fleet_scan import FleetScan
-from migrations_app.models.scan import Scan
+from migrations_app.models.scan import FleetScan, Scan
+from migrations_app.use_cases.scans import fleet_scan
 from tests.builders_rows import NOW, a_cluster
 from tests.web.pages import links, rows, text
 
@@ -19,15 +18,15 @@ ALL = "/fleet/scans"
 @pytest.fixture
 def woken_fleet(monkeypatch):
     asked = []
-    monkeypatch.setattr("migrations_app.web.fleet_scans.wake_fleet_scan", lambda key: asked.append(key) or True)
+    monkeypatch.setattr("migrations_app.web.fleet.scans.wake_fleet_scan", lambda key: asked.append(key) or True)
     return asked
 
 
 def begun(*names):
     for name in names:
         a_cluster(name)
-    key = scan_fleet.request_fleet_scan(by="ada").id
-    list(scan_fleet.begin(key))
+    key = fleet_scan.request_fleet_scan(by="ada").id
+    list(fleet_scan.begin(key))
     return key, reverse("fleet-scan", args=[key])
 
 
@@ -57,7 +56,9 @@ def test_nothing_happens_on_get(ada):
 
 
 def test_a_full_disk_is_said(ada, monkeypatch):
-    monkeypatch.setattr("migrations_app.flow.room.why_full", lambda: "the disk of the database has 3 MiB left")
+    monkeypatch.setattr(
+        "migrations_app.use_cases.runtime.disk_space.why_full", lambda: "the disk of the database has 3 MiB left"
+    )
     answer = ada.post(ALL, follow=True)
     assert (answer.redirect_chain[0][0], FleetScan.objects.count()) == ("/", 0)
     assert "The disk of the database has 3 MiB left." in text(answer)
@@ -95,7 +96,7 @@ def test_the_page_says_how_many_which_are_slow_and_which_failed(ben):
 def test_one_that_is_over_asks_no_more(ben):
     _, page = begun("shop")
     Scan.objects.update(state="done")
-    scan_fleet.close_ended()
+    fleet_scan.close_ended()
     answer = ben.get(page)
     assert ("Over: 1 cluster" in text(answer), "hx-get" in answer.content.decode()) == (True, False)
 

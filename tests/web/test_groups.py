@@ -5,12 +5,11 @@ import uuid
 import pytest
 from django.contrib.auth.models import User
 
-from migrations_app.flow import arrange, keep_view, label
-from migrations_app.models.cluster import Cluster
-from migrations_app.models.group import ClusterGroup
-from migrations_app.models.saved_view import SavedView
-from migrations_app.models.waiver import Waiver
-from migrations_app.queries.labels import labels_of
+from migrations_app.models.cluster import Cluster, ClusterGroup, SavedView
+from migrations_app.models.policy import Waiver
+from migrations_app.queries.fleet.labels import labels_of
+from migrations_app.use_cases.clusters import groups, saved_views
+from migrations_app.use_cases.clusters import labels as label
 from tests.builders_rows import a_cluster, a_finding, a_report, a_snapshot
 from tests.web.pages import links, rows, text
 
@@ -54,14 +53,14 @@ def test_a_group_from_its_beginning_to_its_end(ada, pair):
      ({"name": "x", "interval": "0"}, "greater than or equal to 1")],
 )  # fmt: skip
 def test_what_is_no_group(ada, sent, said):
-    arrange.make_group("taken")
+    groups.make_group("taken")
     answer = ada.post("/groups/new", sent)
     assert (answer.status_code, said in text(answer), list(members())) == (422, True, ["taken"])
 
 
 def test_a_group_that_was_changed_meanwhile_is_not_overwritten(ada):
-    made = arrange.make_group("a")
-    arrange.change_group(made, name="b", interval=None, version=1)
+    made = groups.make_group("a")
+    groups.change_group(made, name="b", interval=None, version=1)
     answer = ada.post(f"/groups/{made}/change", {"name": "c", "version": "1"})
     assert (answer.status_code, "changed meanwhile" in text(answer), list(members())) == (422, True, ["b"])
 
@@ -69,7 +68,7 @@ def test_a_group_that_was_changed_meanwhile_is_not_overwritten(ada):
 @pytest.mark.parametrize("path", ["groups/new", "groups/{}/change", "groups/{}/members", "groups/{}/remove",
                                   "fleet/members", "fleet/labels"])  # fmt: skip
 def test_who_may_look_changes_nothing(ben, pair, path):
-    made = arrange.make_group("a")
+    made = groups.make_group("a")
     sent = {"name": "a", "cluster": pair[0].pk, "act": "in", "group": made, "key": "team", "value": "x"}
     answer = ben.post(f"/{path.format(made)}", sent)
     assert (answer.status_code, members(), labels(pair[0])) == (403, {"a": []}, [])
@@ -101,8 +100,8 @@ def test_the_pages_of_a_cluster_show_its_labels_and_groups(ada):
     shop = a_cluster("shop", eks_arn=ARN)
     a_snapshot(shop)
     label.set_labels(shop.pk, {"team": "s h"})
-    group = arrange.make_group("team shop")
-    arrange.put_in(group, [shop.pk])
+    group = groups.make_group("team shop")
+    groups.put_in(group, [shop.pk])
     page = ada.get(f"/clusters/{shop.pk}/")
     assert "region: eu-west-1 , told by its ARN team: s h group team shop" in text(page)
     assert {"/?label=team%3As%20h", f"/groups/{group}/", f"/burndown?cluster={shop.pk}"} <= set(links(page))
@@ -122,7 +121,7 @@ def test_several_clusters_are_labelled_at_once(ada, pair):
 
 
 def test_several_clusters_are_put_into_a_group_at_once(ada, pair):
-    group = arrange.make_group("shop")
+    group = groups.make_group("shop")
     sent = {"cluster": [one.pk for one in pair], "group": group, "query": "%zz&cursor=x"}
     assert ada.post("/fleet/members", sent | {"act": "in"}).url == "/?%25zz="
     assert members() == {"shop": ["a", "b"]}
@@ -133,8 +132,8 @@ def test_several_clusters_are_put_into_a_group_at_once(ada, pair):
 
 
 def test_the_fleet_by_group_and_label(ada, pair):
-    group = arrange.make_group("shop")
-    arrange.put_in(group, [pair[0].pk])
+    group = groups.make_group("shop")
+    groups.put_in(group, [pair[0].pk])
     label.set_labels(pair[0].pk, {"team": "x", "tier": "1"})
     assert [row.split()[0] for row in rows(ada.get(f"/?group={group}"))] == ["a"]
     page = ada.get("/?view=group")
@@ -180,7 +179,7 @@ def test_views_are_kept_offered_and_forgotten(ada, ben, pair):
 
 def test_so_many_views_are_kept_at_most(ada):
     owner = User.objects.get()
-    SavedView.objects.bulk_create(SavedView(owner=owner, name=f"v{number}") for number in range(keep_view.MOST))
+    SavedView.objects.bulk_create(SavedView(owner=owner, name=f"v{number}") for number in range(saved_views.MOST))
     assert "100 views are kept at most" in text(ada.post("/fleet/views", {"name": "more"}, follow=True))
     ada.post("/fleet/views", {"name": "v1", "query": "q=new"})
     assert SavedView.objects.get(name="v1").query == "q=new"
@@ -188,9 +187,9 @@ def test_so_many_views_are_kept_at_most(ada):
 
 def test_a_check_is_waived_for_a_group(ada):
     shop = a_cluster("shop")
-    group = arrange.make_group("team")
-    arrange.put_in(group, [shop.pk])
-    other = arrange.make_group("other")
+    group = groups.make_group("team")
+    groups.put_in(group, [shop.pk])
+    other = groups.make_group("other")
     sent = {"check": CHECK, "reason": "known", "owner": "us", "ends_on": "2026-12-24"}
     place = f"/clusters/{shop.pk}/waive"
     assert ada.post(place, sent | {"group": str(other)}).status_code == 422

@@ -5,7 +5,7 @@ import re
 import msgspec
 import pytest
 
-from migrations_app.checks.values import Evidence, Remedy
+from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.readiness.report import Anomaly, OwnedNode, PartLine, Target
 from tests.builders_rows import a_cluster, a_failure, a_finding, a_report, a_scan, a_snapshot
 from tests.web.pages import links

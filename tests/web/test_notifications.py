@@ -7,10 +7,10 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from migrations_app.flow.announce import announce
-from migrations_app.flow.sort_news import PEOPLE, sort_news
-from migrations_app.models.group import ClusterGroup
+from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.notification import Channel, Delivery
+from migrations_app.use_cases.notifications.publish import announce
+from migrations_app.use_cases.notifications.routing import PEOPLE, sort_news
 from tests.web.pages import text
 
 pytestmark = pytest.mark.django_db
@@ -26,7 +26,7 @@ def keys(settings):
 def told(monkeypatch):
     """Channels that a worker was woken for."""
     found = []
-    monkeypatch.setattr("migrations_app.web.notifications.wake_channel", found.append)
+    monkeypatch.setattr("migrations_app.web.settings.notifications.wake_channel", found.append)
     return found
 
 

@@ -7,9 +7,8 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client
 
+from migrations_app.models.account import Grant, Identity
 from migrations_app.models.audit import AuditEvent
-from migrations_app.models.grant import Grant
-from migrations_app.models.identity import Identity
 from tests.builders_rows import a_cluster
 from tests.servers.identity_provider import CLIENT
 from tests.web.provider import sent_away, signed_in, way_back

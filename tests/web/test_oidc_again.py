@@ -6,9 +6,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from migrations_app.flow.step_up import SESSION_KEY, fresh_until
+from migrations_app.models.account import Identity
 from migrations_app.models.audit import AuditEvent
-from migrations_app.models.identity import Identity
+from migrations_app.use_cases.accounts.sign_in import SESSION_KEY, fresh_until
 from tests.web.provider import sent_away, signed_in, way_back
 
 pytestmark = pytest.mark.django_db

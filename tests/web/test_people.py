@@ -6,8 +6,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from migrations_app.models.grant import Grant
-from migrations_app.models.group import ClusterGroup
+from migrations_app.models.account import Grant
+from migrations_app.models.cluster import ClusterGroup
 from tests.builders_rows import a_cluster
 
 pytestmark = pytest.mark.django_db

@@ -2,7 +2,7 @@
 
 import pytest
 
-from migrations_app.checks.values import Evidence, Reason
+from migrations_app.checks.base import Evidence, Reason
 from migrations_app.readiness.outputs import plan_markdown
 from migrations_app.readiness.report import ClusterFacts, Installed, PathStep, Target
 from migrations_app.readiness.runbook import runbook

@@ -10,10 +10,10 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from migrations_app.errors import BadKubeconfig
-from migrations_app.flow.register import ConnectionTest
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
-from migrations_app.readiness.rights import Missing, cluster_role
+from migrations_app.readiness.rbac import Missing, cluster_role
+from migrations_app.use_cases.clusters.registration import ConnectionTest
 from tests.builders_rows import a_cluster
 from tests.servers.pki import Authority
 from tests.web.pages import text
@@ -52,7 +52,7 @@ def looked(monkeypatch):
             raise answer["result"]
         return answer["result"]
 
-    monkeypatch.setattr("migrations_app.flow.register.try_kubeconfig", look)
+    monkeypatch.setattr("migrations_app.use_cases.clusters.registration.try_kubeconfig", look)
     return answer | {"asked": asked, "answer": answer}
 
 
@@ -200,6 +200,6 @@ def test_the_page_prints_the_whole_rule(ada):
 
 def test_connection_of_a_registered_cluster(ada, monkeypatch):
     result = ConnectionTest(reachable=True, kubernetes="v1.29.8", missing=MISSING, rule=cluster_role(MISSING))
-    monkeypatch.setattr("migrations_app.flow.register.try_cluster", lambda cluster_id: result)
+    monkeypatch.setattr("migrations_app.use_cases.clusters.registration.try_cluster", lambda cluster_id: result)
     answer = ada.post(f"/clusters/{a_cluster('shop').pk}/connection")
     assert "Connected, with 2 rights missing." in text(answer)

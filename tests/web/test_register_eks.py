@@ -7,13 +7,13 @@ from html import unescape
 
 import pytest
 
-from migrations_app.clients.aws_access import OwnIdentity
-from migrations_app.clients.aws_rights import minimal_policy
-from migrations_app.flow.draft_access import read_draft
+from migrations_app.clients.aws.cross_account import OwnIdentity
+from migrations_app.clients.aws.permissions import minimal_policy
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
+from migrations_app.use_cases.clusters.eks_registration import read_draft
 from tests.fakes.aws_server import ARN, OWN_ARN, ROLE
-from tests.flow import eks
+from tests.use_cases import eks
 from tests.web.pages import text
 
 pytestmark = pytest.mark.django_db

@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth import get_user_model
 
-from migrations_app.models.person import TemporaryPassword
+from migrations_app.models.account import TemporaryPassword
 from tests.web.conftest import PASSWORD
 from tests.web.pages import text
 

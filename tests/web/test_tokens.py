@@ -5,8 +5,8 @@ import re
 import pytest
 from django.urls import reverse
 
-from migrations_app.flow import tokens
-from migrations_app.models.token import ApiToken
+from migrations_app.models.account import ApiToken
+from migrations_app.use_cases.accounts import tokens
 
 pytestmark = pytest.mark.django_db
 

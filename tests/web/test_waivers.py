@@ -8,7 +8,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.urls import reverse
 
-from migrations_app.models.waiver import Waiver
+from migrations_app.models.policy import Waiver
 from tests.builders_rows import NOW, a_cluster, a_finding, a_report, a_snapshot
 from tests.web.conftest import signed_in
 from tests.web.pages import text

@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterator, Mapping
 
 from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Unavailable
-from migrations_app.actions.crds import crd_need, target_of
-from migrations_app.actions.differences import changing
-from migrations_app.actions.keepers import keeper
+from migrations_app.actions.patches import changing
 from migrations_app.actions.plan import Step
-from migrations_app.inventory.installation import CRD_CHART, installation
+from migrations_app.actions.targets.crds import crd_need, target_of
+from migrations_app.actions.targets.pools import keeper_of
+from migrations_app.inventory.facts.controller import CRD_CHART, installation
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects import CRD
+from migrations_app.inventory.objects.karpenter import CRD
 from migrations_app.karpenter import kinds, labels
 
 KEEP = "helm.sh/resource-policy"
@@ -95,7 +95,7 @@ def _mark(crd: CRD, release: str, *, namespace: str) -> Step:
         before,
         patch={"metadata": patch},
         title=f"Mark {crd.name} for the Helm release {namespace}/{release}",
-        manager=keeper(metadata),
+        manager=keeper_of(metadata),
         note=_note(crd),
     )
 

@@ -3,21 +3,20 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from migrations_app.actions import pools
 from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Unavailable, refuse_unread
 from migrations_app.actions.changes import Need, Target
 from migrations_app.actions.conditions import Tree, all_hold
-from migrations_app.actions.differences import applying, between, changing, creating
-from migrations_app.actions.keepers import keeper
-from migrations_app.actions.nodes import counted
+from migrations_app.actions.patches import applying, between, changing, creating
 from migrations_app.actions.plan import Forecast, Step
-from migrations_app.actions.successors import Successor, object_of, successors
-from migrations_app.actions.workloads import with_uid
+from migrations_app.actions.targets import pools
+from migrations_app.actions.targets.nodes import counted
+from migrations_app.actions.targets.pools import Successor, keeper_of, object_of, successors
+from migrations_app.actions.targets.workloads import with_uid
+from migrations_app.inventory.facts.managers import managed
+from migrations_app.inventory.facts.ownership import ownership
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.managers import managed
-from migrations_app.inventory.ownership import ownership
 from migrations_app.karpenter import kinds
-from migrations_app.karpenter.hop_spans import ALPHA_LEFT, BETA_LEFT
+from migrations_app.karpenter.hops import ALPHA_LEFT, BETA_LEFT
 
 ROWS = (kinds.EC2_NODE_CLASS, kinds.NODE_POOL)
 WARNINGS_SAID = 3
@@ -95,7 +94,7 @@ def _over(inventory: Inventory, one: Successor, *, read: Tree) -> Iterator[Step]
     """Server-side apply over what is there; what is to go is no field of ours, so a patch of its own takes it out."""
     target = with_uid(one.target, read)
     here = object_of(inventory, target.kind, name=target.name)
-    by = keeper(here.metadata) if here else ""
+    by = keeper_of(here.metadata) if here else ""
     note = pools.joined(pools.source_note(here.metadata) if here else "", _nodes(inventory, one), *_warnings(one))
     step = applying(
         target, read, body=one.body, title=f"Apply {target.said} as {target.version}", risk="high",

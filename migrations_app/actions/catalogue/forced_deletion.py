@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.actions import nodes, pools
 from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Unavailable
 from migrations_app.actions.changes import Need
-from migrations_app.actions.differences import deleting
 from migrations_app.actions.gate import Gate
-from migrations_app.actions.keepers import keeper
-from migrations_app.actions.nodes import Going
+from migrations_app.actions.patches import deleting
 from migrations_app.actions.plan import Forecast, Step
+from migrations_app.actions.targets import nodes, pools
+from migrations_app.actions.targets.nodes import Going
+from migrations_app.actions.targets.pools import keeper_of
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects import NodePool, Provisioner
+from migrations_app.inventory.objects.karpenter import NodePool, Provisioner
 from migrations_app.karpenter import kinds
 
 GATE_SECONDS = 3600
@@ -89,7 +89,7 @@ def _delete(scene: Scene, old: Old, *, many: int) -> Step:
         foreground=True,
         title=f"Delete {target.said} with {nodes.counted(many, 'node')} at once",
         risk="destructive",
-        manager=keeper(old.metadata),
+        manager=keeper_of(old.metadata),
         after=Gate(gone=(target,), replaced=True, pending_above=0, seconds=GATE_SECONDS),
         note=pools.joined(NO_WAY_BACK, pools.source_note(old.metadata)),
     )

@@ -4,16 +4,15 @@ from collections.abc import Iterator
 
 import msgspec
 
-from migrations_app.actions.alpha_uses import machines_of, nodes_of, templates_used
 from migrations_app.actions.base import Action, Parameters, Scene, Unavailable
 from migrations_app.actions.changes import Risk, Target, creation, deletion
 from migrations_app.actions.conditions import Exists, Field, Gone
-from migrations_app.actions.crds import PARTS, crd_need, crd_target, find_crd, kind_need, object_target
-from migrations_app.actions.keepers import keeper
 from migrations_app.actions.plan import Forecast, Step
-from migrations_app.actions.restoring import restorable
+from migrations_app.actions.targets.crds import PARTS, crd_need, crd_target, find_crd, kind_need, object_target
+from migrations_app.actions.targets.pools import keeper_of, machines_of, nodes_of, templates_used
+from migrations_app.actions.undo import restorable
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects import Named, Provisioner
+from migrations_app.inventory.objects.karpenter import Named, Provisioner
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
 from migrations_app.karpenter.releases import serves
@@ -104,7 +103,7 @@ def _target(kind: Kind, one: Named) -> Target:
 def _delete_object(scene: Scene, kind: Kind, *, one: Named) -> Step:
     rests_on: tuple[Field, ...] = (("spec",), ("status", "resources"))
     step = _delete(scene, _target(kind, one), uid=one.metadata.uid or "", rests_on=rests_on, risk="high")
-    return msgspec.structs.replace(step, manager=keeper(one.metadata), note="Nothing depends on it.")
+    return msgspec.structs.replace(step, manager=keeper_of(one.metadata), note="Nothing depends on it.")
 
 
 def _delete_crd(scene: Scene, kind: Kind) -> Step:
@@ -112,7 +111,7 @@ def _delete_crd(scene: Scene, kind: Kind) -> Step:
     uid, rests_on = (crd.metadata.uid or "") if crd else "", (("spec", "versions"), ("status", "storedVersions"))
     step = _delete(scene, crd_target(kind.crd_name), uid=uid, rests_on=rests_on, risk="destructive")
     note = f"No {kind.kind} is left. A {kind.kind} made until then would be deleted with it."
-    return msgspec.structs.replace(step, manager=keeper(crd.metadata) if crd else "", note=note)
+    return msgspec.structs.replace(step, manager=keeper_of(crd.metadata) if crd else "", note=note)
 
 
 def _delete(scene: Scene, target: Target, *, uid: str, rests_on: tuple[Field, ...], risk: Risk) -> Step:

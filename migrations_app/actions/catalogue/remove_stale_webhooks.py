@@ -7,14 +7,14 @@ import msgspec
 from migrations_app.actions.base import Action, Parameters, Scene, Unavailable
 from migrations_app.actions.changes import Need, Target, creation, deletion
 from migrations_app.actions.conditions import Exists, Gone, Tree
-from migrations_app.actions.keepers import keeper
 from migrations_app.actions.plan import Step
-from migrations_app.actions.restoring import restorable
-from migrations_app.inventory.installation import installation
+from migrations_app.actions.targets.pools import keeper_of
+from migrations_app.actions.undo import restorable
+from migrations_app.inventory.facts.controller import installation
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects import WebhookConfiguration
+from migrations_app.inventory.objects.karpenter import WebhookConfiguration
 from migrations_app.karpenter import kinds
-from migrations_app.karpenter.admission_webhooks import admission_row, admits
+from migrations_app.karpenter.release_facts import admission_row, admits
 from migrations_app.karpenter.versions import Release
 
 ROWS = (kinds.MUTATING_WEBHOOKS, kinds.VALIDATING_WEBHOOKS)
@@ -83,6 +83,6 @@ def _delete(one: WebhookConfiguration, whole: Tree, *, running: Release) -> Step
         undo=creation(msgspec.structs.replace(target, uid=""), restorable(whole)),
         undo_brings=(Exists(),),
         risk="high",
-        manager=keeper(one.metadata),
+        manager=keeper_of(one.metadata),
         note=f"{running} does not answer it. Taken back, it is made again as it was, and refuses writes again.",
     )

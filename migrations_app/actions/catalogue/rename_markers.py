@@ -3,20 +3,20 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from migrations_app.actions import pools, retired_keys, workloads
 from migrations_app.actions.base import Action, Parameter, Parameters, Scene
 from migrations_app.actions.changes import Need, Target
 from migrations_app.actions.conditions import Tree, value_at
-from migrations_app.actions.differences import between, changing, set_at
 from migrations_app.actions.gate import Gate
-from migrations_app.actions.keepers import keeper
-from migrations_app.actions.nodes import node_target, of_group
+from migrations_app.actions.patches import between, changing, set_at
 from migrations_app.actions.plan import Forecast, Step
-from migrations_app.actions.templates import OLD, Renaming
+from migrations_app.actions.targets import pools, workloads
+from migrations_app.actions.targets.nodes import node_target, of_group
+from migrations_app.actions.targets.pools import keeper_of
+from migrations_app.actions.targets.workloads import OLD, Renaming
 from migrations_app.inventory.inventory import WORKLOAD_PARTS, Inventory
-from migrations_app.inventory.objects import PodGroup
+from migrations_app.inventory.objects.karpenter import PodGroup
 from migrations_app.karpenter import kinds, labels
-from migrations_app.karpenter.hop_spans import ALPHA_LEFT, CONVERTED
+from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED
 
 ROWS = (
     kinds.DEPLOYMENT, kinds.STATEFUL_SET, kinds.DAEMON_SET, kinds.CRON_JOB, kinds.JOB, kinds.POD, kinds.NODE,
@@ -54,8 +54,8 @@ class Found(NamedTuple):
 
 @action.reads
 def reads(inventory: Inventory, parameters: Parameters) -> Iterator[Target]:
-    yield from retired_keys.templates(inventory, parameters)
-    for group in retired_keys.marked_groups(inventory, parameters):
+    yield from workloads.templates(inventory, parameters)
+    for group in workloads.marked_groups(inventory, parameters):
         yield from (workloads.pod_target(group.namespace, name) for name in group.samples)
 
 
@@ -73,8 +73,8 @@ def foresee(scene: Scene, parameters: Parameters) -> Forecast:
 def _found(scene: Scene, parameters: Parameters) -> Found:
     """Templates first: their pods carry the new keys once they restart. Pods that nobody restarts, and nodes, next."""
     steps, restarting, left, handled = [], 0, [], set()
-    renaming = retired_keys.renaming(scene, parameters)
-    for target in retired_keys.templates(scene.inventory, parameters):
+    renaming = workloads.renaming(scene, parameters)
+    for target in workloads.templates(scene.inventory, parameters):
         read = scene.objects.get(target)
         told = workloads.restart(target, read) if read is not None else None
         if read is None or told is None or told.held:
@@ -85,7 +85,7 @@ def _found(scene: Scene, parameters: Parameters) -> Found:
             steps.append(_step(target, read, patch=patch, restart=told))
             restarting += told.pods
             handled |= {(target.kind, target.namespace, target.name)} if told.pods else set()
-    for group in retired_keys.marked_groups(scene.inventory, parameters):
+    for group in workloads.marked_groups(scene.inventory, parameters):
         if (group.owner_kind, group.namespace, group.owner_name) not in handled:
             steps += _of_pods(scene, group, renaming=renaming)
             left += _unnamed(group)
@@ -95,7 +95,7 @@ def _found(scene: Scene, parameters: Parameters) -> Found:
 def _renamed(target: Target, read: Tree, *, renaming: Renaming, parameters: Parameters) -> Tree:
     field = workloads.template_field(target)
     template = value_at(read, field)
-    marks, placement = (retired_keys.asks(parameters, name) for name in ("marks", "placement"))
+    marks, placement = (workloads.asks(parameters, name) for name in ("marks", "placement"))
     made = renaming.template(template if isinstance(template, dict) else {}, marks=marks, placement=placement)
     return set_at(read, field, value=made)
 
@@ -103,7 +103,7 @@ def _renamed(target: Target, read: Tree, *, renaming: Renaming, parameters: Para
 def _step(target: Target, read: Tree, *, patch: Tree, restart: workloads.Restart) -> Step:
     metadata = workloads.metadata_of(read)
     return changing(
-        workloads.with_uid(target, read), read, patch=patch, manager=keeper(metadata),
+        workloads.with_uid(target, read), read, patch=patch, manager=keeper_of(metadata),
         title=f"Rename retired keys in the pod template of {target.said}: {restart.note}",
         risk="medium" if restart.pods else "low",
         after=Gate(pending_above=0) if restart.pods else None,
@@ -128,7 +128,7 @@ def _unnamed(group: PodGroup) -> Iterator[str]:
 
 def _of_nodes(inventory: Inventory, parameters: Parameters, *, renaming: Renaming) -> Iterator[Step]:
     for node in (
-        inventory.nodes.items if retired_keys.asks(parameters, "marks") and not parameters.get("namespaces") else ()
+        inventory.nodes.items if workloads.asks(parameters, "marks") and not parameters.get("namespaces") else ()
     ):
         before: Tree = {"metadata": {"annotations": dict(node.metadata.annotations or {})}}
         patch = between(before, {"metadata": renaming.metadata(before["metadata"])})

@@ -7,14 +7,14 @@ import msgspec
 from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Unavailable, refuse_unread
 from migrations_app.actions.changes import merge
 from migrations_app.actions.conditions import Held
-from migrations_app.actions.crds import PARTS, crd_need, find_crd, kind_need, object_target, target_of
-from migrations_app.actions.differences import changing
-from migrations_app.actions.keepers import keeper
+from migrations_app.actions.patches import changing
 from migrations_app.actions.plan import Forecast, Step
+from migrations_app.actions.targets.crds import PARTS, crd_need, find_crd, kind_need, object_target, target_of
+from migrations_app.actions.targets.pools import keeper_of
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects import CRD, Named
+from migrations_app.inventory.objects.karpenter import CRD, Named
 from migrations_app.karpenter import kinds, labels
-from migrations_app.karpenter.hop_spans import BETA_LEFT, hops_from
+from migrations_app.karpenter.hops import BETA_LEFT, hops_from
 from migrations_app.karpenter.kinds import Kind
 
 STORED = ("status", "storedVersions")
@@ -97,7 +97,7 @@ def _touch(kind: Kind, one: Named) -> Step:
         patch={"metadata": {"annotations": {labels.STORED_VERSION_DONE: TOUCHED}}},
         title=f"Write {target.said} anew as {NEW}",
         skippable=True,
-        manager=keeper(one.metadata),
+        manager=keeper_of(one.metadata),
         note="Only a mark changes; writing it makes the server store the object as v1, which nothing takes back.",
     )
 
@@ -114,6 +114,6 @@ def _trim(crd: CRD, kind: Kind, *, many: int) -> Step:
         undo=merge(target_of(crd), {"status": {"storedVersions": back}}, subresource="status"),
         undo_brings=(Held(field=STORED, value=back),),
         risk="medium",
-        manager=keeper(crd.metadata),
+        manager=keeper_of(crd.metadata),
     )
     return msgspec.structs.replace(step, note=f"{many} objects of {kind.kind} carry {labels.STORED_VERSION_DONE} then.")

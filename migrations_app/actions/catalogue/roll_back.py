@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from migrations_app.actions.base import Action, Parameters, Scene, Unavailable
-from migrations_app.actions.inverse import Inverse, inverses
 from migrations_app.actions.plan import Forecast, Step
-from migrations_app.inventory.ownership import ownership
+from migrations_app.actions.undo import Inverse, inverses
+from migrations_app.inventory.facts.ownership import ownership
 from migrations_app.karpenter import kinds
 
 action = Action(

@@ -5,18 +5,18 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from migrations_app.actions import nodes, pools
 from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Unavailable
 from migrations_app.actions.changes import Need
-from migrations_app.actions.differences import deleting
 from migrations_app.actions.gate import Gate
-from migrations_app.actions.nodes import Going
+from migrations_app.actions.patches import deleting
 from migrations_app.actions.plan import Forecast, Limits, Step
+from migrations_app.actions.targets import nodes, pools
+from migrations_app.actions.targets.nodes import Going
 from migrations_app.errors import BadInput
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects import Provisioner
+from migrations_app.inventory.objects.karpenter import Provisioner
 from migrations_app.karpenter import kinds, labels
-from migrations_app.karpenter.rolling import FENCE
+from migrations_app.karpenter.release_facts import FENCE
 
 GATE_SECONDS = 900
 RESTS_ON = (

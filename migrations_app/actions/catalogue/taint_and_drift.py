@@ -2,21 +2,20 @@
 
 from collections.abc import Iterator
 
-from migrations_app.actions import nodes, pools
 from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Unavailable
 from migrations_app.actions.changes import Need
 from migrations_app.actions.gate import Gate
-from migrations_app.actions.nodes import Going
 from migrations_app.actions.plan import Forecast, Step
+from migrations_app.actions.targets import nodes, pools
+from migrations_app.actions.targets.nodes import Going
 from migrations_app.errors import BadInput
-from migrations_app.inventory.gates import given_gates
-from migrations_app.inventory.installation import installation
+from migrations_app.inventory.facts.controller import given_gates, installation
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects import Provisioner
+from migrations_app.inventory.objects.karpenter import Provisioner
 from migrations_app.karpenter import kinds, labels
-from migrations_app.karpenter.controller import drift_is_on
-from migrations_app.karpenter.hop_spans import ALPHA_LEFT
-from migrations_app.karpenter.rolling import FENCE, SHORT_LIFE
+from migrations_app.karpenter.controller_settings import drift_is_on
+from migrations_app.karpenter.hops import ALPHA_LEFT
+from migrations_app.karpenter.release_facts import FENCE, SHORT_LIFE
 
 LEAST_SECONDS, SECONDS_A_NODE = 3600, 900
 """How long the watch lasts: the old controllers replace one node after the other."""

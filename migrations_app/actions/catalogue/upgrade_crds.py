@@ -7,16 +7,22 @@ import msgspec
 from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Unavailable
 from migrations_app.actions.changes import Body, Target
 from migrations_app.actions.conditions import Tree, value_at
-from migrations_app.actions.crd_conversion import with_conversion
-from migrations_app.actions.crd_documents import crds_of, origin
-from migrations_app.actions.crd_upgrade import creating_crd, upgrading_crd, with_note
-from migrations_app.actions.crds import PARTS, crd_need, crd_target, find_crd
-from migrations_app.actions.keepers import keeper
-from migrations_app.actions.landing import landing
 from migrations_app.actions.plan import Forecast, Step
-from migrations_app.inventory.installation import CRD_CHART
+from migrations_app.actions.targets.crd_upgrade import creating_crd, upgrading_crd, with_note
+from migrations_app.actions.targets.crds import (
+    PARTS,
+    crd_need,
+    crd_target,
+    crds_of,
+    find_crd,
+    landing,
+    origin,
+    with_conversion,
+)
+from migrations_app.actions.targets.pools import keeper_of
+from migrations_app.inventory.facts.controller import CRD_CHART
+from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.managers import managed
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.versions import Release
 
@@ -88,7 +94,7 @@ def _step(scene: Scene, shipped: Body, *, before: Tree | None, release: Release)
     uid = str(value_at(before, ("metadata", "uid")) or "")
     step = upgrading_crd(crd_target(name, uid), before, wanted=wanted, release=release)
     crd = find_crd(scene.inventory, name)
-    return msgspec.structs.replace(step, manager=keeper(crd.metadata)) if step and crd else step
+    return msgspec.structs.replace(step, manager=keeper_of(crd.metadata)) if step and crd else step
 
 
 def _marks(inventory: Inventory) -> Tree:

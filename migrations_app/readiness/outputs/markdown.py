@@ -3,11 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from migrations_app.checks.values import Remedy
-from migrations_app.readiness.groups import Group, grouped
-from migrations_app.readiness.next_step import next_step
-from migrations_app.readiness.outputs.plain import plain, plain_lines
-from migrations_app.readiness.outputs.words import (
+from migrations_app.checks.base import Remedy
+from migrations_app.readiness.next_step import Group, grouped, next_step
+from migrations_app.readiness.outputs.wording import (
     OPEN,
     STAGES,
     VERDICTS,
@@ -16,6 +14,8 @@ from migrations_app.readiness.outputs.words import (
     left_out,
     nodes_line,
     object_line,
+    plain,
+    plain_lines,
     sized,
 )
 from migrations_app.readiness.report import Report

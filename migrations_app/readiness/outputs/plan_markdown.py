@@ -2,12 +2,21 @@
 
 from collections.abc import Iterator
 
-from migrations_app.readiness.groups import Group, grouped
+from migrations_app.readiness.next_step import Group, grouped
 from migrations_app.readiness.outputs.markdown import EVIDENCE_SHOWN, remedies, table, text
-from migrations_app.readiness.outputs.plan_words import forecast_number, landing, settled, stage_title
-from migrations_app.readiness.outputs.words import STAGES, VERDICTS, evidence_count, left_out, object_line, path_line
-from migrations_app.readiness.runbook import Runbook, RunbookHop
-from migrations_app.readiness.stages import Stage
+from migrations_app.readiness.outputs.wording import (
+    STAGES,
+    VERDICTS,
+    evidence_count,
+    forecast_number,
+    landing,
+    left_out,
+    object_line,
+    path_line,
+    settled,
+    stage_title,
+)
+from migrations_app.readiness.runbook import Runbook, RunbookHop, Stage
 
 
 def render(plan: Runbook) -> str:

@@ -2,13 +2,23 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.values import Remedy
-from migrations_app.readiness.groups import Group, grouped
-from migrations_app.readiness.outputs.plain import plain, plain_lines
-from migrations_app.readiness.outputs.plan_words import forecast_number, ids, landing, settled, stage_title
-from migrations_app.readiness.outputs.words import STAGES, VERDICTS, left_out, object_line, path_line
-from migrations_app.readiness.runbook import Runbook, RunbookHop
-from migrations_app.readiness.stages import Stage
+from migrations_app.checks.base import Remedy
+from migrations_app.readiness.next_step import Group, grouped
+from migrations_app.readiness.outputs.wording import (
+    STAGES,
+    VERDICTS,
+    forecast_number,
+    ids,
+    landing,
+    left_out,
+    object_line,
+    path_line,
+    plain,
+    plain_lines,
+    settled,
+    stage_title,
+)
+from migrations_app.readiness.runbook import Runbook, RunbookHop, Stage
 
 EVIDENCE_SHOWN = 5
 RULE = "-" * 20

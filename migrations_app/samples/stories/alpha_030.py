@@ -1,9 +1,9 @@
 """Karpenter 0.30 with Provisioners only; nothing of the move has begun."""
 
-from migrations_app.samples.install import Crds, Install, controller, crds, helm_record
-from migrations_app.samples.karpenter_kinds import LARGE_ENOUGH, ON_DEMAND, SPOT, machine, node_template, provisioner
-from migrations_app.samples.kube import config_map
-from migrations_app.samples.site import Site
+from migrations_app.samples.cluster_builder import Site
+from migrations_app.samples.installation import Crds, Install, controller, crds, helm_record
+from migrations_app.samples.karpenter_objects import LARGE_ENOUGH, ON_DEMAND, SPOT, machine, node_template, provisioner
+from migrations_app.samples.kubernetes_objects import config_map
 from migrations_app.samples.story import Story
 
 site = Site("shop-prod", "1.26")

@@ -1,6 +1,7 @@
 """Karpenter 0.37 on its last patch, in order: the next step is 1.0."""
 
-from migrations_app.samples.install import (
+from migrations_app.samples.cluster_builder import Site
+from migrations_app.samples.installation import (
     HELM_LABEL,
     Crds,
     Install,
@@ -11,8 +12,7 @@ from migrations_app.samples.install import (
     helm_marks,
     helm_record,
 )
-from migrations_app.samples.karpenter_kinds import LARGE_ENOUGH, ON_DEMAND, SPOT, claim, node_class, pool
-from migrations_app.samples.site import Site
+from migrations_app.samples.karpenter_objects import LARGE_ENOUGH, ON_DEMAND, SPOT, claim, node_class, pool
 from migrations_app.samples.story import Story
 
 site = Site("payments-prod", "1.29")

@@ -1,8 +1,8 @@
 """Karpenter 1.0 outside kube-system: the CRDs' conversion webhook calls a Service that is not there."""
 
-from migrations_app.samples.install import Crds, Install, controller, crds, helm_record
-from migrations_app.samples.karpenter_kinds import LARGE_ENOUGH, ON_DEMAND, claim, node_class, pool
-from migrations_app.samples.site import Site
+from migrations_app.samples.cluster_builder import Site
+from migrations_app.samples.installation import Crds, Install, controller, crds, helm_record
+from migrations_app.samples.karpenter_objects import LARGE_ENOUGH, ON_DEMAND, claim, node_class, pool
 from migrations_app.samples.story import Story
 
 TAGGED = {"compatibility.karpenter.k8s.aws/cluster-name-tagged": "true"}

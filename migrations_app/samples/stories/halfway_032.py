@@ -1,7 +1,8 @@
 """Karpenter 0.32 with both generations: half of the nodes have been replaced, Argo CD delivers."""
 
-from migrations_app.samples.install import Crds, Install, controller, crds
-from migrations_app.samples.karpenter_kinds import (
+from migrations_app.samples.cluster_builder import Site
+from migrations_app.samples.installation import Crds, Install, controller, crds
+from migrations_app.samples.karpenter_objects import (
     LARGE_ENOUGH,
     ON_DEMAND,
     claim,
@@ -11,8 +12,7 @@ from migrations_app.samples.karpenter_kinds import (
     pool,
     provisioner,
 )
-from migrations_app.samples.kube import config_map, doc, meta
-from migrations_app.samples.site import Site
+from migrations_app.samples.kubernetes_objects import config_map, doc, meta
 from migrations_app.samples.story import Story
 
 site = Site("media-stage", "1.28")

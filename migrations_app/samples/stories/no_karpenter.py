@@ -1,6 +1,6 @@
 """A cluster that scales with managed node groups and cluster-autoscaler only."""
 
-from migrations_app.samples.site import Site
+from migrations_app.samples.cluster_builder import Site
 from migrations_app.samples.story import Story
 
 site = Site("tools-eu", "1.30")

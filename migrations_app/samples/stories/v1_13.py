@@ -1,7 +1,8 @@
 """Karpenter 1.3: v1 only, everything later is a matter of minors."""
 
 from migrations_app.karpenter.releases import newest
-from migrations_app.samples.install import (
+from migrations_app.samples.cluster_builder import Site
+from migrations_app.samples.installation import (
     HELM_LABEL,
     Crds,
     Install,
@@ -11,8 +12,7 @@ from migrations_app.samples.install import (
     helm_marks,
     helm_record,
 )
-from migrations_app.samples.karpenter_kinds import LARGE_ENOUGH, ON_DEMAND, SPOT, claim, node_class, pool
-from migrations_app.samples.site import Site
+from migrations_app.samples.karpenter_objects import LARGE_ENOUGH, ON_DEMAND, SPOT, claim, node_class, pool
 from migrations_app.samples.story import Story
 
 TAGGED = {"compatibility.karpenter.k8s.aws/cluster-name-tagged": "true"}

@@ -1,6 +1,7 @@
 """Karpenter 1.0 where v1beta1 is still listed as stored; Flux delivers."""
 
-from migrations_app.samples.install import (
+from migrations_app.samples.cluster_builder import Site
+from migrations_app.samples.installation import (
     HELM_LABEL,
     Crds,
     Install,
@@ -10,9 +11,8 @@ from migrations_app.samples.install import (
     helm_marks,
     helm_record,
 )
-from migrations_app.samples.karpenter_kinds import LARGE_ENOUGH, ON_DEMAND, claim, node_class, pool
-from migrations_app.samples.kube import doc, meta
-from migrations_app.samples.site import Site
+from migrations_app.samples.karpenter_objects import LARGE_ENOUGH, ON_DEMAND, claim, node_class, pool
+from migrations_app.samples.kubernetes_objects import doc, meta
 from migrations_app.samples.story import Story
 
 KUBELET = "compatibility.karpenter.sh/v1beta1-kubelet-conversion"

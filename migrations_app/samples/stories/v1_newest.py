@@ -1,7 +1,8 @@
 """The newest Karpenter we know; nothing is left to do."""
 
 from migrations_app.karpenter.releases import newest, row_of
-from migrations_app.samples.install import (
+from migrations_app.samples.cluster_builder import Site
+from migrations_app.samples.installation import (
     HELM_LABEL,
     Crds,
     Install,
@@ -11,8 +12,7 @@ from migrations_app.samples.install import (
     helm_marks,
     helm_record,
 )
-from migrations_app.samples.karpenter_kinds import LARGE_ENOUGH, ON_DEMAND, claim, node_class, pool
-from migrations_app.samples.site import Site
+from migrations_app.samples.karpenter_objects import LARGE_ENOUGH, ON_DEMAND, claim, node_class, pool
 from migrations_app.samples.story import Story
 
 NEWEST = newest()

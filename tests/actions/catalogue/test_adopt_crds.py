@@ -5,8 +5,8 @@ import pytest
 from migrations_app.actions.base import Scene, Unavailable
 from migrations_app.actions.catalogue.adopt_crds import action
 from migrations_app.karpenter import labels
-from migrations_app.readiness import facts
-from migrations_app.samples.install import Crds, crds
+from migrations_app.readiness import stage
+from migrations_app.samples.installation import Crds, crds
 from tests.actions.on_server import installed, registered
 from tests.actions.way_back import CRDS, done, lasting, sent, taken_back
 from tests.builders import ACluster, a_cluster
@@ -22,7 +22,7 @@ def bare(version: str = "0.37.8", **marks) -> ACluster:
 
 def steps(cluster: ACluster, **parameters):
     inventory = cluster.build()
-    return action.steps(Scene(inventory=inventory, running=facts.running(inventory), objects={}, now=""), parameters)
+    return action.steps(Scene(inventory=inventory, running=stage.running(inventory), objects={}, now=""), parameters)
 
 
 def refused(cluster: ACluster, **parameters) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from migrations_app.actions.base import Unavailable
 from migrations_app.actions.changes import Target
 from migrations_app.actions.conditions import Held, Leaving
 from migrations_app.errors import BadInput
-from migrations_app.inventory.aws import InstanceProfile
+from migrations_app.inventory.objects.aws import InstanceProfile
 from tests.actions.on_server import applied, carried_out, installed, plan_of, previewed, put, registered, taken_back
 from tests.actions.scenes import a_scene, action_of, asks_too_much, bodies, forecast_of, steps_of
 from tests.builders import a_cluster

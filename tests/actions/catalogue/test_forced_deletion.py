@@ -7,7 +7,7 @@ from migrations_app.actions.changes import Target
 from migrations_app.actions.conditions import Leaving
 from migrations_app.actions.gate import Gate
 from migrations_app.errors import BadInput
-from migrations_app.samples.karpenter_kinds import machine
+from migrations_app.samples.karpenter_objects import machine
 from tests.actions.on_server import (
     applied,
     carried_out,

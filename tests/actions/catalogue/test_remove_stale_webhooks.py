@@ -4,8 +4,8 @@ import pytest
 
 from migrations_app.actions.base import Unavailable
 from migrations_app.actions.conditions import Exists, Gone
-from migrations_app.actions.restoring import restorable
-from migrations_app.samples.install import admission_webhook
+from migrations_app.actions.undo import restorable
+from migrations_app.samples.installation import admission_webhook
 from tests.actions.on_server import installed, put, registered
 from tests.actions.scenes import a_scene, asks_too_much, steps_of, target_of
 from tests.actions.way_back import done, lasting, sent, taken_back

@@ -8,8 +8,8 @@ from migrations_app.actions.base import Unavailable
 from migrations_app.actions.conditions import Held
 from migrations_app.actions.gate import Gate
 from migrations_app.errors import BadInput
-from migrations_app.samples.karpenter_kinds import claim
-from migrations_app.samples.kube import containers, template, workload
+from migrations_app.samples.karpenter_objects import claim
+from migrations_app.samples.kubernetes_objects import containers, template, workload
 from tests.actions.on_server import applied, carried_out, installed, plan_of, previewed, put, registered, taken_back
 from tests.actions.scenes import a_scene, action_of, asks_too_much, bodies, forecast_of, steps_of
 from tests.builders import a_cluster

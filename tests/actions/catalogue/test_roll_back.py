@@ -9,7 +9,7 @@ from migrations_app.actions.base import Unavailable
 from migrations_app.actions.catalogue.roll_back import action
 from migrations_app.actions.changes import Target, creation, deletion, merge
 from migrations_app.actions.conditions import Exists, Gone, Held, Leaving
-from migrations_app.actions.differences import changing, creating
+from migrations_app.actions.patches import changing, creating
 from migrations_app.actions.plan import Step
 from tests.actions.on_server import installed, plan_of, previewed, registered
 from tests.actions.scenes import a_scene

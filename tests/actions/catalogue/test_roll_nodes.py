@@ -8,8 +8,8 @@ from migrations_app.actions.conditions import Leaving
 from migrations_app.actions.gate import Gate
 from migrations_app.actions.plan import Limits
 from migrations_app.errors import BadInput
-from migrations_app.samples.karpenter_kinds import Launched, claim, machine
-from migrations_app.samples.kube import budget
+from migrations_app.samples.karpenter_objects import Launched, claim, machine
+from migrations_app.samples.kubernetes_objects import budget
 from tests.actions.on_server import (
     applied,
     carried_out,

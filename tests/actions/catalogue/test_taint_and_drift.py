@@ -7,8 +7,8 @@ from migrations_app.actions.changes import Target
 from migrations_app.actions.conditions import Held
 from migrations_app.actions.gate import Gate
 from migrations_app.errors import BadInput
-from migrations_app.samples.karpenter_kinds import machine
-from migrations_app.samples.kube import budget, config_map
+from migrations_app.samples.karpenter_objects import machine
+from migrations_app.samples.kubernetes_objects import budget, config_map
 from tests.actions.on_server import (
     applied,
     carried_out,

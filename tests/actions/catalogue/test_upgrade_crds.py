@@ -7,8 +7,8 @@ import pytest
 
 from migrations_app.actions.base import Unavailable
 from migrations_app.actions.conditions import Held, Within, all_hold
-from migrations_app.actions.crd_upgrade import MARK
-from migrations_app.actions.crds import crd_target
+from migrations_app.actions.targets.crd_upgrade import MARK
+from migrations_app.actions.targets.crds import crd_target
 from migrations_app.karpenter import labels
 from tests import upstream
 from tests.actions import charts

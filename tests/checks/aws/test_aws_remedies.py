@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.checks.aws_remedies import added_to_role, command, encoded, hcl, label, quoted
+from migrations_app.checks.remedies.aws import added_to_role, command, encoded, hcl, label, quoted
 from tests.builders_aws import parse_all
 
 DOCUMENT = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:Get", "Resource": "${x}"}]}

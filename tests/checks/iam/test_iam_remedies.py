@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from migrations_app.inventory.seen import Seen, Unseen
-from migrations_app.samples.karpenter_kinds import ON_DEMAND, provisioner
+from migrations_app.inventory.parts import Seen, Unseen
+from migrations_app.samples.karpenter_objects import ON_DEMAND, provisioner
 from tests.builders import remedies, told
 from tests.builders_iam import EVERYTHING, a_node_role, a_role, document, managed, permitted, policy_for
 from tests.newest import NEWEST_MINOR

@@ -2,7 +2,7 @@
 
 import pytest
 
-from migrations_app.samples.karpenter_kinds import SPOT, provisioner
+from migrations_app.samples.karpenter_objects import SPOT, provisioner
 from tests import upstream
 from tests.builders import ask
 from tests.builders_iam import a_role, permitted

@@ -1,10 +1,19 @@
 import pytest
 
-from migrations_app.checks.changing import RESOURCES, changed, converted, described, edited, kept, patched, target
-from migrations_app.checks.remedies import NAMES_SHOWN
-from migrations_app.checks.values import Evidence
+from migrations_app.checks.base import Evidence
+from migrations_app.checks.remedies.commands import NAMES_SHOWN
+from migrations_app.checks.remedies.karpenter_objects import (
+    RESOURCES,
+    changed,
+    converted,
+    described,
+    edited,
+    kept,
+    patched,
+    target,
+)
+from migrations_app.inventory.facts.managers import Managed
 from migrations_app.inventory.inventory import PART_NAMES
-from migrations_app.inventory.managers import Managed
 from migrations_app.karpenter import kinds
 from tests.builders import case_at
 from tests.builders_pools import a_pool, at, parses

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.checks.fields import FLAG, MAP, MAPS, TEXT, TEXTS, WHOLE, apart, cause, kind_of, odd
-from migrations_app.checks.values import CannotTell, Evidence
-from migrations_app.inventory.objects import EC2NodeClass, Metadata, NodePool, Provisioner
+from migrations_app.checks.base import CannotTell, Evidence
+from migrations_app.checks.evidence import FLAG, MAP, MAPS, TEXT, TEXTS, WHOLE, apart, cause, kind_of, odd
+from migrations_app.inventory.objects.karpenter import EC2NodeClass, Metadata, NodePool, Provisioner
 
 SHAPES = (FLAG, MAP, MAPS, TEXT, TEXTS, WHOLE)
 TREES = st.recursive(

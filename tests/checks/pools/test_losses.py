@@ -1,7 +1,7 @@
-from migrations_app.checks.losses import STOPPING, UNREADABLE, items, lost
-from migrations_app.checks.values import CannotTell
+from migrations_app.checks.base import CannotTell
+from migrations_app.checks.shared.conversion_findings import STOPPING, UNREADABLE, items, lost
+from migrations_app.conversion.finding_codes import CATALOGUE
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.karpenter.conversion.loss_codes import CATALOGUE
 from tests.builders_pools import AUTO_MODE, REFERENCE, a_class, a_pool, a_provisioner, a_template, at
 
 

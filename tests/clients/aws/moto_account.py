@@ -9,8 +9,8 @@ import boto3
 from botocore.awsrequest import AWSResponse
 from botocore.validate import validate_parameters
 
-from migrations_app.clients.aws_access import Entry, Keys, OwnIdentity
-from migrations_app.clients.aws_session import AwsSession
+from migrations_app.clients.aws.cross_account import Entry, Keys, OwnIdentity
+from migrations_app.clients.aws.session import AwsSession
 from migrations_app.clients.secret import Secret
 
 ACCOUNT = "123456789012"

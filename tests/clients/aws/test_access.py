@@ -2,10 +2,10 @@
 
 import pytest
 
-from migrations_app.clients.aws_access import Entry, Keys, checked, new_external_id
+from migrations_app.clients.aws.cross_account import Entry, Keys, checked, new_external_id
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import BadInput
-from migrations_app.inventory.aws_place import RoleArn
+from migrations_app.inventory.objects.cluster_arn import RoleArn
 
 ROLE = "arn:aws:iam::111122223333:role/karpdash"
 KEYS = Keys(access_key_id="AKIA", secret=Secret("s"))

@@ -5,8 +5,8 @@ from botocore import exceptions as b
 from botocore.parsers import ResponseParserError
 
 from migrations_app import errors
-from migrations_app.clients.aws_faults import CAUGHT, from_exception, is_absent
-from migrations_app.clients.aws_rights import DESCRIBE_CLUSTER, GET_ROLE
+from migrations_app.clients.aws.errors import CAUGHT, from_exception, is_absent
+from migrations_app.clients.aws.permissions import DESCRIBE_CLUSTER, GET_ROLE
 
 WHO = "User: arn:aws:sts::111122223333:assumed-role/karpdash/s is not authorized to perform: "
 

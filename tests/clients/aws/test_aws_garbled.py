@@ -5,14 +5,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from migrations_app.clients.aws_access import AwsLimits, Entry, Keys, OwnIdentity
-from migrations_app.clients.aws_live import open_aws
-from migrations_app.clients.aws_session import AwsSession
+from migrations_app.clients.aws.client import open_aws
+from migrations_app.clients.aws.cross_account import AwsLimits, Entry, Keys, OwnIdentity
+from migrations_app.clients.aws.session import AwsSession
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import CouldNotLook, Garbled, ServerFailed
-from migrations_app.flow.collect_aws import collect_aws
-from migrations_app.inventory.aws import AWS_PART_NAMES
-from migrations_app.inventory.seen import Unseen
+from migrations_app.inventory.objects.aws import AWS_PART_NAMES
+from migrations_app.inventory.parts import Unseen
+from migrations_app.use_cases.collect.aws import collect_aws
 from tests.fakes.aws_api import PLACE
 from tests.fakes.aws_inventory import an_inventory
 

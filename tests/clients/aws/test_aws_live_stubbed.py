@@ -10,14 +10,14 @@ from botocore import xform_name
 from botocore.exceptions import ConnectTimeoutError
 from botocore.stub import Stubber
 
-from migrations_app.clients import aws_rights as rights
-from migrations_app.clients.aws_access import AwsLimits, Entry, Keys, OwnIdentity
-from migrations_app.clients.aws_live import open_aws
-from migrations_app.clients.aws_session import AwsSession
+from migrations_app.clients.aws import permissions as rights
+from migrations_app.clients.aws.client import open_aws
+from migrations_app.clients.aws.cross_account import AwsLimits, Entry, Keys, OwnIdentity
+from migrations_app.clients.aws.session import AwsSession
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import Forbidden, Garbled, ServerFailed, TimedOut, TooLarge, Unauthorized
-from migrations_app.inventory.aws import AccessEntry, Association
-from migrations_app.inventory.aws_crosscheck import Question, Reply
+from migrations_app.inventory.aws_facts.simulation import Question, Reply
+from migrations_app.inventory.objects.aws import AccessEntry, Association
 from tests.fakes.aws_api import PLACE, role_arn
 
 THEN = datetime(2026, 11, 21, tzinfo=UTC)

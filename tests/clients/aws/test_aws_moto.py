@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from migrations_app.clients.aws_access import Entry, OwnIdentity
-from migrations_app.clients.aws_live import open_aws
-from migrations_app.clients.aws_rights import RIGHTS
-from migrations_app.clients.aws_session import AwsSession
-from migrations_app.flow.collect_aws import collect_aws
-from migrations_app.inventory.aws import AWS_PART_NAMES
-from migrations_app.inventory.aws_place import AwsPlace
-from migrations_app.inventory.seen import Seen, Unseen
+from migrations_app.clients.aws.client import open_aws
+from migrations_app.clients.aws.cross_account import Entry, OwnIdentity
+from migrations_app.clients.aws.permissions import RIGHTS
+from migrations_app.clients.aws.session import AwsSession
+from migrations_app.inventory.objects.aws import AWS_PART_NAMES
+from migrations_app.inventory.objects.cluster_arn import AwsPlace
+from migrations_app.inventory.parts import Seen, Unseen
+from migrations_app.use_cases.collect.aws import collect_aws
 from tests.clients.aws.moto_account import ACCOUNT, ANYTHING, CLUSTER_TAGS, KEYS, REGION, Account, Recording, arn
 from tests.fakes.aws_inventory import an_inventory, config_map, controller, node_class, service_account
 

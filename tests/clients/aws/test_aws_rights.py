@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from migrations_app.clients.aws_rights import RIGHTS, minimal_policy, trust_policy
-from migrations_app.inventory.aws_place import AwsPlace
-from migrations_app.karpenter.iam.evaluate import Request, Verdict, evaluate
-from migrations_app.karpenter.iam.policy import parse_policy
-from migrations_app.karpenter.iam.remedies import MANAGED_LIMIT, size_of
+from migrations_app.clients.aws.permissions import RIGHTS, minimal_policy, trust_policy
+from migrations_app.iam.evaluate import Request, Verdict, evaluate
+from migrations_app.iam.policy import parse_policy
+from migrations_app.iam.requirements.remedies import MANAGED_LIMIT, size_of
+from migrations_app.inventory.objects.cluster_arn import AwsPlace
 
 ROOT = Path(__file__).resolve().parents[3]
 PLACE = AwsPlace(region="cn-north-1", cluster="shop", account="111122223333")

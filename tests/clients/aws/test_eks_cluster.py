@@ -4,15 +4,14 @@ import base64
 
 import pytest
 
-from migrations_app.clients.aws_access import Entry, Keys, OwnIdentity
-from migrations_app.clients.aws_session import AwsSession
-from migrations_app.clients.connection import Connection, EksToken, Server
-from migrations_app.clients.eks_cluster import eks_connection
-from migrations_app.clients.eks_token import token_source
-from migrations_app.clients.kubernetes_live import open_live
+from migrations_app.clients.aws.cross_account import Entry, Keys, OwnIdentity
+from migrations_app.clients.aws.eks import eks_connection, token_source
+from migrations_app.clients.aws.session import AwsSession
+from migrations_app.clients.kubernetes.connection import Connection, EksToken, Server
+from migrations_app.clients.kubernetes.reader import open_live
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import BadInput, Forbidden, TlsRefused
-from migrations_app.inventory.aws_place import AwsPlace
+from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from tests.clients.rig import FAST, HERE, always
 from tests.fakes.aws_api import PLACE, FakeAws, a_cluster
 from tests.fakes.evilk8s import AUTHORITY, OTHER, EvilServer

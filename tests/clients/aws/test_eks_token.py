@@ -9,12 +9,12 @@ import time_machine
 from botocore.session import Session as Core
 from botocore.signers import RequestSigner
 
-from migrations_app.clients.aws_access import Entry, Keys, OwnIdentity
-from migrations_app.clients.aws_session import AwsSession
-from migrations_app.clients.eks_token import HEADER, PREFIX, RENEW_AFTER, signed_token, sts_host, token_source
+from migrations_app.clients.aws.cross_account import Entry, Keys, OwnIdentity
+from migrations_app.clients.aws.eks import HEADER, PREFIX, RENEW_AFTER, signed_token, sts_host, token_source
+from migrations_app.clients.aws.session import AwsSession
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import Unauthorized
-from migrations_app.inventory.aws_place import partition_of
+from migrations_app.inventory.objects.cluster_arn import partition_of
 
 KEYS = Keys(access_key_id="ASIAEXAMPLE", secret=Secret("secret"), token=Secret("session/token+="))
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from migrations_app.clients.aws_access import AwsLimits, OwnIdentity
-from migrations_app.clients.aws_own import own_principal, principal_of
+from migrations_app.clients.aws.cross_account import AwsLimits, OwnIdentity
+from migrations_app.clients.aws.identity import own_principal, principal_of
 from migrations_app.errors import Garbled, Unauthorized
 from tests.fakes.aws_server import OWN_ARN
-from tests.flow import eks
+from tests.use_cases import eks
 
 ONCE = AwsLimits(tries=1)
 
@@ -50,7 +50,7 @@ def test_keys_that_aws_does_not_know(aws):
 
 
 def test_an_answer_without_an_arn(aws, monkeypatch):
-    monkeypatch.setattr("migrations_app.clients.aws_own.made_client", lambda *_given, **_named: _Mute())
+    monkeypatch.setattr("migrations_app.clients.aws.identity.made_client", lambda *_given, **_named: _Mute())
     with pytest.raises(Garbled):
         own_principal(aws.identity, region="eu-west-1")
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from migrations_app.clients.aws_access import AwsLimits, Entry, Keys, OwnIdentity
-from migrations_app.clients.aws_proof import prove_guarded
+from migrations_app.clients.aws.cross_account import AwsLimits, Entry, Keys, OwnIdentity
+from migrations_app.clients.aws.identity import prove_guarded
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import BadInput, Forbidden, ServerFailed
 

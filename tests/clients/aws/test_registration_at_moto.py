@@ -4,9 +4,8 @@ import dataclasses
 
 import pytest
 
-from migrations_app.clients.aws_access import OwnIdentity
-from migrations_app.flow.draft_access import draft_access
-from migrations_app.flow.register_eks import try_eks
+from migrations_app.clients.aws.cross_account import OwnIdentity
+from migrations_app.use_cases.clusters.eks_registration import draft_access, try_eks
 from tests.clients.aws.moto_account import ACCOUNT, KEYS, REGION, arn
 
 CLUSTER = arn("cluster", "shop", "eks", REGION)

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from migrations_app.clients.aws_access import AwsLimits, Entry, Keys, OwnIdentity
-from migrations_app.clients.aws_rights import RIGHTS
-from migrations_app.clients.aws_session import AMBIENT, AwsSession, own_keys
+from migrations_app.clients.aws.cross_account import AwsLimits, Entry, Keys, OwnIdentity
+from migrations_app.clients.aws.permissions import RIGHTS
+from migrations_app.clients.aws.session import AMBIENT, AwsSession, own_keys
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import CouldNotLook, Forbidden, Unauthorized
 

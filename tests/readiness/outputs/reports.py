@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from migrations_app.checks.values import PHASES, Evidence, Finding, Reason, Remedy
-from migrations_app.inventory.ownership import Anomaly
+from migrations_app.checks.base import PHASES, Evidence, Finding, Reason, Remedy
+from migrations_app.inventory.facts.ownership import Anomaly
 from migrations_app.readiness.report import (
     OWNERS,
     ClusterFacts,

@@ -6,8 +6,7 @@ import jsonschema
 import msgspec
 from hypothesis import given, settings
 
-from migrations_app.readiness.outputs.documents import render
-from migrations_app.readiness.outputs.schema import scan_schema
+from migrations_app.readiness.outputs.json_schema import render, scan_schema
 from migrations_app.readiness.report import Report
 from tests.readiness.outputs.reports import a_report, any_reports, as_tree
 

@@ -3,7 +3,7 @@ from typing import Any
 
 from hypothesis import given, settings
 
-from migrations_app.checks.values import Evidence
+from migrations_app.checks.base import Evidence
 from migrations_app.readiness.outputs.sarif import render
 from migrations_app.readiness.report import Report
 from tests.readiness.outputs.reports import a_report, any_reports, finding

@@ -2,8 +2,8 @@ import re
 
 from hypothesis import given, settings
 
-from migrations_app.checks.values import Finding
-from migrations_app.readiness.outputs.tables import render
+from migrations_app.checks.base import Finding
+from migrations_app.readiness.outputs.table import render
 from migrations_app.readiness.report import ClusterFacts, Report, Target
 from migrations_app.readiness.verdict import hop_line
 from tests.readiness.outputs.reports import a_report, any_reports, step, unread

@@ -4,11 +4,11 @@ import pytest
 from axes.models import AccessAttempt
 
 from migrations_app.errors import BadInput
-from migrations_app.flow.step_up import SESSION_KEY, fresh_until
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.policy import KillSwitch, Policy
-from migrations_app.queries.policies import policy_row, switch_now
-from migrations_app.web import policy_words
+from migrations_app.queries.rollouts.policies import policy_row, switch_now
+from migrations_app.use_cases.accounts.sign_in import SESSION_KEY, fresh_until
+from migrations_app.web.rollouts import policies
 from tests.web.conftest import PASSWORD
 from tests.web.pages import text
 from tests.web.rollouts.conftest import Hand
@@ -74,15 +74,15 @@ def test_what_is_refused_stays_in_the_form(gil, said, status, words):
     ],
 )
 def test_windows_are_read_as_people_write_them(line, days):
-    (found,) = policy_words.read(line)
+    (found,) = policies.read(line)
     assert found["days"] == days
-    assert policy_words.read(policy_words.written([found])) == (found,)
+    assert policies.read(policies.written([found])) == (found,)
 
 
 @pytest.mark.parametrize("line", ["Mon", "22:00", "Foo 10:00-11:00", "Mon 10-11", "Mon 10:00-11:00 extra", "-"])
 def test_odd_windows_are_named(line):
     with pytest.raises(BadInput) as refused:
-        policy_words.read(line)
+        policies.read(line)
     assert line in refused.value.message
 
 

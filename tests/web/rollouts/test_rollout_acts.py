@@ -190,7 +190,7 @@ def test_no_form_for_an_action_that_is_not_chosen_here(ada, shop, action):
 
 
 def test_exports_come_as_one_file_for_those_who_act(ada, ben, shop, settings):
-    from migrations_app.flow.export import export
+    from migrations_app.use_cases.rollouts.backups import export
 
     row = a_rollout(shop, author=ada.user)
     target = taint().change.target

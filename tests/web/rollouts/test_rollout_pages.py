@@ -6,9 +6,9 @@ import pytest
 from django.utils import timezone
 
 from migrations_app.actions.plan import Forecast
-from migrations_app.flow.step_diffs import keep_diffs
 from migrations_app.models.policy import KillSwitch, Policy
 from migrations_app.models.rollout import Rollout
+from migrations_app.use_cases.rollouts.backups import keep_diffs
 from tests.builders_rollouts import NODE, POOL, TAINT, a_line, a_picture, a_plan, a_rollout, a_yes, remove, taint
 from tests.builders_rows import a_cluster, a_snapshot
 from tests.web.pages import links, rows, text

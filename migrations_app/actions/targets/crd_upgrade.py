@@ -1,0 +1,164 @@
+"""One CRD as it is and as a release ships it -> the merge patch between them, and the one that goes back.
+
+A merge patch and no server-side apply: servers before 1.25 refuse to apply the CEL rules of these schemas, and drop
+them from a patch. Lists are replaced whole, so `versions` arrive as shipped.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from migrations_app.actions.base import Unavailable
+from migrations_app.actions.changes import Body, Target, creation, merge
+from migrations_app.actions.conditions import Condition, Exists, Field, Held, Tree, Within, value_at
+from migrations_app.actions.patches import between, way_back
+from migrations_app.actions.plan import Step
+from migrations_app.actions.undo import restorable
+from migrations_app.karpenter.versions import Release
+
+MARK = "karpdash.io/crds-of"
+"""Names the release and the generation that the patch went over, so that an old mark proves nothing of a new patch."""
+SERVICE: Field = ("spec", "conversion", "webhook", "clientConfig", "service")
+STRATEGY: Field = ("spec", "conversion", "strategy")
+RULES = "x-kubernetes-validations"
+
+
+def creating_crd(target: Target, wanted: Body, *, marks: Tree, release: Release) -> Step:
+    """The CRD as shipped. Nothing takes it back: deleting a CRD deletes its objects, and left there it does no harm."""
+    body = restorable(wanted)
+    metadata = body["metadata"]
+    for name, given in marks.items():
+        metadata = metadata | {name: (metadata.get(name) or {}) | given}
+    ready = Within(field=("status", "conditions"), element={"type": "Established", "status": "True"})
+    return Step(
+        id="",
+        title=f"Create {target.name} as {release} ships it",
+        change=creation(target, body | {"metadata": metadata}),
+        brings=(Exists(), ready),
+        skippable=True,
+        note="A CRD that was made stays when this is taken back: deleting it would delete its objects.",
+    )
+
+
+def upgrading_crd(target: Target, before: Tree, *, wanted: Body, release: Release) -> Step | None:
+    """The step that makes the one of the other; None where they are alike.
+
+    Raises Unavailable where a version would go in which objects may still be stored.
+    """
+    _refuse_dropping(target, before, wanted=wanted)
+    if alike(before["spec"], wanted["spec"]):
+        return None
+    generation = value_at(before, ("metadata", "generation")) or 0
+    patch: Body = {
+        "metadata": {"annotations": _annotations(before, wanted) | {MARK: f"{release} over generation {generation}"}},
+        "spec": between(before["spec"], wanted["spec"]),
+    }
+    undo = _undo(patch, before, wanted=wanted)
+    return Step(
+        id="",
+        title=f"Bring {target.name} to {release}: {_said(wanted)}",
+        change=merge(target, patch),
+        rests_on=(("spec", "versions"), ("spec", "names"), STRATEGY, SERVICE, ("status", "storedVersions")),
+        brings=_brings(patch, before, wanted=wanted),
+        undo=merge(target, undo),
+        undo_brings=_brings(undo, wanted, wanted={"spec": _versions_of(undo, before)}),
+        risk="high" if _storage(before) != _storage(wanted) or _dropped(before, wanted) else "medium",
+        note=_note(before, wanted),
+    )
+
+
+def alike(before: Tree, after: Tree) -> bool:
+    """Whether two specs say the same but for CEL rules, which old servers do not keep."""
+    return not between(without_rules(before), without_rules(after))
+
+
+def without_rules(part: Any) -> Any:  # noqa: ANN401 - plain JSON
+    """The tree without CEL rules."""
+    if isinstance(part, dict):
+        return {key: without_rules(value) for key, value in part.items() if key != RULES}
+    return [without_rules(value) for value in part] if isinstance(part, list) else part
+
+
+def _refuse_dropping(target: Target, before: Tree, *, wanted: Body) -> None:
+    stored = value_at(before, ("status", "storedVersions")) or []
+    lost = sorted(set(stored) - {one["name"] for one in _versions(wanted)})
+    if lost:
+        words = f"{target.name} still lists {', '.join(lost)} as stored: rewrite its objects first"
+        raise Unavailable(words, code="still_stored")
+
+
+def _annotations(before: Tree, wanted: Body) -> Body:
+    here = value_at(before, ("metadata", "annotations")) or {}
+    shipped = value_at(wanted, ("metadata", "annotations")) or {}
+    return {key: value for key, value in shipped.items() if here.get(key) != value}
+
+
+def _versions(crd: Tree) -> list[Tree]:
+    found: list[Tree] = value_at(crd, ("spec", "versions")) or []
+    return found
+
+
+def _storage(crd: Tree) -> str:
+    return next((str(one["name"]) for one in _versions(crd) if one.get("storage")), "")
+
+
+def _dropped(before: Tree, after: Tree) -> list[str]:
+    kept = {one["name"] for one in _versions(after)}
+    return [str(one["name"]) for one in _versions(before) if one["name"] not in kept]
+
+
+def _undo(patch: Body, before: Tree, *, wanted: Body) -> Body:
+    """As it was; but a version that was new and stored stays served, with the conversion, as objects may be in it."""
+    undo = way_back(patch, before)
+    if not _keeps(before, wanted):
+        return undo
+    new = next(one for one in _versions(wanted) if one.get("storage"))
+    spec = {key: value for key, value in undo["spec"].items() if key != "conversion"}
+    return undo | {"spec": spec | {"versions": [*_versions(before), new | {"storage": False}]}}
+
+
+def _keeps(before: Tree, wanted: Body) -> str:
+    """The version that stays served on the way back; empty where none has to."""
+    new = _storage(wanted)
+    return "" if new in {one["name"] for one in _versions(before)} else new
+
+
+def _versions_of(undo: Body, before: Tree) -> Tree:
+    found: Tree = {"versions": undo["spec"].get("versions") or _versions(before)}
+    return found
+
+
+def _brings(patch: Body, before: Tree, *, wanted: Tree) -> tuple[Condition, ...]:
+    return tuple(_told(patch, before, wanted=wanted))
+
+
+def _told(patch: Body, before: Tree, *, wanted: Tree) -> Iterator[Condition]:
+    """What a read shows. Schemas are not compared: old servers leave the CEL rules out of them."""
+    yield Held(field=("metadata", "annotations", MARK), value=patch["metadata"]["annotations"][MARK])
+    for one in _versions(wanted):
+        flags = {"name": one["name"], "served": one["served"], "storage": one["storage"]}
+        yield Within(field=("spec", "versions"), element=flags)
+    for name in _dropped(before, wanted):
+        yield Within(field=("spec", "versions"), element={"name": name}, absent=True)
+    strategy = value_at(patch, STRATEGY)
+    if strategy is not None:
+        yield Held(field=STRATEGY, value=strategy)
+
+
+def _said(wanted: Body) -> str:
+    served = [str(one["name"]) for one in _versions(wanted) if one.get("served")]
+    return f"{', '.join(served)} served, {_storage(wanted)} stored"
+
+
+def _note(before: Tree, wanted: Body) -> str:
+    kept = _keeps(before, wanted)
+    if kept:
+        return f"Taken back, {kept} stays served: objects may be stored in it by then."
+    gone = _dropped(before, wanted)
+    return f"{', '.join(gone)} is no longer served: whoever still reads or applies it is refused." if gone else ""
+
+
+def with_note(step: Step, *words: str) -> Step:
+    """The same step with more to know of it."""
+    return msgspec.structs.replace(step, note=" ".join(word for word in (step.note, *words) if word))

@@ -1,0 +1,220 @@
+"""What the conversion of a CRD should say: what its controller owns is kept, and nothing aims at a Service that cannot
+answer, as every read of the kind would fail then.
+
+The files of a chart -> the CRDs of one release, each held against what is known of that release.
+
+CRDs as targets, how many objects are behind each, and the rights to change them.
+
+Which release a plan is about: the one that the next hop lands on, or the running one, to catch up with it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from migrations_app.actions.base import Unavailable
+from migrations_app.actions.changes import Body, Need, Target
+from migrations_app.actions.conditions import Tree, value_at
+from migrations_app.inventory.facts.controller import CRD_CHART
+from migrations_app.inventory.facts.conversion_webhook import aim, ready_port, webhook_service
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import CRD, ServiceReference
+from migrations_app.inventory.parts import Unseen
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.crds import MAIN_CHART_WEBHOOK_SERVICE, Crd
+from migrations_app.karpenter.detection import Detected
+from migrations_app.karpenter.kinds import Kind
+from migrations_app.karpenter.releases import crd_set
+from migrations_app.karpenter.upgrade_path import path
+from migrations_app.karpenter.versions import Release, kubernetes_minor, parse
+
+CLIENT = ("spec", "conversion", "webhook", "clientConfig")
+OFF: Body = {"strategy": "None", "webhook": None}
+
+
+def with_conversion(wanted: Body, before: Tree | None, *, inventory: Inventory, release: Release) -> Body:
+    """The CRD as shipped, with the conversion that fits this cluster. Raises Unavailable where that cannot answer."""
+    shipped = value_at(wanted, ("spec", "conversion"))
+    if not isinstance(shipped, dict) or shipped.get("strategy") != "Webhook":
+        return wanted | {"spec": wanted["spec"] | {"conversion": dict(OFF) if before else {"strategy": "None"}}}
+    _refuse_switched_off(inventory, release)
+    client = _client(wanted, before, inventory=inventory, release=release)
+    _refuse_unanswered(client, str(value_at(wanted, ("metadata", "name"))), inventory=inventory)
+    webhook = shipped["webhook"] | {"clientConfig": client}
+    return wanted | {"spec": wanted["spec"] | {"conversion": shipped | {"webhook": webhook}}}
+
+
+def _refuse_switched_off(inventory: Inventory, release: Release) -> None:
+    told = aim(inventory, release)
+    if told is not None and not told.converts:
+        words = f"{CRD_CHART} is installed with webhook.enabled=false, but the CRDs of {release} convert: switch it on"
+        raise Unavailable(words, code="conversion_off")
+
+
+def _client(wanted: Body, before: Tree | None, *, inventory: Inventory, release: Release) -> Body:
+    """What is there now stands, its caBundle above all: the controller writes it."""
+    here = value_at(before, CLIENT)
+    if isinstance(here, dict) and (here.get("service") or here.get("url")):
+        return here
+    name, namespace, port = _service(inventory, release)
+    service = value_at(wanted, (*CLIENT, "service")) or {}
+    return {"service": service | {"name": name, "namespace": namespace, "port": port}}
+
+
+def _service(inventory: Inventory, release: Release) -> tuple[str, str, int]:
+    told = aim(inventory, release)
+    if told is not None:
+        return told.name, told.namespace, told.port
+    found = webhook_service(inventory)
+    return (found.name, found.namespace, MAIN_CHART_WEBHOOK_SERVICE[2]) if found else MAIN_CHART_WEBHOOK_SERVICE
+
+
+def _refuse_unanswered(client: Body, crd: str, *, inventory: Inventory) -> None:
+    service = client.get("service")
+    if not isinstance(service, dict):
+        return  # an address outside of the cluster: nothing that was seen tells whether it answers
+    for name in ("services", "endpoints"):
+        part = inventory.part(name)
+        if isinstance(part, Unseen):
+            raise Unavailable(f"whether the conversion answers is not known: {name}: {part.why}", code="not_seen")
+    target = ServiceReference(
+        namespace=str(service.get("namespace", "")), name=str(service.get("name", "")), port=service.get("port")
+    )
+    problem = ready_port(inventory, target)
+    if problem:
+        words = f"{crd} would be converted by {target.namespace}/{target.name}, and every read of it fail: {problem}"
+        raise Unavailable(words, code="conversion_unanswered")
+
+
+CHART = "Chart.yaml"
+ORIGIN = "origin"
+"""Where the chart came from, in words; beside its files."""
+
+
+def crds_of(files: Mapping[str, bytes], release: Release) -> dict[str, Body]:
+    """The CRDs by name, in the order of the release's set. Raises Unavailable where the chart is of another release or
+    says something else of a version than that release does."""
+    _refuse_other(files, release)
+    shipped = crd_set(release)
+    if shipped is None:
+        raise Unavailable(f"the CRDs of {release} are not known", code="unknown_release")
+    found = {str(value_at(one, ("metadata", "name"))): one for one in _documents(files)}
+    missing = [row.name for row in shipped.crds if row.name not in found]
+    strange = sorted(set(found) - {row.name for row in shipped.crds})
+    if missing or strange:
+        words = f"without {', '.join(missing)}" if missing else f"with {', '.join(strange)}"
+        raise Unavailable(f"this is not the chart of {release}: it comes {words}", code="strange_chart")
+    for row in shipped.crds:
+        _refuse_odd(found[row.name], row)
+    return {row.name: found[row.name] for row in shipped.crds}
+
+
+def origin(files: Mapping[str, bytes]) -> str:
+    """Where the chart came from, in words."""
+    return files.get(ORIGIN, b"").decode("utf-8", "replace")
+
+
+def _refuse_other(files: Mapping[str, bytes], release: Release) -> None:
+    told = _read(files.get(CHART, b"null"))
+    version = told.get("version") if isinstance(told, dict) else None
+    if parse(version) != release:
+        said = str(version)[:40] if version else "no version"
+        raise Unavailable(f"the chart says {said}, and {release} is wanted", code="other_release")
+
+
+def _documents(files: Mapping[str, bytes]) -> list[Body]:
+    """Every document but Chart.yaml; each has to be a CRD."""
+    every = [_read(body) for name, body in sorted(files.items()) if name not in (CHART, ORIGIN)]
+    flat = [one for file in every for one in (file if isinstance(file, list) else [file]) if one is not None]
+    for one in flat:
+        if not isinstance(one, dict) or one.get("kind") != "CustomResourceDefinition":
+            raise Unavailable("the chart holds something else than CRDs beside them", code="strange_chart")
+    return flat
+
+
+def _read(body: bytes) -> Any:  # noqa: ANN401 - plain JSON
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        raise Unavailable("a file of the chart cannot be read", code="strange_chart") from None
+
+
+def _refuse_odd(crd: Body, row: Crd) -> None:
+    """Names and versions have to be those of the release; what the schemas say is the chart's own matter."""
+    versions = value_at(crd, ("spec", "versions"))
+    told = [one for one in versions if isinstance(one, dict)] if isinstance(versions, list) else []
+    flags = {(one.get("name"), one.get("served"), one.get("storage")) for one in told}
+    names = (
+        crd.get("apiVersion"),
+        value_at(crd, ("spec", "group")),
+        value_at(crd, ("spec", "names", "plural")),
+        value_at(crd, ("spec", "names", "kind")),
+    )
+    alike = names == ("apiextensions.k8s.io/v1", row.kind.group, row.kind.plural, row.kind.kind)
+    if not alike or flags != {(one.name, one.served, one.storage) for one in row.versions}:
+        words = f"{row.name} of the chart serves or stores other versions than its release does"
+        raise Unavailable(words, code="strange_chart")
+
+
+PARTS: dict[Kind, str] = {
+    kinds.PROVISIONER: "provisioners",
+    kinds.AWS_NODE_TEMPLATE: "awsnodetemplates",
+    kinds.MACHINE: "machines",
+    kinds.NODE_POOL: "nodepools",
+    kinds.EC2_NODE_CLASS: "ec2nodeclasses",
+    kinds.NODE_CLAIM: "nodeclaims",
+}
+"""The part of the inventory that holds the objects of a kind."""
+
+
+def crd_target(name: str, uid: str = "") -> Target:
+    """The CRD of that name."""
+    row = kinds.CRD
+    return Target(row.group, row.versions[0], row.plural, row.kind, name, uid=uid)
+
+
+def target_of(crd: CRD) -> Target:
+    """The very CRD that was seen."""
+    return crd_target(crd.name, crd.metadata.uid or "")
+
+
+def object_target(kind: Kind, version: str, *, name: str, uid: str = "") -> Target:
+    """One object of a kind without namespaces, in that version."""
+    return Target(kind.group, version, kind.plural, kind.kind, name, uid=uid)
+
+
+def crd_need(verb: str, subresource: str = "") -> Need:
+    """The right to do that with CRDs."""
+    return Need(verb=verb, group=kinds.CRD.group, plural=kinds.CRD.plural, subresource=subresource)
+
+
+def kind_need(verb: str, kind: Kind) -> Need:
+    """The right to do that with objects of the kind."""
+    return Need(verb=verb, group=kind.group, plural=kind.plural)
+
+
+def find_crd(inventory: Inventory, name: str) -> CRD | None:
+    """The CRD of that name as it was seen; None where there is none."""
+    return next((crd for crd in inventory.crds.items if crd.name == name), None)
+
+
+def landing(inventory: Inventory, running: Detected, *, wanted: str = "") -> Release:
+    """The release; without `wanted` that of the next hop. Raises Unavailable for one that is not one hop away, and
+    BadInput for one that is unknown, known to be bad or older than the running one."""
+    if parse(wanted) is not None and parse(wanted) == running.release:
+        return _running(running)
+    version = next((one.git_version for one in inventory.version.items), "")
+    way = path(running, target=wanted or None, kubernetes=kubernetes_minor(version))
+    if not way.steps:
+        raise Unavailable(f"{way.current} is as far as the way goes", code="nothing_to_do")
+    if wanted and len(way.steps) > 1:
+        words = f"{way.target} is {len(way.steps)} hops away; the next one lands on {way.steps[0].release}"
+        raise Unavailable(words, code="not_next")
+    return way.steps[0].release
+
+
+def _running(running: Detected) -> Release:
+    if running.release is None:
+        raise Unavailable("the running release is not known", code="unknown_release")
+    return running.release

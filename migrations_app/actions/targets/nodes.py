@@ -1,0 +1,216 @@
+"""Nodes that are to go: which, in what order and how many at once, what runs on them, and what speaks against it."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from migrations_app.actions.base import Unavailable
+from migrations_app.actions.changes import Target
+from migrations_app.actions.plan import Forecast, Limits
+from migrations_app.inventory.facts.ownership import OwnedNode, ownership
+from migrations_app.inventory.facts.workloads import covered, what_holds
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import DisruptionBudget, Node, PodGroup
+from migrations_app.inventory.parts import Seen
+from migrations_app.inventory.pod_groups import NODES_KEPT
+from migrations_app.karpenter import kinds, labels
+
+ALPHA = "karpenter_alpha"
+OWNERS = (ALPHA, "karpenter_beta", "karpenter_v1")
+"""Owners whose nodes Karpenter itself drains and ends."""
+STAYS_WITH_NODE = ("DaemonSet", "Node")
+"""Owners of pods that go with their node and come with the next one (A32)."""
+PROTECTING = (labels.DO_NOT_DISRUPT, labels.DO_NOT_EVICT)
+PROTECTING_NODES = (labels.DO_NOT_DISRUPT, labels.DO_NOT_CONSOLIDATE)
+LOCAL = ("emptyDir", "hostPath")
+NAMES_SAID = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    """One node that is to go, and whose it is."""
+
+    node: Node
+    owned: OwnedNode
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+    @property
+    def target(self) -> Target:
+        return node_target(self.node)
+
+
+def node_target(node: Node) -> Target:
+    """The node itself, and no other that takes its name."""
+    row = kinds.NODE
+    return Target(row.group, row.versions[0], row.plural, row.kind, node.name, uid=node.metadata.uid or "")
+
+
+def karpenters(inventory: Inventory) -> tuple[Going, ...]:
+    """Every node that Karpenter owns and nobody deletes yet, in the order that was read."""
+    here = {node.name: node for node in inventory.nodes.items}
+    owned = (one for one in ownership(inventory).nodes if one.owner in OWNERS)
+    return tuple(Going(here[one.name], one) for one in owned if not here[one.name].metadata.deleting)
+
+
+def alpha(inventory: Inventory, pools: Collection[str] = ()) -> tuple[Going, ...]:
+    """The nodes behind Machines; with `pools` those of these Provisioners."""
+    found = (one for one in karpenters(inventory) if one.owned.owner == ALPHA)
+    return tuple(one for one in found if not pools or one.owned.pool in pools)
+
+
+def said(names: Iterable[str]) -> str:
+    """The names, a long list cut with its length."""
+    every = list(names)
+    more = f" and {len(every) - NAMES_SAID} more" if len(every) > NAMES_SAID else ""
+    return ", ".join(every[:NAMES_SAID]) + more
+
+
+def counted(count: int, noun: str) -> str:
+    """Such as `1 node` or `12 nodes`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def of_group(group: PodGroup) -> str:
+    """Such as `Deployment shop/web` or `Pod shop/one`."""
+    name = group.owner_name or next(iter(group.samples), "")
+    return f"{group.owner_kind or 'Pod'} {group.namespace}/{name}"
+
+
+def moving(inventory: Inventory) -> Iterator[PodGroup]:
+    """The groups of pods that leave a node when it drains."""
+    return (group for group in inventory.pods.items if group.owner_kind not in STAYS_WITH_NODE)
+
+
+def emptiest_first(inventory: Inventory, going: Iterable[Going]) -> tuple[Going, ...]:
+    """The nodes by how many pods they are likely to hold, then by name; a group is spread evenly over its nodes."""
+    load: dict[str, Fraction] = {}
+    for group in moving(inventory):
+        for name in group.nodes:
+            load[name] = load.get(name, Fraction(0)) + Fraction(group.count, len(group.nodes))
+    return tuple(sorted(going, key=lambda one: (load.get(one.name, Fraction(0)), one.name)))
+
+
+def batches(going: Sequence[Going], limits: Limits, *, sizes: dict[str, int]) -> Iterator[tuple[Going, ...]]:
+    """The nodes of one pool after the other, as many at once as the limits allow (A33). `sizes`: nodes by pool."""
+    for pool in dict.fromkeys(one.owned.pool for one in going):
+        mine = [one for one in going if one.owned.pool == pool]
+        share = sizes.get(pool, len(mine)) * limits.pool_percent // 100
+        many = max(1, min(limits.batch, share))
+        for start in range(0, len(mine), many):
+            yield tuple(mine[start : start + many])
+
+
+def controllers_on(inventory: Inventory) -> frozenset[str]:
+    """The nodes on which the controller itself runs."""
+    return frozenset(pod.spec.node_name for pod in inventory.controller_pods.items if pod.spec.node_name)
+
+
+def refuse_controllers(inventory: Inventory, names: Collection[str]) -> None:
+    """Raises Unavailable naming nodes under the controller: nobody would be left to launch their replacement."""
+    here = sorted(controllers_on(inventory) & set(names))
+    if here:
+        raise Unavailable(f"the controller itself runs on {said(here)}: move it first", code="controller_on_node")
+
+
+def refuse_without_finalizer(going: Iterable[Going]) -> None:
+    """Raises Unavailable naming nodes that a deletion would not drain (A31)."""
+    bare = [one.name for one in going if labels.TERMINATION_FINALIZER not in (one.node.metadata.finalizers or ())]
+    if bare:
+        words = f"without the finalizer {labels.TERMINATION_FINALIZER} nothing drains {said(bare)}"
+        raise Unavailable(words, code="finalizer_missing")
+
+
+def refuse_stuck_pods(inventory: Inventory, names: Collection[str], *, local_data: bool) -> None:
+    """Raises Unavailable naming nodes with pods that no drain may move by itself (A32)."""
+    found = {name: why for name in sorted(names) if (why := list(_stuck(inventory, name, local_data=local_data)))}
+    if found:
+        words = "; ".join(f"{name}: {said(why)}" for name, why in list(found.items())[:NAMES_SAID])
+        more = f"; and {counted(len(found) - NAMES_SAID, 'more node')}" if len(found) > NAMES_SAID else ""
+        raise Unavailable(f"these pods or marks keep nodes, unless they are listed: {words}{more}", code="protected")
+
+
+def _stuck(inventory: Inventory, name: str, *, local_data: bool) -> Iterator[str]:
+    node = next((one for one in inventory.nodes.items if one.name == name), None)
+    mark = _mark(node.metadata.annotations or {}, PROTECTING_NODES) if node else ""
+    if mark:
+        yield f"the node's own {mark}"
+    for group in moving(inventory):
+        why = _why_stuck(group, local_data=local_data)
+        if why and name in group.nodes:
+            yield f"{of_group(group)} {why}"
+        elif why and len(group.nodes) >= NODES_KEPT:
+            yield f"{of_group(group)} {why}, and not all of its nodes are known"
+
+
+def _why_stuck(group: PodGroup, *, local_data: bool) -> str:
+    mark = _mark(group.markers, PROTECTING)
+    if not group.owner_kind:
+        return "has no controller"
+    if mark:
+        return f"is marked {mark}"
+    kept = [kind for kind in group.storage if kind in LOCAL]
+    return "" if local_data or not kept else f"keeps data on the node ({', '.join(kept)})"
+
+
+def _mark(given: dict[str, str], keys: tuple[str, ...]) -> str:
+    return next((key for key in keys if given.get(key) == "true"), "")
+
+
+def forecast(
+    inventory: Inventory, names: Collection[str], *, lost: tuple[str, ...] = (), also: tuple[str, ...] = ()
+) -> Forecast:
+    """What it means that these nodes go, in numbers. `lost`: what nothing brings back; `also`: what holds it up too."""
+    pods, whole = _count(inventory, names)
+    bare = None if pods is None or not isinstance(inventory.pdbs, Seen) else _unbudgeted(inventory, names)
+    return Forecast(
+        nodes=len(names),
+        pods=pods,
+        pods_without_budget=bare,
+        blocked=(*blockers(inventory, names), *also),
+        at_least=not whole,
+        cannot_be_undone=lost,
+    )
+
+
+def _count(inventory: Inventory, names: Collection[str]) -> tuple[int | None, bool]:
+    """Pods that have to move; None where pods were not seen. False: it is a lower bound."""
+    if not isinstance(inventory.pods, Seen):
+        return None, True
+    counts = [_on(group, names) for group in moving(inventory)]
+    return sum(many for many, _ in counts), all(whole for _, whole in counts) and not inventory.pods.quarantined
+
+
+def _on(group: PodGroup, names: Collection[str]) -> tuple[int, bool]:
+    mine = sum(name in names for name in group.nodes)
+    known = len(group.nodes) < NODES_KEPT
+    if mine == len(group.nodes) and known:
+        return (group.count if mine else 0), True
+    return mine, (mine == 0 and known) or group.count == len(group.nodes)
+
+
+def _unbudgeted(inventory: Inventory, names: Collection[str]) -> int:
+    held = {id(group) for group, _ in covered(inventory)}
+    return sum(_on(group, names)[0] for group in moving(inventory) if id(group) not in held)
+
+
+def blockers(inventory: Inventory, names: Collection[str]) -> Iterator[str]:
+    """Budgets that let no pod of these nodes go now, in words."""
+    told: dict[str, None] = {}
+    for group, budgets in covered(inventory):
+        if group.owner_kind not in STAYS_WITH_NODE and any(name in names for name in group.nodes):
+            told |= dict.fromkeys(_holding(group, budgets))
+    yield from told
+
+
+def _holding(group: PodGroup, budgets: tuple[DisruptionBudget, ...]) -> Iterator[str]:
+    if len(budgets) > 1:
+        every = ", ".join(budget.name for budget in budgets)
+        yield f"{of_group(group)} is under {len(budgets)} budgets ({every}): an eviction is refused"
+    for budget in budgets:
+        status = budget.status
+        if status is not None and status.disruptions_allowed == 0 and status.expected_pods:
+            path, seen = what_holds(budget)
+            yield f"PodDisruptionBudget {budget.namespace}/{budget.name} lets no pod go: {path} {seen}"

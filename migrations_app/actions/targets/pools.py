@@ -1,0 +1,325 @@
+"""What still hangs on objects of alpha: nodes and Machines of a Provisioner, and who refers to a node template.
+
+Who would revert a direct write, for the approver to accept by name (Step.manager).
+
+Provisioners and NodePools as targets: which were chosen, who keeps them, what takes over, and the fence.
+
+What becomes of a cluster's own pools and classes in the next generation, and what keeps it from being applied.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from migrations_app.actions.base import Parameters, Scene, Unavailable
+from migrations_app.actions.changes import Body, Target, checked_name
+from migrations_app.actions.conditions import Tree
+from migrations_app.actions.patches import changing
+from migrations_app.actions.plan import Step
+from migrations_app.actions.targets.nodes import said
+from migrations_app.conversion.convert import Item, convert
+from migrations_app.conversion.findings import Loss
+from migrations_app.conversion.node_template import placeholder_paths
+from migrations_app.conversion.objects import Known, Options
+from migrations_app.conversion.objects import Target as Generation
+from migrations_app.errors import BadInput
+from migrations_app.inventory.aws_facts import names
+from migrations_app.inventory.facts.managers import REVERTS, managed
+from migrations_app.inventory.facts.node_classes import CONVERTIBLE_PARTS, convertible
+from migrations_app.inventory.facts.node_pools import misfit, own_pools
+from migrations_app.inventory.facts.ownership import ownership
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import Metadata, Named, NodePool, Provisioner, WholeObject
+from migrations_app.karpenter import kinds, labels
+from migrations_app.karpenter.release_facts import FENCE, ROLLS_ON
+
+
+def nodes_of(inventory: Inventory, provisioner: str) -> int:
+    """Its nodes. An alpha node whose Provisioner nobody can tell counts for each of them."""
+    owned = ownership(inventory).nodes
+    return sum(one.owner == "karpenter_alpha" and one.pool in ("", provisioner) for one in owned)
+
+
+def machines_of(inventory: Inventory, provisioner: str) -> int:
+    """Its Machines; one without the label counts for each Provisioner."""
+    told = (one.metadata.label(labels.PROVISIONER_NAME) or "" for one in inventory.machines.items)
+    return sum(name in ("", provisioner) for name in told)
+
+
+def templates_used(inventory: Inventory, *, without: Collection[str]) -> frozenset[str]:
+    """The node templates that Machines refer to, and Provisioners other than those named."""
+    staying = (one for one in inventory.provisioners.items if one.name not in without)
+    by_provisioners = {str(one.get("spec.providerRef.name", "")) for one in staying}
+    references = (one.spec.machine_template_ref for one in inventory.machines.items)
+    return frozenset(by_provisioners | {reference.name or "" for reference in references if reference})
+
+
+def keeper_of(metadata: Metadata) -> str:
+    """Such as `Flux flux-system/karpenter`; empty where nobody reverts what is written."""
+    found = managed(metadata)
+    who = REVERTS.get(found.by, "")
+    owner = "/".join(part for part in (found.namespace, found.name) if part)
+    return f"{who} {owner}" if who and owner else who
+
+
+T = TypeVar("T", bound=Named)
+
+
+def target_of(row: kinds.Kind, one: Named, *, version: str = "") -> Target:
+    """The object itself, in that version or the newest that there is."""
+    return Target(
+        row.group,
+        version or row.versions[0],
+        row.plural,
+        row.kind,
+        one.name,
+        namespace=one.namespace,
+        uid=one.metadata.uid or "",
+    )
+
+
+def served_version(inventory: Inventory, part: str) -> str:
+    """The version that the part was read in; empty where nothing serves it."""
+    return str(getattr(inventory.part(part), "served", None) or "").rpartition("/")[2]
+
+
+def names_given(parameters: Parameters, name: str) -> tuple[str, ...]:
+    """The names that were chosen, each once. Raises BadInput for what is no name of an object."""
+    given = parameters.get(name) or ()
+    if isinstance(given, str) or not isinstance(given, list | tuple):
+        raise BadInput("a list of names is wanted", where=name, code="bad_parameter")
+    return tuple(dict.fromkeys(checked_name(one if isinstance(one, str) else "") for one in given))
+
+
+def chosen(items: Sequence[T], parameters: Parameters, *, name: str) -> tuple[T, ...]:
+    """The objects of those names, by default all. Raises BadInput naming those that are not there."""
+    wanted = names_given(parameters, name)
+    here = {one.name: one for one in items}
+    missing = [one for one in wanted if one not in here]
+    if missing:
+        raise BadInput(f"not in the cluster: {said(missing)}", where=name, code="unknown_name")
+    return tuple(here[one] for one in wanted) if wanted else tuple(items)
+
+
+def source_note(metadata: Metadata) -> str:
+    """Where else to change the object, where its next delivery would overwrite a direct write."""
+    by = managed(metadata).by
+    if keeper_of(metadata):
+        return "change its source too, or this is reverted"
+    return "" if by == "hand" else f"{by} overwrites this at its next upgrade, unless its values are changed too"
+
+
+def joined(*words: str) -> str:
+    """Sentences of a note, without the empty ones."""
+    return "; ".join(word for word in words if word)
+
+
+def is_ready(pool: WholeObject) -> bool:
+    """Whether nothing says that the pool is not ready; 0.32 says nothing at all of it."""
+    found = pool.get("status.conditions", [])
+    rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    return not any(row.get("type") == "Ready" and row.get("status") == "False" for row in rows)
+
+
+def living_pools(inventory: Inventory) -> tuple[NodePool, ...]:
+    """Karpenter's own NodePools that are not being deleted."""
+    return tuple(pool for pool in own_pools(inventory) if not pool.metadata.deleting)
+
+
+def refuse_without_successor(inventory: Inventory, old: Iterable[Provisioner]) -> None:
+    """Raises Unavailable naming the Provisioners whose pods no ready NodePool would take over."""
+    for one in old:
+        reasons = [_against(one, pool) for pool in living_pools(inventory)]
+        if all(reasons):
+            why = min(reasons, key=len) if reasons else "there is no NodePool"
+            raise Unavailable(f"nothing takes over from Provisioner {one.name}: {why}", code="no_successor")
+
+
+def _against(old: Provisioner, pool: NodePool) -> str:
+    if not is_ready(pool):
+        return f"NodePool {pool.name} is not ready"
+    found = misfit(old, pool)
+    return f"NodePool {pool.name} {found}" if found else ""
+
+
+def refuse_other_release(scene: Scene) -> None:
+    """Raises Unavailable unless the release runs that has both generations."""
+    running = scene.running.release
+    if running is None:
+        raise Unavailable(f"which release runs is not known: {scene.running.how}", code="release_unknown")
+    if running.minor != ROLLS_ON.minor:
+        raise Unavailable(f"NodePools take over on {ROLLS_ON.minor}, and {running} runs", code="wrong_release")
+
+
+def fenced(one: Provisioner) -> bool:
+    """Whether it has the fence already."""
+    return any(row.get("key") == FENCE.key and row.get("effect") == FENCE.effect for row in _taints(one))
+
+
+def fence(one: Provisioner, *, title: str, spec: Body | None = None, note: str = "") -> Step:
+    """The step that fences a Provisioner, with more fields of its spec where they are given."""
+    taints = {} if fenced(one) else {"taints": [*_taints(one), FENCE.taint]}
+    return changing(
+        target_of(kinds.PROVISIONER, one),
+        {"spec": one.spec or {}},
+        patch={"spec": taints | (spec or {})},
+        title=title,
+        risk="medium",
+        manager=keeper_of(one.metadata),
+        note=joined(note, source_note(one.metadata)),
+    )
+
+
+def _taints(one: Provisioner) -> list[dict[str, Any]]:
+    """Its taints. Raises Unavailable for a list that cannot be read: a patch would replace it whole."""
+    found = one.get("spec.taints", [])
+    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
+        raise Unavailable(f"Provisioner {one.name}: spec.taints cannot be read", code="not_seen")
+    return list(found)
+
+
+DEFAULT_PROFILE = "aws.defaultInstanceProfile"
+POOLS = ("Provisioner", "NodePool")
+CLASSES = ("AWSNodeTemplate", "EC2NodeClass")
+LOSSES_SAID = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Successor:
+    """One object to be applied, and the item that it came from."""
+
+    body: Tree
+    item: Item
+
+    @property
+    def target(self) -> Target:
+        """The object without uid: it need not be there yet."""
+        row = kinds.NODE_POOL if self.body["kind"] == "NodePool" else kinds.EC2_NODE_CLASS
+        version = str(self.body["apiVersion"]).rpartition("/")[2]
+        return Target(row.group, version, row.plural, row.kind, str(self.body["metadata"]["name"]))
+
+    @property
+    def own(self) -> bool:
+        """Whether it is the very object that was read, in its newer or cleaner form."""
+        return (self.item.kind, self.item.name) == (self.body["kind"], self.body["metadata"]["name"])
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What may behave otherwise, in words."""
+        return tuple(loss.what for loss in self.item.losses if loss.severity == "warn")
+
+
+def successors(inventory: Inventory, parameters: Parameters) -> tuple[Successor, ...]:
+    """Every object that the choice becomes: classes before the pools that name them.
+
+    Raises Unavailable naming what a person has to decide first.
+    """
+    items = converted(inventory, parameters)
+    _refuse_losses([loss for item in items for loss in item.losses])
+    found = [Successor(body, item) for item in items for body in item.objects if not item.view_only]
+    _refuse_placeholders(found)
+    return tuple(sorted(found, key=lambda one: one.body["kind"] in POOLS))
+
+
+def converted(inventory: Inventory, parameters: Parameters) -> tuple[Item, ...]:
+    """The conversion of the chosen objects, taken to v1beta1 where any of them is alpha, else to v1."""
+    trees, to = _chosen(inventory, parameters)
+    options = Options(
+        to=to,
+        node_role=_node_role(parameters),
+        keep_instance_profile=parameters.get("keep_instance_profile") is True,
+        live=True,
+    )
+    return convert(trees, options, known=_known(inventory)).items
+
+
+def object_of(inventory: Inventory, kind: str, *, name: str) -> WholeObject | None:
+    """The pool or class of that kind and name, as it was read."""
+    part = next((part for part, of_kind in CONVERTIBLE_PARTS.items() if of_kind == kind), None)
+    found = inventory.part(part).items if part else ()
+    return next((one for one in found if isinstance(one, WholeObject) and one.name == name), None)
+
+
+def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[list[Tree], Generation]:
+    """The objects by the names of their pools; without names those of the older generation that is there."""
+    old = bool(inventory.provisioners.items or inventory.awsnodetemplates.items)
+    of_alpha, of_current = (names_given(parameters, name) for name in ("provisioners", "nodepools"))
+    if of_alpha and of_current:
+        raise BadInput("Provisioners or NodePools, not both at once", where="nodepools", code="bad_parameter")
+    alpha = bool(of_alpha) or (old and not of_current)
+    kinds_here = ("Provisioner", "AWSNodeTemplate") if alpha else ("NodePool", "EC2NodeClass")
+    named = of_alpha or of_current
+    own = {pool.name for pool in own_pools(inventory)}
+    trees = [tree for tree in convertible(inventory) if tree["kind"] in kinds_here]
+    trees = [tree for tree in trees if tree["kind"] != "NodePool" or _name(tree) in own]
+    _refuse_unknown(named, trees, where="provisioners" if alpha else "nodepools")
+    picked = [tree for tree in trees if not named or _name(tree) in named or tree["kind"] in CLASSES]
+    return _with_used_classes(picked, every=not named), "v1beta1" if alpha else "v1"
+
+
+def _with_used_classes(trees: list[Tree], *, every: bool) -> list[Tree]:
+    used = {_class_of(tree) for tree in trees if tree["kind"] in POOLS}
+    return [tree for tree in trees if every or tree["kind"] in POOLS or _name(tree) in used]
+
+
+def _refuse_unknown(named: Collection[str], trees: list[Tree], *, where: str) -> None:
+    here = {_name(tree) for tree in trees if tree["kind"] in POOLS}
+    missing = [name for name in named if name not in here]
+    if missing:
+        raise BadInput(f"not in the cluster: {', '.join(missing)}", where=where, code="unknown_name")
+
+
+def _name(tree: Tree) -> str:
+    return str(tree["metadata"]["name"])
+
+
+def _class_of(tree: Tree) -> str:
+    spec = tree["spec"]
+    path = ("providerRef",) if tree["kind"] == "Provisioner" else ("template", "spec", "nodeClassRef")
+    here: Any = spec
+    for step in (*path, "name"):
+        here = here.get(step) if isinstance(here, dict) else None
+    return str(here or "")
+
+
+def _node_role(parameters: Parameters) -> str | None:
+    role = parameters.get("node_role") or None
+    if role is not None and (not isinstance(role, str) or not names.ROLE_NAME.fullmatch(role)):
+        raise BadInput("the name of an IAM role is wanted, not its ARN", where="node_role", code="bad_parameter")
+    return role
+
+
+def _known(inventory: Inventory) -> Known:
+    """What the cluster, and AWS where it was asked, tell a conversion."""
+    default = next(iter(names.setting(inventory, DEFAULT_PROFILE).items), "")
+    return Known(
+        role_of_profile=dict(_roles(inventory)),
+        default_profile=default or None,
+        nodes_of_pool=_nodes_of_pool(inventory),
+        all_pools_given=True,
+    )
+
+
+def _roles(inventory: Inventory) -> Iterator[tuple[str, str]]:
+    for profile in inventory.aws.instance_profiles.items:
+        if len(profile.role_arns) == 1:
+            yield profile.name, profile.role_arns[0].rpartition("/")[2]
+
+
+def _nodes_of_pool(inventory: Inventory) -> Mapping[str, int]:
+    return Counter(node.pool for node in ownership(inventory).nodes if node.pool)
+
+
+def _refuse_losses(losses: list[Loss]) -> None:
+    open_ones = [loss for loss in losses if loss.severity in ("error", "action")]
+    if open_ones:
+        words = "; ".join(f"{loss.object} {loss.path}: {loss.what}" for loss in open_ones[:LOSSES_SAID])
+        more = f"; and {len(open_ones) - LOSSES_SAID} more" if len(open_ones) > LOSSES_SAID else ""
+        raise Unavailable(f"a person has to decide first: {words}{more}", code="loss")
+
+
+def _refuse_placeholders(found: list[Successor]) -> None:
+    for one in found:
+        if any(True for _ in placeholder_paths(one.body)):
+            raise Unavailable(f"{one.target.said} still holds a placeholder: name the node role", code="loss")

@@ -1,0 +1,255 @@
+"""Retired Karpenter keys in pod templates, pods and nodes -> their successors, everything else left as it is.
+
+Workloads as targets: where their pod template lies, and what a change of it does to the pods that run.
+
+Who names retired keys: the workloads, pods and NodePools that a renaming has to do with.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from migrations_app.actions.base import Parameters, Scene, Unavailable
+from migrations_app.actions.changes import Target
+from migrations_app.actions.conditions import Field, Tree, value_at
+from migrations_app.actions.targets import pools
+from migrations_app.actions.targets.nodes import counted
+from migrations_app.inventory.facts.workloads import KIND_OF_PART, Mention, marked, placed
+from migrations_app.inventory.inventory import WORKLOAD_PARTS, Inventory
+from migrations_app.inventory.objects.karpenter import Metadata, PodGroup
+from migrations_app.karpenter import kinds, labels
+
+OLD_MARKS = (labels.DO_NOT_EVICT, labels.DO_NOT_CONSOLIDATE)
+OLD, NEW = labels.PROVISIONER_NAME, labels.NODEPOOL
+NAMING, AVOIDING = ("In", "NotIn"), ("NotIn", "DoesNotExist")
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+@dataclass(frozen=True, slots=True)
+class Renaming:
+    """`gone` are old keys that the running release no longer heeds: they are taken out, others stay beside the new.
+
+    `pool_of` gives the NodePool for the name of a Provisioner; it may raise.
+    """
+
+    pool_of: Callable[[str], str]
+    gone: Collection[str] = ()
+
+    def template(self, template: Tree, *, marks: bool, placement: bool) -> Tree:
+        """The pod template with what was asked for renamed."""
+        found = dict(template)
+        if marks and isinstance(template.get("metadata"), dict):
+            found["metadata"] = self.metadata(template["metadata"])
+        if placement and isinstance(template.get("spec"), dict):
+            found["spec"] = self._spec(template["spec"])
+        return found
+
+    def metadata(self, metadata: Tree) -> Tree:
+        """The metadata with the successor of its marks among the annotations; the value is kept."""
+        given = metadata.get("annotations")
+        values = [given[key] for key in OLD_MARKS if key in given] if isinstance(given, dict) else []
+        if not isinstance(given, dict) or not values:
+            return metadata
+        value = "true" if "true" in values else values[0]
+        kept = {key: text for key, text in given.items() if key not in OLD_MARKS or key not in self.gone}
+        return metadata | {"annotations": {labels.DO_NOT_DISRUPT: value} | kept}
+
+    def _spec(self, spec: Tree) -> Tree:
+        found = dict(spec)
+        if isinstance(spec.get("nodeSelector"), dict):
+            found["nodeSelector"] = self._selector(spec["nodeSelector"])
+        if isinstance(spec.get("affinity"), dict):
+            found["affinity"] = self._affinity(spec["affinity"])
+        if isinstance(spec.get("topologySpreadConstraints"), list):
+            found["topologySpreadConstraints"] = [_topology(row) for row in spec["topologySpreadConstraints"]]
+        return found
+
+    def _selector(self, selector: Tree) -> Tree:
+        if OLD not in selector:
+            return selector
+        kept = {key: value for key, value in selector.items() if key != OLD}
+        return {NEW: self.pool_of(str(selector[OLD]))} | kept
+
+    def _affinity(self, affinity: Tree) -> Tree:
+        found = dict(affinity)
+        if isinstance(affinity.get("nodeAffinity"), dict):
+            found["nodeAffinity"] = self._node_affinity(affinity["nodeAffinity"])
+        for kind in ("podAffinity", "podAntiAffinity"):
+            if isinstance(affinity.get(kind), dict):
+                found[kind] = _pod_affinity(affinity[kind])
+        return found
+
+    def _node_affinity(self, affinity: Tree) -> Tree:
+        found = dict(affinity)
+        required = affinity.get(REQUIRED)
+        if isinstance(required, dict) and isinstance(required.get("nodeSelectorTerms"), list):
+            terms = [self._term(term) for term in required["nodeSelectorTerms"]]
+            found[REQUIRED] = required | {"nodeSelectorTerms": terms}
+        if isinstance(affinity.get(PREFERRED), list):
+            found[PREFERRED] = [self._preference(row) for row in affinity[PREFERRED]]
+        return found
+
+    def _preference(self, row: Any) -> Any:  # noqa: ANN401 - plain JSON
+        return row | {"preference": self._term(row["preference"])} if _has(row, "preference") else row
+
+    def _term(self, term: Any) -> Any:  # noqa: ANN401 - plain JSON
+        rows = term.get("matchExpressions") if isinstance(term, dict) else None
+        if not isinstance(rows, list):
+            return term
+        made = [one for row in rows for one in self._expression(row)]
+        return term | {"matchExpressions": [row for place, row in enumerate(made) if row not in made[:place]]}
+
+    def _expression(self, row: Any) -> list[Any]:  # noqa: ANN401 - plain JSON
+        """A rule that keeps pods off stands for both labels while both are there; one that selects is replaced."""
+        if not isinstance(row, dict) or row.get("key") != OLD:
+            return [row]
+        avoids = row.get("operator") in AVOIDING
+        renamed = row | {"key": NEW}
+        if row.get("operator") in NAMING and isinstance(row.get("values"), list):
+            renamed["values"] = [str(one) if avoids else self.pool_of(str(one)) for one in row["values"]]
+        return [row, renamed] if avoids and OLD not in self.gone else [renamed]
+
+
+def _pod_affinity(affinity: Tree) -> Tree:
+    found = dict(affinity)
+    if isinstance(affinity.get(REQUIRED), list):
+        found[REQUIRED] = [_topology(row) for row in affinity[REQUIRED]]
+    if isinstance(affinity.get(PREFERRED), list):
+        found[PREFERRED] = [_weighted(row) for row in affinity[PREFERRED]]
+    return found
+
+
+def _weighted(row: Any) -> Any:  # noqa: ANN401 - plain JSON
+    return row | {"podAffinityTerm": _topology(row["podAffinityTerm"])} if _has(row, "podAffinityTerm") else row
+
+
+def _topology(row: Any) -> Any:  # noqa: ANN401 - plain JSON
+    return row | {"topologyKey": NEW} if isinstance(row, dict) and row.get("topologyKey") == OLD else row
+
+
+def _has(row: Any, key: str) -> bool:  # noqa: ANN401 - plain JSON
+    return isinstance(row, dict) and isinstance(row.get(key), dict)
+
+
+TEMPLATE: Field = ("spec", "template")
+CRON_TEMPLATE: Field = ("spec", "jobTemplate", "spec", "template")
+POD = kinds.POD
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """What a changed template means: how many pods restart, in words; `held` where it cannot be changed at all."""
+
+    pods: int
+    note: str
+    held: bool = False
+
+
+def target_of(inventory: Inventory, *, kind: str, namespace: str, name: str) -> Target | None:
+    """The workload in the version that it was read in; None for a kind that is not among those read."""
+    part = next((part for part in WORKLOAD_PARTS if KIND_OF_PART[part] == kind), None)
+    row = kinds.find(kind)
+    if part is None or row is None:
+        return None
+    version = pools.served_version(inventory, part) or row.versions[0]
+    return Target(row.group, version, row.plural, row.kind, name, namespace=namespace)
+
+
+def pod_target(namespace: str, name: str) -> Target:
+    return Target(POD.group, POD.versions[0], POD.plural, POD.kind, name, namespace=namespace)
+
+
+def with_uid(target: Target, read: Tree) -> Target:
+    """The very object that was read."""
+    return msgspec.structs.replace(target, uid=str(value_at(read, ("metadata", "uid")) or ""))
+
+
+def template_field(target: Target) -> Field:
+    return CRON_TEMPLATE if target.kind == kinds.CRON_JOB.kind else TEMPLATE
+
+
+def metadata_of(read: Tree) -> Metadata:
+    """The metadata as the inventory words it; empty where it is none of an API server."""
+    try:
+        return msgspec.convert(read.get("metadata") or {}, Metadata)
+    except msgspec.ValidationError:
+        return Metadata()
+
+
+def restart(target: Target, read: Tree) -> Restart:
+    """What happens to the pods that run when the template changes."""
+    if target.kind == kinds.CRON_JOB.kind:
+        return Restart(0, "no pod restarts; the next run has it")
+    if target.kind == kinds.JOB.kind:
+        return _of_job(read)
+    many = _replicas(target, read)
+    pods = counted(many, "pod")
+    if value_at(read, ("spec", "updateStrategy", "type")) == "OnDelete":
+        return Restart(0, f"{pods} stay as they are until deleted")
+    if value_at(read, ("spec", "paused")) is True:
+        return Restart(many, f"restarts {pods} once it is resumed")
+    if value_at(read, ("spec", "strategy", "type")) == "Recreate":
+        return Restart(many, f"stops {pods} at once and starts them again")
+    return Restart(many, f"restarts {pods} one after the other")
+
+
+def _of_job(read: Tree) -> Restart:
+    started = value_at(read, ("status", "startTime")) is not None
+    if value_at(read, ("spec", "suspend")) is True and not started:
+        return Restart(0, "no pod runs yet")
+    return Restart(0, "its template cannot be changed any more", held=True)
+
+
+def _replicas(target: Target, read: Tree) -> int:
+    field = ("status", "desiredNumberScheduled") if target.kind == kinds.DAEMON_SET.kind else ("spec", "replicas")
+    found = value_at(read, field)
+    return found if isinstance(found, int) else 1
+
+
+def templates(inventory: Inventory, parameters: Parameters) -> tuple[Target, ...]:
+    """The workloads that name an old key, but for the controller, whose chart writes its own rules anew."""
+    own = {(one.namespace, one.name) for one in inventory.controller.items}
+    found = [*(marked(inventory, OLD_MARKS) if asks(parameters, "marks") else ())]
+    found += placed(inventory, {OLD}) if asks(parameters, "placement") else ()
+    named = (one for one in found if _in(parameters, one.namespace) and (one.namespace, one.name) not in own)
+    return tuple(dict.fromkeys(target for one in named if (target := _target(inventory, one)) is not None))
+
+
+def _target(inventory: Inventory, one: Mention) -> Target | None:
+    return target_of(inventory, kind=one.kind, namespace=one.namespace, name=one.name)
+
+
+def marked_groups(inventory: Inventory, parameters: Parameters) -> Iterator[PodGroup]:
+    """The pods that carry an old mark without the new one."""
+    for group in inventory.pods.items if asks(parameters, "marks") else ():
+        alone = set(OLD_MARKS) & set(group.markers) and labels.DO_NOT_DISRUPT not in group.markers
+        if alone and _in(parameters, group.namespace):
+            yield group
+
+
+def asks(parameters: Parameters, name: str) -> bool:
+    """Whether that is to be renamed; yes, unless it was declined."""
+    return parameters.get(name, True) is not False
+
+
+def _in(parameters: Parameters, namespace: str) -> bool:
+    wanted = pools.names_given(parameters, "namespaces")
+    return not wanted or namespace in wanted
+
+
+def renaming(scene: Scene, parameters: Parameters) -> Renaming:
+    """What the running release asks for, with the NodePools of this cluster."""
+    running, there = scene.running.release, {pool.name for pool in pools.living_pools(scene.inventory)}
+    gone = {key for key in (*OLD_MARKS, OLD) if running is not None and labels.retired(key, running)}
+    instead = parameters.get("pool") or ""
+
+    def pool_of(name: str) -> str:
+        found = name if name in there else instead
+        if found not in there:
+            raise Unavailable(f"there is no NodePool {found or name}: convert the Provisioners first", code="no_pool")
+        return str(found)
+
+    return Renaming(pool_of, gone)

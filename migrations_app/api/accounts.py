@@ -1,0 +1,137 @@
+"""grants: which role was given to whom, over which clusters; changed in the browser and at the terminal only.
+
+tokens: one's own; another's do not exist.
+"""
+
+import uuid
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from migrations_app.access import ROLES
+from migrations_app.api.framework import etags
+from migrations_app.api.framework.fields import Paged, Strict, Text, Told, Whole
+from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.permissions import READ, Need
+from migrations_app.api.framework.problems import Problem
+from migrations_app.api.framework.schema import described, page_of
+from migrations_app.api.framework.views import Endpoint, asked, cursor_of, given, page_answer, person
+from migrations_app.queries.accounts.people import grant_page
+from migrations_app.queries.accounts.tokens import TokenRow as Row
+from migrations_app.queries.accounts.tokens import token_of, token_page
+from migrations_app.use_cases.accounts import tokens
+from migrations_app.use_cases.accounts.tokens import SCOPES, TokenUse
+
+
+class GrantRow(serializers.Serializer[Any]):
+    """A role of a person or of a team. `over` is null where it is over every cluster."""
+
+    id = serializers.UUIDField()
+    role = serializers.ChoiceField(choices=tuple(ROLES))
+    person = Told()
+    team = Told()
+    over = serializers.UUIDField(allow_null=True)
+    over_name = Told()
+    created_at = serializers.DateTimeField()
+    created_by = Told()
+
+
+class Grants(Endpoint):
+    """Roles that were given."""
+
+    needs = {"GET": Need("admin", "change_grant")}
+
+    @described("GET", id="grants_list", tag="grants", query=Paged, answers={200: page_of("Grant", GrantRow)})
+    def get(self, request: Request) -> Response:
+        """Every grant, newest first."""
+        query = asked(request, Paged)
+        return page_answer(request, grant_page(after=cursor_of(request, query), limit=query["limit"]), shape=GrantRow)
+
+
+class TokenRow(serializers.Serializer[Any]):
+    """A token; its secret was shown once. `prefix` is how the secret begins."""
+
+    id = serializers.UUIDField()
+    name = Told()
+    prefix = Told()
+    scopes = serializers.ListField(child=Told())
+    created_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField()
+    last_used_at = serializers.DateTimeField(allow_null=True)
+    revoked_at = serializers.DateTimeField(allow_null=True)
+
+
+class IssuedToken(TokenRow):
+    """A new token with its secret, which is never shown again."""
+
+    secret = Told()
+
+
+class NewToken(Strict):
+    """A token can ask for no scope that the asking token lacks."""
+
+    name = Text(max_length=80)
+    scopes = serializers.ListField(child=serializers.ChoiceField(choices=SCOPES), allow_empty=False, max_length=10)
+    days = Whole(min_value=1, max_value=90, default=30)
+
+
+class Tokens(Endpoint):
+    """One's own tokens."""
+
+    needs = {"GET": READ, "POST": Need("admin")}
+
+    @described("GET", id="tokens_list", tag="tokens", query=Paged, answers={200: page_of("Token", TokenRow)})
+    def get(self, request: Request) -> Response:
+        """Tokens of the asking user, newest first."""
+        query = asked(request, Paged)
+        page = token_page(person(request).pk, after=cursor_of(request, query), limit=query["limit"])
+        return page_answer(request, page, shape=TokenRow)
+
+    @described("POST", id="tokens_create", tag="tokens", body=NewToken, answers={201: IssuedToken})
+    @replayed
+    def post(self, request: Request) -> Response:
+        """Issues a token; the answer holds its secret, once."""
+        said = given(request, NewToken)
+        _refuse_wider(request, said["scopes"])
+        issued = tokens.issue(person(request), **said)
+        row = token_of(issued.id, owner_id=person(request).pk)
+        answer = Response(TokenRow(row).data | {"secret": issued.secret}, status=201)
+        answer["ETag"] = _tag(row)
+        answer["Location"] = reverse("api-token", kwargs={"id": issued.id}, request=request)
+        return answer
+
+
+class Token(Endpoint):
+    """One of one's own tokens."""
+
+    needs = {"GET": READ, "DELETE": Need("admin")}
+
+    @described("GET", id="tokens_read", tag="tokens", named=True, answers={200: TokenRow})
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """The token, without its secret."""
+        asked(request, Strict)
+        row = token_of(id, owner_id=person(request).pk)
+        answer = Response(TokenRow(row).data)
+        answer["ETag"] = _tag(row)
+        return answer
+
+    @described("DELETE", id="tokens_revoke", tag="tokens", named=True, answers={204: None})
+    def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Ends the token at once."""
+        etags.require_match(request, _tag(token_of(id, owner_id=person(request).pk)))
+        tokens.revoke(id, owner_id=person(request).pk)
+        return Response(status=204)
+
+
+def _refuse_wider(request: Request, scopes: list[str]) -> None:
+    use = request.auth
+    if isinstance(use, TokenUse) and not set(scopes) <= set(use.scopes):
+        raise Problem("forbidden", "a token can issue no scope that it lacks itself")
+
+
+def _tag(row: Row) -> str:
+    """A token changes once in its life: when it is revoked."""
+    return etags.of_version(2 if row.revoked_at else 1)

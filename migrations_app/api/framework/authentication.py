@@ -1,0 +1,50 @@
+"""Who asks: the owner of a bearer token, or a person with a browser session."""
+
+from typing import Any
+
+from rest_framework.authentication import BaseAuthentication, SessionAuthentication
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
+from rest_framework.request import Request
+
+from migrations_app.api.framework.problems import Problem
+from migrations_app.use_cases.accounts import tokens
+from migrations_app.use_cases.accounts.rights import must_change_password
+
+OWN_SITE = ("same-origin", "none")
+
+
+class BearerToken(BaseAuthentication):
+    """A request that names any authorization is judged by it alone: cookies beside it count for nothing (T09)."""
+
+    def authenticate(self, request: Request) -> tuple[Any, tokens.TokenUse] | None:
+        """The token's owner and its use; None when the request names no authorization."""
+        given = request.META.get("HTTP_AUTHORIZATION", "")
+        if not given:
+            return None
+        scheme, _, secret = given.partition(" ")
+        use = tokens.authenticate(secret.strip()) if scheme.lower() == "bearer" else None
+        if use is None:
+            raise AuthenticationFailed("the token is unknown, expired or revoked")
+        return use.owner, use
+
+    def authenticate_header(self, request: Request) -> str:  # noqa: ARG002 - DRF's signature
+        return 'Bearer realm="karpdash"'
+
+
+class Session(SessionAuthentication):
+    """The browser's session, with CSRF token and Sec-Fetch-Site on every change."""
+
+    def authenticate(self, request: Request) -> tuple[Any, None] | None:
+        """The signed-in person; None for a browser that nobody signed in."""
+        found = super().authenticate(request)
+        if found and must_change_password(found[0].pk):
+            raise Problem("password_change_needed")
+        return found
+
+    def enforce_csrf(self, request: Request) -> None:
+        if request.method not in ("GET", "HEAD") and request.headers.get("Sec-Fetch-Site", "none") not in OWN_SITE:
+            raise Problem("csrf")
+        try:
+            super().enforce_csrf(request)
+        except PermissionDenied:
+            raise Problem("csrf") from None

@@ -1,0 +1,81 @@
+"""Reading bodies under limits (T29).
+
+Input as it is written, or not at all: unknown fields and values of another type are refused, never guessed.
+"""
+
+from collections.abc import Mapping
+from typing import IO, Any
+
+import msgspec
+from rest_framework import serializers
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import BaseParser
+
+
+class StrictJson(BaseParser):
+    """JSON by the book: no NaN, no half characters, no depth that exhausts the stack."""
+
+    media_type = "application/json"
+
+    def parse(
+        self,
+        stream: IO[bytes],
+        media_type: str | None = None,  # noqa: ARG002 - DRF's signature
+        parser_context: Mapping[str, Any] | None = None,  # noqa: ARG002 - DRF's signature
+    ) -> Any:  # noqa: ANN401 - plain JSON
+        """Plain JSON. Raises ParseError saying where the text breaks."""
+        try:
+            return msgspec.json.decode(stream.read())
+        except RecursionError:
+            raise ParseError("the body is nested too deeply") from None
+        except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
+            raise ParseError(f"the body is not JSON: {wrong}") from None
+
+
+class Told(serializers.CharField):
+    """A text of an answer; it may be empty."""
+
+    def __init__(self, **options: Any) -> None:  # noqa: ANN401 - the options of CharField
+        super().__init__(allow_blank=True, **options)
+
+
+class Text(serializers.CharField):
+    """A JSON string; numbers and booleans are not turned into one."""
+
+    default_error_messages = {"not_text": "Not a text."}
+
+    def to_internal_value(self, data: Any) -> str:  # noqa: ANN401 - whatever the client sent
+        if not isinstance(data, str):
+            self.fail("not_text")
+        return str(super().to_internal_value(data))
+
+
+class Whole(serializers.IntegerField):
+    """A JSON whole number; a text of digits is none."""
+
+    default_error_messages = {"not_whole": "Not a whole number."}
+
+    def to_internal_value(self, data: Any) -> int:  # noqa: ANN401 - whatever the client sent
+        if isinstance(data, bool) or not isinstance(data, int):
+            self.fail("not_whole")
+        return int(super().to_internal_value(data))
+
+
+class Strict(serializers.Serializer[Any]):
+    """A body or query whose unknown fields are errors (T12)."""
+
+    def to_internal_value(self, data: Any) -> Any:  # noqa: ANN401 - whatever the client sent
+        if hasattr(data, "keys"):
+            strange = {name: ["Unknown field."] for name in data if name not in self.fields}
+            if strange:
+                raise serializers.ValidationError(strange, code="unknown_field")
+        return super().to_internal_value(data)
+
+
+class Paged(Strict):
+    """The parameters of every list."""
+
+    cursor = serializers.CharField(required=False, max_length=1500, help_text="Where to go on, from `next`.")
+    limit = serializers.IntegerField(
+        required=False, min_value=1, max_value=500, default=100, help_text="Rows of a page, at most 500."
+    )

@@ -1,0 +1,102 @@
+"""Idempotency-Key on POST: a request that is sent twice is done once, and answered twice."""
+
+import hashlib
+import re
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import msgspec
+from django.http import HttpResponse, HttpResponseBase
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from migrations_app.api.framework.problems import Problem
+from migrations_app.api.framework.views import person
+from migrations_app.use_cases.runtime import idempotency
+from migrations_app.use_cases.runtime.idempotency import Answer, Begun
+
+HEADER = "Idempotency-Key"
+KEPT_HEADERS = ("Location", "ETag")
+_KEY = re.compile(r"[\x21-\x7e]{1,128}")
+Post = Callable[..., Response]
+
+
+def replayed(post: Post) -> Callable[..., HttpResponseBase]:
+    """Decorates a `post` method. Only successes are kept: a refused request may be corrected under the same key."""
+
+    @wraps(post)
+    def once(self: Any, request: Request, **names: Any) -> HttpResponseBase:  # noqa: ANN401 - any endpoint
+        key = request.headers.get(HEADER)
+        if key is None:
+            return post(self, request, **names)
+        if not _KEY.fullmatch(key):
+            raise Problem("bad_input", f"{HEADER} must be 1 to 128 visible ASCII characters")
+        begun = idempotency.begin(person(request).pk, key=key, digest=_digest(request))
+        if isinstance(begun, Answer):
+            return _told_again(begun)
+        return _kept(begun, lambda: post(self, request, **names))
+
+    return once
+
+
+def keyed(post: Post) -> Callable[..., HttpResponseBase]:
+    """As `replayed`, where a request without a key is refused (A11)."""
+    repeated = replayed(post)
+
+    @wraps(post)
+    def once(self: Any, request: Request, **names: Any) -> HttpResponseBase:  # noqa: ANN401 - any endpoint
+        if request.headers.get(HEADER) is None:
+            raise Problem("key_needed")
+        return repeated(self, request, **names)
+
+    return once
+
+
+def guarded(post: Post) -> Callable[..., HttpResponseBase]:
+    """As `keyed`, where what was read has to be named as well: also by whoever sends it a second time."""
+    repeated = keyed(post)
+
+    @wraps(post)
+    def once(self: Any, request: Request, **names: Any) -> HttpResponseBase:  # noqa: ANN401 - any endpoint
+        if not request.headers.get("If-Match"):
+            raise Problem("if_match_needed")
+        return repeated(self, request, **names)
+
+    return once
+
+
+def _kept(begun: Begun, work: Callable[[], Response]) -> Response:
+    done = False
+    try:
+        answer = work()
+        kept = {name: answer[name] for name in KEPT_HEADERS if name in answer}
+        idempotency.finish(begun, Answer(answer.status_code, kept, JSONRenderer().render(answer.data)))
+        done = True
+    finally:
+        if not done:
+            idempotency.forget(begun)
+    return answer
+
+
+def _told_again(answer: Answer) -> HttpResponse:
+    told = HttpResponse(answer.body, status=answer.status, content_type="application/json")
+    for name, value in answer.headers.items():
+        told[name] = value
+    told["Idempotency-Replayed"] = "true"
+    return told
+
+
+def _digest(request: Request) -> str:
+    """Of the address and of the content, whatever the order of its fields."""
+    mark = hashlib.sha256(f"{request.method} {request.path}\0".encode())
+    data: Any = request.data
+    fields = {name: data[name] for name in data if name not in request.FILES} if hasattr(data, "keys") else data
+    mark.update(msgspec.json.encode(fields, order="sorted"))
+    for name, file in sorted(request.FILES.items()):
+        mark.update(f"\0{name}\0".encode())
+        for chunk in file.chunks():
+            mark.update(chunk)
+        file.seek(0)
+    return mark.hexdigest()

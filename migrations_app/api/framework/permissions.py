@@ -1,0 +1,106 @@
+"""What each operation asks of who calls it, declared beside the operation; without a declaration nothing starts."""
+
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import ImproperlyConfigured
+from django.urls import URLPattern, URLResolver
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+
+from migrations_app.api.framework.problems import Problem
+from migrations_app.queries.visibility import Sight, sees, standing_of, subject_of
+from migrations_app.use_cases.accounts.tokens import SCOPES, TokenUse
+
+METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "trace")
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A token must have the scope; its owner, or the person signed in, must have the right, if one is named."""
+
+    scope: str
+    right: str = ""
+    others: tuple[str, ...] = ()
+    """Rights that will do instead of it."""
+
+    def met_by(self, user: AbstractBaseUser | AnonymousUser) -> bool:
+        """Whether the account has what is asked of it."""
+        asked = (self.right, *self.others)
+        return not self.right or any(user.has_perm(f"migrations_app.{one}") for one in asked)  # type: ignore[union-attr]  # every account of ours has permissions
+
+
+READ = Need("read")
+ROOT = "api/v1/"
+SUBJECTS = {
+    "clusters": "cluster",
+    "plans": "rollout",
+    "rollouts": "rollout",
+    "scans": "scan",
+    "snapshots": "snapshot",
+    "waivers": "waiver",
+}
+"""What the id in an address stands for, by how the address begins."""
+
+
+class Declared(BasePermission):
+    """Allows what the endpoint's `needs` allow; a method that the endpoint does not serve goes on to its 405."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:  # noqa: ANN401 - DRF's signature
+        method = (request.method or "").lower()
+        if not request.user or not request.user.is_authenticated:
+            return False
+        if not hasattr(view, method) or method not in view.http_method_names:
+            return True
+        need = view.needs["GET" if method == "head" else method.upper()]
+        use = request.auth
+        if isinstance(use, TokenUse) and need.scope not in use.scopes:
+            raise Problem("forbidden", f"the token lacks the scope {need.scope}")
+        sees(_sight(request, view.kwargs.get("id")))
+        if not need.met_by(request.user):
+            raise Problem("forbidden", f"the account lacks the right {need.right}")
+        return True
+
+
+def _sight(request: Request, key: object) -> Sight:
+    """What whoever calls sees, and which cluster the address is about. Raises NotFound for what is out of sight."""
+    standing = standing_of(request.user)
+    found = request.resolver_match
+    first = found.route.removeprefix(ROOT).partition("/")[0] if found else ""
+    kind = SUBJECTS.get(first)
+    named = kind is not None and isinstance(key, uuid.UUID)
+    return Sight(standing, subject_of(str(kind), key, standing=standing) if named else None)  # type: ignore[arg-type]  # `named` says that it is one
+
+
+def undeclared(patterns: Iterable[URLPattern | URLResolver]) -> Iterator[str]:
+    """Routes and methods that nobody declared a need for, or with a need that cannot be met (T13)."""
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            yield from undeclared(pattern.url_patterns)
+            continue
+        view = getattr(pattern.callback, "view_class", None) or getattr(pattern.callback, "cls", None)
+        if view is None or Declared not in view.permission_classes:
+            yield f"{pattern.pattern}: not one of our endpoints"
+            continue
+        yield from (f"{method.upper()} {pattern.pattern}" for method in _served(view) if not _met(view, method))
+
+
+def refuse_undeclared(patterns: Iterable[URLPattern | URLResolver]) -> None:
+    """Raises ImproperlyConfigured naming every such route, so that the server does not start."""
+    found = sorted(undeclared(patterns))
+    if found:
+        raise ImproperlyConfigured(f"routes without a declared permission: {', '.join(found)}")
+
+
+def _served(view: type) -> list[str]:
+    allowed: list[str] = view.http_method_names  # type: ignore[attr-defined]  # every Django view class has it
+    return [method for method in METHODS if method in allowed and method != "head" and hasattr(view, method)]
+
+
+def _met(view: Any, method: str) -> bool:  # noqa: ANN401 - a view class
+    need = view.needs.get(method.upper())
+    return isinstance(need, Need) and need.scope in SCOPES

@@ -1,0 +1,157 @@
+"""The frame of every endpoint: limits before the body is read, headers on every answer, strict parameters."""
+
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from django.contrib.auth.models import User
+from django.core import signing
+from django.http import HttpResponseBase
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from migrations_app.api.framework.authentication import BearerToken, Session
+from migrations_app.api.framework.fields import Strict, StrictJson
+from migrations_app.api.framework.permissions import Declared, Need
+from migrations_app.api.framework.problems import Problem
+from migrations_app.api.framework.throttling import Bucket
+from migrations_app.queries.pagination import Page
+from migrations_app.queries.visibility import NOTHING, seeing
+from migrations_app.use_cases.accounts.tokens import TokenUse
+from migrations_app.use_cases.audit.log import SYSTEM, Actor, acting_as, becomes
+
+API_VERSION = "1"
+MIB = 1024 * 1024
+
+
+class JsonOnly(BaseContentNegotiation):
+    """There is one form of answer, whatever the Accept header hopes for."""
+
+    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
+        """The parser for the body's own type; None makes it a 415."""
+        given = (request.content_type or "").partition(";")[0].strip().lower()
+        return next((parser for parser in parsers if parser.media_type == given), None)
+
+    def select_renderer(
+        self,
+        request: Request,  # noqa: ARG002 - DRF's signature
+        renderers: Iterable[BaseRenderer],
+        format_suffix: str | None = None,  # noqa: ARG002 - DRF's signature
+    ) -> tuple[BaseRenderer, str]:
+        renderer = next(iter(renderers))
+        return renderer, str(renderer.media_type)
+
+
+class Endpoint(APIView):
+    """Base of the API's views. `needs` declares scope and right per method; `upload_limit` is for forms with files."""
+
+    needs: ClassVar[Mapping[str, Need]] = {}
+    upload_limit: ClassVar[int] = MIB
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
+    authentication_classes = [BearerToken, Session]
+    permission_classes = [Declared]
+    parser_classes = [StrictJson]
+    renderer_classes = [JSONRenderer]
+    throttle_classes = [Bucket]
+    content_negotiation_class: type[BaseContentNegotiation] = JsonOnly
+
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:  # noqa: ANN401 - DRF's signature
+        # Who it is turns out inside, in `initial`; what was set there ends with the request.
+        with acting_as(SYSTEM), seeing(NOTHING):
+            return super().dispatch(request, *args, **kwargs)
+
+    def initialize_request(self, request: Any, *args: Any, **kwargs: Any) -> Request:  # noqa: ANN401 - DRF's signature
+        # Made where the request came in, so that the log has it from the first line on.
+        request.request_id = getattr(request, "request_id", "") or uuid.uuid4().hex
+        return super().initialize_request(request, *args, **kwargs)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - DRF's signature
+        super().initial(request, *args, **kwargs)
+        becomes(actor_of(request), request_id=str(getattr(request, "request_id", "")))
+        length = request.META.get("CONTENT_LENGTH") or "0"
+        most = self.upload_limit if (request.content_type or "").startswith("multipart/") else MIB
+        if not length.isdecimal() or int(length) > most:
+            raise Problem("too_large", f"at most {most} bytes are taken here")
+
+    def finalize_response(
+        self,
+        request: Request,
+        response: Any,  # noqa: ANN401 - DRF's signature
+        *args: Any,  # noqa: ANN401 - as above
+        **kwargs: Any,  # noqa: ANN401 - as above
+    ) -> Response:
+        answer: HttpResponseBase = super().finalize_response(request, response, *args, **kwargs)
+        answer["API-Version"] = API_VERSION
+        answer["X-Request-ID"] = getattr(request, "request_id", "")
+        for throttle in getattr(request, "throttles", ()):
+            for name, value in throttle.headers().items():
+                answer[name] = value
+        return answer  # type: ignore[return-value]  # DRF's stubs know only its own Response
+
+
+def actor_of(request: Request) -> Actor:
+    """Who asks, as the audit log names them."""
+    name, address = request.user.get_username() or "nobody", str(request.META.get("REMOTE_ADDR", ""))
+    if isinstance(request.auth, TokenUse):
+        return Actor(name=name, method="token", id=request.user.pk, address=address, token_id=str(request.auth.id))
+    return Actor(name=name, id=request.user.pk, address=address)
+
+
+def person(request: Request) -> User:
+    """Who asks; `Declared` has let nobody else through."""
+    if not isinstance(request.user, User):
+        raise Problem("not_signed_in")
+    return request.user
+
+
+def asked(request: Request, shape: type[Strict]) -> dict[str, Any]:
+    """The query's parameters, checked; unknown ones are a 400. Raises ValidationError."""
+    return _checked(shape(data=request.query_params.dict()))
+
+
+def given(request: Request, shape: type[Strict], *, partial: bool = False) -> dict[str, Any]:
+    """The body's fields, checked; unknown ones are a 400. Raises ValidationError."""
+    data = request.data
+    return _checked(shape(data=data.dict() if hasattr(data, "dict") else data, partial=partial))
+
+
+def _checked(form: Strict) -> dict[str, Any]:
+    form.is_valid(raise_exception=True)
+    found: dict[str, Any] = form.validated_data
+    return found
+
+
+def page_answer(request: Request, page: Page[Any], *, shape: type[Any]) -> Response:
+    """One page: rows, the address of the next page in the body and as a Link header."""
+    following = _next(request, page.next_cursor) if page.next_cursor else None
+    rows = shape(page.rows, many=True).data
+    answer = Response({"results": rows, "next": following})
+    if following:
+        answer["Link"] = f'<{following}>; rel="next"'
+    return answer
+
+
+def cursor_of(request: Request, query: Mapping[str, Any]) -> str:
+    """The inner cursor; empty at the start. Raises Problem `bad_cursor` for one that this list did not give out."""
+    text = query.get("cursor")
+    if not text:
+        return ""
+    try:
+        return _signer(request).unsign(text)
+    except signing.BadSignature:
+        raise Problem("bad_cursor") from None
+
+
+def _next(request: Request, inner: str) -> str:
+    parameters = request.query_params.copy()
+    parameters["cursor"] = _signer(request).sign(inner)
+    return request.build_absolute_uri(f"{request.path}?{parameters.urlencode()}")
+
+
+def _signer(request: Request) -> signing.Signer:
+    # Signed, so that no client can make us compare rows with keys of its own making.
+    return signing.Signer(salt=f"karpdash.cursor:{request.path}")

@@ -1,0 +1,279 @@
+"""channels: where news goes to.
+
+deliveries: the log of the news that was sent, and sending it again.
+"""
+
+import uuid
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from migrations_app.api.framework import etags
+from migrations_app.api.framework.fields import Paged, Strict, Text, Told
+from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.permissions import Need
+from migrations_app.api.framework.schema import described, page_of
+from migrations_app.api.framework.views import Endpoint, asked, cursor_of, given, page_answer
+from migrations_app.queries.notifications.channels import (
+    STATES,
+    DeliveryAsk,
+    all_channels,
+    channel_row,
+    delivery_page,
+    delivery_row,
+)
+from migrations_app.queries.notifications.channels import ChannelRow as Row
+from migrations_app.queries.pagination import Page
+from migrations_app.readiness.notification_events import EVENTS
+from migrations_app.tasks import wake_channel
+from migrations_app.use_cases.notifications.channels import (
+    Change,
+    Wanted,
+    add_channel,
+    change_channel,
+    forget_channel,
+    resend,
+    rotate,
+    send_test,
+)
+
+ADMIN = Need("admin", "administer_policy")
+
+
+class GroupName(serializers.Serializer[Any]):
+    """A group of clusters."""
+
+    id = serializers.UUIDField()
+    name = Told()
+
+
+class ChannelRow(serializers.Serializer[Any]):
+    """A channel. `place` is what may be shown of its address; the address itself is written, never read. Without
+    `everywhere` it hears of the clusters of its groups only, and of what concerns all clusters."""
+
+    id = serializers.UUIDField()
+    name = Told()
+    kind = Told()
+    place = Told()
+    events = serializers.ListField(child=Told())
+    everywhere = serializers.BooleanField()
+    groups = GroupName(many=True)
+    enabled = serializers.BooleanField()
+    failures = serializers.IntegerField(help_text="Messages in a row that were not received.")
+    made_by = Told()
+    made_at = serializers.DateTimeField()
+
+
+class MadeChannel(ChannelRow):
+    """A new channel with the secret that signs what is sent to it; it is never shown again. Empty: not signed."""
+
+    secret = Told()
+
+
+class NewSecret(serializers.Serializer[Any]):
+    """A secret that is never shown again."""
+
+    secret = Told()
+
+
+class Sent(serializers.Serializer[Any]):
+    """A delivery that is on its way."""
+
+    delivery = serializers.UUIDField()
+
+
+def _events(*, required: bool = True) -> serializers.ListField:
+    child = serializers.ChoiceField(choices=EVENTS)
+    return serializers.ListField(child=child, allow_empty=False, max_length=30, required=required)
+
+
+def _groups() -> serializers.ListField:
+    said = "Ids of groups of clusters; none: every cluster."
+    return serializers.ListField(child=serializers.UUIDField(), required=False, max_length=50, help_text=said)
+
+
+class NewChannel(Strict):
+    name = Text(max_length=80)
+    kind = serializers.ChoiceField(choices=("webhook", "slack", "email"))
+    target = Text(max_length=2000, write_only=True, help_text="An https address, or a mailbox.")
+    events = _events()
+    groups = _groups()
+
+
+class ChannelChange(Strict):
+    """What is to be otherwise."""
+
+    name = Text(max_length=80, required=False)
+    target = Text(max_length=2000, write_only=True, required=False, help_text="An https address, or a mailbox.")
+    events = _events(required=False)
+    groups = _groups()
+    enabled = serializers.BooleanField(required=False)
+
+
+class Channels(Endpoint):
+    """Every channel."""
+
+    needs = {"GET": ADMIN, "POST": ADMIN}
+
+    @described("GET", id="channels_list", tag="channels", answers={200: page_of("Channel", ChannelRow)})
+    def get(self, request: Request) -> Response:
+        """Channels by name, on one page."""
+        asked(request, Strict)
+        return page_answer(request, Page(all_channels(), ""), shape=ChannelRow)
+
+    @described("POST", id="channels_create", tag="channels", body=NewChannel, answers={201: MadeChannel})
+    @replayed
+    def post(self, request: Request) -> Response:
+        """Makes a channel; for a webhook the answer holds its secret, once."""
+        said = given(request, NewChannel)
+        wanted = Wanted(**said | {"events": tuple(said["events"]), "groups": tuple(said.get("groups", ()))})
+        made = add_channel(wanted, by=request.user.get_username(), now=timezone.now())
+        row = channel_row(made.id)
+        answer = Response(ChannelRow(row).data | {"secret": made.secret.reveal()}, status=201)
+        answer["ETag"] = etags.of_version(row.version)
+        answer["Location"] = reverse("api-channel", kwargs={"id": made.id}, request=request)
+        return answer
+
+
+class Channel(Endpoint):
+    """One channel."""
+
+    needs = {"GET": ADMIN, "PATCH": ADMIN, "DELETE": ADMIN}
+
+    @described("GET", id="channels_read", tag="channels", named=True, answers={200: ChannelRow})
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """The channel, without its address and secrets."""
+        asked(request, Strict)
+        return _shown(channel_row(id))
+
+    @described("PATCH", id="channels_change", tag="channels", named=True, body=ChannelChange, answers={200: ChannelRow})
+    def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Changes what is told, and nothing else."""
+        row = channel_row(id)
+        etags.require_match(request, etags.of_version(row.version))
+        said = given(request, ChannelChange, partial=True)
+        said |= {name: tuple(said[name]) for name in ("events", "groups") if name in said}
+        change_channel(id, Change(**said), version=row.version)
+        return _shown(channel_row(id))
+
+    @described("DELETE", id="channels_forget", tag="channels", named=True, answers={204: None})
+    def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Removes the channel with its log."""
+        etags.require_match(request, etags.of_version(channel_row(id).version))
+        forget_channel(id)
+        return Response(status=204)
+
+
+class ChannelSecret(Endpoint):
+    """What signs a webhook's messages."""
+
+    needs = {"POST": ADMIN}
+
+    @described("POST", id="channels_turn_secret", tag="channels", named=True, answers={201: NewSecret})
+    @replayed
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """A new secret, shown once. The one before it goes on signing beside it until the next turn."""
+        given(request, Strict)
+        return Response({"secret": rotate(id).reveal()}, status=201)
+
+
+class ChannelTest(Endpoint):
+    """A message of no meaning."""
+
+    needs = {"POST": ADMIN}
+
+    @described("POST", id="channels_test", tag="channels", named=True, answers={202: Sent})
+    @replayed
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Puts a test message on its way; what came of it stands in the deliveries."""
+        given(request, Strict)
+        made = send_test(id, by=request.user.get_username(), now=timezone.now())
+        transaction.on_commit(partial(wake_channel, id))
+        answer = Response({"delivery": made}, status=202)
+        answer["Location"] = reverse("api-delivery", kwargs={"id": made}, request=request)
+        return answer
+
+
+def _shown(row: Row) -> Response:
+    answer = Response(ChannelRow(row).data)
+    answer["ETag"] = etags.of_version(row.version)
+    return answer
+
+
+class Attempt(serializers.Serializer[Any]):
+    """One try. An empty code: it was received; `no_outcome`: it is under way, or its worker died."""
+
+    at = serializers.DateTimeField()
+    code = Told()
+
+
+class DeliveryRow(serializers.Serializer[Any]):
+    """One event for one channel; `last_error` is a code, and `log` holds the last tries."""
+
+    id = serializers.UUIDField()
+    channel = serializers.UUIDField()
+    channel_name = Told()
+    event_id = Told()
+    topic = Told()
+    subject = Told()
+    state = serializers.ChoiceField(choices=STATES)
+    attempts = serializers.IntegerField()
+    log = Attempt(many=True)
+    made_at = serializers.DateTimeField()
+    next_at = serializers.DateTimeField()
+    sent_at = serializers.DateTimeField(allow_null=True)
+    last_error = Told()
+
+
+ROWS = page_of("Delivery", DeliveryRow)
+
+
+class DeliveryQuery(Paged):
+    channel = serializers.UUIDField(required=False)
+    state = serializers.ChoiceField(required=False, choices=STATES)
+
+
+class Deliveries(Endpoint):
+    """The log of what was sent."""
+
+    needs = {"GET": ADMIN}
+
+    @described("GET", id="deliveries_list", tag="channels", query=DeliveryQuery, answers={200: ROWS})
+    def get(self, request: Request) -> Response:
+        """Deliveries, newest first."""
+        query = asked(request, DeliveryQuery)
+        ask = DeliveryAsk(channel=query.get("channel"), state=query.get("state", ""))
+        page = delivery_page(ask, after=cursor_of(request, query), limit=query["limit"])
+        return page_answer(request, page, shape=DeliveryRow)
+
+
+class Delivery(Endpoint):
+    """One delivery."""
+
+    needs = {"GET": ADMIN}
+
+    @described("GET", id="deliveries_read", tag="channels", named=True, answers={200: DeliveryRow})
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """The delivery with its tries."""
+        asked(request, Strict)
+        return Response(DeliveryRow(delivery_row(id)).data)
+
+
+class DeliveryResend(Endpoint):
+    """One delivery, again."""
+
+    needs = {"POST": ADMIN}
+
+    @described("POST", id="deliveries_resend", tag="channels", named=True, answers={202: DeliveryRow})
+    @replayed
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Sends it once more with the same event id, and with fresh tries."""
+        given(request, Strict)
+        transaction.on_commit(partial(wake_channel, resend(id, now=timezone.now())))
+        return Response(DeliveryRow(delivery_row(id)).data, status=202)

@@ -1,0 +1,70 @@
+"""No admission webhook is left that the running release does not answer."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.remedies.aws import could_not_read
+from migrations_app.checks.remedies.commands import removal
+from migrations_app.inventory.facts.controller import installation, webhooks_off
+from migrations_app.inventory.facts.conversion_webhook import ready_port
+from migrations_app.inventory.objects.karpenter import WebhookConfiguration
+from migrations_app.inventory.parts import Unseen
+from migrations_app.karpenter.release_facts import admission_row, admits
+
+check = Check(
+    __name__,
+    title="No stale admission webhook is left",
+    phase="cleanup",
+    severity="blocker",
+    why="They fail closed: while nobody answers, every write to pools, claims and node classes is refused.",
+    how=(
+        "Each admission webhook of Karpenter is compared with those the running release answers, and its "
+        "Service with its ready endpoints."
+    ),
+    reads=("webhooks", "controller", "services"),
+    says=("{count} admission webhook is answered by nobody", "{count} admission webhooks are answered by nobody"),
+    resolved_by=("remove_stale_webhooks",),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "aws/karpenter-provider-aws#5504",
+        "aws/karpenter-provider-aws#6982",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    running, found = case.running.release, installation(case.inventory)
+    off = webhooks_off(found, running)
+    for configuration in case.inventory.webhooks.items:
+        row = admission_row(configuration.name)
+        if row is None:
+            problem = _unanswered(case, configuration)
+        elif running is None or admits(running, webhooks_off=off) is None:
+            yield CannotTell(f"{configuration.name}: whether the running release answers it is not known")
+            continue
+        elif not row.shipped_by(running) or not admits(running, webhooks_off=off):
+            problem = f"{running} does not answer it" + (" with webhooks off" if off else "")
+        else:
+            problem = _unanswered(case, configuration)
+        if isinstance(problem, Unseen):
+            yield could_not_read(f"whether {configuration.name} is answered", problem)
+        elif problem:
+            yield Evidence(kind=configuration.kind, name=configuration.name, seen=problem, wanted="absent")
+
+
+def _unanswered(case: Case, configuration: WebhookConfiguration) -> str | Unseen:
+    for webhook in configuration.webhooks or ():
+        target = webhook.client_config.service if webhook.client_config else None
+        if target is not None and (problem := ready_port(case.inventory, target)):
+            return problem if isinstance(problem, Unseen) else f"{target.namespace}/{target.name}: {problem}"
+    return ""
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    wanted = {row.name for row in evidence}
+    stale = [one for one in case.inventory.webhooks.items if one.name in wanted]
+    for kind in dict.fromkeys(one.kind for one in stale):
+        yield from removal(f"{kind.lower()}s", [one for one in stale if one.kind == kind])

@@ -1,0 +1,48 @@
+"""No CRD of the alpha kinds is left behind."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.remedies.commands import removal
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.hops import CONVERTED, hops_from
+
+check = Check(
+    __name__,
+    title="No alpha CRD is left behind",
+    phase="cleanup",
+    severity="info",
+    why="The chart leaves them in place; they do no harm but make the cluster look as if it were half-way.",
+    how="The names of the CRDs are compared with the three of the alpha kinds.",
+    reads=("crds", "provisioners", "awsnodetemplates", "machines"),
+    says=("{count} alpha CRD is left behind", "{count} alpha CRDs are left behind"),
+    hops=hops_from(CONVERTED),
+    resolved_by=("remove_legacy",),
+    sources=("aws/karpenter-provider-aws@v0.33.0:charts/karpenter/crds",),
+    remedy_tools=OBJECT_TOOLS,
+)
+ALPHA = {kind.crd_name: kind for kind in kinds.ALPHA_KINDS} | {kinds.DRAFT_NODE_CLASS.crd_name: kinds.DRAFT_NODE_CLASS}
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    for crd in case.inventory.crds.items:
+        if crd.name in ALPHA:
+            yield Evidence(
+                kind="CustomResourceDefinition",
+                name=crd.name,
+                path="metadata.name",
+                seen=", ".join(crd.served) or "not served",
+                wanted="absent",
+            )
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    left = (case.inventory.provisioners, case.inventory.awsnodetemplates, case.inventory.machines)
+    if any(part.count for part in left):
+        # Deleting a CRD deletes its objects, and through their owners the nodes.
+        return
+    wanted = {row.name for row in evidence}
+    crds = [crd for crd in case.inventory.crds.items if crd.name in wanted]
+    yield from removal("crd", crds, first="# Only while no object of these kinds is left; none was seen")

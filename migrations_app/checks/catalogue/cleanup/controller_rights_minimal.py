@@ -1,0 +1,58 @@
+"""The controller holds no right in the cluster that no release asks for any more."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import at
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.shell import word
+from migrations_app.inventory.facts.rbac import grants, kept_by_chart, per_target
+from migrations_app.inventory.objects.cluster import ClusterRole
+from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
+from migrations_app.karpenter.tables.rbac_rows import Right, outlived
+
+check = Check(
+    __name__,
+    title="The controller holds no right it has outgrown",
+    phase="cleanup",
+    severity="info",
+    why="A right that nothing asks for serves an intruder alone; the chart drops its own, roles of one's own keep it.",
+    how="Rules of ClusterRoles that the chart does not write, against the rights that came to an end before the hop.",
+    reads=("controller_rbac",),
+    says=("{count} right is not asked for any more", "{count} rights are not asked for any more"),
+    hops=hops_from(ALPHA_LEFT),
+    sources=(
+        "aws/karpenter-provider-aws@v0.34.0:charts/karpenter/templates/clusterrole-core.yaml",
+        "aws/karpenter-provider-aws@v1.1.10:charts/karpenter/templates/clusterrole-core.yaml",
+    ),
+    remedy_tools=("kubectl",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    own = [role for role in case.inventory.controller_rbac.items if not kept_by_chart(role)]
+    if not case.inventory.controller_rbac.items:
+        yield CannotTell("no ClusterRole is bound to the controller's service account by a ClusterRoleBinding")
+    elif not own:
+        yield NotApplicable("the chart writes every ClusterRole of the controller")
+    for role in own:
+        for target, rights in per_target(_outgrown(role, case)).items():
+            verbs = ", ".join(dict.fromkeys(right.verb for right in rights))
+            yield at(role, f"rules[{target}]", seen=verbs, wanted=f"absent: {rights[0].why}")
+
+
+def _outgrown(role: ClusterRole, case: Case) -> Iterator[Right]:
+    """Named outright: a rule for everything is somebody's decision."""
+    for right in outlived(case.step.release):
+        rules = [
+            rule for rule in role.rules or () if "*" not in (rule.resources or ()) and "*" not in (rule.verbs or ())
+        ]
+        if any(grants(rule, Right(right.group, right.resource, right.verb, named=True)) for rule in rules):
+            yield right
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    lines = (f"kubectl edit clusterrole {word(name)}" for name in dict.fromkeys(row.name for row in evidence))
+    yield kubectl("# Once the hop is done and nobody means to go back, take out the rules named above", *lines)

@@ -1,0 +1,41 @@
+"""No alpha AWSNodeTemplate is left."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.remedies.commands import removal
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
+
+KIND = kinds.AWS_NODE_TEMPLATE
+check = Check(
+    __name__,
+    title="No AWSNodeTemplate is left",
+    phase="cleanup",
+    severity="warning",
+    why="From 0.33 on nobody reads it; what it said has to stand in an EC2NodeClass before its Provisioner goes.",
+    how="AWSNodeTemplates are listed in every version that was ever served.",
+    reads=("awsnodetemplates",),
+    says=("{count} AWSNodeTemplate is left", "{count} AWSNodeTemplates are left"),
+    hops=hops_from(ALPHA_LEFT),
+    severity_at={ALPHA_LEFT: "blocker"},
+    resolved_by=("convert_and_apply", "remove_legacy", "forced_deletion"),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    for one in case.inventory.awsnodetemplates.items:
+        seen = "being deleted" if one.metadata.deleting else KIND.api_versions[0]
+        yield Evidence(kind=KIND.kind, name=one.name, seen=seen, wanted=f"an {KIND.successor} in its place")
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    first = "# When no Provisioner names it any more"
+    yield from removal(KIND.crd_name, case.inventory.awsnodetemplates.items, first=first)

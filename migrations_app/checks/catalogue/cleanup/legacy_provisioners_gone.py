@@ -1,0 +1,41 @@
+"""No alpha Provisioner is left."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.remedies.commands import removal
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
+
+KIND = kinds.PROVISIONER
+check = Check(
+    __name__,
+    title="No Provisioner is left",
+    phase="cleanup",
+    severity="warning",
+    why="From 0.33 on nobody acts on it: its nodes are left alone, and karpenter-crd deletes it together with its CRD.",
+    how="Provisioners are listed in every version that was ever served.",
+    reads=("provisioners",),
+    says=("{count} Provisioner is left", "{count} Provisioners are left"),
+    hops=hops_from(ALPHA_LEFT),
+    severity_at={ALPHA_LEFT: "blocker"},
+    resolved_by=("convert_and_apply", "remove_legacy", "forced_deletion"),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    for one in case.inventory.provisioners.items:
+        seen = "being deleted" if one.metadata.deleting else KIND.api_versions[0]
+        yield Evidence(kind=KIND.kind, name=one.name, seen=seen, wanted=f"a {KIND.successor} in its place")
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    first = "# When no Machine is left: deleting one earlier drains all of its nodes at once"
+    yield from removal(KIND.crd_name, case.inventory.provisioners.items, first=first)

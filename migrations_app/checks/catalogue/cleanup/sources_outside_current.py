@@ -1,0 +1,47 @@
+"""Manifests, policies and scripts that no cluster shows say what the hop's release still heeds."""
+
+import re
+from collections.abc import Iterator
+
+from migrations_app.checks.base import ByHand, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.karpenter.metrics import outside_between, spoken_row
+from migrations_app.karpenter.tables.outside_rows import OutsideRow
+
+check = Check(
+    __name__,
+    title="Manifests, policies and scripts outside the cluster are current",
+    phase="cleanup",
+    severity="info",
+    why="A pipeline that applies what the new release refuses fails later, when nobody thinks of the upgrade.",
+    how="The words that lose their meaning between the two releases are listed; a person searches for them.",
+    reads=("controller",),
+    says=("{count} word to search for", "{count} words to search for"),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+    ),
+    remedy_tools=("kubectl",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    rows = _rows(case)
+    if rows:
+        yield ByHand(f"search outside this cluster for: {'; '.join(map(spoken_row, rows))}", tuple(advise(case, ())))
+    else:
+        yield NotApplicable("nothing outside the cluster loses its meaning on this hop")
+
+
+def _rows(case: Case) -> tuple[OutsideRow, ...]:
+    return outside_between("sources", case.step.start, landing=case.step.release)
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    rows = _rows(case)
+    words = "|".join(re.escape(word).replace("\\ ", " ") for row in rows for word in row.search.split(", "))
+    yield kubectl(
+        "# in the repositories that hold them", f"grep -rnE '{words}' .", *(f"# {spoken_row(row)}" for row in rows)
+    )

@@ -1,0 +1,77 @@
+"""The controller can resolve names even when every node that it manages is gone."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.inventory.facts.controller import ABSENT, Installation, given_values, installation, value_at
+from migrations_app.inventory.objects.karpenter import PodGroup
+from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
+from migrations_app.karpenter.versions import minor_order
+
+CLUSTER, NODE_S = "ClusterFirst", "Default"
+MANAGED = "karpenter_"
+PLACE = "spec.nodeName"
+DNS_LABEL, DNS_PODS = "k8s-app", "kube-dns"
+check = Check(
+    __name__,
+    title="The controller resolves names without its own nodes",
+    phase="controller",
+    severity="warning",
+    why=(
+        "From 0.34 on the chart lets the controller ask the cluster's DNS: where that runs on its own nodes only, "
+        "neither can start without the other."
+    ),
+    how="dnsPolicy as the hop's chart sets it, against the owners of the nodes that the pods of CoreDNS run on.",
+    reads=("controller", "pods", "nodes"),
+    says=("The only DNS pod waits for a Karpenter node", "All {count} DNS pods wait for Karpenter nodes"),
+    hops=hops_from(ALPHA_LEFT),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+        "aws/karpenter-provider-aws#4947",
+    ),
+    remedy_tools=CHART_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    found = installation(case.inventory)
+    groups = [group for group in case.inventory.pods.items if group.labels.get(DNS_LABEL) == DNS_PODS]
+    if found is None or not groups:
+        yield NotApplicable("there is no Karpenter Deployment, or no pod of a cluster DNS was seen")
+        return
+    owners = {node.name: node.owner for node in case.ownership.nodes}
+    where = [owners.get(name) for group in groups for name in group.nodes]
+    if not where or None in where:
+        yield CannotTell("the nodes that the pods of the cluster DNS run on are not all known")
+    elif asks_cluster(case, found) and all((owner or "").startswith(MANAGED) for owner in where):
+        yield from map(_evidence, groups)
+
+
+def asks_cluster(case: Case, found: Installation) -> bool:
+    """Whether the controller asks the cluster's DNS once the hop is done."""
+    spec = found.workload.template.spec
+    if spec.host_network:
+        return False
+    values = given_values(case.inventory)
+    given = value_at(values.tree, "dnsPolicy") if values is not None else ABSENT
+    if given is not ABSENT:
+        return bool(given == CLUSTER)
+    running, has = case.running.release, spec.dns_policy or CLUSTER
+    own_choice = running is not None and minor_order(running.minor) >= (0, 34) and has == NODE_S
+    # Of itself the chart set Default up to 0.33 and ClusterFirst since.
+    return minor_order(case.step.release.minor) >= (0, 34) and not own_choice
+
+
+def _evidence(group: PodGroup) -> Evidence:
+    kind, name = group.owner_kind or "Pod", group.owner_name or next(iter(group.samples), "")
+    seen, wanted = f"on {' '.join(group.nodes)[:150]}", f"one elsewhere, or dnsPolicy {NODE_S} for the controller"
+    return Evidence(
+        kind=kind, namespace=group.namespace, name=name, path=PLACE, seen=seen, wanted=wanted, count=group.count
+    )
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield from chart_values(case, {"dnsPolicy": NODE_S}, about="Restarts the controller; it asks its node's DNS")

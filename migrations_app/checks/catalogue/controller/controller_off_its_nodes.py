@@ -1,0 +1,58 @@
+"""The controller does not run on nodes that it manages itself."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.shell import word, words
+
+OWNERS = ("karpenter_alpha", "karpenter_beta", "karpenter_v1")
+
+check = Check(
+    __name__,
+    title="The controller runs on nodes that it does not manage",
+    phase="controller",
+    severity="warning",
+    why=(
+        "Draining its own node stops the controller in the middle of a replacement, "
+        "and nobody is left to launch the next one."
+    ),
+    how="The node under each controller pod is looked up among the nodes that Karpenter owns.",
+    reads=("controller_pods", "nodes"),
+    says=(
+        "{count} pod of the controller runs on a Karpenter node",
+        "{count} pods of the controller run on Karpenter nodes",
+    ),
+    sources=("aws/karpenter-provider-aws@v1.14.1:charts/karpenter/values.yaml",),
+    remedy_tools=("kubectl",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    if not case.inventory.controller_pods.items:
+        yield NotApplicable("no pod of a controller was found")
+    owners = {node.name: node.owner for node in case.ownership.nodes}
+    for pod in case.inventory.controller_pods.items:
+        owner = owners.get(pod.spec.node_name or "", "")
+        if owner in OWNERS:
+            yield Evidence(
+                kind="Pod",
+                namespace=pod.namespace,
+                name=pod.name,
+                path="spec.nodeName",
+                seen=f"{pod.spec.node_name} ({owner})",
+                wanted="a node of a managed node group, or Fargate",
+                data={"node": pod.spec.node_name or ""},
+            )
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    nodes = words(dict.fromkeys(row.value("node") for row in evidence))
+    pods = words(row.name for row in evidence)
+    yield kubectl(
+        "# Make room in a managed node group first, and keep the chart's affinity against karpenter.sh/nodepool",
+        f"kubectl cordon {nodes}",
+        f"kubectl -n {word(evidence[0].namespace)} delete pod {pods}",
+    )

@@ -1,0 +1,75 @@
+"""No service mesh stands between the API server and the conversion webhook."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import at, at_deployment
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.shell import word
+from migrations_app.inventory.facts.controller import Installation, installation
+from migrations_app.inventory.objects.karpenter import Metadata
+from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
+from migrations_app.karpenter.tables.port_rows import MESHES, WEBHOOK_PORT, Mesh
+
+check = Check(
+    __name__,
+    title="No mesh keeps the API server from the webhook",
+    phase="controller",
+    severity="warning",
+    why="A sidecar that asks for the mesh's certificates refuses the API server: every conversion fails.",
+    how="What an injector leaves on the controller's pods or is asked for by their template, and exempted ports.",
+    reads=("controller", "controller_pods"),
+    says=("{count} pod of the controller is part of a mesh", "{count} pods of the controller are part of a mesh"),
+    hops=(CONVERTED, BETA_LEFT),
+    sources=(
+        "istio/istio.io@master:content/en/docs/reference/config/annotations/index.html",
+        "aws/karpenter-provider-aws@v1.0.14:charts/karpenter/templates/service.yaml",
+    ),
+    remedy_tools=("kubectl",),
+)
+WANTED = f"{WEBHOOK_PORT} excluded, or no sidecar"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    if not case.inventory.controller_pods.items:
+        yield NotApplicable("no pod of a controller was found")
+    meshed = 0
+    for pod in case.inventory.controller_pods.items:
+        for mesh in MESHES:
+            if pod.metadata.annotation(mesh.mark) is not None and not _exempt(pod.metadata, mesh):
+                meshed += 1
+                path = f"metadata.annotations[{mesh.exclusion}]"
+                yield at(pod, path, seen=f"{mesh.name} takes every port", wanted=WANTED)
+    found = installation(case.inventory)
+    if found is not None and not meshed:
+        yield from _asked_for(found)
+
+
+def _asked_for(found: Installation) -> Iterator[Word]:
+    """A sidecar that the next pods will get."""
+    template = found.workload.template.metadata
+    for mesh in MESHES:
+        key, value = mesh.asking
+        for what, held in (("labels", template.label(key)), ("annotations", template.annotation(key))):
+            if held == value and not _exempt(template, mesh):
+                path = f"spec.template.metadata.{what}[{key}]"
+                yield at_deployment(found, path, seen=f"{value}: {mesh.name} takes every port", wanted=WANTED)
+
+
+def _exempt(metadata: Metadata, mesh: Mesh) -> bool:
+    return WEBHOOK_PORT in (metadata.annotation(mesh.exclusion) or "").replace(" ", "").split(",")
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    found = installation(case.inventory)
+    if found is not None:
+        patch = (
+            '{"spec":{"template":{"metadata":{"annotations":{"sidecar.istio.io/inject":"false",'
+            '"linkerd.io/inject":"disabled"}}}}}'
+        )
+        yield kubectl(
+            "# Replaces the controller's pods by some without a sidecar; in the chart: podAnnotations",
+            f"kubectl -n {word(found.namespace)} patch deployment {word(found.name)} --type=merge -p '{patch}'",
+        )

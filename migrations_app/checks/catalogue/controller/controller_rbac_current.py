@@ -1,0 +1,70 @@
+"""The controller may do in the cluster what its release needs, and the hop's where nobody else sees to that."""
+
+from collections.abc import Iterable, Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import chart_values, granting
+from migrations_app.inventory.facts.controller import installation, webhooks_off
+from migrations_app.inventory.facts.rbac import kept_by_chart, lacking, per_target
+from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
+from migrations_app.karpenter.releases import find
+from migrations_app.karpenter.tables.rbac_rows import Right, needed
+from migrations_app.karpenter.versions import Release
+
+ROLES = "bound to the controller"
+check = Check(
+    __name__,
+    title="The controller may do in the cluster what its release needs",
+    phase="controller",
+    severity="warning",
+    why="A controller without a right it needs hangs half-way: nodes are not ended, stored versions are not rewritten.",
+    how="The rules of the ClusterRoles bound to its service account, against what the charts grant release by release.",
+    reads=("controller", "controller_rbac"),
+    says=("{count} resource lacks rights of the controller", "{count} resources lack rights of the controller"),
+    severity_at={CONVERTED: "blocker", BETA_LEFT: "blocker"},
+    sources=(
+        "aws/karpenter-provider-aws@v1.0.14:charts/karpenter/templates/clusterrole-core.yaml",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    found, running, roles = installation(case.inventory), case.running.release, case.inventory.controller_rbac.items
+    if found is None:
+        yield NotApplicable("there is no Karpenter Deployment")
+    elif not roles:
+        yield CannotTell("no ClusterRole is bound to the controller's service account by a ClusterRoleBinding")
+    elif running is None or find(running) is None:
+        yield CannotTell(f"what the running release needs is not known: {case.running.how}")
+    else:
+        yield from _evidence(missing(case, running), wanted=f"what {running} needs")
+        if not all(map(kept_by_chart, roles)):
+            coming = missing(case, case.step.release, but=missing(case, running))
+            yield from _evidence(coming, wanted=f"what {case.step.release} needs; no chart writes these roles")
+
+
+def missing(case: Case, release: Release, *, but: tuple[Right, ...] = ()) -> tuple[Right, ...]:
+    """What that release needs and no role grants."""
+    found = installation(case.inventory)
+    webhooks = found is not None and not webhooks_off(found, case.running.release)
+    told = lacking(case.inventory.controller_rbac.items, needed(release, webhooks=webhooks))
+    return tuple(right for right in told if right not in but)
+
+
+def _evidence(rights: Iterable[Right], *, wanted: str) -> Iterator[Word]:
+    for target, some in per_target(rights).items():
+        seen = f"not granted: {', '.join(dict.fromkeys(right.verb for right in some))}"
+        wish = f"{wanted}: {some[0].why}"
+        yield Evidence(kind="ClusterRole", name=ROLES, path=f"rules[{target}]", seen=seen, wanted=wish)
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    roles, running = case.inventory.controller_rbac.items, case.running.release
+    by_hand = not all(map(kept_by_chart, roles))
+    rights = [*(missing(case, running) if running else ()), *(missing(case, case.step.release) if by_hand else ())]
+    yield granting(case, dict.fromkeys(rights))
+    yield from chart_values(case, {}, about="The chart writes its ClusterRoles anew")

@@ -1,0 +1,71 @@
+"""The controller has the memory and CPU that a cluster of this size needs, and is not killed for want of it."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import at, at_controller
+from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.conversion.quantities import billionths
+from migrations_app.inventory.facts.controller import Installation, installation
+from migrations_app.inventory.objects.karpenter import ControllerPod
+from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
+from migrations_app.karpenter.release_facts import size_for
+
+RESTARTS = 5
+"""Restarts of one container from which on something is wrong whatever the reason."""
+check = Check(
+    __name__,
+    title="The controller has room to work",
+    phase="controller",
+    severity="warning",
+    why="From 0.34 on nodes are disrupted in batches, which takes more memory: a killed controller starts all over.",
+    how="Limits of the controller's container are compared with the number of nodes; restarts and OOMKilled are read.",
+    reads=("controller", "controller_pods", "nodes"),
+    says=("{count} sign that the controller is too small", "{count} signs that the controller is too small"),
+    hops=hops_from(ALPHA_LEFT),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/getting-started/getting-started-with-karpenter",
+    ),
+    remedy_tools=CHART_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    found = installation(case.inventory)
+    if found is None:
+        yield NotApplicable("there is no Karpenter Deployment")
+        return
+    yield from _limits(found, nodes=case.inventory.nodes.count or 0)
+    for pod in case.inventory.controller_pods.items:
+        yield from _fared(pod)
+
+
+def _limits(found: Installation, *, nodes: int) -> Iterator[Word]:
+    size = size_for(nodes)
+    for container in found.workload.template.spec.containers or ():
+        limits = (container.resources.limits if container.resources else None) or {}
+        for name, least in (("memory", size.memory), ("cpu", size.cpu)):
+            given, path = limits.get(name), f"containers[{container.name}].resources.limits.{name}"
+            have = None if given is None else billionths(str(given))
+            if given is not None and have is None:
+                yield CannotTell(f"{found.name}: {path} is no quantity")
+            elif have is not None and "karpenter" in (container.image or "") and have < (billionths(least) or 0):
+                yield at_controller(found, path, seen=f"{given} for {nodes} nodes", wanted=f"{least} or more")
+
+
+def _fared(pod: ControllerPod) -> Iterator[Word]:
+    for one in (pod.status.container_statuses if pod.status else None) or ():
+        ended = (one.last_state.terminated.reason if one.last_state and one.last_state.terminated else None) or ""
+        if ended == "OOMKilled" or (one.restart_count or 0) >= RESTARTS:
+            seen = f"{one.restart_count or 0} restarts, the last ended as {ended or 'not told'}"
+            yield at(pod, f"status.containerStatuses[{one.name}]", seen=seen, wanted="no restarts")
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    size = size_for(case.inventory.nodes.count or 0)
+    given = {f"controller.resources.{kind}.memory": size.memory for kind in ("requests", "limits")}
+    cpu = {f"controller.resources.{kind}.cpu": size.cpu for kind in ("requests", "limits")}
+    yield from chart_values(case, given | cpu, about="Restarts the controller with more room")

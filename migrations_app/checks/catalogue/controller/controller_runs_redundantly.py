@@ -1,0 +1,82 @@
+"""Every replica of the controller finds a node, in a zone of its own where the hop's chart asks for that."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import at_controller
+from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.inventory.facts.controller import (
+    ABSENT,
+    ZONE,
+    Installation,
+    Places,
+    given_values,
+    installation,
+    open_places,
+    value_at,
+)
+from migrations_app.karpenter.versions import minor_order
+
+SPREAD = "topologySpreadConstraints"
+REQUIRED = "DoNotSchedule"
+check = Check(
+    __name__,
+    title="Every replica of the controller finds a node",
+    phase="controller",
+    severity="warning",
+    why=(
+        "From 1.0 on the chart demands a zone for each replica: with too few the second one stays pending, and "
+        "an upgrade that waits for it fails."
+    ),
+    how="The nodes that the Deployment's placement allows, and their zones, are counted against its replicas.",
+    reads=("controller", "nodes"),
+    says=("{count} thing keeps replicas of the controller pending",) * 2,
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "aws/karpenter-provider-aws@v1.0.14:charts/karpenter/values.yaml",
+    ),
+    remedy_tools=CHART_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    found, nodes = installation(case.inventory), case.inventory.nodes.items
+    replicas = 1 if found is None or found.workload.spec.replicas is None else found.workload.spec.replicas
+    open_to_it = open_places(case.inventory)
+    if found is None or open_to_it is None or replicas < 2 or not nodes:
+        yield NotApplicable("fewer than two replicas are wanted, or no node was seen")
+        return
+    fargate = {node.name for node in case.ownership.nodes if node.owner == "fargate"}
+    if any(pod.spec.node_name in fargate for pod in case.inventory.controller_pods.items):
+        yield NotApplicable("the controller runs on Fargate, which makes a node for each replica")
+        return
+    if open_to_it.unknown:
+        yield CannotTell(f"the controller's nodes are chosen by {', '.join(open_to_it.unknown)}, which is not kept")
+    else:
+        yield from _too_few(case, found, open_to_it=open_to_it, replicas=replicas)
+
+
+def _too_few(case: Case, found: Installation, *, open_to_it: Places, replicas: int) -> Iterator[Word]:
+    names, zones = [node.name for node in open_to_it.nodes], open_to_it.zones
+    if len(names) < replicas:
+        seen = f"{len(names)} node{'' if len(names) == 1 else 's'} would take it: {' '.join(names) or 'none'}"
+        yield at_controller(found, "affinity", seen=seen, wanted=f"{replicas} nodes that it does not manage")
+    elif _zones_demanded(case, found) and len(zones) < replicas:
+        wanted = f"nodes in {replicas} zones, one replica, or whenUnsatisfiable ScheduleAnyway"
+        yield at_controller(found, SPREAD, seen=f"zones open to it: {' '.join(zones) or 'none'}", wanted=wanted)
+
+
+def _zones_demanded(case: Case, found: Installation) -> bool:
+    """By the values where they name a spread, else by the chart of the hop, else as the Deployment has it."""
+    rows = found.workload.template.spec.topology_spread_constraints or ()
+    own = any(row.topology_key == ZONE and row.when_unsatisfiable == REQUIRED for row in rows)
+    values = given_values(case.inventory)
+    if values is not None and value_at(values.tree, SPREAD) is not ABSENT:
+        return own
+    return own or minor_order(case.step.release.minor) >= (1, 0)
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield from chart_values(case, {"replicas": "1"}, about="Until there are nodes in enough zones; no node is touched")

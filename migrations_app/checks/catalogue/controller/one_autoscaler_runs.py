@@ -1,0 +1,79 @@
+"""Nothing but this controller adds and removes nodes."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import at
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.shell import word
+from migrations_app.inventory.facts.controller import OTHER_AUTOSCALER, is_other_autoscaler
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.versions import minor_order
+
+GROUP = "spec.template.spec.nodeClassRef.group"
+check = Check(
+    __name__,
+    title="One autoscaler runs",
+    phase="controller",
+    severity="warning",
+    why=(
+        "Two autoscalers answer the same pending pods, and each removes nodes that the other has counted on. "
+        "Before 1.1 a controller acts on pools of EKS Auto Mode too."
+    ),
+    how="cluster-autoscaler's pods and ready Deployments, and pools whose node class is of EKS Auto Mode before 1.1.",
+    reads=("controller", "pods", "deployments", "nodepools"),
+    says=("{count} thing is scaled by somebody else too", "{count} things are scaled by somebody else too"),
+    sources=(
+        "kubernetes-sigs/karpenter@v1.1.5:pkg/utils/nodeclaim/nodeclaim.go",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/getting-started/migrating-from-cas/_index.md",
+    ),
+    remedy_tools=("kubectl",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    if not case.inventory.controller.items:
+        yield NotApplicable("there is no Karpenter Deployment")
+        return
+    yield from _others(case)
+    running = case.running.release
+    managed = [pool for pool in case.inventory.nodepools.items if pool.get(GROUP) == kinds.AUTO_MODE_GROUP]
+    if managed and running is None:
+        yield CannotTell(f"whether the controller acts on pools of EKS Auto Mode is not known: {case.running.how}")
+    elif running is not None and minor_order(running.minor) < (1, 1):
+        for pool in managed:
+            wanted = "Karpenter 1.1 or later beside EKS Auto Mode"
+            yield at(pool, GROUP, seen=kinds.AUTO_MODE_GROUP, wanted=wanted)
+
+
+def _others(case: Case) -> Iterator[Evidence]:
+    """By the running pods, and by what a Deployment says of itself where its pods were not found."""
+    found: dict[tuple[str, str, str], tuple[str, str]] = {}
+    for one in filter(is_other_autoscaler, case.inventory.deployments.items):
+        if ready := one.status and one.status.ready_replicas:
+            found["Deployment", one.namespace, one.name] = "status.readyReplicas", f"{ready} ready"
+    for group in case.inventory.pods.items:
+        name = group.owner_name or next(iter(group.samples), "")
+        if OTHER_AUTOSCALER in name:
+            found[group.owner_kind or "Pod", group.namespace, name] = "status.replicas", f"{group.count} pods run"
+    wanted = "scaled to 0 once Karpenter does its work"
+    for (kind, space, name), (path, seen) in found.items():
+        yield Evidence(kind=kind, namespace=space, name=name, path=path, seen=seen, wanted=wanted)
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    others = [row for row in evidence if row.kind != "NodePool"]
+    if others:
+        yield kubectl(
+            "# Stops the other autoscaler; its node groups keep the size they have",
+            *(
+                f"kubectl -n {word(row.namespace)} scale {word(row.kind.lower())} {word(row.name)} --replicas=0"
+                for row in others
+            ),
+        )
+    if len(others) < len(evidence):
+        yield kubectl(
+            "# Whose pools these are:", f"kubectl get nodepools -o custom-columns=NAME:.metadata.name,GROUP:.{GROUP}"
+        )

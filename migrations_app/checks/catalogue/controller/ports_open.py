@@ -1,0 +1,76 @@
+"""The API server and the scrapers reach the ports of the controller."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import at
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.shell import json_word, word
+from migrations_app.inventory.facts.controller import Installation, installation
+from migrations_app.inventory.facts.workloads import selects
+from migrations_app.inventory.objects.cluster import NetworkPolicy
+from migrations_app.karpenter.hops import hops_between
+from migrations_app.karpenter.tables.port_rows import PortRow, ports_of
+
+check = Check(
+    __name__,
+    title="The controller's ports can be reached",
+    phase="controller",
+    severity="warning",
+    why="While the API server cannot call the webhook, every read of an object in its other version fails.",
+    how="Ingress of the NetworkPolicies that select the controller's pods, against the ports of the hop's release.",
+    reads=("controller", "network_policies"),
+    says=("{count} port of the controller is closed", "{count} ports of the controller are closed"),
+    hops=hops_between("0.29", "1.1+"),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+        "aws/karpenter-provider-aws@v1.0.14:charts/karpenter/templates/service.yaml",
+    ),
+    remedy_tools=("kubectl",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    found, ports = installation(case.inventory), ports_of(case.step.release)
+    if found is None:
+        yield NotApplicable("there is no Karpenter Deployment")
+        return
+    if not ports:
+        yield CannotTell(f"the ports of {case.step.release} are not known")
+    now = ports_of(case.running.release) if case.running.release else ()
+    yield from _policies(case, found, ports=(*ports, *(row for row in now if row.webhook and row not in ports)))
+
+
+def _policies(case: Case, found: Installation, *, ports: tuple[PortRow, ...]) -> Iterator[Word]:
+    labels = found.workload.template.metadata.labels or {}
+    every = [one for one in case.inventory.network_policies.items if one.namespace == found.namespace]
+    guards = [one for one in every if one.guards_ingress and selects(one.spec.pod_selector, labels)]
+    for port in ports if guards else ():
+        if not any(_lets(one, port) for one in guards):
+            wanted = f"ingress on {port.text} ({port.purpose})"
+            yield at(guards[0], "spec.ingress", seen=f"{port.text} is closed", wanted=wanted).with_data(port=port.text)
+
+
+def _lets(policy: NetworkPolicy, port: PortRow) -> bool:
+    """Policies add up; who may call is not judged, the API server's address being no pod's."""
+    for rule in policy.spec.ingress or ():
+        for one in rule.ports or ():
+            low = port.number if one.port in (None, port.name) else one.port
+            high = one.end_port or low
+            if isinstance(low, int) and low <= port.number <= int(high if isinstance(high, int) else low):
+                return True
+        if rule.ports is None or not rule.ports:
+            return True
+    return False
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    first = evidence[0]
+    ports = [{"port": int(row.value("port"))} for row in evidence if row.value("port").isdecimal()]
+    patch = json_word([{"op": "add", "path": "/spec/ingress/-", "value": {"ports": ports}}])
+    yield kubectl(
+        "# Lets everybody call these ports; narrow it by ipBlock to the subnets of the control plane",
+        f"kubectl -n {word(first.namespace)} patch networkpolicy {word(first.name)} --type=json -p {patch}",
+    )

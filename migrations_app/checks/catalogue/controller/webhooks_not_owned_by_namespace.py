@@ -1,0 +1,39 @@
+"""No webhook configuration is owned by a namespace, which misleads Argo CD."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import at
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.shell import word
+
+check = Check(
+    __name__,
+    title="No webhook configuration is owned by a namespace",
+    phase="controller",
+    severity="info",
+    why="Argo CD follows the owner and watches the whole namespace: its memory grows without end.",
+    how="metadata.ownerReferences of Karpenter's webhook configurations.",
+    reads=("webhooks",),
+    says=("{count} configuration is owned by a namespace", "{count} configurations are owned by a namespace"),
+    sources=("aws/karpenter-provider-aws#7080",),
+    remedy_tools=("kubectl",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    if not case.inventory.webhooks.items:
+        yield NotApplicable("there is no admission webhook of Karpenter")
+    for one in case.inventory.webhooks.items:
+        owner = one.metadata.owner("Namespace")
+        if owner is not None:
+            wanted = "none, as 0.33.10, 0.34.11, 0.35.10, 0.36.7, 0.37.5 and later leave it"
+            yield at(one, "metadata.ownerReferences", seen=f"Namespace {owner.name}", wanted=wanted)
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    patch = '[{"op":"remove","path":"/metadata/ownerReferences"}]'
+    lines = (f"kubectl patch {word(row.kind.lower())} {word(row.name)} --type=json -p '{patch}'" for row in evidence)
+    yield kubectl("# Until a patch that leaves it out runs, the controller writes it again", *lines)

@@ -1,0 +1,78 @@
+"""No alpha object is deleted with its CRD when the chart of the CRDs leaves it out."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import at_crd
+from migrations_app.checks.remedies.commands import kubectl, names
+from migrations_app.inventory.facts.controller import CRD_CHART, records_unread
+from migrations_app.inventory.facts.managers import managed
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import CRD
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.hops import ALPHA_LEFT
+
+check = Check(
+    __name__,
+    title="Alpha CRDs outlive the chart that brought them",
+    phase="crds",
+    severity="blocker",
+    why=(
+        "The charts from 0.33 on have no alpha CRDs: Helm, or a tool that prunes, deletes them with every object, "
+        "and through their owners the nodes."
+    ),
+    how="Who owns the alpha CRDs, whether that owner would prune them, and how many objects of each kind are left.",
+    reads=("crds", "provisioners", "awsnodetemplates", "machines"),
+    says=("{count} CRD would be deleted with its objects", "{count} CRDs would be deleted with their objects"),
+    hops=(ALPHA_LEFT,),
+    sources=(
+        "aws/karpenter-provider-aws@v0.33.0:charts/karpenter-crd/templates",
+        "helm/helm@main:pkg/kube (annotation helm.sh/resource-policy)",
+    ),
+    remedy_tools=("kubectl",),
+)
+KEEP = "helm.sh/resource-policy"
+PRUNE = {
+    "argocd": ("argocd.argoproj.io/sync-options", "Prune=false"),
+    "flux": ("kustomize.toolkit.fluxcd.io/prune", "disabled"),
+}
+PARTS = {kinds.PROVISIONER: "provisioners", kinds.AWS_NODE_TEMPLATE: "awsnodetemplates", kinds.MACHINE: "machines"}
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    left = {kind.crd_name: case.inventory.part(part).count or 0 for kind, part in PARTS.items()}
+    found = [crd for crd in case.inventory.crds.items if left.get(crd.name)]
+    if not found:
+        yield NotApplicable("no alpha object is left")
+        return
+    unread = records_unread(case.inventory)
+    if unread and not any(managed(crd.metadata).name for crd in found):
+        yield CannotTell(f"whether {CRD_CHART} owns the CRDs is not known: Helm's records are unseen ({unread})")
+    for crd in found:
+        owner = _deletes(case.inventory, crd)
+        if owner:
+            seen = f"{owner} would delete it with {left[crd.name]} objects"
+            yield at_crd(crd, "metadata", seen=seen, wanted=f"no object left, or {KEEP}: keep")
+
+
+def _deletes(inventory: Inventory, crd: CRD) -> str:
+    """Who would take it away with the next release; empty where nobody does."""
+    metadata, by = crd.metadata, managed(crd.metadata)
+    key, value = PRUNE.get(by.by, ("", ""))
+    if key and value in (metadata.annotation(key) or ""):
+        return ""
+    if key and not (by.by == "flux" and "helm" in by.told_by):
+        return f"{'Argo CD' if by.by == 'argocd' else 'Flux'}, where it prunes,"
+    listed = any(one.chart == CRD_CHART and crd.name in one.crds for one in inventory.helm_releases.items)
+    helm = listed or (by.by in ("helm", "flux") and bool(by.name))
+    return f"the Helm release {by.name or CRD_CHART}" if helm and metadata.annotation(KEEP) != "keep" else ""
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield kubectl(
+        "# Best: replace what is left of alpha first. Otherwise mark the CRDs so that nobody deletes them",
+        f"kubectl annotate crd {names(evidence)} {KEEP}=keep argocd.argoproj.io/sync-options=Prune=false "
+        "kustomize.toolkit.fluxcd.io/prune=disabled --overwrite",
+    )

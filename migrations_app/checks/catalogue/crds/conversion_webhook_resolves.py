@@ -1,0 +1,85 @@
+"""The conversion webhook of every CRD that converts calls a Service that is there and answers."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.aws import could_not_read
+from migrations_app.checks.remedies.commands import crd_chart, kubectl, ordered, spelled
+from migrations_app.checks.shell import json_word, pointer, word
+from migrations_app.inventory.facts.controller import installation, webhooks_off
+from migrations_app.inventory.facts.conversion_webhook import (
+    conversion_target,
+    converting,
+    ready_port,
+    strategy_of,
+    webhook_service,
+)
+from migrations_app.inventory.facts.managers import managed
+from migrations_app.inventory.objects.karpenter import CRD, Service
+from migrations_app.inventory.parts import Unseen
+from migrations_app.karpenter.hops import ALPHA_LEFT
+
+check = Check(
+    __name__,
+    title="The conversion webhook answers",
+    phase="crds",
+    severity="blocker",
+    why="While it does not, every read of an object stored in the other version fails, the controller's too.",
+    how="Service and port in spec.conversion of each CRD: there, with ready endpoints, and these of the controller.",
+    reads=("crds", "services", "controller"),
+    says=(
+        "{count} CRD converts through a webhook that cannot answer",
+        "{count} CRDs convert through a webhook that cannot answer",
+    ),
+    # Within 0.33 to 0.37 the hop to the latest patch is itself what puts the webhook right.
+    severity_at={ALPHA_LEFT: "warning"},
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "aws/karpenter-provider-aws#6818",
+        "aws/karpenter-provider-aws#6981",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+SERVICE = "spec.conversion.webhook.clientConfig.service"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    found = converting(case.inventory)
+    if not found:
+        yield NotApplicable("no CRD converts between versions")
+    real = webhook_service(case.inventory)
+    for crd in found:
+        yield from _judge(case, crd, real=real)
+
+
+def _judge(case: Case, crd: CRD, *, real: Service | None) -> Iterator[Word]:
+    target, strategy = conversion_target(crd), strategy_of(crd)
+    if strategy != "Webhook":
+        # A controller with webhooks on insists on its place in the CRD, whatever is stored.
+        if crd.stored != ("v1",) or not webhooks_off(installation(case.inventory), case.running.release):
+            yield _evidence(crd, path="spec.conversion.strategy", seen=strategy, wanted="Webhook")
+    elif target is None:
+        yield CannotTell(f"{crd.name}: its conversion webhook names no Service in the cluster")
+    elif isinstance(problem := ready_port(case.inventory, target), Unseen):
+        yield could_not_read(f"whether {target.namespace}/{target.name} answers", problem)
+    elif problem:
+        wanted = f"{real.namespace}/{real.name}" if real else "a Service with that port and a ready endpoint"
+        seen = f"{target.namespace}/{target.name}:{target.port or 443}: {problem}"
+        yield _evidence(crd, path=SERVICE, seen=seen, wanted=wanted)
+
+
+def _evidence(crd: CRD, *, path: str, seen: str, wanted: str) -> Evidence:
+    return Evidence(kind="CustomResourceDefinition", name=crd.name, path=path, seen=seen, wanted=wanted)
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    real, first = webhook_service(case.inventory), converting(case.inventory)[0]
+    chart = crd_chart(case, spelled(case.running.release))
+    patches: tuple[Remedy, ...] = ()
+    if real and all(row.path == SERVICE for row in evidence):
+        body = {"namespace": real.namespace, "name": real.name, "port": 8443}
+        patch = json_word([{"op": "replace", "path": pointer(SERVICE), "value": body}])
+        patches = (kubectl(*(f"kubectl patch crd {word(row.name)} --type=json -p {patch}" for row in evidence)),)
+    yield from ordered(managed(first.metadata), (*chart, *patches))

@@ -1,0 +1,77 @@
+"""The chart of the CRDs is of one release with the controller's, and says the same of the webhook."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import at_value
+from migrations_app.checks.remedies.commands import CHARTS, crd_chart, spelled
+from migrations_app.checks.shell import helm_set, word
+from migrations_app.inventory.facts.controller import CRD_CHART, Values, helm_release, installation, records_unread
+from migrations_app.inventory.facts.conversion_webhook import Aim, aim, crd_values, webhook_service
+from migrations_app.karpenter.controller_settings import lost_crd_chart_keys
+
+check = Check(
+    __name__,
+    title="The chart of the CRDs agrees with the controller's",
+    phase="crds",
+    severity="warning",
+    why="The two charts are told apart what belongs together: CRDs of another release, or that call another Service.",
+    how="The release of both charts, and webhook.* of karpenter-crd against the controller's Service, name by name.",
+    reads=("controller", "services"),
+    says=("{count} value of karpenter-crd does not fit", "{count} values of karpenter-crd do not fit"),
+    sources=(
+        "aws/karpenter-provider-aws@v1.0.14:charts/karpenter-crd/values.yaml",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+    ),
+    remedy_tools=CHART_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    values, found, unread = crd_values(case.inventory), installation(case.inventory), records_unread(case.inventory)
+    if values is None and unread:
+        yield CannotTell(f"Helm's records could not be read ({unread})")
+        return
+    if values is None or found is None:
+        yield NotApplicable("the chart karpenter-crd is not installed, or there is no controller")
+        return
+    crds, main = helm_release(case.inventory, chart=CRD_CHART), helm_release(case.inventory)
+    if crds and main and crds.app_version not in (main.app_version, str(case.step.release)):
+        seen, wanted = crds.app_version, f"{main.app_version}, or {case.step.release} just before the hop"
+        yield Evidence(
+            kind="HelmRelease", namespace=crds.namespace, name=crds.name, path="chart", seen=seen, wanted=wanted
+        )
+    for lost in lost_crd_chart_keys(values.tree, case.step.release):
+        yield at_value(values, lost.key, seen=lost.fate, wanted="absent").with_data(value="null")
+    planned = aim(case.inventory, case.step.release)
+    if planned is not None:
+        yield from _aimed(case, values, planned=planned)
+
+
+def _aimed(case: Case, values: Values, *, planned: Aim) -> Iterator[Word]:
+    real = webhook_service(case.inventory)
+    if not planned.converts:
+        wanted = f"true: the CRDs of {case.step.release} convert"
+        yield at_value(values, "webhook.enabled", seen="false", wanted=wanted).with_data(value="true")
+    elif real is not None:
+        told = {"serviceNamespace": (planned.namespace, real.namespace), "serviceName": (planned.name, real.name)}
+        ports = [port.port for port in real.spec.ports or ()]
+        told["port"] = (str(planned.port), str(planned.port if planned.port in ports else ports[-1]))
+        for key, (seen, wanted) in told.items():
+            if seen != wanted:
+                yield at_value(values, f"webhook.{key}", seen=seen, wanted=wanted).with_data(value=wanted)
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    keys = {row.path.rpartition("webhook.")[2]: row.value("value") for row in evidence if "webhook." in row.path}
+    sets = " ".join(helm_set(f"webhook.{key}", value) for key, value in keys.items())
+    record = helm_release(case.inventory, chart=CRD_CHART)
+    if sets and record:
+        where = f"{word(record.name)} {CHARTS}/{CRD_CHART} --namespace {word(record.namespace)} --reuse-values"
+        upgrade = f"helm upgrade {where} --version {spelled(case.step.release)} {sets}"
+        yield Remedy(
+            how="helm", text=f"# With the hop, before the controller; writes the conversion of the CRDs\n{upgrade}"
+        )
+    yield from crd_chart(case, spelled(case.running.release))

@@ -1,0 +1,75 @@
+"""The conversion of the CRDs will go with the hop, whoever wrote it."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import at_crd
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.shell import word
+from migrations_app.inventory.facts.conversion_webhook import CONVERTED, conversion_target
+from migrations_app.inventory.facts.managers import managed, replaces_whole
+from migrations_app.inventory.objects.karpenter import CRD
+from migrations_app.karpenter.crds import CrdSet
+from migrations_app.karpenter.hops import BETA_LEFT
+from migrations_app.karpenter.releases import crd_set
+
+check = Check(
+    __name__,
+    title="Nothing is left of the conversion after the hop",
+    phase="crds",
+    severity="warning",
+    why=(
+        "The CRDs of 1.1 have no conversion: tools that merge leave what the controller wrote, and the API server "
+        "refuses a webhook without its strategy."
+    ),
+    how="spec.conversion of the three CRDs, who wrote it, and whether the tool that applies the CRDs replaces it.",
+    reads=("crds",),
+    says=("{count} CRD would keep parts of its conversion", "{count} CRDs would keep parts of their conversion"),
+    hops=(BETA_LEFT,),
+    resolved_by=("upgrade_crds",),
+    sources=("aws/karpenter-provider-aws#7619", "kubernetes-sigs/karpenter#2157"),
+    remedy_tools=("kubectl", "argocd"),
+)
+STANZA = "spec.conversion"
+WRITERS = ("karpenter", "controller", "webhook")
+"""How the controller calls itself as a field manager: its binary, or the SDK's default."""
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    left = [crd for crd in case.inventory.crds.items if crd.name in CONVERTED and _converts(crd)]
+    coming = crd_set(case.step.release)
+    if not left:
+        yield NotApplicable("no CRD has a conversion webhook")
+    for crd in left if coming is not None and not _keeps(coming) else ():
+        by = managed(crd.metadata)
+        others = [name for name in crd.conversion_owners if name.startswith(WRITERS)]
+        if not replaces_whole(crd.metadata):
+            wrote = f"; written by {', '.join(others)}" if others else ""
+            wanted = f"strategy None together with the CRDs of {case.step.release}"
+            yield at_crd(crd, STANZA, seen=f"Webhook, applied by {_applies(by.by)}{wrote}", wanted=wanted)
+
+
+def _converts(crd: CRD) -> bool:
+    return (crd.spec.conversion is not None and crd.spec.conversion.strategy == "Webhook") or bool(
+        conversion_target(crd)
+    )
+
+
+def _keeps(coming: CrdSet) -> bool:
+    return coming.crd_chart_converts
+
+
+def _applies(by: str) -> str:
+    return {"argocd": "Argo CD", "flux": "a Flux Kustomization", "terraform": "Terraform"}.get(by, "kubectl")
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    patch = '[{"op":"replace","path":"/spec/conversion","value":{"strategy":"None"}}]'
+    yield kubectl(
+        "# Only once status.storedVersions says [v1] alone: nothing converts from then on. Right before the new CRDs:",
+        *(f"kubectl patch crd {word(row.name)} --type=json -p '{patch}'" for row in evidence),
+    )
+    group = "{group: apiextensions.k8s.io, kind: CustomResourceDefinition, jsonPointers: [/spec/conversion]}"
+    yield Remedy(how="argocd", text=f"# Application, spec, until the hop is done\nignoreDifferences: [{group}]")

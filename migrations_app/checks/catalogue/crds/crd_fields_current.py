@@ -1,0 +1,58 @@
+"""The CRDs hold every field that the running release writes."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import at_crd
+from migrations_app.checks.remedies.commands import crd_chart, spelled
+from migrations_app.inventory.objects.karpenter import CRD
+from migrations_app.karpenter.crds import CLAIMS, CLASSES, POOLS, marks_of
+from migrations_app.karpenter.releases import find
+from migrations_app.karpenter.versions import Release
+
+check = Check(
+    __name__,
+    title="The CRDs hold every field of the running release",
+    phase="crds",
+    severity="blocker",
+    why="Fields that a CRD does not know are dropped or refused: nodes are not launched, settings are lost in silence.",
+    how="A few telling fields in the schema of each served version, against the release that brought them.",
+    reads=("crds", "controller"),
+    says=("{count} field is missing from a CRD", "{count} fields are missing from CRDs"),
+    resolved_by=("upgrade_crds",),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:pkg/apis/crds",
+        "aws/karpenter-provider-aws#6288",
+        "chanzuckerberg/cztack#910",
+    ),
+    remedy_tools=CHART_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    running = case.running.release
+    mine = [crd for crd in case.inventory.crds.items if crd.name in (POOLS, CLAIMS, CLASSES)]
+    if not mine:
+        yield NotApplicable("none of the CRDs of NodePools, NodeClaims and EC2NodeClasses is installed")
+    elif running is None or find(running) is None:
+        yield CannotTell(f"which fields the running release writes is not known: {case.running.how}")
+    else:
+        for crd in mine:
+            yield from _judge(crd, running)
+
+
+def _judge(crd: CRD, running: Release) -> Iterator[Word]:
+    for version in crd.spec.versions or ():
+        marks = marks_of(crd.name, version.name, running=running) if version.served else ()
+        if marks and version.fields is None:
+            yield CannotTell(f"{crd.name}: the schema of {version.name} was not seen")
+        missing = [mark for mark in marks if version.fields is not None and mark.path not in version.fields]
+        for mark in missing:
+            path = f"spec.versions[{version.name}].schema {mark.path}"
+            yield at_crd(crd, path, seen=f"absent: {mark.loss}", wanted=f"as {mark.first} and later have it")
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield from crd_chart(case, spelled(case.running.release))

@@ -1,0 +1,75 @@
+"""The CRDs in the cluster are those of the running controller, or already those of the hop."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.remedies.commands import crd_chart, spelled
+from migrations_app.inventory.objects.karpenter import CRD
+from migrations_app.karpenter.crds import Crd, CrdSet
+from migrations_app.karpenter.releases import crd_set
+
+check = Check(
+    __name__,
+    title="The CRDs belong to the running controller",
+    phase="crds",
+    severity="blocker",
+    why=(
+        "Helm never upgrades CRDs with the controller's chart; "
+        "a controller on older CRDs restarts, or its fields are pruned."
+    ),
+    how="Served and stored versions of each CRD are compared with those that the running release ships.",
+    reads=("crds", "controller"),
+    says=("{count} CRD does not fit the running controller", "{count} CRDs do not fit the running controller"),
+    resolved_by=("upgrade_crds",),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+        "aws/karpenter-provider-aws#7276",
+    ),
+    remedy_tools=CHART_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    running = case.running.release
+    shipped = crd_set(running) if running else None
+    if shipped is None:
+        yield CannotTell(f"the CRDs of the running release are not known: {case.running.how}")
+        return
+    seen = {crd.name: crd for crd in case.inventory.crds.items}
+    coming = crd_set(case.step.release)
+    for row in shipped.crds:
+        # Later kinds without a generation (NodeOverlay...) serve features that are off until somebody asks for them.
+        if (
+            row.kind.generation
+            and not _fits(row, seen.get(row.name))
+            and not _ahead(row, seen.get(row.name), coming=coming)
+        ):
+            yield Evidence(
+                kind="CustomResourceDefinition",
+                name=row.name,
+                path="spec.versions",
+                seen=spoken(seen.get(row.name)),
+                wanted=", ".join(f"{v} (stored)" if v == row.storage else v for v in sorted(row.served)),
+            )
+
+
+def spoken(crd: CRD | None) -> str:
+    if crd is None:
+        return "absent"
+    return ", ".join(f"{v} (stored)" if v == crd.storage else v for v in sorted(crd.served)) or "nothing served"
+
+
+def _fits(row: Crd, crd: CRD | None) -> bool:
+    return crd is not None and set(crd.served) == set(row.served) and crd.storage == row.storage
+
+
+def _ahead(row: Crd, crd: CRD | None, *, coming: CrdSet | None) -> bool:
+    """CRDs go before the controller, so for a while they are those of the hop."""
+    later = coming.crd(row.name) if coming else None
+    return later is not None and _fits(later, crd)
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield from crd_chart(case, spelled(case.running.release))

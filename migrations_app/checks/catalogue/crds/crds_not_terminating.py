@@ -1,0 +1,54 @@
+"""No CRD of Karpenter is being deleted."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.shell import word
+from migrations_app.inventory.objects.karpenter import CRD
+
+check = Check(
+    __name__,
+    title="No CRD is being deleted",
+    phase="crds",
+    severity="blocker",
+    why=(
+        "Deleting a CRD deletes its objects, and their nodes with them; "
+        "while it hangs, nothing can be created or converted."
+    ),
+    how="Deletion timestamp and condition Terminating of each CRD are read.",
+    reads=("crds",),
+    says=("{count} CRD is being deleted", "{count} CRDs are being deleted"),
+    sources=("kubernetes/kubernetes: CustomResourceDefinition condition Terminating",),
+    remedy_tools=("kubectl",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    if not case.inventory.crds.items:
+        yield NotApplicable("no CRD of Karpenter is installed")
+    for crd in case.inventory.crds.items:
+        if crd.metadata.deleting or _terminating(crd):
+            yield Evidence(
+                kind="CustomResourceDefinition",
+                name=crd.name,
+                path="metadata.deletionTimestamp",
+                seen=crd.metadata.deletion_timestamp or "condition Terminating",
+                wanted="absent",
+            )
+
+
+def _terminating(crd: CRD) -> bool:
+    conditions = (crd.status.conditions if crd.status else None) or ()
+    return any(one.type == "Terminating" and one.status == "True" for one in conditions)
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    kinds = word(",".join(row.name for row in evidence))
+    yield kubectl(
+        "# A deletion cannot be taken back. Save what is left, then see which finalizers hold it:",
+        f"kubectl get {kinds} -o yaml > karpenter-objects.yaml",
+        f"kubectl get {kinds} -o custom-columns=KIND:.kind,NAME:.metadata.name,FINALIZERS:.metadata.finalizers",
+    )

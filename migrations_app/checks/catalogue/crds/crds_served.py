@@ -1,0 +1,43 @@
+"""What every CRD says is served is served."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.shell import word
+
+check = Check(
+    __name__,
+    title="Every version that a CRD serves is served",
+    phase="crds",
+    severity="blocker",
+    why="A CRD that was not accepted serves nothing, whatever it says; the controller cannot start its caches on it.",
+    how="Every version that a CRD says it serves is looked up in the API server's discovery.",
+    reads=("crds", "discovery"),
+    says=("{count} version of a CRD is not served", "{count} versions of CRDs are not served"),
+    sources=("Kubernetes documentation, CustomResourceDefinition, conditions NamesAccepted and Established",),
+    remedy_tools=("kubectl",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    if not case.inventory.crds.items:
+        yield NotApplicable("no CRD of Karpenter is installed")
+    served = {(one.group, one.version, one.plural) for one in case.inventory.discovery.items}
+    for crd in case.inventory.crds.items:
+        for version in crd.served:
+            if (crd.spec.group, version, crd.spec.names.plural) not in served:
+                yield Evidence(
+                    kind="CustomResourceDefinition",
+                    name=crd.name,
+                    path="spec.versions",
+                    seen=f"{version} is not in discovery",
+                    wanted=f"{crd.spec.group}/{version} served",
+                )
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    every = dict.fromkeys(row.name for row in evidence)
+    yield kubectl(*(f"kubectl get crd {word(name)} -o jsonpath='{{.status.conditions}}'" for name in every))

@@ -1,0 +1,45 @@
+"""No Job of a chart's post-install hook is left unfinished."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import at
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.shell import word
+from migrations_app.inventory.facts.controller import is_hook_job
+
+check = Check(
+    __name__,
+    title="No hook Job is left unfinished",
+    phase="crds",
+    severity="warning",
+    why="Six patches set up conversion in a Job: while it has not ended well, CRDs do not convert and Argo CD waits.",
+    how="Jobs named *-post-install-hook that belong to a chart of Karpenter: status.succeeded.",
+    reads=("jobs",),
+    says=("{count} hook Job has not ended well", "{count} hook Jobs have not ended well"),
+    sources=(
+        "aws/karpenter-provider-aws#6765",
+        "aws/karpenter-provider-aws@v1.0.0:charts/karpenter/templates/post-install-hook.yaml",
+    ),
+    remedy_tools=("kubectl",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    hooks = [job for job in case.inventory.jobs.items if is_hook_job(job)]
+    if not hooks:
+        yield NotApplicable("no Job of a hook is there")
+    for job in hooks:
+        status = job.status
+        if not (status and status.succeeded):
+            failed = (status and status.failed) or 0
+            seen = f"{failed} pods failed" if failed else "still running, or never started"
+            yield at(job, "status.succeeded", seen=seen, wanted="1, or the next patch, which has no such Job")
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    lines = [f"kubectl -n {word(row.namespace)} logs job/{word(row.name)} --tail=20" for row in evidence]
+    lines += [f"kubectl -n {word(row.namespace)} delete job {word(row.name)}" for row in evidence]
+    yield kubectl("# Only the Job goes; land on the next patch of the minor, which needs none", *lines)

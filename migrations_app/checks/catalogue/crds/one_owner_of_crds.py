@@ -1,0 +1,67 @@
+"""GitOps does not apply the static CRDs of the controller's chart beside those of karpenter-crd."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.shell import note
+from migrations_app.inventory.facts.controller import CHART
+from migrations_app.inventory.objects.karpenter import Delivery
+from migrations_app.karpenter.crds import MAIN_CHART_WEBHOOK_SERVICE
+from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
+
+check = Check(
+    __name__,
+    title="Only one source delivers the CRDs",
+    phase="crds",
+    severity="warning",
+    why=(
+        "The CRDs inside the controller's chart name a fixed conversion service: "
+        "each sync takes back what karpenter-crd and the controller write there."
+    ),
+    how="Flux and Argo CD objects that deliver the main chart are read for whether they leave its CRDs out.",
+    reads=("deliveries",),
+    says=("{count} GitOps object applies static CRDs", "{count} GitOps objects apply static CRDs"),
+    hops=(CONVERTED, BETA_LEFT),
+    sources=("aws/karpenter-provider-aws#6867", "aws/karpenter-provider-aws#6824", "aws/karpenter-provider-aws#7619"),
+    remedy_tools=("flux", "argocd"),
+)
+FIXED = "/".join(reversed(MAIN_CHART_WEBHOOK_SERVICE[:2]))
+OVERWRITES = ("Create", "CreateReplace")
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    every = [one for one in case.inventory.deliveries.items if _chart(one) == CHART]
+    if not every:
+        yield NotApplicable("no Flux HelmRelease and no Argo CD Application delivers the chart karpenter")
+    for one in every:
+        if one.kind == "Application":
+            skips = one.get("spec.source.helm.skipCrds", False)
+            path, seen, wanted, wrong = "spec.source.helm.skipCrds", str(skips).lower(), "true", skips is not True
+        else:
+            # Flux leaves CRDs alone on upgrades unless told otherwise.
+            policy = one.get("spec.upgrade.crds", "Skip")
+            path, seen, wanted, wrong = "spec.upgrade.crds", str(policy), "Skip", policy in OVERWRITES
+        if wrong:
+            yield Evidence(kind=one.kind, namespace=one.namespace, name=one.name, path=path, seen=seen, wanted=wanted)
+    if any(_many(one) for one in case.inventory.deliveries.items):
+        yield CannotTell("an Argo CD Application has several sources, which are not read")
+
+
+def _chart(one: Delivery) -> str:
+    found = one.get("spec.source.chart" if one.kind == "Application" else "spec.chart.spec.chart", "")
+    return found if isinstance(found, str) else ""
+
+
+def _many(one: Delivery) -> bool:
+    return one.kind == "Application" and bool(one.get("spec.sources"))
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    for row in evidence:
+        text = (
+            f"{note(f'{row.kind} {row.namespace}/{row.name}: {row.path}: {row.wanted}')}\n"
+            f"# and the chart karpenter-crd beside it; the static CRDs always call {FIXED}"
+        )
+        yield Remedy(how="argocd" if row.kind == "Application" else "flux", text=text)

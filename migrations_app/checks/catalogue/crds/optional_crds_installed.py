@@ -1,0 +1,61 @@
+"""The CRDs of features that are off until somebody asks for them are there, and nobody else's."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import at_crd
+from migrations_app.checks.remedies.commands import crd_chart, spelled
+from migrations_app.inventory.facts.controller import CHART, CRD_CHART
+from migrations_app.inventory.facts.managers import managed
+from migrations_app.inventory.objects.karpenter import CRD
+from migrations_app.karpenter.releases import crd_set
+
+check = Check(
+    __name__,
+    title="The CRDs of optional features are installed",
+    phase="crds",
+    severity="info",
+    why="NodeOverlays and CapacityBuffers cannot be used without them; the group of the latter is shared with others.",
+    how="The CRDs without a generation in the set of the running release, and which Helm release they belong to.",
+    reads=("crds", "controller"),
+    says=(
+        "{count} CRD of an optional feature is missing or not ours",
+        "{count} CRDs of optional features are missing or not ours",
+    ),
+    sources=(
+        "aws/karpenter-provider-aws@v1.7.0:pkg/apis/crds",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+    ),
+    remedy_tools=CHART_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    running = case.running.release
+    shipped = crd_set(running) if running else None
+    if shipped is None:
+        yield CannotTell(f"the CRDs of the running release are not known: {case.running.how}")
+        return
+    wanted = [row for row in shipped.crds if not row.kind.generation]
+    if not wanted:
+        yield NotApplicable(f"{running} ships no CRD of an optional feature")
+    seen = {crd.name: crd for crd in case.inventory.crds.items}
+    for row in wanted:
+        crd = seen.get(row.name)
+        if crd is None or row.storage not in crd.served:
+            told = "absent" if crd is None else f"serves {', '.join(crd.served) or 'nothing'}"
+            name, path = row.name, "spec.versions"
+            yield Evidence(kind="CustomResourceDefinition", name=name, path=path, seen=told, wanted=row.storage)
+        elif other := _stranger(crd):
+            yield at_crd(crd, "metadata", seen=f"belongs to {other}", wanted=f"{CRD_CHART}, or upgraded with care")
+
+
+def _stranger(crd: CRD) -> str:
+    by = managed(crd.metadata)
+    return by.name if by.by == "helm" and by.name not in ("", CHART, CRD_CHART) else ""
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield from crd_chart(case, spelled(case.running.release))

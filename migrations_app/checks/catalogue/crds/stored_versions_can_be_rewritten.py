@@ -1,0 +1,76 @@
+"""The controller can rewrite every stored object to v1 by itself, and how far it has come."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import at_controller, at_crd, at_variable
+from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.inventory.facts.controller import Installation, installation
+from migrations_app.inventory.facts.conversion_webhook import CONVERTED
+from migrations_app.inventory.objects.karpenter import Named
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.hops import BETA_LEFT
+from migrations_app.karpenter.versions import Release, minor_order, release, within
+
+SINCE = "1.0.6"
+SWITCH = "DISABLE_WEBHOOK"
+check = Check(
+    __name__,
+    title="Stored objects are rewritten to v1 by themselves",
+    phase="crds",
+    severity="warning",
+    why="Only 1.0.6 and later rewrite what is stored, with webhooks on and v1 as the version that CRDs store.",
+    how="The release, DISABLE_WEBHOOK, the storage version of the CRDs, and stored-version-migrated on every object.",
+    reads=("controller", "crds", "nodepools", "ec2nodeclasses", "nodeclaims"),
+    says=("{count} thing keeps stored objects from v1", "{count} things keep stored objects from v1"),
+    hops=(BETA_LEFT,),
+    sources=(
+        "kubernetes-sigs/karpenter@v1.0.9:pkg/controllers/migration/crd/controller.go",
+        "aws/karpenter-provider-aws#7734",
+    ),
+    remedy_tools=CHART_TOOLS,
+)
+PARTS = {"NodePool": "nodepools", "EC2NodeClass": "ec2nodeclasses", "NodeClaim": "nodeclaims"}
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    crds = [crd for crd in case.inventory.crds.items if crd.name in CONVERTED]
+    running, found = case.running.release, installation(case.inventory)
+    if not crds or all(crd.stored == ("v1",) for crd in crds):
+        yield NotApplicable("nothing but v1 is stored")
+        return
+    if running is None or found is None:
+        yield CannotTell(f"which release would rewrite them is not known: {case.running.how}")
+        return
+    if minor_order(running.minor) < (1, 0):
+        yield NotApplicable(f"{case.step.start} will rewrite them, which does not run yet")
+        return
+    yield from _able(found, running)
+    for crd in crds:
+        if crd.storage != "v1":
+            yield at_crd(crd, "spec.versions[].storage", seen=f"{crd.storage or 'none'} is stored", wanted="v1")
+    for kind, part in PARTS.items() if within(running, first=SINCE, last="1.0") else ():
+        left = [one for one in case.inventory.part(part).items if isinstance(one, Named) and _left(one)]
+        if left:
+            path = f"metadata.annotations[{labels.STORED_VERSION_DONE}]"
+            total = case.inventory.part(part).count
+            seen = f"{len(left)} of {total} not rewritten yet"
+            yield Evidence(kind=kind, name=left[0].name, path=path, seen=seen, wanted="true on all", count=len(left))
+
+
+def _left(one: Named) -> bool:
+    return one.metadata.annotation(labels.STORED_VERSION_DONE) != "true"
+
+
+def _able(found: Installation, running: Release) -> Iterator[Word]:
+    if running < release(SINCE):
+        yield at_controller(found, "containers[].image", seen=str(running), wanted=f"{SINCE} or a later patch of 1.0")
+    if found.webhook_disabled:
+        yield at_variable(found, SWITCH, seen="true", wanted="false")
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    about = "The newest 1.0 with webhooks on, CRDs first; wait until every object carries the annotation"
+    yield from chart_values(case, {"webhook.enabled": "true"}, to=case.step.start, about=about)

@@ -1,0 +1,61 @@
+"""Only v1 is stored: status.storedVersions of the three CRDs no longer lists v1beta1."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import kubectl, merged, names
+from migrations_app.checks.shell import word
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.hops import BETA_LEFT, hops_from
+
+check = Check(
+    __name__,
+    title="Only v1 objects are stored",
+    phase="crds",
+    severity="blocker",
+    why=(
+        "CRDs without v1beta1 are refused while it is listed as stored, "
+        "and objects stored in it could not be read again."
+    ),
+    how="status.storedVersions of each converted CRD is read.",
+    reads=("crds",),
+    says=("{count} CRD still lists v1beta1 as stored", "{count} CRDs still list v1beta1 as stored"),
+    hops=hops_from(BETA_LEFT),
+    resolved_by=("rewrite_stored_versions",),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "aws/karpenter-provider-aws#8320",
+        "kubernetes-sigs/karpenter@v1.0.9:pkg/controllers/migration/crd/controller.go",
+    ),
+    remedy_tools=("kubectl",),
+)
+CONVERTED = tuple(kind.crd_name for kind in kinds.CURRENT_KINDS)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    found = [crd for crd in case.inventory.crds.items if crd.name in CONVERTED]
+    if not found:
+        yield NotApplicable("none of the CRDs that 1.0 converts is installed yet")
+    for crd in found:
+        if not crd.stored:
+            yield CannotTell(f"{crd.name}: status.storedVersions is empty")
+        elif crd.stored != ("v1",):
+            yield Evidence(
+                kind="CustomResourceDefinition",
+                name=crd.name,
+                path="status.storedVersions",
+                seen=", ".join(crd.stored),
+                wanted="v1",
+            )
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    patch = merged("status.storedVersions", ["v1"])
+    yield kubectl(
+        "# 1.0.6 and later rewrite every object and then trim the list by themselves, with webhooks on. Watch it:",
+        f"kubectl get crd {names(evidence)} -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions",
+        "# Only after every object carries karpenter.sh/stored-version-migrated=true may the list be patched by hand:",
+        *(f"kubectl patch crd {word(row.name)} --subresource=status --type=merge -p {patch}" for row in evidence),
+    )

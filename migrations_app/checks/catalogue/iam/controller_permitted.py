@@ -1,0 +1,62 @@
+"""The controller may do all that the next release needs."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CannotTell, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.shared.iam_gaps import (
+    PROFILE_HOPS,
+    Lack,
+    contradicted,
+    lacks,
+    of_profiles,
+    unknown_node_roles,
+    weighed,
+)
+from migrations_app.checks.shared.iam_policies import closing_remedies
+from migrations_app.iam.requirements.gaps import Gap
+
+check = Check(
+    __name__,
+    title="The controller may do all that the release needs",
+    phase="iam",
+    severity="blocker",
+    why=(
+        "A call that AWS refuses stops launches, terminations or the start of the controller, "
+        "and a stale condition refuses as surely as a missing action."
+    ),
+    reads=("aws.controller_roles",),
+    says=(
+        "{count} action that the release needs is refused to the controller",
+        "{count} actions that the release needs are refused to the controller",
+    ),
+    how=(
+        "Every request that the release makes here is put to an evaluator of the role's policies and its boundary; "
+        "settings of the cluster decide which requests those are. "
+        "It warns where the controller does its work without what is refused."
+    ),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:pkg/operator/operator.go, pkg/providers, pkg/controllers",
+        "AWS IAM User Guide, policy evaluation logic",
+    ),
+    remedy_tools=("terraform", "iam"),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    found = _found(case)
+    roles = unknown_node_roles(case, found) if case.hop not in PROFILE_HOPS else ()
+    yield from weighed(found, doubts=(*roles, *contradicted(case)))
+
+
+def _found(case: Case) -> tuple[Lack, ...] | CannotTell:
+    def mine(gap: Gap) -> bool:
+        """From 0.32 on profiles and their roles are for role_profiles_permitted."""
+        return case.hop not in PROFILE_HOPS or not of_profiles(gap)
+
+    return lacks(case, mine=mine)
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield from closing_remedies(case, _found(case), part="needs")

@@ -1,0 +1,58 @@
+"""The controller's service account names its IAM role."""
+
+import re
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CHART_TOOLS, ByHand, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.karpenter import labels
+
+SHAPE = "arn:aws:iam::<account>:role/<name>"
+ROLE_ARN = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]{1,576}", re.ASCII)
+
+check = Check(
+    __name__,
+    title="The controller's service account names its IAM role",
+    phase="iam",
+    severity="warning",
+    why=(
+        "Each release asks for permissions of its own; "
+        "they have to be added to this role before the controller is upgraded."
+    ),
+    how="The annotation with the role's ARN is read from the service account that the Deployment names.",
+    reads=("controller", "controller_accounts"),
+    says=("{count} service account names no usable IAM role", "{count} service accounts name no usable IAM role"),
+    sources=(
+        "AWS EKS User Guide, IAM roles for service accounts",
+        "AWS EKS User Guide, EKS Pod Identity",
+    ),
+    remedy_tools=CHART_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    if not case.inventory.controller.items:
+        yield NotApplicable("there is no Karpenter Deployment")
+        return
+    accounts = case.inventory.controller_accounts.items
+    for account in accounts:
+        arn = account.metadata.annotation(labels.ROLE_ARN)
+        if arn is not None and not ROLE_ARN.fullmatch(arn):
+            yield Evidence(
+                kind="ServiceAccount",
+                namespace=account.namespace,
+                name=account.name,
+                path=f"metadata.annotations[{labels.ROLE_ARN}]",
+                seen=arn[:200],
+                wanted=SHAPE,
+            )
+    if not any(account.metadata.annotation(labels.ROLE_ARN) for account in accounts):
+        # Pod Identity associations live in EKS and node roles in EC2: neither can be seen from the cluster.
+        yield ByHand("no service account names a role: look for a Pod Identity association of the controller in EKS")
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    key = "serviceAccount.annotations.eks\\.amazonaws\\.com/role-arn"
+    yield from chart_values(case, {key: SHAPE})

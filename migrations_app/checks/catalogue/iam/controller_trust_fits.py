@@ -1,0 +1,71 @@
+"""The role of the controller trusts the controller's service account."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.remedies.aws import AWS_NOT_ASKED, NOT_LOOKED_AT
+from migrations_app.checks.remedies.iam_trust import trust_remedies
+from migrations_app.inventory.aws_facts.trust import Fit, role_fits
+from migrations_app.inventory.parts import NOT_ASKED
+
+EITHER = frozenset({"irsa", "pod_identity"})
+
+check = Check(
+    __name__,
+    title="The role of the controller trusts its service account",
+    phase="iam",
+    severity="blocker",
+    why=(
+        "Without trust the controller has no credentials at all. Trust names the namespace: where Karpenter moves to "
+        "kube-system, as advised from 0.33 on, it has to follow first."
+    ),
+    reads=("aws.controller_roles",),
+    says=("{count} role does not let the controller in", "{count} roles do not let the controller in"),
+    how=(
+        "The call by which the pods get the role is put to its trust policy: the token's provider, sub and aud, or "
+        "pods.eks.amazonaws.com with both its calls."
+    ),
+    sources=(
+        "AWS EKS User Guide, IAM roles for service accounts and EKS Pod Identity",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+    ),
+    remedy_tools=(*CHART_TOOLS, "iam"),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    fits = role_fits(case.inventory)
+    if not fits:
+        aws = case.inventory.aws
+        # Where AWS was looked at it names no role: no access would tell more, and the doubt blocks.
+        handed_in = aws.identity == NOT_ASKED and aws.controller_roles.items
+        told = f". {NOT_LOOKED_AT}" if handed_in else ", so its trust policy was not either"
+        yield CannotTell(f"no role of the controller was seen{told}", AWS_NOT_ASKED if handed_in else None)
+    spare = any(fit.state == "fits" for fit in fits if fit.role.found_by in EITHER)
+    for fit in fits:
+        if fit.state == "unknown":
+            yield CannotTell(fit.seen)
+        elif fit.state == "refused" and spare and fit.role.found_by in EITHER:
+            # Which of two ways the controller takes depends on the SDK of its release, which was not examined.
+            yield CannotTell(f"{fit.role.arn} does not let the controller in and another role does: {fit.seen}")
+        elif fit.state == "refused":
+            yield _evidence(fit)
+
+
+def _evidence(fit: Fit) -> Evidence:
+    account = f"{fit.role.namespace}/{fit.role.service_account}" if fit.role.service_account else "the controller"
+    return Evidence(
+        kind="IAM role",
+        name=fit.role.arn.rpartition("/")[2],
+        path=f"trust policy, for {account}",
+        seen=fit.seen[:400],
+        wanted=fit.wanted,
+    )
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    for fit in role_fits(case.inventory):
+        if fit.state == "refused":
+            yield from trust_remedies(case, fit)

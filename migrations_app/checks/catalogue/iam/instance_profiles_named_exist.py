@@ -1,0 +1,78 @@
+"""Every instance profile and every role that a node class names exists in AWS."""
+
+from collections.abc import Iterable, Iterator
+
+from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.aws import could_not_read
+from migrations_app.checks.remedies.aws_nodes import profile_made, role_made
+from migrations_app.inventory.aws_facts import names
+from migrations_app.inventory.objects.aws import NamedBy
+from migrations_app.inventory.parts import Part, Unseen
+
+check = Check(
+    __name__,
+    title="The instance profiles and roles that node classes name exist",
+    phase="iam",
+    severity="blocker",
+    why=(
+        "Without them nothing is launched. An update of the official stack to 0.32 deletes the profile that "
+        "older templates and the default still point at."
+    ),
+    reads=("ec2nodeclasses", "awsnodetemplates", "settings"),
+    says=("{count} instance profile or role is of no use", "{count} instance profiles and roles are of no use"),
+    how="Each name in spec.role, spec.instanceProfile and aws.defaultInstanceProfile is asked for in IAM.",
+    sources=(
+        "aws/karpenter-provider-aws@v0.37.8:pkg/providers/instanceprofile/instanceprofile.go",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+    ),
+    remedy_tools=("terraform", "iam"),
+)
+PROFILE_LOG = "Log: getting instance profile ... NoSuchEntity, or Invalid IAM Instance Profile name from EC2"
+ROLE_LOG = "Log: adding role ... to instance profile ... NoSuchEntity"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    profiles, roles = names.instance_profiles(case.inventory), names.node_roles(case.inventory)
+    if not any((profiles.items, roles.items, _set_aside(profiles), _set_aside(roles))):
+        yield NotApplicable("no node class names an instance profile or a role")
+    for name, part in (("aws.instance_profiles", profiles), ("aws.node_roles", roles)):
+        found: Part[object] = case.inventory.part(name)
+        yield from (CannotTell(told) for told in _set_aside(part))
+        if part.items and isinstance(found, Unseen):
+            yield could_not_read(name, found)
+        elif part.items:
+            yield from (CannotTell(told) for told in _set_aside(found))
+    for profile in case.inventory.aws.instance_profiles.items:
+        if len(profile.role_arns) != 1:
+            seen = f"{profile.name}: " + (
+                f"{len(profile.role_arns)} roles in it" if profile.exists else "absent in IAM"
+            )
+            wanted = f"a profile with one role. {PROFILE_LOG}"
+            yield from _rows(profile.named_by, profile.name, seen=seen, wanted=wanted)
+    for role in case.inventory.aws.node_roles.items:
+        if isinstance(role.role, Unseen):
+            yield CannotTell(f"role {role.name}: {role.role.detail or role.role.why}")
+        elif not role.role.items:
+            named = [by for by in role.named_by if by.path == "spec.role"]
+            seen, wanted = f"{role.name}: absent in IAM", f"a role of this account. {ROLE_LOG}"
+            yield from _rows(named, role.name, seen=seen, wanted=wanted)
+
+
+def _set_aside(part: Part[object]) -> list[str]:
+    bad = () if isinstance(part, Unseen) else part.quarantined
+    return [f"{one.kind} {one.name} {one.field}: {one.why}" for one in bad]
+
+
+def _rows(named: Iterable[NamedBy], name: str, *, seen: str, wanted: str) -> Iterator[Evidence]:
+    for by in named:
+        yield Evidence(kind=by.kind, name=by.name, path=by.path, seen=seen, wanted=wanted, data={"name": name})
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    aws = case.inventory.aws
+    lacking = [one for one in aws.instance_profiles.items if len(one.role_arns) != 1]
+    yield from (remedy for one in lacking for remedy in profile_made(one, aws))
+    named = {row.value("name") for row in evidence if row.path == "spec.role"}
+    yield from (remedy for one in sorted(named) for remedy in role_made(one, aws.place))

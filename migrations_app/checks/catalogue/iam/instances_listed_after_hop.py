@@ -1,0 +1,77 @@
+"""Every instance carries the tags by which the release after the hop finds its instances."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.aws_nodes import retagged
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.inventory.aws_facts import instances as tags
+from migrations_app.inventory.objects.aws import TaggedInstances
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.hops import ALPHA_LEFT, BETA_LEFT, hops_between, hops_from
+from migrations_app.karpenter.versions import minor_order
+
+MACHINES = "0.28"
+BEFORE = hops_between(MACHINES, "0.31")
+check = Check(
+    __name__,
+    title="Every instance is found by the release after the hop",
+    phase="iam",
+    severity="warning",
+    why=(
+        "The controller lists instances by tags. One that lacks them runs on unseen: nothing ends it, "
+        "no interruption is handled, and its claim may be removed."
+    ),
+    reads=("aws.instances",),
+    says=("{count} instance is not found by its tags", "{count} instances are not found by their tags"),
+    how="The tags of all instances of Karpenter's in EC2 are compared with those that the release lists by.",
+    hops=(*BEFORE, *hops_from(ALPHA_LEFT)),
+    severity_at=dict.fromkeys((*BEFORE, ALPHA_LEFT, BETA_LEFT), "blocker"),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+        "aws/karpenter-provider-aws@v0.33.12:pkg/providers/instance/instance.go",
+        "aws/karpenter-provider-aws@v1.1.10:pkg/providers/instance/instance.go",
+    ),
+    remedy_tools=("kubectl", "iam"),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    aws, running = case.inventory.aws, case.running.release
+    now = minor_order(running.minor) if running else None
+    end = minor_order(case.step.release.minor)
+    keys = tags.tags_asked(now, start=minor_order(case.step.start.minor), end=end)
+    if not aws.instances.items:
+        yield NotApplicable("there is no instance of Karpenter's")
+    elif keys != tags.every_tag(end):
+        yield NotApplicable(f"a tag by which {case.step.release} lists is written or asked for at an earlier hop")
+    if running is None:
+        yield CannotTell(f"which tags are still to be written is not known: {case.running.how}")
+    elif minor_order(running.minor) < minor_order(MACHINES):
+        yield from _taken_for_leaks(case)
+    for group in aws.instances.items:
+        if told := tags.lacking(group, keys, cluster=aws.place.cluster):
+            yield _row(group, told[0], seen=told[1], wanted=told[2], count=group.count)
+
+
+def _taken_for_leaks(case: Case) -> Iterator[Word]:
+    """Left by a way back from a release with Machines: the next one with them ends what has the tag and no Machine."""
+    claimed = tags.claimed_ids(case.inventory)
+    for group in case.inventory.aws.instances.items:
+        count = tags.without_claim(group, claimed)
+        if count and labels.MANAGED_BY_CLUSTER in dict(group.tags):
+            yield _row(group, labels.MANAGED_BY_CLUSTER, seen="no Machine of it", wanted="absent", count=count)
+
+
+def _row(group: TaggedInstances, key: str, *, seen: str, wanted: str, count: int) -> Evidence:
+    name, told = tags.first_ids(group), f"{seen}; of {tags.owner_of(group)}"
+    return Evidence(kind="Instance", name=name, path=f"tags[{key}]", seen=told, wanted=wanted, count=count)
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield from retagged(case.inventory.aws.place, evidence)
+    if any(row.path in (f"tags[{labels.NODEPOOL}]", f"tags[{labels.EC2_NODE_CLASS}]") for row in evidence):
+        note = "# Before the hop: these instances are not handed over, NodePools have to replace them"
+        yield kubectl(note, f"kubectl get nodes -L {labels.PROVISIONER_NAME} -L {labels.NODEPOOL}")

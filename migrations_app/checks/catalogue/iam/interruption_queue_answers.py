@@ -1,0 +1,86 @@
+"""The interruption queue that the controller is told of exists, and AWS may send to it."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.aws import could_not_read
+from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.checks.remedies.interruption_queue import mended
+from migrations_app.iam.requirements.features import every_minor
+from migrations_app.iam.requirements.needs import need_for
+from migrations_app.inventory.aws_facts.interruption_queue import (
+    GONE,
+    KEY,
+    SETTING,
+    bad_name,
+    no_longer_set,
+    queue_faults,
+)
+from migrations_app.inventory.aws_facts.names import setting
+from migrations_app.inventory.parts import Unseen
+from migrations_app.karpenter.hops import hops_between, hops_from
+from migrations_app.karpenter.versions import minor_order
+
+check = Check(
+    __name__,
+    title="The interruption queue exists and AWS may send to it",
+    phase="iam",
+    severity="blocker",
+    why=(
+        "From 0.33 to 1.3 the controller panics at start when its queue does not answer; before and after "
+        "it logs that, and nobody drains nodes ahead of a spot interruption."
+    ),
+    reads=("controller", "settings"),
+    says=("{count} fault keeps interruptions from the controller", "{count} faults keep interruptions from it"),
+    how="The configured name is looked up in SQS, and the queue's own policy is judged for the two senders.",
+    severity_at=dict.fromkeys((*hops_between("0.28", "0.32"), *hops_from("1.4")), "warning"),
+    sources=(
+        "aws/karpenter-provider-aws@v0.33.10:pkg/controllers/controllers.go",
+        "aws/karpenter-provider-aws@v1.4.4:pkg/controllers/interruption/controller.go",
+        "Amazon SQS Developer Guide, KMS permissions for event sources of AWS services",
+    ),
+    remedy_tools=(*CHART_TOOLS, "iam"),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    named, found = setting(case.inventory, KEY), case.inventory.aws.queue
+    if lost := no_longer_set(case.inventory, case.running.release):
+        yield _row(lost, f"data[{KEY}]", seen="read by no release from 0.33 on", wanted=SETTING.value, kind="ConfigMap")
+    elif isinstance(named, Unseen):
+        yield could_not_read("the name of the queue", named)
+    elif not named.items:
+        yield NotApplicable("no interruption queue is configured: nobody drains nodes ahead of a spot interruption")
+    elif wrong := bad_name(named.items[0]):
+        yield _row(named.items[0], SETTING.env, seen=wrong, wanted=f"the name of a queue. {_effect(case)}")
+    elif isinstance(found, Unseen):
+        yield could_not_read("aws.queue", found)
+    for queue in found.items if not lost else ():
+        for fault in queue_faults(queue, case.inventory.aws):
+            if fault.certain:
+                wanted = fault.wanted + (f". {_effect(case)}" if fault.about == "queue" else "")
+                yield _row(queue.name, fault.path, seen=fault.seen, wanted=wanted)
+            else:
+                yield CannotTell(f"{queue.name}, {fault.path}: {fault.seen}; wanted: {fault.wanted}")
+
+
+def _effect(case: Case) -> str:
+    minor = minor_order(case.step.release.minor)
+    need = need_for("sqs:GetQueueUrl", minor) if minor in every_minor() else None
+    return f"Else: {need.effect} Log: {need.log}" if need else ""
+
+
+def _row(name: str, path: str, *, seen: str, wanted: str, kind: str = "Queue") -> Evidence:
+    return Evidence(kind=kind, name=name[:200], path=path, seen=seen, wanted=wanted)
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    aws, row = case.inventory.aws, evidence[0]
+    for queue in aws.queue.items if row.kind == "Queue" else ():
+        faults = [fault for fault in queue_faults(queue, aws) if fault.certain]
+        yield from mended(faults, queue, place=aws.place)
+    if row.path in (GONE, SETTING.env) or row.kind == "ConfigMap":
+        about = "The name of the queue as SQS knows it; take the value out to do without"
+        yield from chart_values(case, {SETTING.value: row.name.rpartition(":")[2]}, about=about)

@@ -1,0 +1,57 @@
+"""While capacity of Provisioners exists, 0.32 may still launch, tag and end it."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.shared.iam_gaps import Lack, lacks, words
+from migrations_app.checks.shared.iam_policies import closing_remedies
+from migrations_app.karpenter.hops import ALPHA_LEFT
+
+BOTH = "0.32"
+"""The one release in which both generations run; nodes of the older one have to end on it."""
+
+check = Check(
+    __name__,
+    title="The rights over capacity of Provisioners are still there",
+    phase="iam",
+    severity="blocker",
+    why=(
+        "The document of 0.32 alone lets the controller neither replace nor terminate what a Provisioner launched: "
+        "such nodes drain and their instances stay."
+    ),
+    reads=("provisioners", "machines", "nodes", "aws.controller_roles"),
+    says=(
+        "{count} action on capacity of Provisioners is refused to 0.32",
+        "{count} actions on capacity of Provisioners are refused to 0.32",
+    ),
+    how="The requests of 0.32 for what carries the tag karpenter.sh/provisioner-name are put to the role's policies.",
+    hops=(BOTH, ALPHA_LEFT),
+    sources=(
+        "aws/karpenter-provider-aws@v0.32.10:website/content/en/preview/upgrading/v1beta1-migration.md",
+        "aws/karpenter-provider-aws@v0.33.10:pkg/providers/instance/instance.go",
+    ),
+    remedy_tools=("terraform", "iam"),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    if not _any_left(case):
+        yield NotApplicable("no Provisioner, Machine or node of theirs is left")
+        return
+    yield from words(_found(case))
+
+
+def _any_left(case: Case) -> bool:
+    seen = case.inventory
+    return bool(seen.provisioners.items or seen.machines.items or case.ownership.by_owner.get("karpenter_alpha"))
+
+
+def _found(case: Case) -> tuple[Lack, ...] | CannotTell:
+    """Asked of 0.32 at the hop after it too: until that hop it is 0.32 that ends these nodes."""
+    return lacks(case, mine=lambda _gap: True, release=BOTH, legacy=True)
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield from closing_remedies(case, _found(case), part="provisioners")

@@ -1,0 +1,64 @@
+"""The controller assumes no other role by its own setting."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.inventory.facts.controller import ABSENT, given_values, installation, value_at
+from migrations_app.karpenter.controller_settings import setting_row
+from migrations_app.karpenter.hops import CONVERTED, hops_from
+
+ROLE = setting_row("aws.assumeRoleARN")
+ENV, VALUE = (ROLE.env, ROLE.value) if ROLE else ("", "")
+OLD_VALUE = "settings.aws.assumeRoleARN"
+
+check = Check(
+    __name__,
+    title="The controller assumes no other role",
+    phase="iam",
+    severity="warning",
+    why=(
+        "From 1.0 on the setting is ignored: the controller talks to its own account, "
+        "and finds none of its instances there."
+    ),
+    how="ASSUME_ROLE_ARN is read from the Deployment, and its value from the Helm values.",
+    reads=("controller",),
+    says=("{count} setting makes the controller assume a role", "{count} settings make the controller assume a role"),
+    hops=hops_from(CONVERTED),
+    severity_at={CONVERTED: "blocker"},
+    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",),
+    remedy_tools=CHART_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    found = installation(case.inventory)
+    if found is None:
+        yield NotApplicable("there is no Karpenter Deployment")
+        return
+    if role := found.env.get(ENV):
+        path = f"spec.template.spec.containers[].env[{ENV}]"
+        yield Evidence(
+            kind="Deployment", namespace=found.namespace, name=found.name, path=path, seen=role, wanted="absent"
+        )
+        return
+    if found.hides(ENV):
+        yield CannotTell(f"{ENV} may be taken from an object that is not read")
+    values = given_values(case.inventory)
+    for key in (VALUE, OLD_VALUE) if values else ():
+        if values and value_at(values.tree, key) not in (ABSENT, ""):
+            yield Evidence(
+                kind=values.kind,
+                namespace=values.namespace,
+                name=values.name,
+                path=f"{values.path}.{key}",
+                seen=str(value_at(values.tree, key))[:200],
+                wanted="absent",
+            )
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    about = "Chain the roles outside of Karpenter first: IRSA or Pod Identity with an AWS profile"
+    yield from chart_values(case, {VALUE: ""}, about=about)

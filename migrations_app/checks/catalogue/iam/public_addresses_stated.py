@@ -1,0 +1,57 @@
+"""Where a policy asks for it, node classes say whether their instances get a public address."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, ByHand, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import FLAG, apart, cause
+from migrations_app.checks.remedies.karpenter_objects import changed, patched
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.karpenter.hops import CONVERTED
+
+check = Check(
+    __name__,
+    title="Node classes state public addresses where a policy asks for it",
+    phase="iam",
+    severity="info",
+    why="Up to 0.37 Karpenter sent false for private subnets, 1.0 sends nothing: a policy that asks for it denies.",
+    how="associatePublicIPAddress of each class, beside policies and boundaries of the controller that name the key.",
+    reads=("ec2nodeclasses",),
+    says=("{count} node class leaves the address open", "{count} node classes leave the address open"),
+    hops=(CONVERTED,),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "aws/karpenter-provider-aws#6847",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+PATH = "spec.associatePublicIPAddress"
+CONDITION = "ec2:AssociatePublicIpAddress"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    classes = case.inventory.ec2nodeclasses.items
+    if not classes:
+        yield NotApplicable("there is no EC2NodeClass yet")
+    strange, classes = apart(classes, {PATH: FLAG})
+    yield from strange
+    policies = sorted(_naming(case.inventory))
+    for one in classes:
+        if one.get(PATH) is None and policies:
+            seen = f"absent, and {', '.join(policies)} asks for {CONDITION}"
+            yield cause(one, PATH, seen=seen, wanted="false in private subnets")
+        elif one.get(PATH) is None:
+            yield ByHand(f"EC2NodeClass {one.name}: look for {CONDITION} in policies of the organisation")
+
+
+def _naming(inventory: Inventory) -> set[str]:
+    """Names of the controller's policies and boundaries with a condition on the key."""
+    roles = inventory.aws.controller_roles.items
+    documents = (document for role in roles for part in (role.policies, role.boundary) for document in part.items)
+    return {document.name for document in documents if CONDITION.lower() in document.text.lower()}
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    notes = ("In public subnets write true; nodes of the class drift",)
+    yield from changed(case, evidence, what=f"set {PATH}", line=patched(PATH, value=False), notes=notes)

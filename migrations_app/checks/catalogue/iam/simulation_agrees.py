@@ -1,0 +1,56 @@
+"""AWS judges the controller's requests as karpdash does."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.aws import aws, command, could_not_read
+from migrations_app.inventory.parts import NOT_ASKED, Unseen
+
+MOST_COMMANDS = 5
+check = Check(
+    __name__,
+    title="AWS judges the controller's permissions as karpdash does",
+    phase="iam",
+    severity="warning",
+    why=(
+        "A policy of the organisation or a condition that only AWS can fill in may refuse what the role's own "
+        "documents allow: where the two disagree, every other answer about permissions is in doubt."
+    ),
+    reads=("aws.identity",),
+    says=("{count} request is judged otherwise by AWS", "{count} requests are judged otherwise by AWS"),
+    how="The requests of the running release are put to SimulatePrincipalPolicy; each answer is compared with ours.",
+    sources=("AWS IAM API Reference, SimulatePrincipalPolicy",),
+    remedy_tools=("iam",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    found = case.inventory.aws.simulation
+    if found == NOT_ASKED:
+        yield CannotTell("nothing was put to SimulatePrincipalPolicy: neither role nor running release is known")
+    elif isinstance(found, Unseen):
+        yield could_not_read("aws.simulation", found)
+    elif not found.items:
+        yield NotApplicable("AWS simulated no request")
+    elif all(one.agreement == "cannot_tell" for one in found.items):
+        yield CannotTell(f"AWS could answer none of {len(found.items)} requests; the first: {found.items[0].because}")
+    for one in case.inventory.aws.disagreements:
+        yield Evidence(
+            kind="Role",
+            name=one.role_arn,
+            path=f"{one.action} on {one.resource}",
+            seen=f"karpdash: {one.ours.replace('_', ' ')}; AWS: {one.theirs}"
+            + (f", {one.because}" * bool(one.because)),
+            wanted=f"one word for what {one.release} asks",
+        )
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    asked = (("--policy-source-arn", one.role_arn, "--action-names", one.action, "--resource-arns", one.resource)
+             for one in case.inventory.aws.disagreements[:MOST_COMMANDS])  # fmt: skip
+    yield aws(
+        "# Which statement decides, without the tags that Karpenter sends: add them by --context-entries",
+        *dict.fromkeys(command("iam", "simulate-principal-policy", *words) for words in asked),
+    )

@@ -1,0 +1,66 @@
+"""The account has the role without which EC2 starts no spot instance."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.aws import aws, command, could_not_read, hcl
+from migrations_app.inventory.facts.node_pools import spot_possible
+from migrations_app.inventory.parts import Unseen
+from migrations_app.karpenter import labels
+
+ROLE = "AWSServiceRoleForEC2Spot"
+SERVICE = "spot.amazonaws.com"
+check = Check(
+    __name__,
+    title="The Spot service-linked role exists where spot is possible",
+    phase="iam",
+    severity="blocker",
+    why=(
+        "The first spot launch of an account needs it, and the controller may not create it. "
+        "A NodePool that names no capacity type takes spot where its Provisioner never did."
+    ),
+    reads=("nodepools", "provisioners"),
+    says=("{count} role that spot launches need is absent", "{count} roles that spot launches need are absent"),
+    how="The role is asked for in IAM where a pool admits spot; a spot node of Karpenter's that runs proves it too.",
+    sources=(
+        "Amazon EC2 User Guide, service-linked role for Spot Instance requests",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/troubleshooting.md",
+    ),
+    remedy_tools=("terraform", "iam"),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    possible, found = spot_possible(case.inventory), case.inventory.aws.spot_role
+    if possible is False:
+        yield NotApplicable("no pool admits spot")
+    elif found.items or _spot_runs(case):
+        return
+    elif possible is None:
+        yield CannotTell(
+            f"whether a pool admits spot is not to be told: a requirement on {labels.CAPACITY_TYPE} is odd"
+        )
+    elif isinstance(found, Unseen):
+        yield could_not_read("aws.spot_role", found)
+    else:
+        yield Evidence(
+            kind="Role",
+            name=ROLE,
+            path="iam:CreateServiceLinkedRole",
+            seen="absent, and no official policy lets the controller create it",
+            wanted="present. Else: no spot instance starts. Log: AuthFailure.ServiceLinkedRoleCreationNotPermitted",
+        )
+
+
+def _spot_runs(case: Case) -> bool:
+    """AWS does not delete the role while a spot instance runs."""
+    return any(node.metadata.label(labels.CAPACITY_TYPE) == labels.SPOT for node in case.inventory.nodes.items)
+
+
+@check.advise
+def advise(_case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield aws(command("iam", "create-service-linked-role", "--aws-service-name", SERVICE))
+    yield Remedy(
+        how="terraform", text=hcl("aws_iam_service_linked_role", "ec2_spot", arguments={"aws_service_name": SERVICE})
+    )

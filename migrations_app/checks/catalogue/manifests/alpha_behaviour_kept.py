@@ -1,0 +1,62 @@
+"""No setting of the alpha objects would be lost on the way without anybody's having seen it."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import cause
+from migrations_app.checks.remedies.karpenter_objects import changed, converted
+from migrations_app.checks.shared.conversion_findings import lost
+from migrations_app.karpenter.hops import ALPHA_LEFT
+
+check = Check(
+    __name__,
+    title="Nothing of the alpha objects changes its meaning",
+    phase="resources",
+    severity="warning",
+    why="v1beta1 drops these settings or understands them otherwise: a pool copied by hand behaves differently.",
+    how="Each object is converted as `karpdash convert` does it; what is lost or has to be written out is a cause.",
+    reads=("provisioners", "awsnodetemplates"),
+    says=("{count} setting changes its meaning in v1beta1", "{count} settings change their meaning in v1beta1"),
+    hops=("0.32", ALPHA_LEFT),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+        "aws/karpenter-provider-aws@v0.32.10:pkg/apis/crds/karpenter.sh_nodepools.yaml",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+FAMILY = "spec.amiFamily"
+CODES = frozenset(
+    {
+        "ami-tag-requirements-lost",
+        "consolidation-and-ttl",
+        "consolidation-was-off",
+        "container-runtime-dropped",
+        "imds-ipv6",
+        "label-pins-default",
+        "metadata-options-completed",
+        "provider-and-ref",
+        "provider-ref-foreign",
+        "restricted-key-dropped",
+        "selector-empty-value",
+        "unknown-field",
+    }
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    inventory = case.inventory
+    if not (inventory.provisioners.items or inventory.awsnodetemplates.items):
+        yield NotApplicable("there is no Provisioner and no AWSNodeTemplate")
+    yield from lost(inventory, generation="alpha", codes=CODES)
+    for template in inventory.awsnodetemplates.items:
+        if template.get(FAMILY) in (None, ""):
+            yield cause(
+                template, FAMILY, seen="absent", wanted="AL2, which v1beta1 no longer assumes, or another family"
+            )
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    notes = ("Prints the successors with the old behaviour written out; changes nothing in the cluster",)
+    yield from changed(case, evidence, what="use what `karpdash convert` prints", line=converted, notes=notes)

@@ -1,0 +1,45 @@
+"""Every Provisioner and AWSNodeTemplate has a successor that the API server takes."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.karpenter_objects import changed, converted
+from migrations_app.checks.shared.conversion_findings import STOPPING, lost
+from migrations_app.karpenter.hops import ALPHA_LEFT
+
+check = Check(
+    __name__,
+    title="Every Provisioner and AWSNodeTemplate can be converted",
+    phase="resources",
+    severity="warning",
+    why="What has no counterpart in v1beta1 has to be decided by a person before 0.32 can be left.",
+    how="Each object is converted as `karpdash convert` does it; errors and open decisions are the causes.",
+    reads=("provisioners", "awsnodetemplates"),
+    says=("{count} field keeps an object from being converted", "{count} fields keep objects from being converted"),
+    hops=("0.32", ALPHA_LEFT),
+    severity_at={ALPHA_LEFT: "blocker"},
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+        "aws/karpenter-provider-aws@v0.32.10:tools/karpenter-convert/pkg/convert/convert.go",
+        "aws/karpenter-provider-aws#4956",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+# The name of the node role is never in the old object; instance_profiles_have_roles asks for it.
+CODES = (STOPPING | {"selector-id-exclusive"}) - {"node-role-placeholder"}
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    inventory = case.inventory
+    if not (inventory.provisioners.items or inventory.awsnodetemplates.items):
+        yield NotApplicable("there is no Provisioner and no AWSNodeTemplate")
+    yield from lost(inventory, generation="alpha", codes=CODES)
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    row = evidence[0]
+    what = f"change {row.path} of {row.kind} {row.name}: {row.seen}"
+    notes = ("Shows what becomes of each object and what is missing; changes nothing",)
+    yield from changed(case, evidence, what=what, line=converted, notes=notes)

@@ -1,0 +1,58 @@
+"""No Argo CD Application waits for beta pools to become healthy, which they never do."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import at
+from migrations_app.inventory.facts.node_pools import is_v1
+from migrations_app.inventory.objects.karpenter import EC2NodeClass, NodePool
+from migrations_app.inventory.parts import Seen
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED
+
+check = Check(
+    __name__,
+    title="No Argo CD Application waits for beta objects",
+    phase="resources",
+    severity="info",
+    why="Argo CD from 3.1 on asks for conditions that v1beta1 objects do not have: they are Progressing for ever.",
+    how="Objects tracked by Argo CD, served as v1beta1 and without status.conditions. Its own version is not read.",
+    reads=("nodepools", "ec2nodeclasses"),
+    says=(
+        "{count} object has no health that Argo CD could see",
+        "{count} objects have no health that Argo CD could see",
+    ),
+    hops=("0.32", ALPHA_LEFT, CONVERTED),
+    sources=("argoproj/argo-cd@master:resource_customizations/karpenter.sh/NodePool/health.lua",),
+    remedy_tools=("argocd",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    tracked = [*_tracked(case.inventory.nodepools), *_tracked(case.inventory.ec2nodeclasses)]
+    if not tracked:
+        yield NotApplicable("Argo CD tracks no v1beta1 object of Karpenter")
+    for one in tracked:
+        if not one.get("status.conditions"):
+            app = (one.metadata.annotation(labels.ARGO_TRACKING) or "").partition(":")[0]
+            seen = f"absent; tracked by {app}"
+            yield at(one, "status.conditions", seen=seen, wanted="a health rule of its own with Argo CD 3.1 and later")
+
+
+def _tracked(part: object) -> list[NodePool | EC2NodeClass]:
+    if not isinstance(part, Seen):
+        return []
+    return [one for one in part.items if one.metadata.annotation(labels.ARGO_TRACKING) and not is_v1(part, one)]
+
+
+@check.advise
+def advise(_case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    text = (
+        "# ConfigMap argocd-cm, data, until the objects are v1; the same for karpenter.k8s.aws_EC2NodeClass\n"
+        "resource.customizations.health.karpenter.sh_NodePool: |\n"
+        "  hs = {}\n"
+        '  hs.status = "Healthy"\n'
+        "  return hs"
+    )
+    yield Remedy(how="argocd", text=text)

@@ -1,0 +1,72 @@
+"""No setting lives on in an annotation that only 1.0 heeds."""
+
+from collections.abc import Iterator
+from itertools import chain
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import from_source, kubectl, ordered
+from migrations_app.checks.shell import word
+from migrations_app.inventory.facts.managers import managed
+from migrations_app.inventory.facts.node_pools import own_pools
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.hops import BETA_LEFT
+
+check = Check(
+    __name__,
+    title="No setting lives in a compatibility annotation",
+    phase="resources",
+    severity="blocker",
+    why=(
+        "1.1 ignores these annotations: kubelet settings and the Ubuntu family that they carried are gone "
+        "from new nodes."
+    ),
+    how="The annotations of pools and node classes are searched for the two keys in which conversion keeps settings.",
+    reads=("nodepools", "ec2nodeclasses"),
+    says=(
+        "{count} compatibility annotation still carries settings",
+        "{count} compatibility annotations still carry settings",
+    ),
+    hops=(BETA_LEFT,),
+    resolved_by=("convert_and_apply",),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+        "kubernetes-sigs/karpenter@v1.0.9:pkg/apis/v1/labels.go",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+CARRIERS = {
+    labels.KUBELET_COMPATIBILITY: ("NodePool", "spec.kubelet of the EC2NodeClass"),
+    labels.UBUNTU_COMPATIBILITY: ("EC2NodeClass", "amiFamily AL2 or Custom with amiSelectorTerms"),
+}
+RESOURCES = {"NodePool": "nodepools.karpenter.sh", "EC2NodeClass": "ec2nodeclasses.karpenter.k8s.aws"}
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    pools, classes = own_pools(case.inventory), case.inventory.ec2nodeclasses.items
+    if not pools and not classes:
+        yield NotApplicable("there is no NodePool and no EC2NodeClass yet")
+    for key, (kind, wanted) in CARRIERS.items():
+        for one in pools if kind == "NodePool" else classes:
+            value = one.metadata.annotation(key)
+            # The conversion writes an empty kubelet block as well; that one carries nothing.
+            if value not in (None, "", "{}"):
+                path = f"metadata.annotations[{key}]"
+                yield Evidence(kind=kind, name=one.name, path=path, seen=str(value)[:200], wanted=wanted)
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    every = {one.name: one for one in chain(case.inventory.nodepools.items, case.inventory.ec2nodeclasses.items)}
+    by = managed(every[evidence[0].name].metadata)
+    lines = []
+    for row in evidence:
+        key = row.path.removeprefix("metadata.annotations[").removesuffix("]")
+        lines += [f"# {row.kind} {row.name}: write {row.seen} to {row.wanted} first", _without(row, key)]
+    yield from ordered(
+        by, (*from_source(by, "carry the settings over; nodes of these pools will drift"), kubectl(*lines))
+    )
+
+
+def _without(row: Evidence, key: str) -> str:
+    return f"kubectl annotate {RESOURCES[row.kind]} {word(row.name)} {word(f'{key}-')}"

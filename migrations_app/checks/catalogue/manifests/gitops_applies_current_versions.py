@@ -1,0 +1,68 @@
+"""Nobody applies manifests of a version that the hop's release does not serve."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import at
+from migrations_app.checks.remedies.commands import from_source, kubectl, ordered
+from migrations_app.inventory.facts.managers import Managed, managed
+from migrations_app.inventory.objects.karpenter import ManagedField
+from migrations_app.inventory.parse import LAST_APPLIED
+from migrations_app.karpenter.hops import BETA_LEFT, hops_from
+
+OLD = "/v1beta1"
+CONTROLLERS = ("karpenter", "controller", "kube-controller-manager", "kube-apiserver")
+"""Field managers that write by themselves; everything else is a manifest that somebody keeps."""
+check = Check(
+    __name__,
+    title="Every manifest is of a version that is served",
+    phase="resources",
+    severity="warning",
+    why=(
+        "From 1.1 on v1beta1 is not served: a manifest of it cannot be applied, and a Helm release that holds one "
+        "cannot be upgraded. Under 1.0 server-side apply of it may already fail."
+    ),
+    how="Field managers and kubectl's last applied text with apiVersion v1beta1, and objects in Helm's manifests.",
+    reads=("nodepools", "ec2nodeclasses"),
+    says=("{count} object is still applied as v1beta1", "{count} objects are still applied as v1beta1"),
+    hops=hops_from(BETA_LEFT),
+    sources=(
+        "aws/karpenter-provider-aws#6867",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    every = [*case.inventory.nodepools.items, *case.inventory.ec2nodeclasses.items]
+    packaged = [(one, name) for one in case.inventory.helm_releases.items for name in one.packaged if OLD in name]
+    if not every and not packaged:
+        yield NotApplicable("there is no NodePool, no EC2NodeClass and no Helm release that holds one")
+    for one in every:
+        for field in one.metadata.managed_fields or ():
+            if _keeps_old(field):
+                seen = f"{field.manager} ({field.operation}) as {field.api_version}"
+                yield at(one, "metadata.managedFields", seen=seen, wanted="v1 in the source that it keeps")
+        if (applied := one.metadata.annotation(LAST_APPLIED) or "").endswith(OLD):
+            path = f"metadata.annotations[{LAST_APPLIED}]"
+            yield at(one, path, seen=applied, wanted="v1 in the file that is applied")
+    for release, name in packaged:
+        kind, space = "HelmRelease", release.namespace
+        yield Evidence(kind=kind, namespace=space, name=release.name, path="manifest", seen=name, wanted="v1")
+
+
+def _keeps_old(field: ManagedField) -> bool:
+    return (field.api_version or "").endswith(OLD) and not (field.manager or "").lower().startswith(CONTROLLERS)
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    every = (*case.inventory.nodepools.items, *case.inventory.ec2nodeclasses.items)
+    named = {row.name for row in evidence}
+    by = next((managed(one.metadata) for one in every if one.name in named), Managed("hand"))
+    text = "write every NodePool and EC2NodeClass as v1 in one commit, before the hop"
+    about = "# As v1, to put into the source; karpdash convert does the same for files"
+    lines = (about, "kubectl get nodepools.v1.karpenter.sh,ec2nodeclasses.v1.karpenter.k8s.aws -o yaml")
+    yield from ordered(by, (*from_source(by, text), kubectl(*lines)))

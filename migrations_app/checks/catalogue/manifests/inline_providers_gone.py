@@ -1,0 +1,56 @@
+"""No Provisioner, Machine or NodeClaim carries its provider inline."""
+
+from collections.abc import Iterator
+from itertools import chain
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import MAP, cause, odd
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.remedies.karpenter_objects import changed, converted, described
+from migrations_app.inventory.facts.node_pools import own_claims
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.hops import ALPHA_LEFT
+
+check = Check(
+    __name__,
+    title="No provider is given inline",
+    phase="resources",
+    severity="warning",
+    why="A NodePool has no place for it: without an EC2NodeClass of its own nothing is launched in its stead.",
+    how="spec.provider of Provisioners, and the annotation that keeps it on Machines and NodeClaims.",
+    reads=("provisioners", "machines", "nodeclaims"),
+    says=("{count} object carries its provider inline", "{count} objects carry their provider inline"),
+    hops=("0.32", ALPHA_LEFT),
+    severity_at={ALPHA_LEFT: "blocker"},
+    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",),
+    remedy_tools=OBJECT_TOOLS,
+)
+PATH = "spec.provider"
+ANNOTATION = f"metadata.annotations[{labels.PROVIDER_COMPATIBILITY}]"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    inventory = case.inventory
+    if not (inventory.provisioners.items or inventory.machines.items):
+        yield NotApplicable("there is no Provisioner and no Machine")
+    yield from odd(inventory.provisioners.items, {PATH: MAP})
+    for one in inventory.provisioners.items:
+        if isinstance(one.get(PATH), dict) and one.get(PATH):
+            yield cause(
+                one, PATH, seen=", ".join(sorted(one.get(PATH))), wanted="an EC2NodeClass and a reference to it"
+            )
+    for claim in chain(inventory.machines.items, own_claims(inventory)):
+        if claim.metadata.annotation(labels.PROVIDER_COMPATIBILITY):
+            yield cause(claim, ANNOTATION, seen="present", wanted="a node launched from a NodePool")
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    own = [row for row in evidence if row.kind == "Provisioner"]
+    if own:
+        notes = ("Prints the NodePool and its EC2NodeClass; changes nothing",)
+        yield from changed(case, own, what="write the provider as an EC2NodeClass", line=converted, notes=notes)
+    for kind in ("Machine", "NodeClaim"):
+        if rows := [row for row in evidence if row.kind == kind]:
+            yield kubectl("# Their nodes have to be replaced", described(rows))

@@ -1,0 +1,73 @@
+"""Every pool and claim names the group and kind of its node class."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import from_source, kubectl, merged, names, names_shown, ordered
+from migrations_app.checks.shell import word
+from migrations_app.inventory.facts.managers import Managed, managed
+from migrations_app.inventory.facts.node_pools import REFERENCE, is_v1, own_claims, own_pools
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.hops import BETA_LEFT
+
+check = Check(
+    __name__,
+    title="Every node class reference is complete",
+    phase="resources",
+    severity="blocker",
+    why="From 1.1 on a reference without group or kind is invalid: its claims can be neither changed nor deleted.",
+    how="Group and kind of the node class reference are read from every NodePool and NodeClaim.",
+    reads=("nodepools", "nodeclaims"),
+    says=("{count} node class reference is incomplete", "{count} node class references are incomplete"),
+    hops=(BETA_LEFT,),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "aws/karpenter-provider-aws#6981",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    if not _read_as_v1(case):
+        yield NotApplicable("pools and claims are not read as v1 yet; 1.0 fills the references in")
+        return
+    for pool in own_pools(case.inventory):
+        for field in ("group", "kind"):
+            path = f"{REFERENCE}.{field}"
+            yield from _word("NodePool", pool.name, path=path, value=pool.get(path))
+    for claim in own_claims(case.inventory):
+        reference = claim.spec.node_class_ref
+        for field, value in (("group", reference and reference.group), ("kind", reference and reference.kind)):
+            yield from _word("NodeClaim", claim.name, path=f"spec.nodeClassRef.{field}", value=value)
+
+
+def _read_as_v1(case: Case) -> bool:
+    parts = (case.inventory.nodepools, case.inventory.nodeclaims)
+    return any(part.items for part in parts) and all(is_v1(part, one) for part in parts for one in part.items)
+
+
+def _word(kind: str, name: str, *, path: str, value: object) -> Iterator[Word]:
+    """A group is never an API version: 1.1 refuses one with a slash."""
+    wanted = kinds.AWS_GROUP if path.endswith("group") else kinds.EC2_NODE_CLASS.kind
+    if not isinstance(value, str | None):
+        yield CannotTell(f"{kind} {name}: {path} is no text")
+    elif not value or "/" in str(value):
+        yield Evidence(kind=kind, name=name, path=path, seen=str(value or "absent"), wanted=wanted)
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    pools = [row for row in evidence if row.kind == "NodePool"]
+    claims = [row for row in evidence if row.kind == "NodeClaim"]
+    patch = merged("spec.template.spec.nodeClassRef", {"group": kinds.AWS_GROUP, "kind": kinds.EC2_NODE_CLASS.kind})
+    found = {pool.name: pool for pool in case.inventory.nodepools.items}
+    by = managed(found[pools[0].name].metadata) if pools else Managed("hand")
+    lines = [
+        f"kubectl patch nodepools.karpenter.sh {word(name)} --type=merge -p {patch}" for name in names_shown(pools)
+    ]
+    if claims:
+        lines.append("# A claim's spec cannot be changed: replace these, a few at a time")
+        lines.append(f"kubectl delete nodeclaims.karpenter.sh {names(claims)}")
+    yield from ordered(by, (*(from_source(by, f"set {patch}") if pools else ()), kubectl(*lines)))

@@ -1,0 +1,68 @@
+"""Every pool names a node class that is there."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import MAP, TEXT, apart, cause
+from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.inventory.facts.node_pools import REFERENCE, class_name, own_pools, text
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import NodePool
+from migrations_app.inventory.parts import Seen
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED, hops_from
+
+check = Check(
+    __name__,
+    title="The node class of every pool is there",
+    phase="resources",
+    severity="warning",
+    why="A pool without its node class launches nothing: nodes that a rollout drains get no successor there.",
+    how="The name in the node class reference of each NodePool is looked up among the EC2NodeClasses.",
+    reads=("nodepools", "ec2nodeclasses"),
+    says=("{count} pool names a node class that is not there", "{count} pools name node classes that are not there"),
+    hops=hops_from(ALPHA_LEFT),
+    severity_at={CONVERTED: "blocker"},
+    sources=(
+        "aws/karpenter-provider-aws@v0.37.8:pkg/cloudprovider/cloudprovider.go",
+        "aws/karpenter-provider-aws@v1.14.1:pkg/cloudprovider/cloudprovider.go",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+FIELDS = ("group", "apiVersion", "kind", "name")
+SHAPES = {f"{REFERENCE}.{field}": TEXT for field in FIELDS}
+WANTED = "the name of an EC2NodeClass that is there"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    pools = own_pools(case.inventory)
+    if not pools:
+        yield NotApplicable("there is no NodePool of Karpenter's own yet")
+    shapeless, pools = apart(pools, {REFERENCE: MAP})
+    strange, pools = apart(pools, SHAPES)
+    yield from (*shapeless, *strange)
+    there = _there(case.inventory)
+    for pool in pools:
+        if _of_aws(pool) and class_name(pool) not in there:
+            yield cause(pool, f"{REFERENCE}.name", seen=class_name(pool) or "absent", wanted=WANTED)
+
+
+def _of_aws(pool: NodePool) -> bool:
+    """Whether the reference leads to an EC2NodeClass: v1 names its group, v1beta1 an API version, and may leave both
+    out. Classes of EKS Auto Mode and of other providers are not read."""
+    group = text(pool, f"{REFERENCE}.group") or text(pool, f"{REFERENCE}.apiVersion")
+    return group.partition("/")[0] in ("", kinds.AWS_GROUP)
+
+
+def _there(inventory: Inventory) -> frozenset[str]:
+    """The names of the classes, also of those that were set aside: what cannot be read is there all the same."""
+    part = inventory.ec2nodeclasses
+    aside = part.quarantined if isinstance(part, Seen) else ()
+    return frozenset(one.name for one in part.items) | {one.name for one in aside}
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    notes = ("Either make the node class again, or name one that is there, or delete the pool if nobody needs it",)
+    yield from changed(case, evidence, what=f"name a node class that is there in {REFERENCE}", line=edited, notes=notes)

@@ -1,0 +1,61 @@
+"""Where local disks of Bottlerocket nodes are joined, the image is new enough for it."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
+from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.inventory.facts.node_pools import AMI_TERMS, aliases, family, rows, text
+from migrations_app.inventory.objects.karpenter import EC2NodeClass
+from migrations_app.karpenter.hops import BETA_LEFT, hops_from
+from migrations_app.karpenter.release_facts import BOTTLEROCKET, BOTTLEROCKET_RAID0_FROM, bottlerocket_version
+
+check = Check(
+    __name__,
+    title="Bottlerocket images know RAID0 where it is asked for",
+    phase="resources",
+    severity="warning",
+    why="From 1.1 on Karpenter passes the policy on; an image older than 1.22.0 does not know it, and never joins.",
+    how="instanceStorePolicy RAID0 of Bottlerocket classes, beside the release in their alias or in status.amis.",
+    reads=("ec2nodeclasses",),
+    says=("{count} image is too old for RAID0", "{count} images are too old for RAID0"),
+    hops=hops_from(BETA_LEFT),
+    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
+    remedy_tools=OBJECT_TOOLS,
+)
+POLICY = "spec.instanceStorePolicy"
+AMIS = "status.amis"
+WANTED = f"Bottlerocket {'.'.join(map(str, BOTTLEROCKET_RAID0_FROM))} or newer"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    classes = case.inventory.ec2nodeclasses.items
+    strange, classes = apart(classes, {POLICY: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS, AMIS: MAPS})
+    yield from strange
+    asking = [one for one in classes if text(one, POLICY) == "RAID0" and family(one) == BOTTLEROCKET]
+    if not asking:
+        yield NotApplicable("no Bottlerocket class asks for RAID0")
+    for one in asking:
+        images = dict(_images(one))
+        if not images and not any(alias.endswith("@latest") for _, alias in aliases(one)):
+            yield CannotTell(f"EC2NodeClass {one.name}: neither an alias nor {AMIS} names the image")
+        for path, told in images.items():
+            found = bottlerocket_version(told)
+            if found is None:
+                yield CannotTell(f"EC2NodeClass {one.name}: {path} names no release of Bottlerocket")
+            elif found < BOTTLEROCKET_RAID0_FROM:
+                yield cause(one, path, seen=told, wanted=WANTED)
+
+
+def _images(one: EC2NodeClass) -> Iterator[tuple[str, str]]:
+    """Pinned aliases, else what the class resolved to; the newest image is new enough."""
+    pinned = [(place, alias) for place, alias in aliases(one) if not alias.endswith("@latest")]
+    yield from ((f"{AMI_TERMS}[{place}].alias", alias) for place, alias in pinned)
+    if not any(aliases(one)):
+        yield from ((f"{AMIS}[{place}].name", str(row.get("name"))) for place, row in rows(one, AMIS))
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield from changed(case, evidence, what=f"use {WANTED}", line=edited, notes=("Nodes of the class drift",))

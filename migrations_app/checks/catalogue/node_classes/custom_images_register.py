@@ -1,0 +1,60 @@
+"""Nodes with user data of their own register on a release that insists on the taint."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.remedies.karpenter_objects import changed, described, edited
+from migrations_app.inventory.facts.node_classes import barred_claims, untainted
+from migrations_app.inventory.facts.node_pools import AMI_TERMS, USER_DATA, own_claims
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.hops import CONVERTED, hops_from
+from migrations_app.karpenter.release_facts import enforces_unregistered
+
+check = Check(
+    __name__,
+    title="Nodes with user data of their own register",
+    phase="resources",
+    severity="blocker",
+    why="These releases leave a node out that joins without karpenter.sh/unregistered: it is replaced over and over.",
+    how="userData of Custom classes, and of those that start the kubelet by themselves, where the hop's patch insists.",
+    reads=("ec2nodeclasses",),
+    says=("{count} node class or claim lacks the taint", "{count} node classes and claims lack the taint"),
+    hops=hops_from(CONVERTED),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "kubernetes-sigs/karpenter@v1.0.0:pkg/controllers/nodeclaim/lifecycle/registration.go",
+        "kubernetes-sigs/karpenter#1991",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+WANTED = f"{labels.UNREGISTERED_TAINT}:NoExecute among the taints the kubelet registers with"
+CONDITION = "status.conditions[Registered].reason"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    barred = set(barred_claims(case.inventory))
+    for claim in own_claims(case.inventory):
+        if claim.name in barred:
+            yield cause(claim, CONDITION, seen="UnregisteredTaintNotFound", wanted=WANTED)
+    if not enforces_unregistered(case.step.release):
+        yield NotApplicable(f"{case.step.release} does not insist on the taint")
+        return
+    shapes = {USER_DATA: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS}
+    strange, classes = apart(case.inventory.ec2nodeclasses.items, shapes)
+    yield from strange
+    for found in untainted(classes):
+        yield cause(found.node_class, USER_DATA, seen=found.how, wanted=WANTED)
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    classes = [row for row in evidence if row.kind == "EC2NodeClass"]
+    claims = [row for row in evidence if row.kind == "NodeClaim"]
+    if classes:
+        notes = ("bootstrap.sh: --kubelet-extra-args; nodeadm: kubelet.flags; either with --register-with-taints",)
+        yield from changed(case, classes, what=f"add {WANTED}", line=edited, notes=notes)
+    if claims:
+        yield kubectl(described(claims))

@@ -1,0 +1,50 @@
+"""Nodes with user data of their own join with the taint that Karpenter takes off, also where nothing insists on it."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
+from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.inventory.facts.node_classes import untainted
+from migrations_app.inventory.facts.node_pools import AMI_TERMS, USER_DATA
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.hops import CONVERTED, hops_from
+from migrations_app.karpenter.release_facts import enforces_unregistered
+
+check = Check(
+    __name__,
+    title="Nodes with user data of their own join tainted",
+    phase="resources",
+    severity="warning",
+    why="Pods land on such a node before Karpenter has put its labels and taints there; some patches leave it out.",
+    how="userData of Custom classes, and of those that start the kubelet by themselves, where the patch only warns.",
+    reads=("ec2nodeclasses",),
+    says=("{count} node class joins nodes untainted", "{count} node classes join nodes untainted"),
+    hops=hops_from(CONVERTED),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "kubernetes-sigs/karpenter#1991",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+WANTED = f"{labels.UNREGISTERED_TAINT}:NoExecute among the taints the kubelet registers with"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    classes = case.inventory.ec2nodeclasses.items
+    if not classes:
+        yield NotApplicable("there is no EC2NodeClass yet")
+    if enforces_unregistered(case.step.release):
+        yield NotApplicable(f"{case.step.release} insists on the taint: see custom_images_register")
+        return
+    strange, classes = apart(classes, {USER_DATA: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS})
+    yield from strange
+    for found in untainted(classes):
+        yield cause(found.node_class, USER_DATA, seen=found.how, wanted=WANTED)
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    notes = ("bootstrap.sh: --kubelet-extra-args; nodeadm: kubelet.flags; either with --register-with-taints",)
+    yield from changed(case, evidence, what=f"add {WANTED}", line=edited, notes=notes)

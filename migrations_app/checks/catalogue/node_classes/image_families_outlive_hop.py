@@ -1,0 +1,60 @@
+"""No node class uses a family of which no image is published for the cluster's Kubernetes."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
+from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.inventory.facts.node_pools import AMI_TERMS, aliases, family, rows
+from migrations_app.inventory.objects.karpenter import EC2NodeClass
+from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
+from migrations_app.karpenter.release_facts import FAMILY_ENDS, family_end
+from migrations_app.karpenter.versions import kubernetes_minor, minor_order
+
+check = Check(
+    __name__,
+    title="Images of every node class are published for this Kubernetes",
+    phase="resources",
+    severity="blocker",
+    why="EKS publishes no AL2 image from Kubernetes 1.33 on: none resolves, the class is not ready, nothing launches.",
+    how="amiFamily or alias of each class, beside the cluster's Kubernetes and what the hop asks of it.",
+    reads=("ec2nodeclasses", "version"),
+    says=("{count} node class uses images that end", "{count} node classes use images that end"),
+    hops=hops_from(ALPHA_LEFT),
+    sources=tuple(row.source for row in FAMILY_ENDS),
+    remedy_tools=OBJECT_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    classes = case.inventory.ec2nodeclasses.items
+    if not classes:
+        yield NotApplicable("there is no EC2NodeClass yet")
+    strange, classes = apart(classes, {AMI_TERMS: MAPS, "spec.amiFamily": TEXT})
+    yield from strange
+    server = next((kubernetes_minor(told.git_version) for told in case.inventory.version.items), None)
+    for one in classes:
+        end = family_end(family(one))
+        # Terms without an alias name images, whatever the family says about their user data.
+        named = bool(rows(one, AMI_TERMS)) and not any(aliases(one))
+        if end is None or named:
+            continue
+        if server is None:
+            yield CannotTell(f"EC2NodeClass {one.name}: {end.family} ends with {end.kubernetes}; Kubernetes is unknown")
+        elif max(map(minor_order, (server, case.step.kubernetes.min))) >= minor_order(end.kubernetes):
+            seen = f"{end.family}, which ends before Kubernetes {end.kubernetes}"
+            yield cause(one, _where(one), seen=seen, wanted=end.instead)
+
+
+def _where(one: EC2NodeClass) -> str:
+    """Where the family is told: an alias names it as well."""
+    if one.get("spec.amiFamily"):
+        return "spec.amiFamily"
+    return next((f"{AMI_TERMS}[{place}].alias" for place, _ in aliases(one)), "spec.amiFamily")
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    notes = ("User data of AL2 does not work in the other families; nodes of the class drift",)
+    yield from changed(case, evidence, what=f"move to {evidence[0].wanted}", line=edited, notes=notes)

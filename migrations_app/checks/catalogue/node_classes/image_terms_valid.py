@@ -1,0 +1,76 @@
+"""Every v1 node class selects its images in a way that v1 takes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
+from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.shared.node_pools import family_flaw, flaw
+from migrations_app.inventory.facts.node_pools import AMI_TERMS, is_v1, rows, text
+from migrations_app.inventory.objects.karpenter import EC2NodeClass
+from migrations_app.karpenter.hops import CONVERTED, hops_from
+from migrations_app.karpenter.versions import Release
+
+check = Check(
+    __name__,
+    title="Every node class selects its images as v1 asks for it",
+    phase="resources",
+    severity="blocker",
+    why="v1 asks for terms, and an alias stands alone and fits amiFamily: else no image is found, no node launched.",
+    how="amiSelectorTerms of each EC2NodeClass read as v1, its alias compared with amiFamily and the coming release.",
+    reads=("ec2nodeclasses",),
+    says=("{count} selection of images is not valid", "{count} selections of images are not valid"),
+    hops=hops_from(CONVERTED),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "aws/karpenter-provider-aws@v1.14.1:pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+FAMILY = "spec.amiFamily"
+PLACEHOLDER = "ami-placeholder"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    part = case.inventory.ec2nodeclasses
+    classes = tuple(one for one in part.items if is_v1(part, one))
+    if not classes:
+        yield NotApplicable("no EC2NodeClass is read as v1 yet")
+    strange, classes = apart(classes, {AMI_TERMS: MAPS, FAMILY: TEXT})
+    yield from strange
+    for one in classes:
+        terms = rows(one, AMI_TERMS)
+        if one.get(AMI_TERMS) in (None, []):
+            yield cause(one, AMI_TERMS, seen="absent", wanted="at least one term, such as alias al2023@v20260901")
+        elif terms and not text(one, FAMILY) and not any(_names_family(term) for _, term in terms):
+            yield cause(one, FAMILY, seen="absent", wanted="a family, as no term is an alias")
+        elif wrong := family_flaw(text(one, FAMILY), case.step.release):
+            yield cause(one, FAMILY, seen=wrong[0], wanted=wrong[1])
+        for place, term in terms:
+            yield from _term(one, f"{AMI_TERMS}[{place}]", term=term, alone=len(terms) == 1)
+            yield from _alias(one, f"{AMI_TERMS}[{place}].alias", alias=term.get("alias"), landing=case.step.release)
+
+
+def _names_family(term: dict[str, Any]) -> bool:
+    return "alias" in term or term.get("id") == PLACEHOLDER
+
+
+def _term(one: EC2NodeClass, path: str, *, term: dict[str, Any], alone: bool) -> Iterator[Word]:
+    if term.get("id") == PLACEHOLDER:
+        yield cause(one, f"{path}.id", seen=PLACEHOLDER, wanted="the id of an image; the conversion knew none")
+    if isinstance(term.get("alias"), str) and (not alone or len(term) > 1):
+        yield cause(one, f"{path}.alias", seen=f"{term['alias']} beside other filters", wanted="an alias alone")
+
+
+def _alias(one: EC2NodeClass, path: str, *, alias: object, landing: Release) -> Iterator[Word]:
+    if alias is not None and not isinstance(alias, str):
+        yield CannotTell(f"EC2NodeClass {one.name}: {path} is not {TEXT}")
+    elif alias is not None and (wrong := flaw(alias, beside=text(one, FAMILY), landing=landing)):
+        yield cause(one, path, seen=wrong[0], wanted=wrong[1])
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield from changed(case, evidence, what=f"write {evidence[0].wanted} at {evidence[0].path}", line=edited)

@@ -1,0 +1,52 @@
+"""Every node class names the release of its images, so that nodes are replaced when somebody decides it."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
+from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.inventory.facts.node_pools import AMI_TERMS, aliases, family, is_v1
+from migrations_app.karpenter.hops import CONVERTED, hops_from
+from migrations_app.karpenter.release_facts import CUSTOM
+
+check = Check(
+    __name__,
+    title="Every node class pins its images",
+    phase="resources",
+    severity="info",
+    why="With the newest image nodes drift whenever AWS publishes one, in the middle of an upgrade as well.",
+    how="Aliases that end in @latest, and v1beta1 classes without amiSelectorTerms.",
+    reads=("ec2nodeclasses",),
+    says=("{count} node class takes the newest image", "{count} node classes take the newest image"),
+    hops=hops_from(CONVERTED),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/tasks/managing-amis.md",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+LATEST = "@latest"
+WANTED = "a pinned release, such as al2023@v20260901"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    part = case.inventory.ec2nodeclasses
+    if not part.items:
+        yield NotApplicable("there is no EC2NodeClass yet")
+    strange, classes = apart(part.items, {AMI_TERMS: MAPS, "spec.amiFamily": TEXT})
+    yield from strange
+    for one in classes:
+        for place, alias in aliases(one):
+            # Windows images cannot be pinned.
+            if alias.endswith(LATEST) and not alias.lower().startswith("windows"):
+                yield cause(one, f"{AMI_TERMS}[{place}].alias", seen=alias, wanted=WANTED)
+        if not is_v1(part, one) and one.get(AMI_TERMS) in (None, []) and family(one) != CUSTOM:
+            seen = f"absent: the newest image of {family(one) or 'the family'}"
+            yield cause(one, AMI_TERMS, seen=seen, wanted=f"{WANTED}, once v1 is read")
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    notes = ("What is in use stands in status.amis of the class",)
+    yield from changed(case, evidence, what=f"write {WANTED}", line=edited, notes=notes)

@@ -1,0 +1,56 @@
+"""Where the controller is told that its VPC is isolated, no node class makes it call IAM."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, ByHand, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.aws import could_not_read
+from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.inventory.aws_facts.names import setting
+from migrations_app.inventory.facts.node_pools import text
+from migrations_app.inventory.parts import Unseen
+from migrations_app.karpenter.hops import ALPHA_LEFT
+
+check = Check(
+    __name__,
+    title="A controller in an isolated VPC has no need of IAM",
+    phase="resources",
+    severity="warning",
+    why="For spec.role Karpenter makes instance profiles in IAM, which a VPC without a way there cannot reach.",
+    how="ISOLATED_VPC or aws.isolatedVPC, and node classes with a role in the place of an instance profile.",
+    reads=("controller", "settings", "ec2nodeclasses"),
+    says=("{count} node class makes the controller call IAM", "{count} node classes make the controller call IAM"),
+    hops=("0.32", ALPHA_LEFT),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+        "aws/karpenter-provider-aws#5090",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+KEY = "aws.isolatedVPC"
+TRUE = ("true", "1", "t")
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    told = setting(case.inventory, KEY)
+    if isinstance(told, Unseen):
+        yield could_not_read("whether the VPC is isolated", told)
+        return
+    if not any(value.strip().lower() in TRUE for value in told.items):
+        yield NotApplicable("the controller is not told that its VPC is isolated")
+        return
+    classes = case.inventory.ec2nodeclasses.items
+    if not classes:
+        yield ByHand("the VPC is isolated: give every new EC2NodeClass instanceProfile, not role, from 0.32.2 on")
+    for one in classes:
+        if not text(one, "spec.instanceProfile"):
+            wanted = "instanceProfile, made beforehand"
+            yield Evidence(
+                kind="EC2NodeClass", name=one.name, path="spec.role", seen=str(one.get("spec.role")), wanted=wanted
+            )
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    notes = ("role cannot be changed in place: make the node class anew under another name",)
+    yield from changed(case, evidence, what="name an instanceProfile in place of role", line=edited, notes=notes)

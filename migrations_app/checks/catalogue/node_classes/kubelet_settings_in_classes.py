@@ -1,0 +1,70 @@
+"""Kubelet settings stand in node classes, and pools that share a class share them."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import cause
+from migrations_app.checks.remedies.karpenter_objects import changed, converted
+from migrations_app.inventory.facts.node_classes import PATH, kubelet_of, same_meaning
+from migrations_app.inventory.facts.node_pools import class_name, own_pools
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
+
+check = Check(
+    __name__,
+    title="Kubelet settings stand in node classes",
+    phase="resources",
+    severity="warning",
+    why="v1 keeps them in the node class: 1.0 parks those of a pool in an annotation, which 1.1 ignores.",
+    how="Kubelet settings of pools, in the spec or in the annotation, compared among the pools of each class.",
+    reads=("nodepools", "ec2nodeclasses"),
+    says=("{count} pool has kubelet settings of its own", "{count} pools have kubelet settings of their own"),
+    hops=(CONVERTED, BETA_LEFT),
+    severity_at={BETA_LEFT: "blocker"},
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "aws/karpenter-provider-aws#6987",
+        "kubernetes-sigs/karpenter#1667",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    pools = own_pools(case.inventory)
+    if not pools:
+        yield NotApplicable("there is no NodePool of Karpenter's own yet")
+    split = _split(case.inventory)
+    for pool in pools:
+        path, found = kubelet_of(pool)
+        shared = class_name(pool) in split
+        if found is None:
+            yield CannotTell(f"NodePool {pool.name}: {path} cannot be read")
+        elif found and (path == PATH or shared):
+            # An annotation alone is what compatibility_annotations_gone speaks of.
+            wanted = (
+                f"spec.kubelet of a copy of {class_name(pool)}" if shared else f"spec.kubelet of {class_name(pool)}"
+            )
+            seen = f"{same_meaning(found)}{', unlike other pools of the class' if shared else ''}"
+            yield cause(pool, path, seen=seen, wanted=wanted)
+
+
+def _split(inventory: Inventory) -> set[str]:
+    """The classes whose pools want different settings; a pool without any follows its class."""
+    own = {one.name: same_meaning(one.get("spec.kubelet")) for one in inventory.ec2nodeclasses.items}
+    wanted: dict[str, set[str]] = defaultdict(set)
+    for pool in own_pools(inventory):
+        wanted[class_name(pool)].add(same_meaning(kubelet_of(pool)[1]) or own.get(class_name(pool), ""))
+    return {name for name, meanings in wanted.items() if len(meanings) > 1}
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    notes = (
+        "Prints pools and classes with the settings moved; nodes of a pool whose class changes are replaced",
+        "kubectl get nodepools.karpenter.sh,ec2nodeclasses.karpenter.k8s.aws -o yaml | karpdash convert -f -",
+    )
+    row = evidence[0]
+    yield from changed(case, evidence, what=f"move {row.path} to {row.wanted}", line=converted, notes=notes)

@@ -1,0 +1,48 @@
+"""No AL2023 user data sets what Karpenter's own NodeConfig sets after it."""
+
+import re
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
+from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.inventory.facts.node_pools import AMI_TERMS, USER_DATA, family, text
+from migrations_app.karpenter.hops import CONVERTED
+from migrations_app.karpenter.release_facts import AL2023
+
+check = Check(
+    __name__,
+    title="Kubelet settings of AL2023 are left to the node class",
+    phase="resources",
+    severity="warning",
+    why="From 1.0 on Karpenter's NodeConfig wins over the one in user data: kubelet settings there lose their effect.",
+    how="userData of AL2023 classes with a NodeConfig that has a kubelet block.",
+    reads=("ec2nodeclasses",),
+    says=(
+        "{count} node class sets kubelet fields in user data",
+        "{count} node classes set kubelet fields in user data",
+    ),
+    hops=(CONVERTED,),
+    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",),
+    remedy_tools=OBJECT_TOOLS,
+)
+KUBELET = re.compile(r"^[ \t]*[\"']?kubelet[\"']?[ \t]*:", re.MULTILINE)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    classes = case.inventory.ec2nodeclasses.items
+    if not classes:
+        yield NotApplicable("there is no EC2NodeClass yet")
+    strange, classes = apart(classes, {USER_DATA: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS})
+    yield from strange
+    for one in classes:
+        told = text(one, USER_DATA)
+        if family(one) == AL2023 and "NodeConfig" in told and KUBELET.search(told):
+            yield cause(one, USER_DATA, seen="a NodeConfig with kubelet settings", wanted="spec.kubelet")
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    notes = ("spec.kubelet exists from v1 on; until then the settings belong to the NodePool",)
+    yield from changed(case, evidence, what="move the kubelet settings to spec.kubelet", line=edited, notes=notes)

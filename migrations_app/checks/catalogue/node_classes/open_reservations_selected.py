@@ -1,0 +1,42 @@
+"""Open capacity reservations of the account are selected by a node class before they stop being used by themselves."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import ByHand, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.karpenter.hops import hops_from
+
+check = Check(
+    __name__,
+    title="Open capacity reservations are selected",
+    phase="resources",
+    severity="info",
+    why=(
+        "From 1.6 on reserved capacity is a type of its own by default: open reservations that no class selects "
+        "sit unused, and are billed."
+    ),
+    reads=("ec2nodeclasses",),
+    says=("{count} reservation is not selected", "{count} reservations are not selected"),
+    how="capacityReservationSelectorTerms of node classes; the reservations themselves are for a person to look up.",
+    hops=hops_from("1.6"),
+    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
+    remedy_tools=("iam",),
+)
+TERMS = "spec.capacityReservationSelectorTerms"
+LOOK = (
+    "aws ec2 describe-capacity-reservations --filters Name=state,Values=active Name=instance-match-criteria,Values=open"
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    if "1.6" not in case.step.entered:
+        yield NotApplicable("the hop does not enter 1.6")
+    elif any(one.get(TERMS) for one in case.inventory.ec2nodeclasses.items):
+        yield NotApplicable("a node class selects reservations")
+    else:
+        yield ByHand(f"Look whether the account has open reservations: {LOOK}; select them by {TERMS}")
+
+
+@check.advise
+def advise(_case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield Remedy(how="iam", text=LOOK)

@@ -1,0 +1,80 @@
+"""No node class sets a tag that Karpenter sets itself."""
+
+import json
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import TEXTS, apart, cause
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.remedies.karpenter_objects import changed, patched
+from migrations_app.checks.shell import word
+from migrations_app.conversion.findings import Notes
+from migrations_app.conversion.metadata import open_tags
+from migrations_app.inventory.facts.node_pools import strings
+from migrations_app.inventory.objects.karpenter import ConfigMap
+from migrations_app.karpenter.versions import minor_order
+
+check = Check(
+    __name__,
+    title="No reserved EC2 tag is set by hand",
+    phase="resources",
+    severity="blocker",
+    why="Karpenter finds its instances by these tags; an object that sets one is refused at every update.",
+    how="Keys of spec.tags of templates and node classes, and of aws.tags in karpenter-global-settings.",
+    reads=("ec2nodeclasses", "awsnodetemplates", "settings"),
+    says=("{count} reserved tag is set by hand", "{count} reserved tags are set by hand"),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+        "aws/karpenter-provider-aws@v1.14.1:pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+TAGS = "spec.tags"
+SETTING = "aws.tags"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    inventory = case.inventory
+    objects = (*inventory.ec2nodeclasses.items, *inventory.awsnodetemplates.items)
+    if not objects and not inventory.settings.items:
+        yield NotApplicable("there is no node class, no template and no global settings")
+    strange, objects = apart(objects, {TAGS: TEXTS})
+    yield from strange
+    v1 = minor_order(case.step.release.minor) >= (1, 0)
+    for one in objects:
+        for key in _reserved(strings(one, TAGS), v1=v1):
+            yield cause(one, f"{TAGS}[{key}]", seen=strings(one, TAGS)[key], wanted="absent")
+    for settings in inventory.settings.items:
+        yield from _settings(settings)
+
+
+def _reserved(tags: dict[str, str], *, v1: bool) -> list[str]:
+    kept = open_tags(tags, ("spec", "tags"), notes=Notes("", ""), v1=v1)
+    return [key for key in tags if key not in kept]
+
+
+def _settings(settings: ConfigMap) -> Iterator[Word]:
+    told = (settings.data or {}).get(SETTING) or "{}"
+    try:
+        tags = json.loads(told)
+    except (ValueError, RecursionError):
+        tags = None
+    if not isinstance(tags, dict):
+        yield CannotTell(f"ConfigMap {settings.name}: data[{SETTING}] is no JSON object")
+        return
+    for key in _reserved({str(key): str(value) for key, value in tags.items()}, v1=False):
+        path, name, home = f"data[{SETTING}]", settings.name, settings.namespace
+        yield Evidence(kind="ConfigMap", namespace=home, name=name, path=path, seen=key, wanted="absent")
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    own = [row for row in evidence if row.path.startswith(TAGS)]
+    if own:
+        drop = {row.path.removeprefix(f"{TAGS}[").removesuffix("]"): None for row in own}
+        yield from changed(case, own, what=f"take {', '.join(drop)} out of {TAGS}", line=patched(TAGS, drop))
+    for row in (row for row in evidence if row.kind == "ConfigMap"):
+        yield kubectl(
+            f"kubectl -n {word(row.namespace)} edit configmap {word(row.name)}  # {row.path}: without {row.seen}"
+        )

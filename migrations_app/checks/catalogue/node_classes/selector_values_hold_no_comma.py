@@ -1,0 +1,68 @@
+"""No tag in a selector is meant as a list."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import MAPS, TEXTS, apart, cause
+from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.inventory.facts.node_pools import rows, strings
+from migrations_app.inventory.objects.karpenter import WholeObject
+from migrations_app.karpenter.hops import ALPHA_LEFT
+
+check = Check(
+    __name__,
+    title="No tag value in a selector is a list",
+    phase="resources",
+    severity="warning",
+    why="From 0.33 on a comma is an ordinary character: a list of values matches nothing, and no node is launched.",
+    how="Commas in the values of selectors: tags of terms in node classes, and whole selectors of alpha objects.",
+    reads=("ec2nodeclasses", "awsnodetemplates"),
+    says=("{count} value of a selector is a list", "{count} values of selectors are lists"),
+    hops=("0.32", ALPHA_LEFT),
+    severity_at={ALPHA_LEFT: "blocker"},
+    sources=(
+        "aws/karpenter-provider-aws@v0.33.0:website/content/en/preview/upgrading/upgrade-guide.md",
+        "aws/karpenter-provider-aws#5237",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+TERMS = ("spec.subnetSelectorTerms", "spec.securityGroupSelectorTerms", "spec.amiSelectorTerms")
+SELECTORS = ("spec.subnetSelector", "spec.securityGroupSelector", "spec.amiSelector")
+WANTED = "a term for each value"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    # On 0.33+ a template is no more than what legacy_node_templates_gone says of it.
+    classes, templates = case.inventory.ec2nodeclasses.items, case.inventory.awsnodetemplates.items
+    if not classes and not templates:
+        yield NotApplicable("there is no EC2NodeClass and no AWSNodeTemplate")
+    strange, classes = apart(classes, dict.fromkeys(TERMS, MAPS))
+    yield from strange
+    strange, templates = apart(templates, dict.fromkeys(SELECTORS, TEXTS))
+    yield from strange
+    for one in classes:
+        for path in TERMS:
+            for place, term in rows(one, path):
+                yield from _tags(one, f"{path}[{place}].tags", tags=term.get("tags"))
+    for template in templates if case.hop == "0.32" else ():
+        for path in SELECTORS:
+            yield from _commas(template, path, pairs=strings(template, path))
+
+
+def _tags(one: WholeObject, path: str, *, tags: Any) -> Iterator[Word]:  # noqa: ANN401 - the tree is the API's own JSON
+    if tags is not None and not isinstance(tags, dict):
+        yield CannotTell(f"EC2NodeClass {one.name}: {path} is no map")
+    yield from _commas(one, path, pairs=tags if isinstance(tags, dict) else {})
+
+
+def _commas(one: WholeObject, path: str, *, pairs: dict[str, Any]) -> Iterator[Evidence]:
+    for key, value in pairs.items():
+        if "," in str(value):
+            yield cause(one, f"{path}[{key}]", seen=str(value), wanted=WANTED)
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield from changed(case, evidence, what="write a term of its own for each value of the list", line=edited)

@@ -1,0 +1,74 @@
+"""A node class with Ubuntu images names them, and no longer counts on the family Ubuntu."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
+from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.shell import word
+from migrations_app.inventory.facts.node_pools import AMI_TERMS, rows, text
+from migrations_app.inventory.objects.karpenter import EC2NodeClass
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.hops import ALPHA_LEFT, BETA_LEFT, CONVERTED
+from migrations_app.karpenter.release_facts import UBUNTU, UBUNTU_UNFOUND_FROM
+from migrations_app.karpenter.versions import kubernetes_minor, minor_order
+
+check = Check(
+    __name__,
+    title="Ubuntu images are named",
+    phase="resources",
+    severity="blocker",
+    why=(
+        "v1 has no family Ubuntu: without terms the class gets a placeholder image and its pools are not used; "
+        "from Kubernetes 1.29 on nothing finds these images by itself."
+    ),
+    how="amiFamily Ubuntu without amiSelectorTerms, and the mark of the conversion that says incompatible.",
+    reads=("ec2nodeclasses", "version"),
+    says=("{count} node class counts on the family Ubuntu", "{count} node classes count on the family Ubuntu"),
+    hops=(ALPHA_LEFT, CONVERTED, BETA_LEFT),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+        "aws/karpenter-provider-aws@v1.0.8:pkg/apis/v1/ec2nodeclass_conversion.go",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+FAMILY = "spec.amiFamily"
+WANTED = "amiFamily AL2 or Custom, with amiSelectorTerms that name the images"
+MARK = f"metadata.annotations[{labels.UBUNTU_COMPATIBILITY}]"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    classes = case.inventory.ec2nodeclasses.items
+    if not classes:
+        yield NotApplicable("there is no EC2NodeClass yet")
+    strange, classes = apart(classes, {FAMILY: TEXT, AMI_TERMS: MAPS})
+    yield from strange
+    for one in classes:
+        mark = one.metadata.annotation(labels.UBUNTU_COMPATIBILITY) or ""
+        if "incompatible" in mark:
+            yield cause(one, MARK, seen=mark, wanted=WANTED)
+        elif text(one, FAMILY) == UBUNTU and _loses(one, case):
+            terms = f"{len(rows(one, AMI_TERMS)) or 'no'} amiSelectorTerms"
+            yield cause(one, FAMILY, seen=f"{UBUNTU} with {terms}", wanted=WANTED)
+
+
+def _loses(one: EC2NodeClass, case: Case) -> bool:
+    """Terms carry the class over 1.0; 1.1 ignores the mark under which it was carried."""
+    if case.hop == BETA_LEFT:
+        return True
+    if rows(one, AMI_TERMS):
+        return False
+    server = next((kubernetes_minor(told.git_version) for told in case.inventory.version.items), None)
+    found_alone = server is not None and minor_order(server) < minor_order(UBUNTU_UNFOUND_FROM)
+    return case.hop == CONVERTED or not found_alone
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    shown = (
+        f"kubectl get ec2nodeclasses.karpenter.k8s.aws {word(evidence[0].name)} -o jsonpath='{{.status.amis[*].id}}'"
+    )
+    notes = (f"The images in use today: {shown}",)
+    yield from changed(case, evidence, what=f"write {WANTED}", line=edited, notes=notes)

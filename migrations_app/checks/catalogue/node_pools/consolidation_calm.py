@@ -1,0 +1,56 @@
+"""Pools wait a while before they consolidate."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import MAP, TEXT, apart, cause
+from migrations_app.checks.remedies.karpenter_objects import changed, patched
+from migrations_app.conversion.quantities import nanoseconds
+from migrations_app.inventory.facts.node_pools import is_v1, own_pools, text
+from migrations_app.inventory.objects.karpenter import NodePool
+from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
+
+check = Check(
+    __name__,
+    title="Every pool waits before it consolidates",
+    phase="resources",
+    severity="info",
+    why="With 0s a pool consolidates after every pod that ends: nodes come and go more often than under v1beta1.",
+    how="consolidateAfter of zero or none beside WhenEmptyOrUnderutilized; v1beta1 pools get 0s with 1.0.",
+    reads=("nodepools",),
+    says=("{count} pool consolidates at once", "{count} pools consolidate at once"),
+    hops=(CONVERTED, BETA_LEFT),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "kubernetes-sigs/karpenter@v1.0.9:pkg/apis/v1/nodepool_conversion.go",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+DISRUPTION = "spec.disruption"
+POLICY, AFTER = f"{DISRUPTION}.consolidationPolicy", f"{DISRUPTION}.consolidateAfter"
+RESTLESS = ("", "WhenUnderutilized", "WhenEmptyOrUnderutilized")
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    pools = own_pools(case.inventory)
+    if not pools:
+        yield NotApplicable("there is no NodePool of Karpenter's own yet")
+    strange, pools = apart(pools, {DISRUPTION: MAP, POLICY: TEXT, AFTER: TEXT})
+    yield from strange
+    for pool in pools:
+        if text(pool, POLICY) in RESTLESS and _at_once(pool):
+            beta = not is_v1(case.inventory.nodepools, pool)
+            seen = "absent, 0s from 1.0 on" if beta else text(pool, AFTER) or "absent, which means 0s"
+            yield cause(pool, AFTER, seen=seen, wanted="a few minutes, such as 5m, once v1 is read")
+
+
+def _at_once(pool: NodePool) -> bool:
+    told = pool.get(AFTER)
+    return told is None or (isinstance(told, str) and nanoseconds(told) == 0)
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    notes = ("v1beta1 refuses the field beside WhenUnderutilized: only once 1.0 runs",)
+    yield from changed(case, evidence, what="set consolidateAfter to 5m", line=patched(AFTER, "5m"), notes=notes)

@@ -1,0 +1,60 @@
+"""Every pool says when it consolidates, in words of v1."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import MAP, TEXT, apart, cause
+from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.inventory.facts.node_pools import is_v1, own_pools, text
+from migrations_app.inventory.objects.karpenter import NodePool
+from migrations_app.karpenter.hops import CONVERTED, hops_from
+
+check = Check(
+    __name__,
+    title="Every pool states its consolidation as v1 asks for it",
+    phase="resources",
+    severity="blocker",
+    why="v1 refuses a pool without consolidateAfter or with the old name of the policy; of Never the webhook makes 0s.",
+    how="spec.disruption of pools read as v1, and consolidateAfter Never beside WhenUnderutilized in v1beta1.",
+    reads=("nodepools",),
+    says=("{count} field of consolidation is not as v1 asks", "{count} fields of consolidation are not as v1 asks"),
+    hops=hops_from(CONVERTED),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "kubernetes-sigs/karpenter@v1.0.9:pkg/apis/v1/nodepool_conversion.go",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+DISRUPTION = "spec.disruption"
+POLICY, AFTER = f"{DISRUPTION}.consolidationPolicy", f"{DISRUPTION}.consolidateAfter"
+OLD = "WhenUnderutilized"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    pools = own_pools(case.inventory)
+    if not pools:
+        yield NotApplicable("there is no NodePool of Karpenter's own yet")
+    strange, pools = apart(pools, {DISRUPTION: MAP, POLICY: TEXT, AFTER: TEXT})
+    yield from strange
+    for pool in pools:
+        yield from _v1(pool) if is_v1(case.inventory.nodepools, pool) else _beta(pool)
+
+
+def _v1(pool: NodePool) -> Iterator[Evidence]:
+    if text(pool, POLICY) == OLD:
+        yield cause(pool, POLICY, seen=OLD, wanted="WhenEmptyOrUnderutilized")
+    if pool.get(DISRUPTION) and pool.get(AFTER) is None:
+        yield cause(pool, AFTER, seen="absent", wanted="a duration, or Never; 0s is what v1beta1 did")
+
+
+def _beta(pool: NodePool) -> Iterator[Evidence]:
+    if text(pool, POLICY) in ("", OLD) and text(pool, AFTER) == "Never":
+        wanted = "consolidationPolicy WhenEmpty with Never; 1.0 makes 0s of it otherwise"
+        yield cause(pool, AFTER, seen=f"Never, beside {OLD}", wanted=wanted)
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    row = evidence[0]
+    yield from changed(case, evidence, what=f"set {row.path} to {row.wanted}", line=edited)

@@ -1,0 +1,46 @@
+"""Every pool says how many of its nodes may go at once."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import MAPS, apart, cause
+from migrations_app.checks.remedies.karpenter_objects import changed, patched
+from migrations_app.inventory.facts.node_pools import BUDGETS, DEFAULT_PERCENT, at_once, own_claims, own_pools
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.hops import ALPHA_LEFT, BETA_LEFT, CONVERTED
+
+check = Check(
+    __name__,
+    title="Every pool states its disruption budget",
+    phase="resources",
+    severity="info",
+    why="From 0.34 on a tenth of a pool's nodes may go at once unless it says otherwise: more, or fewer, than before.",
+    how="spec.disruption.budgets of each pool; the number follows from its NodeClaims.",
+    reads=("nodepools", "nodeclaims"),
+    says=("{count} pool states no budget", "{count} pools state no budget"),
+    hops=(ALPHA_LEFT, CONVERTED, BETA_LEFT),
+    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
+    remedy_tools=OBJECT_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    pools = own_pools(case.inventory)
+    if not pools:
+        yield NotApplicable("there is no NodePool of Karpenter's own yet")
+    strange, pools = apart(pools, {BUDGETS: MAPS})
+    yield from strange
+    nodes = Counter(claim.metadata.label(labels.NODEPOOL) for claim in own_claims(case.inventory))
+    for pool in pools:
+        if pool.get(BUDGETS) in (None, []):
+            many = nodes[pool.name]
+            seen = f"absent: {DEFAULT_PERCENT}%, which is {at_once(many)} of {many} nodes at once"
+            yield cause(pool, BUDGETS, seen=seen, wanted="budgets as the workloads bear them")
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    line = patched(BUDGETS, [{"nodes": f"{DEFAULT_PERCENT}%"}])
+    yield from changed(case, evidence, what="write the budgets that are meant", line=line)

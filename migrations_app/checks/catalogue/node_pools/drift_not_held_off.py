@@ -1,0 +1,73 @@
+"""Where drift is switched off today, budgets hold it back once it cannot be switched off any more."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import from_source, kubectl, merged, ordered
+from migrations_app.checks.shell import word
+from migrations_app.inventory.facts.controller import FEATURE_GATES, given_gates, installation
+from migrations_app.inventory.facts.managers import managed
+from migrations_app.inventory.facts.node_pools import own_pools
+from migrations_app.inventory.objects.karpenter import NodePool
+from migrations_app.karpenter.controller_settings import drift_is_on
+from migrations_app.karpenter.hops import CONVERTED
+from migrations_app.karpenter.versions import minor_order
+
+check = Check(
+    __name__,
+    title="Nothing relies on drift being off",
+    phase="resources",
+    severity="blocker",
+    why=(
+        "From 1.0 on drift is always on: every node that drifted unnoticed is replaced as soon as the "
+        "controller starts."
+    ),
+    how="Where the drift gate is off, each NodePool is searched for a budget of no nodes.",
+    reads=("controller", "nodepools"),
+    says=("{count} pool would begin to drift with the hop", "{count} pools would begin to drift with the hop"),
+    hops=(CONVERTED,),
+    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",),
+    remedy_tools=OBJECT_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    running, found = case.running.release, installation(case.inventory)
+    if running is None or found is None:
+        yield CannotTell(f"whether drift is on is not known: {case.running.how}")
+    elif minor_order(running.minor) < (0, 33):
+        yield NotApplicable(f"{running} has nodes replaced on the way; ask again on 0.33 to 0.37")
+    elif (gates := given_gates(found)) is not None and not gates.text:
+        yield CannotTell(f"{gates.path} is empty or taken from an object that is not read")
+    elif not drift_is_on(running, feature_gates=gates.text if gates else None):
+        for pool in own_pools(case.inventory):
+            if not _held(pool):
+                yield Evidence(
+                    kind="NodePool",
+                    name=pool.name,
+                    path="spec.disruption.budgets",
+                    seen=f"drift is off by {FEATURE_GATES}, no budget of 0 nodes",
+                    wanted='a budget with nodes "0" until drift is wanted',
+                )
+
+
+def _held(pool: NodePool) -> bool:
+    """A budget of nothing without a schedule, for every reason or for drift."""
+    budgets = pool.get("spec.disruption.budgets", [])
+    return any(
+        isinstance(one, dict)
+        and str(one.get("nodes")) in ("0", "0%")
+        and not one.get("schedule")
+        and "Drifted" in (one.get("reasons") or ["Drifted"])
+        for one in (budgets if isinstance(budgets, list) else [])
+    )
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    pools = {pool.name: pool for pool in case.inventory.nodepools.items}
+    by = managed(pools[evidence[0].name].metadata)
+    patch = merged("spec.disruption.budgets", [{"nodes": "0"}])
+    lines = (f"kubectl patch nodepools.karpenter.sh {word(row.name)} --type=merge -p {patch}" for row in evidence)
+    yield from ordered(by, (*from_source(by, f"set {patch}"), kubectl(*lines)))

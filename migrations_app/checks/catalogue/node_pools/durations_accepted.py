@@ -1,0 +1,62 @@
+"""Every duration of a NodePool is spelled as the API takes it."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
+from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.conversion.quantities import NEVER, served
+from migrations_app.inventory.facts.node_pools import own_pools, rows, text
+from migrations_app.inventory.objects.karpenter import NodePool
+from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
+
+check = Check(
+    __name__,
+    title="Every duration is spelled as the API takes it",
+    phase="resources",
+    severity="blocker",
+    why="Only hours, minutes and seconds are taken: with 30d the pool is refused, and an old one cannot be updated.",
+    how="Durations of each NodePool, compared with the pattern of its CRD.",
+    reads=("nodepools",),
+    says=("{count} duration is refused by the API", "{count} durations are refused by the API"),
+    hops=hops_from(ALPHA_LEFT),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+        "aws/karpenter-provider-aws@v1.14.1:pkg/apis/crds/karpenter.sh_nodepools.yaml",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+BUDGETS = "spec.disruption.budgets"
+NEVER_TOO = ("spec.disruption.consolidateAfter", "spec.disruption.expireAfter", "spec.template.spec.expireAfter")
+GRACE = "spec.template.spec.terminationGracePeriod"
+WANTED = "whole hours, minutes and seconds, such as 720h"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    pools = own_pools(case.inventory)
+    if not pools:
+        yield NotApplicable("there is no NodePool of Karpenter's own yet")
+    strange, pools = apart(pools, dict.fromkeys((*NEVER_TOO, GRACE), TEXT) | {BUDGETS: MAPS})
+    yield from strange
+    for pool in pools:
+        for path in (*NEVER_TOO, GRACE):
+            told = text(pool, path)
+            if told and (not served(told) or (path == GRACE and told == NEVER)):
+                yield cause(pool, path, seen=told, wanted=WANTED)
+        yield from _budgets(pool)
+
+
+def _budgets(pool: NodePool) -> Iterator[Word]:
+    for place, budget in rows(pool, BUDGETS):
+        told, path = budget.get("duration"), f"{BUDGETS}[{place}].duration"
+        if told is not None and not isinstance(told, str):
+            yield CannotTell(f"NodePool {pool.name}: {path} is not {TEXT}")
+        elif told is not None and (told == NEVER or not served(told)):
+            yield cause(pool, path, seen=told, wanted=WANTED)
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    row = evidence[0]
+    yield from changed(case, evidence, what=f"spell {row.path} with {WANTED}, not {row.seen}", line=edited)

@@ -1,0 +1,46 @@
+"""Every pool says how old its nodes may become."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import TEXT, apart, cause
+from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.inventory.facts.node_pools import is_v1, own_pools
+from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
+
+check = Check(
+    __name__,
+    title="Every pool states its expiry",
+    phase="resources",
+    severity="info",
+    why="Unstated it is 720h. From 1.0 on an expired node is drained at once, without a successor and past any budget.",
+    how="expireAfter of each pool, under spec.disruption in v1beta1 and in the template in v1.",
+    reads=("nodepools",),
+    says=("{count} pool states no expiry", "{count} pools state no expiry"),
+    hops=(CONVERTED, BETA_LEFT),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "kubernetes-sigs/karpenter@v1.0.9:pkg/apis/v1/nodeclaim_conversion.go",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+BETA, V1 = "spec.disruption.expireAfter", "spec.template.spec.expireAfter"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    pools = own_pools(case.inventory)
+    if not pools:
+        yield NotApplicable("there is no NodePool of Karpenter's own yet")
+    for pool in pools:
+        path = V1 if is_v1(case.inventory.nodepools, pool) else BETA
+        strange, _ = apart([pool], {path: TEXT})
+        yield from strange
+        if not strange and pool.get(path) is None:
+            yield cause(pool, path, seen="absent, which means 720h", wanted="a duration, or Never")
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    notes = ("A change of the template's expireAfter drifts nodes",)
+    yield from changed(case, evidence, what=f"state {evidence[0].path}", line=edited, notes=notes)

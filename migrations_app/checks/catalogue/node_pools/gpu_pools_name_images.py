@@ -1,0 +1,64 @@
+"""Pools that ask for accelerators use a node class that names its images."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import MAP, MAPS, TEXT, apart, cause
+from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.conversion.node_pool import wants_accelerators
+from migrations_app.inventory.facts.node_pools import (
+    AMI_TERMS,
+    REQUIREMENTS,
+    aliases,
+    class_name,
+    family,
+    own_pools,
+    rows,
+)
+from migrations_app.inventory.objects.karpenter import NodePool
+from migrations_app.karpenter.hops import CONVERTED
+from migrations_app.karpenter.release_facts import AL2023
+
+check = Check(
+    __name__,
+    title="Pools with accelerators name their images",
+    phase="resources",
+    severity="warning",
+    why="1.0 takes no standard AL2023 image for instances with GPUs or Neuron: such a pool may launch nothing.",
+    how="AL2023 classes by alias or without terms, whose pools ask for accelerators by requirement or limit.",
+    reads=("nodepools", "ec2nodeclasses"),
+    says=("{count} pool asks for accelerators of AL2023", "{count} pools ask for accelerators of AL2023"),
+    hops=(CONVERTED,),
+    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",),
+    remedy_tools=OBJECT_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    pools, classes = own_pools(case.inventory), case.inventory.ec2nodeclasses.items
+    strange, pools = apart(pools, {REQUIREMENTS: MAPS, "spec.limits": MAP})
+    others, classes = apart(classes, {AMI_TERMS: MAPS, "spec.amiFamily": TEXT})
+    yield from (*strange, *others)
+    discovered = {
+        one.name for one in classes if family(one) == AL2023 and (any(aliases(one)) or not rows(one, AMI_TERMS))
+    }
+    if not discovered:
+        yield NotApplicable("no node class takes AL2023 images by discovery")
+    for pool in pools:
+        if class_name(pool) in discovered and _asks(pool):
+            seen = f"accelerators, of {class_name(pool)} with AL2023 by discovery"
+            yield cause(pool, REQUIREMENTS, seen=seen, wanted="amiSelectorTerms that name an accelerated image")
+
+
+def _asks(pool: NodePool) -> bool:
+    """Whether it asks by requirement or limit; odd values ask for nothing."""
+    values = [row.get("values") for _, row in rows(pool, REQUIREMENTS)]
+    lists = all(value is None or isinstance(value, list) for value in values)
+    return lists and wants_accelerators({"spec": pool.spec})
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    notes = ("Give these pools a node class of their own with the accelerated image of the cluster's Kubernetes",)
+    yield from changed(case, evidence, what=f"use {evidence[0].wanted}", line=edited, notes=notes)

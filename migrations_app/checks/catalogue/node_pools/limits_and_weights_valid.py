@@ -1,0 +1,63 @@
+"""Limits and weights of every pool mean what they seem to mean."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import MAP, WHOLE, apart, cause
+from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.conversion.quantities import billionths
+from migrations_app.inventory.facts.node_pools import own_pools
+from migrations_app.inventory.objects.karpenter import NodePool
+from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
+
+check = Check(
+    __name__,
+    title="Limits and weights of every pool are valid",
+    phase="resources",
+    severity="warning",
+    why="Limits below resources, as in Provisioners, limit nothing; a limit of 0 or a wrong weight keeps a pool out.",
+    how="spec.limits and spec.weight of each NodePool; pools_have_room compares limits with what is in use.",
+    reads=("nodepools",),
+    says=("{count} limit or weight is not as it should be", "{count} limits and weights are not as they should be"),
+    hops=hops_from(ALPHA_LEFT),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+        "aws/karpenter-provider-aws@v1.14.1:pkg/apis/crds/karpenter.sh_nodepools.yaml",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+LIMITS, WEIGHT = "spec.limits", "spec.weight"
+FIRST, LAST = 1, 100
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    pools = own_pools(case.inventory)
+    if not pools:
+        yield NotApplicable("there is no NodePool of Karpenter's own yet")
+    strange, pools = apart(pools, {LIMITS: MAP, WEIGHT: WHOLE})
+    yield from strange
+    for pool in pools:
+        weight = pool.get(WEIGHT)
+        if isinstance(weight, int) and not FIRST <= weight <= LAST:
+            yield cause(pool, WEIGHT, seen=weight, wanted=f"{FIRST} to {LAST}")
+        limits = pool.get(LIMITS)
+        for name, told in (limits if isinstance(limits, dict) else {}).items():
+            yield from _limit(pool, name, told=told)
+
+
+def _limit(pool: NodePool, name: str, *, told: object) -> Iterator[Word]:
+    path = f"{LIMITS}.{name}"
+    most = billionths(str(told))
+    if name == "resources" and isinstance(told, dict):
+        yield cause(pool, path, seen=told, wanted="the same one level up, below limits")
+    elif most is None:
+        yield CannotTell(f"NodePool {pool.name}: {path} is no quantity")
+    elif most <= 0:
+        yield cause(pool, path, seen=told, wanted="more than 0: with it the pool launches nothing")
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    row = evidence[0]
+    yield from changed(case, evidence, what=f"correct {row.path}: {row.wanted}", line=edited)

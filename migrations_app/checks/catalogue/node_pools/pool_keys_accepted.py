@@ -1,0 +1,68 @@
+"""No NodePool labels or asks for a key that the API refuses."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import MAPS, TEXTS, apart, cause
+from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.conversion.metadata import OPERATORS, accepted
+from migrations_app.inventory.facts.node_pools import REQUIREMENTS, own_pools, rows, strings
+from migrations_app.inventory.objects.karpenter import NodePool
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
+
+check = Check(
+    __name__,
+    title="Every key of a pool's labels and requirements is accepted",
+    phase="resources",
+    severity="blocker",
+    why="A pool with a key of Karpenter's or Kubernetes' own that users may not set is refused, and launches nothing.",
+    how="Keys of template labels and requirements, against those that the hop's release takes; operators likewise.",
+    reads=("nodepools",),
+    says=("{count} key of a pool is refused", "{count} keys of pools are refused"),
+    hops=hops_from(ALPHA_LEFT),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+        "aws/karpenter-provider-aws@v1.14.1:pkg/apis/crds/karpenter.sh_nodepools.yaml",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+LABELS = "spec.template.metadata.labels"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    pools = own_pools(case.inventory)
+    if not pools:
+        yield NotApplicable("there is no NodePool of Karpenter's own yet")
+    strange, pools = apart(pools, {LABELS: TEXTS, REQUIREMENTS: MAPS})
+    yield from strange
+    for pool in pools:
+        for key in strings(pool, LABELS):
+            if not accepted(key, case.step.release):
+                yield cause(pool, f"{LABELS}[{key}]", seen=key, wanted=_instead(key, case))
+        yield from _requirements(pool, case)
+
+
+def _requirements(pool: NodePool, case: Case) -> Iterator[Word]:
+    for place, row in rows(pool, REQUIREMENTS):
+        key, operator, path = row.get("key"), row.get("operator"), f"{REQUIREMENTS}[{place}]"
+        if not isinstance(key, str) or not key:
+            yield CannotTell(f"NodePool {pool.name}: {path}.key is no text")
+        elif not accepted(key, case.step.release):
+            yield cause(pool, f"{path}.key", seen=f"{key} {operator}", wanted=_instead(key, case))
+        elif operator not in OPERATORS:
+            yield CannotTell(f"NodePool {pool.name}: {path}.operator {str(operator)[:20]} is not known")
+
+
+def _instead(key: str, case: Case) -> str:
+    """What took the key's place, where a pool may name that."""
+    found = labels.replacement(key, kind="label")
+    return found if found and accepted(found, case.step.release) else "absent"
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    row = evidence[0]
+    notes = ("Without the key other nodes may be launched; nodes of the pool may drift",)
+    yield from changed(case, evidence, what=f"take {row.seen} out of {row.path}", line=edited, notes=notes)

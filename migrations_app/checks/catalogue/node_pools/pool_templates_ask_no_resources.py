@@ -1,0 +1,45 @@
+"""No NodePool gives resources in its template."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import MAP, apart, cause
+from migrations_app.checks.remedies.karpenter_objects import changed, patched
+from migrations_app.inventory.facts.node_pools import own_pools
+from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED
+
+check = Check(
+    __name__,
+    title="No NodePool asks for resources in its template",
+    phase="resources",
+    severity="blocker",
+    why="From 0.34 on the API refuses the field: the pool can be neither changed nor converted.",
+    how="spec.template.spec.resources of each NodePool is empty.",
+    reads=("nodepools",),
+    says=("{count} pool asks for resources in its template", "{count} pools ask for resources in their templates"),
+    hops=(ALPHA_LEFT, CONVERTED),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+        "aws/karpenter-provider-aws@v0.37.8:pkg/apis/crds/karpenter.sh_nodepools.yaml",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+PATH = "spec.template.spec.resources"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    pools = own_pools(case.inventory)
+    if not pools:
+        yield NotApplicable("there is no NodePool of Karpenter's own yet")
+    strange, pools = apart(pools, {PATH: MAP})
+    yield from strange
+    for pool in pools:
+        found = pool.get(PATH)
+        if isinstance(found, dict) and any(found.values()):
+            yield cause(pool, PATH, seen=found, wanted="absent")
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield from changed(case, evidence, what=f"take {PATH} out", line=patched(PATH, None))

@@ -1,0 +1,79 @@
+"""Every pool and node class is ready to launch."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import MAPS, apart, cause
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.remedies.karpenter_objects import described
+from migrations_app.inventory.facts.node_pools import is_v1, own_pools, rows
+from migrations_app.inventory.objects.karpenter import EC2NodeClass, NodePool
+from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED, hops_from
+from migrations_app.karpenter.versions import minor_order
+
+check = Check(
+    __name__,
+    title="Every pool and node class is ready",
+    phase="resources",
+    severity="warning",
+    why="From 1.0 on what is not ready is left out of scheduling: nodes that a rollout drains get no successor there.",
+    how="The condition Ready of NodePools and EC2NodeClasses, with the reasons of the conditions behind it.",
+    reads=("nodepools", "ec2nodeclasses"),
+    says=("{count} pool or node class is not ready", "{count} pools and node classes are not ready"),
+    hops=hops_from(ALPHA_LEFT),
+    severity_at={CONVERTED: "blocker"},
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "aws/karpenter-provider-aws@v1.14.1:pkg/apis/v1/ec2nodeclass_status.go",
+    ),
+    remedy_tools=("kubectl",),
+)
+CONDITIONS = "status.conditions"
+READY = f"{CONDITIONS}[Ready].status"
+WRITTEN = (1, 0)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    inventory = case.inventory
+    pools, classes, running = own_pools(inventory), inventory.ec2nodeclasses.items, case.running.release
+    writes = running is None or minor_order(running.minor) >= WRITTEN
+    if not pools and not classes:
+        yield NotApplicable("there is no NodePool and no EC2NodeClass yet")
+    strange, pools = apart(pools, {CONDITIONS: MAPS})
+    others, classes = apart(classes, {CONDITIONS: MAPS})
+    yield from (*strange, *others)
+    for pool in pools:
+        yield from _word(pool, told=writes and is_v1(inventory.nodepools, pool))
+    for one in classes:
+        yield from _word(one, told=writes and is_v1(inventory.ec2nodeclasses, one))
+
+
+def _word(one: NodePool | EC2NodeClass, *, told: bool) -> Iterator[Word]:
+    """v1beta1 had the condition on node classes only, from 0.37 on: there its absence means nothing.
+
+    The same holds for a controller before 1.0 whose CRDs show its objects as v1.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for place, row in rows(one, CONDITIONS):
+        if isinstance(row.get("type"), str):
+            found[row["type"]] = row
+        else:
+            yield CannotTell(f"{type(one).__name__} {one.name}: {CONDITIONS}[{place}].type is not a text")
+    if "Ready" not in found:
+        if told:
+            yield CannotTell(f"{type(one).__name__} {one.name}: {READY} is absent")
+    elif found["Ready"].get("status") != "True":
+        behind = sorted(str(kind) for kind, row in found.items() if row.get("status") != "True" and kind != "Ready")
+        why = ", ".join(behind) or str(found["Ready"].get("message") or found["Ready"].get("reason") or "")
+        yield cause(one, READY, seen=f"{found['Ready'].get('status')} {why}".strip(), wanted="True")
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    for kind in ("EC2NodeClass", "NodePool"):
+        if found := [row for row in evidence if row.kind == kind]:
+            yield kubectl(
+                "# The conditions name what does not resolve: images, networks, role or class", described(found)
+            )

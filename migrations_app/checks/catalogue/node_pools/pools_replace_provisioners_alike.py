@@ -1,0 +1,79 @@
+"""A NodePool that takes the place of a Provisioner launches and disrupts as that one did."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import MAPS, TEXT, TEXTS, apart, cause
+from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.shared.conversion_findings import items
+from migrations_app.checks.shared.node_pools import PAST, alpha_is_past
+from migrations_app.conversion.findings import Notes
+from migrations_app.conversion.provisioner import defaults, requirement_text
+from migrations_app.inventory.facts.node_pools import REQUIREMENTS, own_pools, rows, strings, text
+from migrations_app.inventory.objects.karpenter import NodePool
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.hops import ALPHA_LEFT
+
+check = Check(
+    __name__,
+    title="Every NodePool launches and disrupts as its Provisioner did",
+    phase="resources",
+    severity="warning",
+    why=(
+        "The alpha webhook filled in system, architecture and instance types, and nothing expired by itself: "
+        "a NodePool without these launches anything, consolidates, and replaces nodes every 30 days."
+    ),
+    how="Requirement keys the webhook would have added, and disruption compared with the Provisioner of the same name.",
+    reads=("nodepools", "provisioners"),
+    says=("{count} default of a Provisioner is not carried over", "{count} defaults of Provisioners are not kept"),
+    hops=(ALPHA_LEFT,),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+        "aws/karpenter-provider-aws@v0.32.10:pkg/apis/v1alpha5/provisioner.go",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+DISRUPTION = "spec.disruption"
+LABELS = "spec.template.metadata.labels"
+TIMES = dict.fromkeys((f"{DISRUPTION}.expireAfter", f"{DISRUPTION}.consolidationPolicy"), TEXT)
+SHAPES = {REQUIREMENTS: MAPS, **TIMES, LABELS: TEXTS}
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    if alpha_is_past(case):
+        yield PAST
+        return
+    pools = own_pools(case.inventory)
+    if not pools:
+        yield NotApplicable("there is no NodePool of Karpenter's own yet")
+    strange, pools = apart(pools, SHAPES)
+    yield from strange
+    made = [one for item in items(case.inventory, generation="alpha") for one in item.objects]
+    before = {one["metadata"]["name"]: one["spec"]["disruption"] for one in made if one["kind"] == "NodePool"}
+    for pool in pools:
+        yield from _requirements(pool)
+        if pool.name in before:
+            yield from _disruption(pool, before[pool.name])
+
+
+def _requirements(pool: NodePool) -> Iterator[Evidence]:
+    given = [row for _, row in rows(pool, REQUIREMENTS) if isinstance(row.get("key"), str)]
+    for missing in defaults(given, strings(pool, LABELS), notes=Notes("NodePool", pool.name)):
+        # pools_state_capacity_type asks for that one, at every hop.
+        if missing["key"] != labels.CAPACITY_TYPE:
+            yield cause(pool, REQUIREMENTS, seen=f"nothing about {missing['key']}", wanted=requirement_text(missing))
+
+
+def _disruption(pool: NodePool, before: dict[str, str]) -> Iterator[Evidence]:
+    for field, default in (("consolidationPolicy", "WhenUnderutilized"), ("expireAfter", "720h")):
+        now = text(pool, f"{DISRUPTION}.{field}") or default
+        then = before.get(field) or default  # the converter leaves out what is the default of v1beta1
+        if now == default and then not in (default, "720h0m0s"):
+            yield cause(pool, f"{DISRUPTION}.{field}", seen=now, wanted=f"{then}, as the Provisioner had it")
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    what = f"write {evidence[0].wanted} into {evidence[0].path} of NodePool {evidence[0].name}"
+    yield from changed(case, evidence, what=what, line=edited, notes=("Nodes that no longer fit will drift",))

@@ -1,0 +1,78 @@
+"""Every pool says whether it may launch spot instances."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import cause
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kubectl, ordered
+from migrations_app.checks.remedies.karpenter_objects import appended, target
+from migrations_app.checks.shared.node_pools import PAST, alpha_is_past
+from migrations_app.checks.shell import json_word
+from migrations_app.inventory.facts.managers import managed
+from migrations_app.inventory.facts.node_pools import own_pools
+from migrations_app.inventory.objects.karpenter import NodePool, WholeObject
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.hops import ALPHA_LEFT
+
+FIRST = "0.32"
+check = Check(
+    __name__,
+    title="Every pool states its capacity type",
+    phase="resources",
+    severity="info",
+    why="A Provisioner without one launched on-demand only; a NodePool without one takes spot wherever it is cheaper.",
+    how="The requirements of each NodePool, and of Provisioners to be replaced, are searched for the capacity type.",
+    reads=("nodepools", "provisioners"),
+    says=(
+        "{count} pool states no capacity type and may launch spot",
+        "{count} pools state no capacity type and may launch spot",
+    ),
+    severity_at={FIRST: "warning", ALPHA_LEFT: "warning"},
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+        "aws/karpenter-provider-aws@v0.32.10:pkg/providers/instance/instance.go",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+REQUIREMENTS = "spec.template.spec.requirements"
+NOTE = "# Nodes launched before will drift where the new requirement does not admit them"
+WANTED = f"{labels.CAPACITY_TYPE} In [{labels.ON_DEMAND}] or with {labels.SPOT}"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    if case.hop == ALPHA_LEFT and alpha_is_past(case):  # later hops only remind
+        yield PAST
+        return
+    own: list[WholeObject] = [*own_pools(case.inventory)]
+    own += case.inventory.provisioners.items if case.hop in (FIRST, ALPHA_LEFT) else ()
+    if not own:
+        yield NotApplicable("there is no pool of Karpenter's own")
+    for pool in own:
+        path = REQUIREMENTS if isinstance(pool, NodePool) else "spec.requirements"
+        rows = pool.get(path, [])
+        if not isinstance(rows, list):
+            yield CannotTell(f"{type(pool).__name__} {pool.name}: {path} is no list")
+        elif not any(_states(row) for row in rows):
+            yield cause(pool, path, seen="absent", wanted=WANTED)
+
+
+def _states(row: Any) -> bool:  # noqa: ANN401 - the tree is the API's own JSON
+    return isinstance(row, dict) and row.get("key") == labels.CAPACITY_TYPE
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    pools: dict[tuple[str, str], WholeObject] = {("NodePool", one.name): one for one in case.inventory.nodepools.items}
+    pools |= {("Provisioner", pool.name): pool for pool in case.inventory.provisioners.items}
+    by = managed(pools[evidence[0].kind, evidence[0].name].metadata)
+    value = {"key": labels.CAPACITY_TYPE, "operator": "In", "values": [labels.ON_DEMAND]}
+    lines = (_line(pools[row.kind, row.name], row, value=value) for row in evidence[:NAMES_SHOWN])
+    told = json.dumps(value, separators=(",", ":"))
+    yield from ordered(by, (*from_source(by, f"add the requirement {told}"), kubectl(NOTE, *lines)))
+
+
+def _line(pool: WholeObject, row: Evidence, *, value: object) -> str:
+    return f"kubectl patch {target(row)} --type=json -p {json_word(appended(pool, row.path, value=value))}"

@@ -1,0 +1,53 @@
+"""Where a pool asks for a fixed number of nodes, the gate for it is open."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import WHOLE, apart, cause
+from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.inventory.facts.controller import given_gates, installation
+from migrations_app.inventory.facts.node_pools import own_pools
+from migrations_app.karpenter.controller_settings import parse_gates
+from migrations_app.karpenter.hops import hops_from
+from migrations_app.karpenter.releases import find
+
+check = Check(
+    __name__,
+    title="Pools with a fixed number of nodes have their gate",
+    phase="resources",
+    severity="warning",
+    why="While the gate StaticCapacity is off a pool with spec.replicas keeps no node, and is left out of scheduling.",
+    how="spec.replicas of each NodePool, beside FEATURE_GATES or --feature-gates and the default of the hop's release.",
+    reads=("nodepools", "controller"),
+    says=("{count} pool asks for a fixed number in vain", "{count} pools ask for a fixed number in vain"),
+    hops=hops_from("1.8"),
+    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/reference/settings.md",),
+    remedy_tools=CHART_TOOLS,
+)
+REPLICAS = "spec.replicas"
+GATE = "StaticCapacity"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    pools = own_pools(case.inventory)
+    strange, pools = apart(pools, {REPLICAS: WHOLE})
+    yield from strange
+    fixed = [pool for pool in pools if pool.get(REPLICAS) is not None]
+    if not fixed:
+        yield NotApplicable("no NodePool asks for a fixed number of nodes")
+    found, row = installation(case.inventory), find(case.step.release)
+    default = bool(row and row.gate_default(GATE))
+    given = given_gates(found) if found else None
+    if fixed and given is not None and not given.text:
+        yield CannotTell(f"{given.path} is empty or taken from an object that is not read")
+    elif not parse_gates(given.text if given else "").get(GATE, default):
+        for pool in fixed:
+            yield cause(pool, REPLICAS, seen=f"{pool.get(REPLICAS)}, {GATE} off", wanted=f"{GATE}=true, or no replicas")
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield from chart_values(
+        case, {"settings.featureGates.staticCapacity": "true"}, about="opens the gate for all pools"
+    )

@@ -1,0 +1,62 @@
+"""Every claim that is old enough has a node that registered and got ready."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
+from migrations_app.checks.shell import word
+from migrations_app.inventory.facts.node_claims import ALPHA_PREFIX, first_steps, moment
+from migrations_app.inventory.facts.node_pools import own_claims
+from migrations_app.inventory.objects.karpenter import Claim
+from migrations_app.karpenter import kinds
+
+check = Check(
+    __name__,
+    title="Every claim has joined its node",
+    phase="rollout",
+    severity="warning",
+    why="Its instance runs and is paid for without a node, and what keeps it from joining keeps its successor too.",
+    reads=("machines", "nodeclaims", "nodes"),
+    says=("{count} claim has no node that joined", "{count} claims have no node that joined"),
+    how=(
+        "Conditions Registered and Initialized of claims older than 15 minutes, and claims that registered while no "
+        "node has their provider id."
+    ),
+    sources=("kubernetes-sigs/karpenter@v1.14.1:pkg/controllers/nodeclaim/lifecycle/registration.go",),
+    remedy_tools=("kubectl",),
+)
+PATIENCE = timedelta(minutes=15)
+LOST = "claim-without-node"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    lost = {(one.kind, one.name) for one in case.ownership.anomalies if one.id == LOST}
+    now = moment(case.now)
+    every = first_steps(case.inventory)
+    if not case.inventory.machines.items and not own_claims(case.inventory):
+        yield NotApplicable("there is no claim")
+    for claim, kind, missing in every:
+        if missing or (kind, claim.name) in lost:
+            yield from _judge(claim, kind, now=now, missing=missing)
+
+
+def _judge(claim: Claim, kind: str, *, now: datetime | None, missing: str) -> Iterator[Word]:
+    born = moment(claim.metadata.creation_timestamp)
+    if born is None or now is None:
+        yield CannotTell(f"{kind} {claim.name}: metadata.creationTimestamp cannot be read")
+    elif now - born > PATIENCE:
+        told = f"{missing.removeprefix(ALPHA_PREFIX)} is {claim.condition(missing) or 'not set'}"
+        seen = told if missing else "no node with it"
+        path = "status.conditions" if missing else "status.providerID"
+        yield Evidence(kind=kind, name=claim.name, path=path, seen=seen, wanted="a node that is ready")
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    plural = {kind.kind: kind.crd_name for kind in (kinds.MACHINE, kinds.NODE_CLAIM)}
+    yield kubectl(
+        "# Why it did not join: role, security groups, user data; where the instance is gone, delete the claim",
+        *(f"kubectl describe {plural[row.kind]} {word(row.name)}" for row in evidence[:NAMES_SHOWN]),
+    )

@@ -1,0 +1,58 @@
+"""No node is waiting to be replaced as soon as drift is on."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import cause
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.remedies.karpenter_objects import described
+from migrations_app.inventory.facts.node_pools import own_claims
+from migrations_app.inventory.inventory import Inventory, once
+from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED, hops_from
+
+check = Check(
+    __name__,
+    title="No node is drifted already",
+    phase="rollout",
+    severity="info",
+    why="What has drifted from its image, subnets, security groups or pool is replaced once the new controller runs.",
+    how="The conditions Drifted of NodeClaims and MachineDrifted of Machines.",
+    reads=("nodeclaims", "machines"),
+    says=("{count} node is drifted already", "{count} nodes are drifted already"),
+    hops=("0.32", ALPHA_LEFT, *hops_from(CONVERTED)),
+    severity_at={ALPHA_LEFT: "warning", CONVERTED: "warning"},
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+        "kubernetes-sigs/karpenter@v0.37.7:pkg/controllers/nodeclaim/disruption/drift.go",
+    ),
+    remedy_tools=("kubectl",),
+)
+CONDITIONS = {"NodeClaim": "Drifted", "Machine": "MachineDrifted"}
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    if not own_claims(case.inventory) and not case.inventory.machines.items:
+        yield NotApplicable("there is no NodeClaim and no Machine")
+    yield from _drifted(case.inventory)
+
+
+@once
+def _drifted(inventory: Inventory) -> tuple[Evidence, ...]:
+    found: list[Evidence] = []
+    for claim in (*own_claims(inventory), *inventory.machines.items):
+        name = CONDITIONS[type(claim).__name__]
+        row = next((one for one in (claim.status and claim.status.conditions) or () if one.type == name), None)
+        if row is not None and row.status == "True":
+            seen = f"True {row.reason or ''}".rstrip()
+            found.append(cause(claim, f"status.conditions[{name}]", seen=seen, wanted="False"))
+    return tuple(found)
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    for kind in CONDITIONS:
+        if found := [row for row in evidence if row.kind == kind]:
+            yield kubectl(
+                "# The condition says what they drifted from; let budgets pace their replacement", described(found)
+            )

@@ -1,0 +1,72 @@
+"""No claim is owned by a pool in a version that the hop stops serving."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import kubectl, names
+from migrations_app.inventory.facts.node_pools import own_claims
+from migrations_app.inventory.inventory import Inventory, once
+from migrations_app.inventory.objects.karpenter import OwnerReference
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED, hops_from
+from migrations_app.karpenter.versions import minor_order
+
+check = Check(
+    __name__,
+    title="Every claim names its pool in the current version",
+    phase="rollout",
+    severity="warning",
+    why=(
+        "An owner reference keeps the version of the day it was written: once v1beta1 is not served, the garbage "
+        "collector cannot follow it, and such claims outlive their pool."
+    ),
+    reads=("nodeclaims",),
+    says=("{count} claim names its pool in v1beta1", "{count} claims name their pool in v1beta1"),
+    how="apiVersion of the NodePool among the ownerReferences of each NodeClaim.",
+    hops=hops_from(BETA_LEFT),
+    resolved_by=("roll_nodes",),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+        "Kubernetes documentation, Garbage Collection",
+    ),
+    remedy_tools=("kubectl",),
+)
+CURRENT = kinds.NODE_POOL.api_version("v1")
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    running = case.running.release
+    if running is not None and minor_order(running.minor) < minor_order(CONVERTED):
+        yield NotApplicable(f"up to {CONVERTED} that is the current version; ask again once it runs")
+        return
+    yield from _old(case.inventory)
+
+
+@once
+def _old(inventory: Inventory) -> tuple[Evidence, ...]:
+    found = ((claim, claim.metadata.owner(kinds.NODE_POOL.kind)) for claim in own_claims(inventory))
+    path = "metadata.ownerReferences"
+    return tuple(
+        Evidence(
+            kind="NodeClaim",
+            name=claim.name,
+            path=path,
+            seen=f"{owner.api_version} {owner.kind} {owner.name}",
+            wanted=CURRENT,
+        )
+        for claim, owner in found
+        if owner is not None and _is_old(owner)
+    )
+
+
+def _is_old(owner: OwnerReference) -> bool:
+    return owner.api_version.startswith(f"{kinds.CORE_GROUP}/") and owner.api_version != CURRENT
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield kubectl(
+        "# Replace these before a pool is deleted; each deletion drains one node and ends its instance",
+        f'for claim in {names(evidence)}; do kubectl delete nodeclaims.karpenter.sh "$claim"; done',
+    )

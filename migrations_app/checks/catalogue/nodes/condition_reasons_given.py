@@ -1,0 +1,59 @@
+"""The conditions of every NodeClaim give a reason, as 0.37 and later demand."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
+from migrations_app.checks.shell import word
+from migrations_app.inventory.facts.node_pools import own_claims
+from migrations_app.inventory.inventory import Inventory, once
+from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
+from migrations_app.karpenter.versions import minor_order
+
+check = Check(
+    __name__,
+    title="Every condition of a NodeClaim gives a reason",
+    phase="rollout",
+    severity="info",
+    why="From 0.37 on the reason must not be empty: such a claim can neither be updated nor disrupted.",
+    reads=("nodeclaims",),
+    says=("{count} claim has a condition without a reason", "{count} claims have conditions without a reason"),
+    how="status.conditions of NodeClaims without a reason while 0.37 or later runs, which fills them in where it can.",
+    hops=hops_from(ALPHA_LEFT),
+    sources=("aws/karpenter-provider-aws#6420", "kubernetes-sigs/karpenter#1285"),
+    remedy_tools=("kubectl",),
+)
+DEMANDED = "0.37"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    running = case.running.release
+    if running is None:
+        yield CannotTell(f"which release runs is not known: {case.running.how}")
+    elif minor_order(running.minor) < minor_order(DEMANDED):
+        yield NotApplicable(f"{DEMANDED} fills them in; ask again once it runs")
+    else:
+        yield from _bare(case.inventory)
+
+
+@once
+def _bare(inventory: Inventory) -> tuple[Evidence, ...]:
+    found: list[Evidence] = []
+    for claim in own_claims(inventory):
+        bare = [one.type for one in (claim.status and claim.status.conditions) or () if not one.reason]
+        if bare:
+            seen, path = f"none: {' '.join(bare)}", "status.conditions[].reason"
+            found.append(Evidence(kind="NodeClaim", name=claim.name, path=path, seen=seen, wanted="a reason"))
+    return tuple(found)
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield kubectl(
+        "# First bring the CRDs to the tag of the controller; where a claim stays as it is, write the reason in",
+        *(
+            f"kubectl edit nodeclaims.karpenter.sh {word(row.name)} --subresource=status  # reason: the type"
+            for row in evidence[:NAMES_SHOWN]
+        ),
+    )

@@ -1,0 +1,78 @@
+"""Drift is on, and every Machine can drift, where nodes are to be replaced by drift."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import at_controller
+from migrations_app.checks.remedies.commands import chart_values, kubectl, names
+from migrations_app.inventory.facts.controller import FEATURE_GATES, given_gates, installation
+from migrations_app.inventory.objects.karpenter import Machine
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.controller_settings import drift_is_on
+from migrations_app.karpenter.hops import ALPHA_LEFT
+
+ROLLS_ON = "0.32"
+HASH = f"metadata.annotations[{labels.PROVISIONER_HASH}]"
+check = Check(
+    __name__,
+    title="Drift can replace the nodes of old",
+    phase="rollout",
+    severity="warning",
+    why=(
+        "Taint and drift does nothing, without an error, "
+        "while the gate is off or a Machine has no hash from before 0.30."
+    ),
+    how=(
+        "The drift gate of the running release is worked out, and each Provisioner and Machine is searched "
+        "for its hash."
+    ),
+    reads=("controller", "machines", "provisioners"),
+    says=("{count} thing keeps drift from replacing nodes", "{count} things keep drift from replacing nodes"),
+    hops=(ALPHA_LEFT,),
+    sources=(
+        "aws/karpenter-provider-aws#5363",
+        "kubernetes-sigs/karpenter@v0.32.10:pkg/controllers/nodeclaim/disruption/drift.go",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    running, found = case.running.release, installation(case.inventory)
+    machines = case.inventory.machines.items
+    if not machines:
+        yield NotApplicable("no Machine is left to be replaced")
+    elif running is None or found is None:
+        yield CannotTell(f"which release runs is not known: {case.running.how}")
+    elif running.minor != ROLLS_ON:
+        yield NotApplicable(f"nodes are replaced on {ROLLS_ON}, and {running} runs")
+    else:
+        given = given_gates(found)
+        gates = given.text if given else None
+        settings = next((config.data for config in case.inventory.settings.items if config.data), None)
+        if given is not None and not given.text:
+            yield CannotTell(f"{given.path} is empty or taken from an object that is not read")
+        elif not drift_is_on(running, feature_gates=gates, global_settings=settings):
+            path = f"containers[].env[{FEATURE_GATES}]"
+            yield at_controller(found, path, seen=gates or "absent", wanted="Drift=true")
+        for one in (*case.inventory.provisioners.items, *machines):
+            if one.metadata.annotation(labels.PROVISIONER_HASH) is None:
+                kind = "Machine" if isinstance(one, Machine) else "Provisioner"
+                yield Evidence(kind=kind, name=one.name, path=HASH, seen="absent", wanted="a hash")
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    if any(row.kind == "Deployment" for row in evidence):
+        yield from chart_values(case, {"settings.featureGates.drift": "true"})
+    old = [row for row in evidence if row.kind == "Machine"]
+    mute = [row for row in evidence if row.kind == "Provisioner"]
+    if mute:
+        about = "# The controller of 0.30 and later writes the hash: see why it does not reconcile these"
+        yield kubectl(about, f"kubectl get provisioners.karpenter.sh {names(mute)} -o yaml")
+    if old:
+        yield kubectl(
+            "# These never drift: replace them one at a time, each once its successor is ready",
+            f"kubectl delete machines.karpenter.sh {names(old)}",
+        )

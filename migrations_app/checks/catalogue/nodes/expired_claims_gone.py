@@ -1,0 +1,59 @@
+"""No claim is past its expiry, held up by something that 1.0 does not wait for."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import kubectl, names
+from migrations_app.inventory.facts.node_claims import expired
+from migrations_app.inventory.facts.node_pools import own_claims
+from migrations_app.karpenter.hops import CONVERTED
+
+check = Check(
+    __name__,
+    title="No node is overdue",
+    phase="rollout",
+    severity="blocker",
+    why=(
+        "1.0 deletes expired claims at once, without a successor in place: "
+        "all that were held up start draining together."
+    ),
+    how="The age of each NodeClaim is compared with the expiry of its pool.",
+    reads=("nodeclaims", "nodepools"),
+    says=("{count} claim is past its expiry", "{count} claims are past their expiry"),
+    hops=(CONVERTED,),
+    resolved_by=("roll_nodes",),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "kubernetes-sigs/karpenter@v1.0.9:pkg/controllers/nodeclaim/expiration/controller.go",
+    ),
+    remedy_tools=("kubectl",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    claims = own_claims(case.inventory)
+    if not claims:
+        yield NotApplicable("there is no NodeClaim yet")
+    pools = {pool.name: pool for pool in case.inventory.nodepools.items}
+    for claim in claims:
+        over = expired(claim, pools, now=case.now)
+        if over is None:
+            yield CannotTell(f"NodeClaim {claim.name}: its expiry cannot be told from its pool and its age")
+        elif over:
+            yield Evidence(
+                kind="NodeClaim",
+                name=claim.name,
+                path="metadata.creationTimestamp",
+                seen=f"since {claim.metadata.creation_timestamp or 'an unknown time'}, and expired",
+                wanted="replaced before the hop",
+            )
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield kubectl(
+        "# See what holds each one up, clear it, then replace them while budgets still apply",
+        f"kubectl describe nodeclaims.karpenter.sh {names(evidence)}",
+        f'for claim in {names(evidence)}; do kubectl delete nodeclaims.karpenter.sh "$claim"; done',
+    )

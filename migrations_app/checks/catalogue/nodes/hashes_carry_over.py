@@ -1,0 +1,76 @@
+"""The drift hashes of nodes are settled, and the hop carries them over instead of replacing nodes."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import kubectl, merged
+from migrations_app.checks.shell import word
+from migrations_app.inventory.facts.node_claims import Hashed, hashed
+from migrations_app.karpenter.hops import hops_from
+from migrations_app.karpenter.releases import change_to, find
+from migrations_app.karpenter.versions import Release
+
+check = Check(
+    __name__,
+    title="The hop carries the drift hashes over",
+    phase="rollout",
+    severity="info",
+    why="Nodes that have not drifted get the new hash; those that have stay so, and some versions drift every node.",
+    how="Hash versions of pools, node classes and claims, against those that the running and the hop's release write.",
+    reads=("nodepools", "ec2nodeclasses", "nodeclaims", "controller"),
+    says=("{count} node would drift, or its hash is open", "{count} nodes would drift, or their hash is open"),
+    severity_at=dict.fromkeys(hops_from("1.12"), "warning"),
+    sources=(
+        "kubernetes-sigs/karpenter@v1.0.9:pkg/controllers/nodepool/hash/controller.go",
+        "aws/karpenter-provider-aws@v1.0.14:pkg/controllers/nodeclass/hash/controller.go",
+        "aws/karpenter-provider-aws#9083",
+    ),
+    remedy_tools=("kubectl",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    every, now = hashed(case.inventory), _versions(case.running.release)
+    if not every:
+        yield NotApplicable("there is no NodePool and no EC2NodeClass yet")
+        return
+    if now is None:
+        yield CannotTell(f"which hashes the running release writes is not known: {case.running.how}")
+        return
+    after = _versions(case.step.release) or now
+    for one in every:
+        yield from _settled(one, expected=now[one.kind])
+        change = change_to(one.annotation, after[one.kind]) if after[one.kind] != now[one.kind] else None
+        if change is not None and not change.carried and one.claims:
+            yield _evidence(one, seen=change.what, wanted="a window, and budgets that pace it", count=len(one.claims))
+        elif one.drifted and one.kind == "NodePool" and after != now:
+            seen = "have drifted: replaced whatever the new hash says"
+            yield _evidence(one, seen=seen, wanted="replaced before the hop", count=one.drifted)
+
+
+def _versions(release: Release | None) -> dict[str, str | None] | None:
+    row = find(release) if release else None
+    return dict(zip(("NodePool", "EC2NodeClass"), row.hash_versions(release), strict=True)) if row and release else None
+
+
+def _settled(one: Hashed, *, expected: str | None) -> Iterator[Word]:
+    if one.version is None and expected:
+        yield CannotTell(f"{one.kind} {one.name}: metadata.annotations[{one.annotation}] is absent")
+    for version, count in one.behind.items():
+        seen = f"claims at {version}: drift is not judged until they agree"
+        yield _evidence(one, seen=seen, wanted=f"all at {one.version}", count=count)
+
+
+def _evidence(one: Hashed, *, seen: str, wanted: str, count: int) -> Evidence:
+    path = f"metadata.annotations[{one.annotation}]"
+    return Evidence(kind=one.kind, name=one.name, path=path, seen=seen, wanted=wanted, count=count)
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    patch = merged("spec.disruption.budgets", [{"nodes": "0"}])
+    names = (pool.name for pool in case.inventory.nodepools.items)
+    pools = (f"kubectl patch nodepools.karpenter.sh {word(name)} --type=merge -p {patch}" for name in names)
+    about = "# Holds every voluntary replacement over the hop; give each pool its own budgets back afterwards"
+    yield kubectl(about, *pools, "kubectl get nodeclaims -o wide")

@@ -1,0 +1,79 @@
+"""There are no more instances of Karpenter's than claims."""
+
+from collections.abc import Iterable, Iterator
+
+from migrations_app.checks.base import AtLeast, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.shell import note, word
+from migrations_app.inventory.parts import Seen
+
+check = Check(
+    __name__,
+    title="Every instance of Karpenter's has its claim",
+    phase="rollout",
+    severity="info",
+    why="Instances that nothing in the cluster knows are paid for, and no release finds them again by itself.",
+    reads=("aws.instances", "machines", "nodeclaims", "nodes"),
+    says=("{count} instance has no claim", "{count} instances have no claim"),
+    how=(
+        "The number of instances that carry Karpenter's tags against the provider ids of Machines, NodeClaims and "
+        "nodes; which they are is told as far as their ids were kept."
+    ),
+    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
+    remedy_tools=("iam",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    groups = case.inventory.aws.instances.items
+    if not groups:
+        yield NotApplicable("there is no instance of Karpenter's")
+        return
+    parts = (case.inventory.machines, case.inventory.nodeclaims, case.inventory.nodes)
+    if any(isinstance(part, Seen) and part.quarantined for part in parts):
+        yield CannotTell("claims or nodes that could not be read may stand behind instances")
+        return
+    known, others = _known(case), _ids(node.spec.provider_id for node in case.inventory.nodes.items)
+    running = sum(group.count for group in groups)
+    lost = [one for group in groups for one in group.samples if one not in known | others]
+    count = max(running - len(known), len(lost))
+    if count > 0:
+        yield AtLeast("a claim may stand in the place of an instance that is gone")
+        yield Evidence(
+            kind="Instance",
+            name=" ".join(lost) or "ids not kept",
+            path="tags",
+            seen=f"{running} instances, {len(known)} known to the cluster",
+            wanted="a claim behind each",
+            count=count,
+        )
+
+
+def _known(case: Case) -> frozenset[str]:
+    """The instances that claims and Karpenter's own nodes name."""
+    mine = {node.name for node in case.ownership.nodes if node.owner.startswith("karpenter_")}
+    nodes = (node.spec.provider_id for node in case.inventory.nodes.items if node.name in mine)
+    claims = (*case.inventory.machines.items, *case.inventory.nodeclaims.items)
+    return _ids(claim.provider_id for claim in claims) | _ids(nodes)
+
+
+def _ids(provider_ids: Iterable[str | None]) -> frozenset[str]:
+    return frozenset(text.rpartition("/")[2] for text in provider_ids if text)
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    place = case.inventory.aws.place
+    owned = f"Name=tag:kubernetes.io/cluster/{place.cluster or 'CLUSTER'},Values=owned"
+    query = "Reservations[].Instances[].[InstanceId,LaunchTime,PrivateDnsName]"
+    yield Remedy(
+        how="iam",
+        text=(
+            f"# Compare with the provider ids of the claims; those launched long ago and known to nobody may be ended\n"
+            f"aws ec2 describe-instances --region {word(place.region or 'REGION')} "
+            f"--filters {word(owned)} "
+            "Name=tag-key,Values=karpenter.sh/nodepool,karpenter.sh/provisioner-name "
+            f"--query '{query}' --output table\n"
+            f"{note(evidence[0].name)}"
+        ),
+    )

@@ -1,0 +1,52 @@
+"""No alpha Machine is left."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.remedies.commands import kubectl, names
+from migrations_app.inventory.inventory import Inventory, once
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
+
+KIND = kinds.MACHINE
+check = Check(
+    __name__,
+    title="No Machine is left",
+    phase="rollout",
+    severity="warning",
+    why="A Machine never becomes a NodeClaim: its node has to be replaced on 0.32, later its finalizer hangs for good.",
+    how="Machines are listed in every version that was ever served.",
+    reads=("machines",),
+    says=("{count} Machine is left", "{count} Machines are left"),
+    hops=hops_from(ALPHA_LEFT),
+    severity_at={ALPHA_LEFT: "blocker"},
+    resolved_by=("taint_and_drift", "roll_nodes", "forced_deletion"),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+        "kubernetes-sigs/karpenter@v0.32.10:pkg/apis/v1alpha5",
+    ),
+    remedy_tools=("kubectl",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    yield from _left(case.inventory)
+
+
+@once
+def _left(inventory: Inventory) -> tuple[Evidence, ...]:
+    found: list[Evidence] = []
+    for machine in inventory.machines.items:
+        node = (machine.status and machine.status.node_name) or "no node"
+        seen = "being deleted" if machine.metadata.deleting else f"behind {node}"
+        found.append(Evidence(kind=KIND.kind, name=machine.name, seen=seen, wanted=f"a {KIND.successor} in its place"))
+    return tuple(found)
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield kubectl(
+        "# On 0.32, with a NodePool that fits ready: each deletion drains one node and terminates its instance",
+        f'for machine in {names(evidence)}; do kubectl delete machines.karpenter.sh "$machine"; done',
+    )

@@ -1,0 +1,75 @@
+"""No node keeps a taint that only a passing moment explains."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from migrations_app.checks.base import Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
+from migrations_app.checks.shell import word
+from migrations_app.inventory.facts.node_claims import moment
+from migrations_app.inventory.inventory import Inventory, once
+from migrations_app.inventory.objects.karpenter import Claim, Node
+from migrations_app.karpenter import labels
+
+check = Check(
+    __name__,
+    title="No node keeps a taint of Karpenter's by mistake",
+    phase="rollout",
+    severity="warning",
+    why="Such a node takes no pods and is paid for: nobody takes the taint off, and its successor is not asked for.",
+    reads=("nodes", "nodeclaims"),
+    says=("{count} node keeps a taint by mistake", "{count} nodes keep a taint by mistake"),
+    how=(
+        "Nodes with the disruption taint of another release, or with it while neither they nor their claim go and no "
+        "condition of the claim says why, and nodes that carry the unregistered taint after 15 minutes."
+    ),
+    sources=("kubernetes-sigs/karpenter@v1.14.1:pkg/apis/v1/taints.go",),
+    remedy_tools=("kubectl",),
+)
+PATIENCE = timedelta(minutes=15)
+REASONS = ("DisruptionReason", "Drifted", "Expired", "Empty", "Consolidatable")
+"""Conditions of claims, under one of which a node is tainted before it goes."""
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    now = moment(case.now)
+    for node, claim in _tainted(case.inventory):
+        for taint in node.spec.taints or ():
+            why = _why(case, node, key=taint.key, claim=claim, now=now)
+            if why:
+                yield Evidence(kind="Node", name=node.name, path=f"spec.taints[{taint.key}]", seen=why, wanted="absent")
+
+
+@once
+def _tainted(inventory: Inventory) -> tuple[tuple[Node, Claim | None], ...]:
+    """The nodes with a taint, each with its claim."""
+    nodes = [node for node in inventory.nodes.items if node.spec.taints]
+    claims = {claim.provider_id: claim for claim in inventory.nodeclaims.items if claim.provider_id} if nodes else {}
+    return tuple((node, claims.get(node.spec.provider_id or "")) for node in nodes)
+
+
+def _why(case: Case, node: Node, *, key: str, claim: Claim | None, now: datetime | None) -> str:
+    running = case.running.release
+    if key == labels.UNREGISTERED_TAINT:
+        born = moment(node.metadata.creation_timestamp)
+        return "not registered" if born and now and now - born > PATIENCE else ""
+    if key not in (labels.DISRUPTION_TAINT, labels.DISRUPTED_TAINT):
+        return ""
+    if running and labels.retired(key, running, kind="taint"):
+        return f"{running} does not know it"
+    going = node.metadata.deleting or (claim is not None and claim.metadata.deleting)
+    explained = claim is not None and any(claim.condition(word) == "True" for word in REASONS)
+    return "" if going or explained else "nothing is being disrupted"
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield kubectl(
+        "# Where the node is to stay; one that never registered is better replaced",
+        *(f"kubectl taint node {word(row.name)} {word(f'{_key(row)}-')}" for row in evidence[:NAMES_SHOWN]),
+    )
+
+
+def _key(row: Evidence) -> str:
+    return row.path.removeprefix("spec.taints[").removesuffix("]")

@@ -1,0 +1,80 @@
+"""No object of Karpenter's hangs in its deletion."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from migrations_app.checks.base import CannotTell, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
+from migrations_app.checks.shell import word
+from migrations_app.inventory.facts.node_claims import moment
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import EC2NodeClass, Named, Node
+from migrations_app.inventory.parse import is_karpenter
+from migrations_app.karpenter import kinds
+
+check = Check(
+    __name__,
+    title="Nothing of Karpenter's hangs in deletion",
+    phase="rollout",
+    severity="warning",
+    why=(
+        "A finalizer waits for something that does not come: nodes below the object, claims that use a class, or a "
+        "controller that knows the kind; with every release it gets harder to clear."
+    ),
+    reads=("provisioners", "awsnodetemplates", "machines", "nodepools", "ec2nodeclasses", "nodeclaims", "nodes"),
+    says=("{count} object hangs in deletion", "{count} objects hang in deletion"),
+    how="metadata.deletionTimestamp more than 15 minutes ago with finalizers left, and what uses the object still.",
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:pkg/controllers/nodeclass/controller.go",
+        "kubernetes-sigs/karpenter@v1.14.1:pkg/controllers/nodeclaim/lifecycle/registration.go",
+    ),
+    remedy_tools=("kubectl",),
+)
+PATIENCE = timedelta(minutes=15)
+KINDS = (
+    kinds.MACHINE,
+    kinds.NODE_CLAIM,
+    kinds.NODE,
+    kinds.PROVISIONER,
+    kinds.NODE_POOL,
+    kinds.AWS_NODE_TEMPLATE,
+    kinds.EC2_NODE_CLASS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    now = moment(case.now)
+    for kind in KINDS:
+        for one in case.inventory.part(kind.plural).items:
+            if isinstance(one, Named) and one.metadata.deleting and (held := _held(one)):
+                since = moment(one.metadata.deletion_timestamp)
+                if since is None or now is None:
+                    yield CannotTell(f"{kind.kind} {one.name}: metadata.deletionTimestamp cannot be read")
+                elif now - since > PATIENCE:
+                    seen = f"since {one.metadata.deletion_timestamp}, {' '.join(held)}{_users(case.inventory, one)}"
+                    yield Evidence(kind=kind.kind, name=one.name, path="metadata.finalizers", seen=seen, wanted="gone")
+
+
+def _held(one: Named) -> list[str]:
+    """The finalizers that hold it; of a Node Karpenter's own, for others are nobody's here."""
+    every = one.metadata.finalizers or []
+    return [each for each in every if is_karpenter(each)] if isinstance(one, Node) else every
+
+
+def _users(inventory: Inventory, one: Named) -> str:
+    if not isinstance(one, EC2NodeClass):
+        return ""
+    references = (claim.spec.node_class_ref for claim in inventory.nodeclaims.items)
+    count = sum(reference is not None and reference.name == one.name for reference in references)
+    return f", {count} NodeClaims use it" if count else ""
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    plural = {kind.kind: kind.crd_name.rstrip(".") for kind in KINDS}
+    yield kubectl(
+        "# In this order: claims with their nodes, then pools, then classes; see what each one waits for",
+        *(f"kubectl describe {plural[row.kind]} {word(row.name)}" for row in evidence[:NAMES_SHOWN]),
+        "# A finalizer is taken out by hand only when its instance is known to be gone",
+    )

@@ -1,0 +1,77 @@
+"""No Provisioner launches nodes any more while NodePools take over."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kubectl, ordered
+from migrations_app.checks.shared.replaced_nodes import LEGACY_TAINT, fenced
+from migrations_app.inventory.facts.managers import managed
+from migrations_app.inventory.facts.node_pools import own_pools
+from migrations_app.inventory.objects.karpenter import Provisioner, WholeObject
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.hops import ALPHA_LEFT
+
+check = Check(
+    __name__,
+    title="No Provisioner takes new pods",
+    phase="rollout",
+    severity="warning",
+    why="Replacement nodes come from the old Provisioner again, as Machines, as long as pods may still use it.",
+    reads=("provisioners", "nodepools"),
+    says=("{count} Provisioner still takes new pods", "{count} Provisioners still take new pods"),
+    how=(
+        "Where NodePools exist: Provisioners without a taint that keeps new pods off and no NodePool has too, and "
+        "whose limits are above what they use; their weight is told beside."
+    ),
+    hops=(ALPHA_LEFT,),
+    resolved_by=("taint_and_drift",),
+    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",),
+    remedy_tools=OBJECT_TOOLS,
+)
+KEEPS_OFF = ("NoSchedule", "NoExecute")
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    pools = own_pools(case.inventory)
+    if not pools or not case.inventory.provisioners.items:
+        yield NotApplicable("there is no NodePool yet" if not pools else "no Provisioner is left")
+        return
+    shared = {taint for pool in pools for taint in _taints(pool, "spec.template.spec.taints")}
+    heaviest = max(_weight(pool) for pool in pools)
+    for one in case.inventory.provisioners.items:
+        fences = _taints(one, "spec.taints") - shared
+        if not fences and not one.metadata.deleting and not _closed(one):
+            seen = f"no fence, weight {_weight(one)} beside {heaviest} of the NodePools"
+            wanted = f"{labels.LEGACY_TAINT}=true:NoSchedule"
+            yield Evidence(kind="Provisioner", name=one.name, path="spec.taints", seen=seen, wanted=wanted)
+
+
+def _taints(one: WholeObject, path: str) -> set[tuple[str, str]]:
+    found = one.get(path, [])
+    rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    return {(str(row.get("key")), str(row.get("value", ""))) for row in rows if row.get("effect") in KEEPS_OFF}
+
+
+def _weight(one: WholeObject) -> int:
+    found: Any = one.get("spec.weight", 0)
+    return found if isinstance(found, int) else 0
+
+
+def _closed(one: Provisioner) -> bool:
+    """Whether its limits let nothing more start."""
+    limits = one.get("spec.limits.resources", {})
+    return isinstance(limits, dict) and any(str(value) == "0" for value in limits.values())
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    mine = {one.name: one for one in case.inventory.provisioners.items}
+    by = managed(mine[evidence[0].name].metadata)
+    lines = (fenced(mine[row.name]) for row in evidence[:NAMES_SHOWN])
+    about = "# Once a NodePool that admits these pods is ready; nodes that are there keep their pods"
+    yield from ordered(
+        by, (*from_source(by, f"add to spec.taints: {json.dumps(LEGACY_TAINT)}"), kubectl(about, *lines))
+    )

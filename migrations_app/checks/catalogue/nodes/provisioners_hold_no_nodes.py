@@ -1,0 +1,72 @@
+"""No Provisioner that is to be deleted still stands behind nodes."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import kubectl, names
+from migrations_app.checks.shared.replaced_nodes import there
+from migrations_app.karpenter.hops import ALPHA_LEFT
+
+check = Check(
+    __name__,
+    title="No Provisioner stands behind nodes",
+    phase="rollout",
+    severity="warning",
+    why=(
+        "Deleting it drains all of these nodes at the same moment, and new ones are launched only for pods that "
+        "already hang pending."
+    ),
+    reads=("provisioners", "nodes", "pods"),
+    says=("{count} node goes when its Provisioner is deleted", "{count} nodes go when their Provisioners are deleted"),
+    how=(
+        "The nodes of each Provisioner by label, owner and provider id, and the workloads all of whose pods run on "
+        "them; of workloads with more than 50 nodes that is not told."
+    ),
+    hops=(ALPHA_LEFT,),
+    resolved_by=("taint_and_drift", "roll_nodes", "forced_deletion"),
+    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",),
+    remedy_tools=("kubectl",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    if not case.inventory.provisioners.items:
+        yield NotApplicable("no Provisioner is left")
+    pools = {node.name: node.pool for node in case.ownership.nodes if node.owner == "karpenter_alpha"}
+    nodes, alone = Counter(pools.values()), _alone(case, pools)
+    for one in case.inventory.provisioners.items:
+        if nodes[one.name]:
+            yield Evidence(
+                kind="Provisioner",
+                name=one.name,
+                path="metadata.name",
+                seen=f"nodes: {nodes[one.name]}, workloads that run on them alone: {alone[one.name]}",
+                wanted="no node, before it is deleted",
+                count=nodes[one.name],
+            )
+
+
+def _alone(case: Case, pools: Mapping[str, str]) -> Counter[str]:
+    """How many workloads run on the nodes of one Provisioner and nowhere else, by Provisioner."""
+    whole: set[tuple[str, str, str, str]] = set()
+    for one in there(case, pools, wanted=lambda group: group.nodes):
+        if not one.exact or one.pods != one.group.count:
+            continue
+        owners = {pools[name] for name in one.nodes}
+        if len(owners) == 1:
+            group = one.group
+            named = group.owner_name or next(iter(group.samples), "")
+            whole.add((owners.pop(), group.namespace, group.owner_kind, named))
+    return Counter(pool for pool, *_ in whole)
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield kubectl(
+        "# Empty each before it is deleted: fence it, then replace its Machines one by one",
+        f"for pool in {names(evidence)}; do",
+        '  kubectl get machines.karpenter.sh -l karpenter.sh/provisioner-name="$pool"',
+        "done",
+    )

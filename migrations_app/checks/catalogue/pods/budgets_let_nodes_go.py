@@ -1,0 +1,47 @@
+"""No pool holds all its nodes for good."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import MAPS, apart, cause
+from migrations_app.checks.remedies.karpenter_objects import changed, patched
+from migrations_app.inventory.facts.node_pools import BUDGETS, closed, own_pools, unreadable
+from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED, hops_from
+
+check = Check(
+    __name__,
+    title="Every pool lets nodes go",
+    phase="rollout",
+    severity="warning",
+    why="With a budget of 0 nothing is replaced: drift, a rollout and consolidation stand still without an error.",
+    how="Budgets of 0 nodes without a schedule that hold for every reason.",
+    reads=("nodepools",),
+    says=("{count} pool holds all its nodes", "{count} pools hold all their nodes"),
+    hops=hops_from(ALPHA_LEFT),
+    # Where drift was switched off, such a budget is what holds it back over 1.0.
+    severity_at={CONVERTED: "info"},
+    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/concepts/disruption.md",),
+    remedy_tools=OBJECT_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    pools = own_pools(case.inventory)
+    if not pools:
+        yield NotApplicable("there is no NodePool of Karpenter's own yet")
+    strange, pools = apart(pools, {BUDGETS: MAPS})
+    yield from strange
+    for pool in pools:
+        for place in unreadable(pool):
+            yield CannotTell(f"NodePool {pool.name}: {BUDGETS}[{place}].nodes is neither a number nor a share")
+        for place, told in closed(pool):
+            path = f"{BUDGETS}[{place}].nodes"
+            yield cause(pool, path, seen=told, wanted="more than 0, or a schedule")
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    notes = ("Only once the hop is done and replacement is wanted: nodes that drifted meanwhile go then",)
+    line = patched(BUDGETS, [{"nodes": "10%"}])
+    yield from changed(case, evidence, what="raise the budget once replacement is wanted", line=line, notes=notes)

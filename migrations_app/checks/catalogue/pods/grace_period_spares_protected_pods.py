@@ -1,0 +1,80 @@
+"""No NodePool ends pods that ask to be left alone, or cuts their grace short, after a grace period of its own."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import from_source, kubectl, merged, ordered
+from migrations_app.checks.shared.replaced_nodes import BOUND, there
+from migrations_app.checks.shell import word
+from migrations_app.conversion.quantities import NEVER, nanoseconds
+from migrations_app.inventory.facts.managers import managed
+from migrations_app.inventory.facts.node_pools import own_pools
+from migrations_app.inventory.objects.karpenter import NodePool, PodGroup
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.hops import CONVERTED, hops_from
+
+check = Check(
+    __name__,
+    title="No NodePool ends protected pods by its grace period",
+    phase="rollout",
+    severity="info",
+    why=(
+        "When terminationGracePeriod of a pool is over, its pods are ended whatever protects them: "
+        "do-not-disrupt, budgets, or a longer grace period of their own."
+    ),
+    reads=("nodepools", "pods", "nodes"),
+    says=(
+        "{count} pod is ended by the grace period of its pool",
+        "{count} pods are ended by the grace period of their pool",
+    ),
+    how=(
+        "terminationGracePeriod of NodePools, against the pods on their nodes that carry do-not-disrupt or whose "
+        "terminationGracePeriodSeconds is longer."
+    ),
+    hops=hops_from(CONVERTED),
+    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",),
+    remedy_tools=OBJECT_TOOLS,
+)
+PATH = "spec.template.spec.terminationGracePeriod"
+ABOUT = "# Where its owners do not agree; new nodes take it over, those that are there keep what they have"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    limited = [pool for pool in own_pools(case.inventory) if pool.get(PATH) not in (None, NEVER)]
+    if not limited:
+        yield NotApplicable(f"no NodePool sets {PATH}")
+        return
+    nodes: dict[str, set[str]] = defaultdict(set)
+    for node in case.ownership.nodes:
+        nodes[node.pool].add(node.name)
+    for pool in limited:
+        yield from _ended(case, pool, nodes=nodes[pool.name])
+
+
+def _ended(case: Case, pool: NodePool, *, nodes: set[str]) -> Iterator[Word]:
+    limit = pool.get(PATH)
+    length = nanoseconds(limit) if isinstance(limit, str) else None
+    if length is None:
+        yield CannotTell(f"NodePool {pool.name}: {PATH} cannot be read")
+        return
+    for one in there(case, nodes, wanted=lambda group: _kept(group) or group.grace_seconds * 10**9 > length):
+        seen = labels.DO_NOT_DISRUPT if _kept(one.group) else f"{one.group.grace_seconds} s of grace"
+        seen += f", against {limit} of NodePool {pool.name}"
+        yield one.evidence(path=PATH, seen=seen, wanted="longer, or agreed").with_data(pool=pool.name)
+        if not one.exact:
+            yield BOUND
+
+
+def _kept(group: PodGroup) -> bool:
+    return group.markers.get(labels.DO_NOT_DISRUPT) == "true"
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    named = {row.value("pool") for row in evidence}
+    pools = [pool for pool in case.inventory.nodepools.items if pool.name in named]
+    by, patch = managed(pools[0].metadata), merged(PATH, "48h")
+    lines = [f"kubectl patch nodepools.karpenter.sh {word(pool.name)} --type=merge -p {patch}" for pool in pools]
+    yield from ordered(by, (*from_source(by, f"raise {PATH}"), kubectl(ABOUT, *lines)))

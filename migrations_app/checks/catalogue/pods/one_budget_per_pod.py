@@ -1,0 +1,57 @@
+"""No pod on a node that the hop replaces is covered by two disruption budgets."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
+from migrations_app.checks.shared.replaced_nodes import BOUND, NOTHING_ROLLED, rolled_nodes, there
+from migrations_app.checks.shell import word, words
+from migrations_app.inventory.facts.workloads import covered
+from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
+
+check = Check(
+    __name__,
+    title="No pod has two disruption budgets",
+    phase="rollout",
+    severity="warning",
+    why="The API server evicts no pod that two budgets cover, whatever they allow: its node never drains.",
+    reads=("pdbs", "pods", "nodes"),
+    says=("{count} pod is covered by two budgets", "{count} pods are covered by two budgets"),
+    how=(
+        "The selectors of the PodDisruptionBudgets of a namespace against the labels of the pods of each workload, "
+        "where the hop replaces their node."
+    ),
+    hops=hops_from(ALPHA_LEFT),
+    severity_at={ALPHA_LEFT: "blocker"},
+    sources=("Kubernetes documentation, API-initiated Eviction",),
+    remedy_tools=("kubectl",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    nodes = rolled_nodes(case)
+    if not nodes:
+        yield NotApplicable(NOTHING_ROLLED)
+    several = {id(group): budgets for group, budgets in covered(case.inventory) if len(budgets) > 1}
+    for one in there(case, nodes, wanted=lambda group: id(group) in several):
+        names = sorted(budget.name for budget in several[id(one.group)])
+        told = one.evidence(
+            path="metadata.labels", seen=f"covered by {' and '.join(names)}", wanted="one PodDisruptionBudget"
+        )
+        yield told.with_data(budgets=" ".join(names))
+        if not one.exact:
+            yield BOUND
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield kubectl(
+        "# With the owners: keep one of them, or let each select pods of its own",
+        *dict.fromkeys(_line(row) for row in evidence[:NAMES_SHOWN]),
+    )
+
+
+def _line(row: Evidence) -> str:
+    budgets = words(row.value("budgets").split())
+    return f"kubectl -n {word(row.namespace)} get pdb {budgets} -o yaml  # {row.kind} {row.name}"

@@ -1,0 +1,71 @@
+"""Every PodDisruptionBudget allows at least one pod to go, where the hop replaces nodes."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl, merged
+from migrations_app.checks.shared.replaced_nodes import NOTHING_ROLLED, rolled_nodes
+from migrations_app.checks.shell import word
+from migrations_app.inventory.facts.workloads import elsewhere, what_holds
+from migrations_app.karpenter.hops import ALPHA_LEFT
+
+check = Check(
+    __name__,
+    title="Every disruption budget lets a pod go",
+    phase="rollout",
+    severity="warning",
+    why=(
+        "A node with such a pod never drains: the rollout stands still there, "
+        "or the node goes at the end of its grace period."
+    ),
+    how="Allowed disruptions of each budget are read, for budgets of pods on nodes that are to be replaced.",
+    reads=("pdbs", "nodes"),
+    says=("{count} disruption budget lets no pod go", "{count} disruption budgets let no pod go"),
+    severity_at={ALPHA_LEFT: "blocker"},
+    sources=(
+        "Kubernetes documentation, Disruptions",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+    ),
+    remedy_tools=("kubectl",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    nodes = rolled_nodes(case)
+    if not nodes:
+        yield NotApplicable(NOTHING_ROLLED)
+        return
+    off = elsewhere(case.inventory, nodes)
+    for budget in case.inventory.pdbs.items:
+        if (budget.namespace, budget.name) in off:
+            continue
+        status = budget.status
+        if status is None or status.disruptions_allowed is None:
+            yield CannotTell(
+                f"PodDisruptionBudget {budget.namespace}/{budget.name}: status.disruptionsAllowed is not set"
+            )
+        elif status.disruptions_allowed == 0 and (status.expected_pods or 0) > 0:
+            path, seen = what_holds(budget)
+            yield Evidence(
+                kind="PodDisruptionBudget",
+                namespace=budget.namespace,
+                name=budget.name,
+                path=path,
+                seen=seen,
+                wanted="one pod may go",
+            )
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    patch = merged("spec", {"minAvailable": None, "maxUnavailable": 1})
+    yield kubectl(
+        "# With the owners' consent, for the time of the rollout; where it is a single pod, add a replica first",
+        *(
+            f"kubectl -n {word(row.namespace)} patch pdb {word(row.name)} --type=merge -p {patch}"
+            if row.path.startswith("spec.")
+            else f"kubectl -n {word(row.namespace)} describe pdb {word(row.name)}  # bring its pods back first"
+            for row in evidence[:NAMES_SHOWN]
+        ),
+    )

@@ -1,0 +1,69 @@
+"""For every Provisioner there is a ready NodePool that admits the pods of its nodes."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import kubectl, names
+from migrations_app.inventory.facts.node_pools import misfit, own_pools
+from migrations_app.inventory.objects.karpenter import NodePool, Provisioner
+from migrations_app.karpenter.hops import ALPHA_LEFT
+
+ROLLS_ON = "0.32"
+check = Check(
+    __name__,
+    title="Every Provisioner has a NodePool that takes its pods over",
+    phase="rollout",
+    severity="blocker",
+    why="Once the Provisioner is fenced or gone, pods that no NodePool admits stay pending.",
+    reads=("provisioners", "nodepools"),
+    says=("{count} Provisioner has no NodePool that takes its pods over", "{count} Provisioners have no such NodePool"),
+    how=(
+        "Each Provisioner against every NodePool: whether the pool asks for taints that the Provisioner has not, "
+        "lacks labels that it gives, or leaves out all values of one of its requirements."
+    ),
+    hops=(ALPHA_LEFT,),
+    resolved_by=("convert_and_apply",),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+        "aws/karpenter-provider-aws#7188",
+    ),
+    remedy_tools=("kubectl",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    running, provisioners = case.running.release, case.inventory.provisioners.items
+    if not provisioners:
+        yield NotApplicable("no Provisioner is left")
+        return
+    if running is not None and running.minor != ROLLS_ON:
+        yield NotApplicable(f"NodePools take over on {ROLLS_ON}, and {running} runs")
+        return
+    pools = [pool for pool in own_pools(case.inventory) if not pool.metadata.deleting]
+    for one in provisioners:
+        reasons = [_reason(one, pool) for pool in pools]
+        if all(reasons):
+            seen = min(reasons, key=len) if reasons else "there is no NodePool"
+            yield Evidence(kind="Provisioner", name=one.name, path="spec", seen=seen, wanted="a NodePool that fits")
+
+
+def _reason(one: Provisioner, pool: NodePool) -> str:
+    if any(row.get("type") == "Ready" and row.get("status") == "False" for row in _conditions(pool)):
+        return f"NodePool {pool.name} is not ready"
+    found = misfit(one, pool)
+    return f"NodePool {pool.name} {found}" if found else ""
+
+
+def _conditions(pool: NodePool) -> list[dict[str, object]]:
+    found = pool.get("status.conditions", [])
+    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield kubectl(
+        "# Convert these and apply the NodePools before anything is fenced",
+        f"kubectl get provisioners.karpenter.sh {names(evidence)} -o yaml > provisioners.yaml",
+        "karpdash convert provisioners.yaml",
+    )

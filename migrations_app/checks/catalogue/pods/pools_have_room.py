@@ -1,0 +1,75 @@
+"""Every pool may launch at least one node more, where the hop replaces nodes."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kubectl, ordered
+from migrations_app.checks.shared.replaced_nodes import NOTHING_ROLLED, rolled_nodes
+from migrations_app.checks.shell import json_word, word
+from migrations_app.conversion import quantities
+from migrations_app.inventory.facts.managers import managed
+from migrations_app.inventory.facts.node_pools import own_pools
+from migrations_app.inventory.objects.karpenter import NodePool
+from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
+
+check = Check(
+    __name__,
+    title="Every NodePool has room for one node more",
+    phase="rollout",
+    severity="warning",
+    why="A successor is launched before the old node goes: a pool at its limit replaces nothing.",
+    reads=("nodepools", "nodes"),
+    says=("{count} NodePool has no room for one node more", "{count} NodePools have no room for one node more"),
+    how="spec.limits against status.resources of each NodePool; a node is taken to be as large as the pool's average.",
+    hops=hops_from(ALPHA_LEFT),
+    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/concepts/nodepools.md",),
+    remedy_tools=OBJECT_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    if not rolled_nodes(case):
+        yield NotApplicable(NOTHING_ROLLED)
+        return
+    nodes = Counter(node.pool for node in case.ownership.nodes if node.owner.startswith("karpenter_"))
+    for pool in own_pools(case.inventory):
+        words = tuple(_limits(pool, nodes[pool.name]))
+        yield from [word for word in words if isinstance(word, Evidence)][:1] or words
+
+
+def _limits(pool: NodePool, nodes: int) -> Iterator[Word]:
+    limits, used = pool.get("spec.limits", {}), pool.get("status.resources", {})
+    for resource, limit in limits.items() if isinstance(limits, dict) else ():
+        taken = used.get(resource, "0") if isinstance(used, dict) else None
+        yield from _full(pool, resource, limit=limit, taken=taken, nodes=nodes)
+
+
+def _full(pool: NodePool, resource: str, *, limit: Any, taken: Any, nodes: int) -> Iterator[Word]:  # noqa: ANN401 - plain JSON of the object
+    most, now = quantities.read(str(limit)), quantities.read(str(taken))
+    path = f"spec.limits.{resource}"
+    if most is None or now is None:
+        yield CannotTell(f"NodePool {pool.name}: {path} or status.resources.{resource} cannot be read")
+    elif now[0] + (now[0] // nodes if nodes else 1) > most[0]:
+        seen = f"{limit}, {taken} of it used by {nodes} nodes"
+        found = Evidence(kind="NodePool", name=pool.name, path=path, seen=seen, wanted="room for one node more")
+        yield found.with_data(limit=str(limit))
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    pools = {pool.name: pool for pool in case.inventory.nodepools.items}
+    by = managed(pools[evidence[0].name].metadata)
+    lines = (_raised(row) for row in evidence[:NAMES_SHOWN])
+    yield from ordered(by, (*from_source(by, "raise spec.limits for the rollout"), kubectl(*lines)))
+
+
+def _raised(row: Evidence) -> str:
+    """Twice as much: every node may stand twice for a while."""
+    given = row.value("limit")
+    most = quantities.read(given)
+    limit = {row.path.removeprefix("spec.limits."): str(-(-2 * most[0] // 10**9)) if most else given}
+    patch = json_word({"spec": {"limits": limit}})
+    return f"kubectl patch nodepools.karpenter.sh {word(row.name)} --type=merge -p {patch}  # from {row.seen}"

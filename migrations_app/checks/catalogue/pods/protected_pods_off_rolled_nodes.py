@@ -1,0 +1,76 @@
+"""No pod that asks to be left alone runs on a node that the hop replaces."""
+
+from collections.abc import Iterator, Mapping
+
+from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
+from migrations_app.checks.shared.replaced_nodes import BOUND, NOTHING_ROLLED, rolled_nodes, there
+from migrations_app.checks.shell import word
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
+
+check = Check(
+    __name__,
+    title="No protected pod runs on a node to be replaced",
+    phase="rollout",
+    severity="info",
+    why=(
+        "Karpenter leaves a node with such a pod alone, so that the rollout waits for it; from 1.0 on an expired "
+        "node starts to drain all the same and hangs half empty until the pod is gone."
+    ),
+    reads=("pods", "nodes"),
+    says=("{count} protected pod or node holds the rollout up", "{count} protected pods or nodes hold the rollout up"),
+    how=(
+        "The annotations do-not-evict and do-not-disrupt of pods and nodes, do-not-consolidate of nodes, where the "
+        "hop replaces the node."
+    ),
+    hops=hops_from(ALPHA_LEFT),
+    severity_at={ALPHA_LEFT: "warning"},
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "kubernetes-sigs/karpenter@v0.37.7:pkg/utils/pod/scheduling.go",
+    ),
+    remedy_tools=("kubectl",),
+)
+OLD_KEYS = (labels.DO_NOT_EVICT, labels.DO_NOT_CONSOLIDATE)
+PATH = "metadata.annotations[{key}]"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    nodes = rolled_nodes(case)
+    if not nodes:
+        yield NotApplicable(NOTHING_ROLLED)
+        return
+    # 1.0 does not heed the old names any more; that pods lose their protection by it is asked elsewhere.
+    on_pods, on_nodes = OLD_KEYS if case.hop == ALPHA_LEFT else ("", "")
+    for one in there(case, nodes, wanted=lambda group: _protects(group.markers, on_pods)):
+        path = PATH.format(key=_protects(one.group.markers, on_pods))
+        yield one.evidence(path=path, seen="true", wanted="done, or free to move")
+        if not one.exact:
+            yield BOUND
+    for node in case.inventory.nodes.items:
+        key = _protects(node.metadata.annotations or {}, on_nodes)
+        if key and node.name in nodes:
+            path = PATH.format(key=key)
+            yield Evidence(kind="Node", name=node.name, path=path, seen="true", wanted="free to go")
+
+
+def _protects(marks: Mapping[str, str], old: str) -> str:
+    return next((key for key in (labels.DO_NOT_DISRUPT, old) if marks.get(key) == "true"), "")
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield kubectl(
+        "# Let such work finish first; where its owners agree, take the protection off for the rollout",
+        *map(_line, evidence[:NAMES_SHOWN]),
+    )
+
+
+def _line(row: Evidence) -> str:
+    key = row.path.removeprefix("metadata.annotations[").removesuffix("]")
+    if row.kind in ("Pod", "Node"):
+        home = f"-n {word(row.namespace)} " if row.namespace else ""
+        return f"kubectl {home}annotate {word(row.kind.lower())} {word(row.name)} {word(f'{key}-')}"
+    return f"# {row.namespace}: the {row.count} pods of {row.kind} {row.name}: kubectl annotate pod NAME {key}-"

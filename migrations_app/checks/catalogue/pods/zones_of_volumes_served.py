@@ -1,0 +1,56 @@
+"""NodePools reach every zone in which pods on the nodes of old have a volume."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
+from migrations_app.checks.shared.replaced_nodes import BOUND, NOTHING_ROLLED, rolled_nodes, there
+from migrations_app.checks.shell import word
+from migrations_app.inventory.facts.node_pools import ZONE, reaches
+from migrations_app.karpenter.hops import ALPHA_LEFT
+
+check = Check(
+    __name__,
+    title="NodePools reach the zones of all volumes",
+    phase="rollout",
+    severity="warning",
+    why="An EBS volume stays in its zone: a pod that needs it hangs pending where no NodePool may launch there.",
+    reads=("pods", "nodes", "nodepools", "ec2nodeclasses"),
+    says=("{count} pod may not follow its volume", "{count} pods may not follow their volumes"),
+    how=(
+        "The zone of each node with pods that claim volumes, against the zone requirements of the NodePools and the "
+        "subnets in the status of their classes; volumes without a zone, such as EFS, are not told apart."
+    ),
+    hops=(ALPHA_LEFT,),
+    sources=("Kubernetes documentation, Storage Classes, allowed topologies",),
+    remedy_tools=("kubectl",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    nodes = rolled_nodes(case)
+    pools = case.inventory.nodepools.items
+    if not nodes or not pools:
+        yield NotApplicable(NOTHING_ROLLED if not nodes else "there is no NodePool yet, where this is asked again")
+        return
+    zones = {node.name: node.metadata.label(ZONE) or "" for node in case.inventory.nodes.items if node.name in nodes}
+    reached = {zone for zone in set(zones.values()) if any(reaches(case.inventory, pool, zone=zone) for pool in pools)}
+    cut_off = {name: zone for name, zone in zones.items() if zone and zone not in reached}
+    for one in there(case, cut_off, wanted=lambda group: "claim" in group.storage):
+        told = " ".join(sorted({cut_off[name] for name in one.nodes}))
+        yield one.evidence(path="spec.volumes", seen=f"claims in {told}", wanted="a NodePool that reaches the zone")
+        if not one.exact:
+            yield BOUND
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    homes = list(dict.fromkeys(row.namespace for row in evidence))[:NAMES_SHOWN]
+    columns = "NAME:.metadata.name,CLASS:.spec.storageClassName,ZONE:.spec.nodeAffinity.required.nodeSelectorTerms"
+    yield kubectl(
+        "# Which volumes are bound to a zone",
+        *(f"kubectl -n {word(home)} get pvc" for home in homes),
+        f"kubectl get pv -o custom-columns={columns}",
+        f"# Then let a NodePool and the subnets of its class reach these zones, in requirements of {ZONE}",
+    )

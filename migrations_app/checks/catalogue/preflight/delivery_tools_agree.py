@@ -1,0 +1,49 @@
+"""No object is applied by two tools."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import at
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.shell import word
+from migrations_app.inventory.facts.managers import appliers
+from migrations_app.inventory.objects.karpenter import Named
+
+check = Check(
+    __name__,
+    title="Every object is applied by one tool",
+    phase="preflight",
+    severity="warning",
+    why="Two tools undo each other's work for ever: what one brings to the hop the other takes back within minutes.",
+    how="Labels, annotations and field managers of CRDs, the controller, pools and node classes, tool by tool.",
+    reads=("crds", "controller", "nodepools", "ec2nodeclasses", "provisioners", "awsnodetemplates"),
+    says=("{count} object is applied by two tools", "{count} objects are applied by two tools"),
+    sources=(
+        "aws/karpenter-provider-aws#6867",
+        "aws/karpenter-provider-aws#6847",
+        "argoproj/argo-cd@master:docs/user-guide/resource_tracking.md",
+    ),
+    remedy_tools=("kubectl",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    parts = (case.inventory.part(name) for name in check.reads)
+    every = [one for part in parts for one in part.items if isinstance(one, Named)]
+    if not every:
+        yield NotApplicable("nothing of Karpenter is installed")
+    for one in every:
+        tools = appliers(one.metadata, case.inventory)
+        if len(tools) > 1:
+            yield at(one, "metadata", seen=" and ".join(tools), wanted="one of them")
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    shown = dict.fromkeys(
+        f"kubectl {f'-n {word(row.namespace)} ' if row.namespace else ''}get {word(row.kind.lower())} {word(row.name)} "
+        "-o yaml --show-managed-fields"
+        for row in evidence
+    )
+    yield kubectl("# Decide which tool keeps each, and take it out of the other without pruning:", *shown)

@@ -1,0 +1,48 @@
+"""The running patch has the fixes that came to several minors at once."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.inventory.facts.controller import installation
+from migrations_app.karpenter.tables.fix_rows import missing_fixes
+
+check = Check(
+    __name__,
+    title="The running patch has the known fixes",
+    phase="preflight",
+    severity="info",
+    why="Until the hop lands, nodes are launched by the running patch: with a known fault they may come out wrong.",
+    how="The running patch is looked up in the table of fixes that came to several minors at once.",
+    reads=("controller",),
+    says=(
+        "{count} known fault is not fixed in the running patch",
+        "{count} known faults are not fixed in the running patch",
+    ),
+    sources=("aws/karpenter-provider-aws#8665", "aws/karpenter-provider-aws#8664"),
+    remedy_tools=("kubectl",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    running, found = case.running.release, installation(case.inventory)
+    if found is None:
+        yield NotApplicable("there is no Karpenter Deployment")
+    elif running is None:
+        yield CannotTell(f"which patch runs is not known: {case.running.how}")
+    else:
+        for row, patch in missing_fixes(running):
+            yield Evidence(
+                kind="Deployment",
+                namespace=found.namespace,
+                name=found.name,
+                path="spec.template.spec.containers[].image",
+                seen=f"{running}: {row.fault}",
+                wanted=f"{patch} or later",
+            )
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield kubectl(f"# The hop itself brings the fix: it lands on {case.step.release}, CRDs first, then the controller")

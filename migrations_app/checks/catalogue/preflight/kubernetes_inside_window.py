@@ -1,0 +1,61 @@
+"""Kubernetes lies inside the window of the release that the hop lands on."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CannotTell, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.shell import word
+from migrations_app.karpenter.releases import find
+from migrations_app.karpenter.versions import kubernetes_minor, minor_order
+
+check = Check(
+    __name__,
+    title="Kubernetes is inside the release's window",
+    phase="preflight",
+    severity="blocker",
+    why="Outside the window Karpenter launches nodes that join wrongly or not at all, or its CRDs are refused.",
+    how="The API server's version is compared with the range that the hop's release supports.",
+    reads=("version",),
+    says=("Kubernetes is outside the window of the hop's release",) * 2,
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:hack/docs/compatibilitymatrix_gen/compatibility.yaml",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+    ),
+    remedy_tools=("kubectl",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    text = next((version.git_version for version in case.inventory.version.items), "")
+    minor = kubernetes_minor(text)
+    if minor is None:
+        yield CannotTell(f"the server's version {text[:40]!r} names no Kubernetes minor")
+    elif not case.step.kubernetes.holds(minor):
+        yield Evidence(
+            kind="Cluster",
+            name=case.inventory.cluster,
+            path="gitVersion",
+            seen=minor,
+            wanted=str(case.step.kubernetes),
+            data={"minor": minor},
+        )
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    seen, window = evidence[0].value("minor"), case.step.kubernetes
+    if minor_order(seen) < minor_order(window.min):
+        yield kubectl(
+            f"# Raise the control plane to {window.min}, one minor at a time, and its node groups after it:",
+            f"aws eks update-cluster-version --name {word(case.inventory.cluster)} --kubernetes-version {window.min}",
+        )
+        return
+    row = find(case.step.release)
+    highest = (
+        max((str(patch) for patch in row.releases if row.kubernetes_window(patch).holds(seen)), default="")
+        if row
+        else ""
+    )
+    chosen = f"land on {highest} instead" if highest else "pass through this hop quickly: no patch of it reaches higher"
+    yield kubectl(f"# A control plane cannot be taken back below {seen}: {chosen}")

@@ -1,0 +1,53 @@
+"""Everything that tells the running release says the same."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CannotTell, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.shell import word
+from migrations_app.inventory.facts.controller import installation
+
+check = Check(
+    __name__,
+    title="Every source names the same running release",
+    phase="preflight",
+    severity="warning",
+    why=(
+        "Where image, labels, Helm record and CRDs disagree, an upgrade stopped half-way, "
+        "and the path may start elsewhere."
+    ),
+    how="Helm record, labels, image tag, CRDs and variables are compared with each other.",
+    reads=("controller",),
+    says=(
+        "{count} source contradicts the release that was told",
+        "{count} sources contradict the release that was told",
+    ),
+    sources=("aws/karpenter-provider-aws@v1.14.1:charts/karpenter/templates/deployment.yaml",),
+    remedy_tools=("kubectl",),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    found = installation(case.inventory)
+    if case.running.certainty != "exact" or found is None:
+        yield CannotTell(f"no source names the running release exactly: {case.running.how}")
+        return
+    for sentence in case.running.disagreements:
+        yield Evidence(
+            kind="Deployment",
+            namespace=found.namespace,
+            name=found.name,
+            path="spec.template.spec.containers[].image",
+            seen=sentence,
+            wanted=str(case.running.release),
+        )
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    found = evidence[0]
+    yield kubectl(
+        f"kubectl -n {word(found.namespace)} get deployment {word(found.name)} -o yaml | grep -E 'image:|/version:'",
+        f"helm -n {word(found.namespace)} history karpenter",
+    )

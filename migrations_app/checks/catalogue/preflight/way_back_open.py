@@ -1,0 +1,57 @@
+"""The running release is one that the hop's release can be rolled back to."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.inventory.facts.controller import installation
+from migrations_app.karpenter.hops import NAMED
+from migrations_app.karpenter.releases import find, rollback_targets
+
+check = Check(
+    __name__,
+    title="The hop can be rolled back",
+    phase="preflight",
+    severity="info",
+    why="Only named patches can read what the newer release has written; from any other there is no way back.",
+    how="The running patch is looked up among those that can take over again from the hop's release.",
+    reads=("controller",),
+    # Between other minors the guides name no way back from anywhere: nothing that this cluster could do about it.
+    severity_at=dict.fromkeys(NAMED, "warning"),
+    says=("No way back from the hop to the running release is known",) * 2,
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+        "aws/karpenter-provider-aws#5621",
+    ),
+    remedy_tools=CHART_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    running, found = case.running.release, installation(case.inventory)
+    if running is None or found is None or find(running) is None:
+        yield CannotTell(f"whether the running release can be gone back to is not known: {case.running.how}")
+        return
+    if running < case.step.start:
+        yield NotApplicable(f"the hop starts from {case.step.start}, which does not run yet")
+    elif running.minor != case.step.release.minor and running not in rollback_targets(case.step.release):
+        yield Evidence(
+            kind="Deployment",
+            namespace=found.namespace,
+            name=found.name,
+            path="spec.template.spec.containers[].image",
+            seen=str(running),
+            wanted=", ".join(str(target) for target in case.step.rollback_to) or "no release is known",
+        )
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    running = case.running.release
+    own = [target for target in case.step.rollback_to if running and target.minor == running.minor]
+    if own:
+        yield from chart_values(
+            case, {}, to=own[0], about=f"Before the hop: CRDs of {own[0]} first, then the controller"
+        )

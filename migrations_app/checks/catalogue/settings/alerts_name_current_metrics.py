@@ -1,0 +1,41 @@
+"""No rule of Prometheus asks for a metric that the hop's release no longer has."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.shared.metric_queries import outdated_queries, renamed_queries
+from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
+
+check = Check(
+    __name__,
+    title="Every alert names a metric that is there",
+    phase="controller",
+    severity="warning",
+    why="An alert on a metric that is gone never fires again, and nothing says so.",
+    how=(
+        "The expressions of all PrometheusRules are searched for names and label values of Karpenter metrics, "
+        "which are compared with those that the hop's release has."
+    ),
+    reads=("prometheus_rules",),
+    says=(
+        "{count} alert or recording rule asks for a metric that is gone",
+        "{count} alert or recording rules ask for metrics that are gone",
+    ),
+    hops=hops_from(ALPHA_LEFT),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    yield from outdated_queries(case, "prometheus_rules")
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield from renamed_queries(case, "prometheus_rules", evidence=evidence)

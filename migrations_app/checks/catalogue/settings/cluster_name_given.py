@@ -1,0 +1,72 @@
+"""The controller is told the name of its cluster."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import at_variable
+from migrations_app.checks.remedies.aws import unread_reason
+from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.inventory.facts.controller import Installation, installation
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.parts import Unseen
+from migrations_app.karpenter.controller_settings import LAST_READ
+from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
+from migrations_app.karpenter.versions import minor_order
+
+VARIABLE, FLAG, KEY = "CLUSTER_NAME", "--cluster-name", "aws.clusterName"
+check = Check(
+    __name__,
+    title="The controller knows the name of its cluster",
+    phase="controller",
+    severity="blocker",
+    why="From 0.33 on the controller exits where neither a variable nor a flag names its cluster.",
+    how="CLUSTER_NAME and --cluster-name of the Deployment; until 0.32 karpenter-global-settings as well.",
+    reads=("controller",),
+    says=("{count} controller is not told its cluster's name", "{count} controllers are not told their cluster's name"),
+    hops=hops_from(ALPHA_LEFT),
+    sources=(
+        "aws/karpenter-provider-aws@v0.33.12:pkg/operator/options/options_validation.go",
+        "aws/karpenter-provider-aws@v1.14.1:pkg/operator/options/options_validation.go",
+    ),
+    remedy_tools=CHART_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    found = installation(case.inventory)
+    if found is None:
+        yield NotApplicable("there is no Karpenter Deployment")
+    elif found.hides(VARIABLE):
+        yield CannotTell(f"{VARIABLE} may be taken from an object that is not read")
+    elif not found.env.get(VARIABLE) and not _by_flag(found):
+        yield from _without(case, found)
+
+
+def _by_flag(found: Installation) -> bool:
+    given = (arg for one in found.workload.template.spec.containers or () for arg in one.args or ())
+    return any(arg.partition("=")[0] == FLAG for arg in given)
+
+
+def _without(case: Case, found: Installation) -> Iterator[Word]:
+    """Neither variable nor flag: until 0.32 the ConfigMap may say it; another check carries it over."""
+    running = case.running.release
+    if running is None:
+        yield CannotTell(f"{VARIABLE} is absent, and which release runs is not known")
+    elif minor_order(running.minor) > minor_order(LAST_READ):
+        yield at_variable(found, VARIABLE, seen="absent", wanted="the name of the cluster in EKS")
+    elif isinstance(case.inventory.settings, Unseen):
+        told = f"{VARIABLE} is absent, and settings could not be read: {case.inventory.settings.why}"
+        yield CannotTell(told, unread_reason("settings", case.inventory.settings))
+    elif not _configured(case.inventory):
+        yield at_variable(found, VARIABLE, seen="absent", wanted="the name of the cluster in EKS")
+
+
+def _configured(inventory: Inventory) -> bool:
+    return any((config.data or {}).get(KEY) for config in inventory.settings.items)
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    name = case.inventory.aws.place.cluster or "CLUSTER"
+    yield from chart_values(case, {"settings.clusterName": name}, about="The name of the cluster in EKS")

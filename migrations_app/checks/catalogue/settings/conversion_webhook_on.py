@@ -1,0 +1,66 @@
+"""The conversion webhook is not switched off."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.inventory.facts.controller import given_values, installation, value_at
+from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
+
+SWITCH = "DISABLE_WEBHOOK"
+VALUE = "webhook.enabled"
+
+check = Check(
+    __name__,
+    title="The conversion webhook is switched on",
+    phase="controller",
+    severity="blocker",
+    why=(
+        "With it off the API server only relabels versions: "
+        "node class references go empty, and nothing rewrites what is stored."
+    ),
+    how="DISABLE_WEBHOOK is read from the Deployment, and webhook.enabled from the Helm values.",
+    reads=("controller",),
+    says=("The conversion webhook is switched off",) * 2,
+    hops=(CONVERTED, BETA_LEFT),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "kubernetes-sigs/karpenter@v1.0.9:pkg/controllers/controllers.go",
+    ),
+    remedy_tools=CHART_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    found = installation(case.inventory)
+    if found is None:
+        yield NotApplicable("there is no Karpenter Deployment")
+        return
+    if found.webhook_disabled:
+        yield Evidence(
+            kind="Deployment",
+            namespace=found.namespace,
+            name=found.name,
+            path=f"spec.template.spec.containers[].env[{SWITCH}]",
+            seen="true",
+            wanted="false",
+        )
+        return
+    if found.hides(SWITCH):
+        yield CannotTell(f"{SWITCH} may be taken from an object that is not read")
+    values = given_values(case.inventory)
+    if values is not None and value_at(values.tree, VALUE) is False:
+        yield Evidence(
+            kind=values.kind,
+            namespace=values.namespace,
+            name=values.name,
+            path=f"{values.path}.{VALUE}",
+            seen="false",
+            wanted="true",
+        )
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield from chart_values(case, {VALUE: "true"}, about="In the chart karpenter-crd as well")

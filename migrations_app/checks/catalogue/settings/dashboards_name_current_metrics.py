@@ -1,0 +1,38 @@
+"""No dashboard asks for a metric that the hop's release no longer has."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.shared.metric_queries import outdated_queries, renamed_queries
+from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
+
+check = Check(
+    __name__,
+    title="Every dashboard names metrics that are there",
+    phase="controller",
+    severity="info",
+    why="A panel on a metric that is gone stays empty, which looks like a quiet cluster.",
+    how=(
+        "ConfigMaps labelled grafana_dashboard are searched for names and label values of Karpenter metrics, "
+        "which are compared with those that the hop's release has."
+    ),
+    reads=("dashboards",),
+    says=("{count} panel asks for a metric that is gone", "{count} panels ask for metrics that are gone"),
+    hops=hops_from(ALPHA_LEFT),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    yield from outdated_queries(case, "dashboards")
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield from renamed_queries(case, "dashboards", evidence=evidence)

@@ -1,0 +1,55 @@
+"""Flux and Argo CD ask for the chart by a version that its registry has."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import at
+from migrations_app.checks.shell import note, one_line
+from migrations_app.inventory.facts.controller import CHART, CRD_CHART
+from migrations_app.inventory.objects.karpenter import Delivery
+from migrations_app.karpenter.releases import find
+from migrations_app.karpenter.versions import parse
+
+PATHS = {
+    "HelmRelease": ("spec.chart.spec.chart", "spec.chart.spec.version"),
+    "Application": ("spec.source.chart", "spec.source.targetRevision"),
+}
+check = Check(
+    __name__,
+    title="The chart is asked for by a version that exists",
+    phase="controller",
+    severity="warning",
+    why="Versions of the charts begin with v up to 0.34 and do not from 0.35 on: the other spelling is never found.",
+    how="The chart version in Flux HelmReleases and Argo CD Applications, against the spelling of its minor.",
+    reads=("deliveries",),
+    says=("{count} version is spelt as no chart is", "{count} versions are spelt as no chart is"),
+    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
+    remedy_tools=("flux", "argocd"),
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    every = [one for one in case.inventory.deliveries.items if _chart(one) in (CHART, CRD_CHART)]
+    if not every:
+        yield NotApplicable("no Flux HelmRelease and no Argo CD Application names a chart of Karpenter")
+    for one in every:
+        path = PATHS[one.kind][1]
+        given = str(one.get(path, ""))
+        release = parse(given)
+        row = find(release) if release else None
+        right = f"{row.tag_prefix}{release}" if row else given
+        if given.strip() != right:
+            yield at(one, path, seen=given, wanted=right).with_data(right=right)
+
+
+def _chart(one: Delivery) -> str:
+    found = one.get(PATHS[one.kind][0], "") if one.kind in PATHS else ""
+    return found if isinstance(found, str) else ""
+
+
+@check.advise
+def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    for row in evidence:
+        text = f"{note(f'{row.kind} {row.namespace}/{row.name}')}\n{one_line(row.path)}: {one_line(row.value('right'))}"
+        yield Remedy(how="flux" if row.kind == "HelmRelease" else "argocd", text=text)

@@ -1,0 +1,86 @@
+"""The feature gates in force are those that somebody meant, now and after the hop."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import at_controller, at_value
+from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.inventory.facts.controller import (
+    ABSENT,
+    GivenGates,
+    Installation,
+    given_gates,
+    given_values,
+    installation,
+    told_gates,
+    value_at,
+)
+from migrations_app.karpenter.releases import felt_flips, find, first_known
+from migrations_app.karpenter.table_types import MinorRelease
+
+check = Check(
+    __name__,
+    title="The feature gates are those that were meant",
+    phase="controller",
+    severity="warning",
+    why="On 0.33 to 0.37 gates given without Drift turn drift off; a default that changes with the hop acts at once.",
+    how="FEATURE_GATES or --feature-gates, gate by gate, against the Helm values and both releases' defaults.",
+    reads=("controller",),
+    says=("{count} feature gate is not as it was meant", "{count} feature gates are not as they were meant"),
+    sources=(
+        "kubernetes-sigs/karpenter@v0.37.7:pkg/operator/options/options.go",
+        "kubernetes-sigs/karpenter@v1.14.1:pkg/operator/options/options.go",
+    ),
+    remedy_tools=CHART_TOOLS,
+)
+BRANCH, UNREADABLE = "settings.featureGates", "the controller cannot read it and does not start"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    found, running = installation(case.inventory), case.running.release
+    row = find(running) if running else None
+    if found is None:
+        yield NotApplicable("there is no Karpenter Deployment")
+    elif row is None:
+        yield CannotTell(f"the gates of the running release are not known: {case.running.how}")
+    else:
+        gates = given_gates(found)
+        if gates is not None and not gates.text:
+            yield CannotTell(f"{gates.path} is empty or taken from an object that is not read")
+        elif gates is not None:
+            yield from _given(case, found, gates=gates, row=row)
+        yield from _flipped(case, found, row=row)
+
+
+def _given(case: Case, found: Installation, *, gates: GivenGates, row: MinorRelease) -> Iterator[Word]:
+    for part in gates.malformed:
+        yield at_controller(found, gates.path, seen=f"{part}: {UNREADABLE}", wanted="a gate, = and true or false")
+    told, coming = told_gates(found), find(case.step.release)
+    if row.drift == "on_by_default" and "Drift" not in told:
+        seen = f"{gates.text}: without Drift it is off"
+        lacking = at_controller(found, gates.path, seen=seen, wanted="Drift=true or false")
+        yield lacking.with_data(gate="drift", value="true")
+    for name in told:
+        if row.gate_default(name) is None and coming is not None and coming.gate_default(name) is not None:
+            seen = f"{name}: {row.minor} has no such gate"
+            yield at_controller(found, gates.path, seen=seen, wanted=f"{name} from {first_known(name)} on")
+
+
+def _flipped(case: Case, found: Installation, *, row: MinorRelease) -> Iterator[Word]:
+    """Gates that nobody set, with another default after the hop. The chart writes every gate, so values decide."""
+    values, told, coming = given_values(case.inventory), told_gates(found), find(case.step.release)
+    for gate, before, after in felt_flips(row, coming) if coming else ():
+        keys = (f"{BRANCH}.{gate.value}", f"{BRANCH}.{gate.value}Enabled")
+        if values is None and told.get(gate.name, before) == before:
+            yield CannotTell(f"whether {gate.name} was chosen is not known without Helm values: {after} after the hop")
+        elif values is not None and all(value_at(values.tree, key) is ABSENT for key in keys):
+            seen = f"absent: {before} on {row.minor}, {after} on {case.step.release.minor}".lower()
+            flipped = at_value(values, keys[0], seen=seen, wanted="true or false, as it is meant")
+            yield flipped.with_data(gate=gate.value, value=str(before).lower())
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    kept = {f"{BRANCH}.{row.value('gate')}": row.value("value") for row in evidence if row.data}
+    yield from chart_values(case, kept, about="As it is today; takes effect as the controller restarts")

@@ -1,0 +1,71 @@
+"""Everything that the ConfigMap karpenter-global-settings says is also said where 0.33 reads it."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.inventory.facts.controller import ABSENT, given_values, installation, value_at
+from migrations_app.inventory.objects.karpenter import ConfigMap
+from migrations_app.karpenter.controller_settings import LAST_READ, SettingRow, setting_row
+from migrations_app.karpenter.hops import ALPHA_LEFT
+from migrations_app.karpenter.versions import minor_order
+
+check = Check(
+    __name__,
+    title="The global settings are carried over",
+    phase="controller",
+    severity="blocker",
+    why=(
+        "From 0.33 on the ConfigMap is not read: without a cluster name the controller exits, "
+        "the rest falls back to defaults."
+    ),
+    how="Every key of karpenter-global-settings is looked up among the controller's variables.",
+    reads=("settings", "controller"),
+    says=("{count} global setting is not carried over", "{count} global settings are not carried over"),
+    hops=(ALPHA_LEFT,),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+        "aws/karpenter-provider-aws@v0.33.12:pkg/operator/options/options_validation.go",
+    ),
+    remedy_tools=CHART_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    for config in case.inventory.settings.items:
+        for key, value in (config.data or {}).items():
+            row = setting_row(key)
+            if row and row.env and value not in ("", row.default):
+                yield from _carried(case, config, row=row, value=value)
+
+
+def _carried(case: Case, config: ConfigMap, *, row: SettingRow, value: str) -> Iterator[Word]:
+    values, running, found = given_values(case.inventory), case.running.release, installation(case.inventory)
+    if values is not None:
+        missing = value_at(values.tree, row.value) is ABSENT
+    elif found is None or running is None or minor_order(running.minor) <= minor_order(LAST_READ):
+        # Until 0.32 the chart fills the variable from the old value too, so the variable proves nothing.
+        yield CannotTell(f"the Helm values are not known, so neither is whether {row.value} is given")
+        return
+    elif found.hides(row.env):
+        yield CannotTell(f"{row.env} may be taken from an object that is not read")
+        return
+    else:
+        missing = not found.env.get(row.env)
+    if missing:
+        yield Evidence(
+            kind="ConfigMap",
+            namespace=config.namespace,
+            name=config.name,
+            path=f"data[{row.key}]",
+            seen=value[:200],
+            wanted=f"{row.value} in the Helm values",
+            data={"key": row.value, "value": value[:200]},
+        )
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    given = {row.value("key"): row.value("value") for row in evidence}
+    yield from chart_values(case, given, about="0.32 reads the new names already; the old ones may go with 0.33")

@@ -1,0 +1,54 @@
+"""No pool and no node class carries a drift hash that the running release does not know."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.inventory.facts.node_claims import hashed
+from migrations_app.karpenter.releases import find, number
+
+check = Check(
+    __name__,
+    title="No drift hash is newer than the controller",
+    phase="controller",
+    severity="warning",
+    why="Gone back to a release without hash versions, every node may drift at once: its hash is of another kind.",
+    how="The hash version of each pool and node class, against the version that the running release writes.",
+    reads=("nodepools", "ec2nodeclasses", "nodeclaims", "controller"),
+    says=(
+        "{count} object carries a hash newer than the controller",
+        "{count} objects carry hashes newer than the controller",
+    ),
+    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
+    remedy_tools=CHART_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    running, every = case.running.release, hashed(case.inventory)
+    row = find(running) if running else None
+    if not every:
+        yield NotApplicable("there is no NodePool and no EC2NodeClass yet")
+        return
+    if running is None or row is None:
+        yield CannotTell(f"which hashes the running release writes is not known: {case.running.how}")
+        return
+    known = dict(zip(("NodePool", "EC2NodeClass"), row.hash_versions(running), strict=True))
+    for one in every:
+        have, most = number(one.version), number(known[one.kind]) or 0
+        path = f"metadata.annotations[{one.annotation}]"
+        if have is None:
+            yield CannotTell(f"{one.kind} {one.name}: {path} is no version")
+        elif have > most:
+            wanted = f"{known[one.kind] or 'no version'}, as {running} writes it"
+            yield Evidence(kind=one.kind, name=one.name, path=path, seen=one.version or "", wanted=wanted)
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    row = find(case.running.release) if case.running.release else None
+    better = row.newest_good if row else None
+    yield from chart_values(
+        case, {}, to=better, about=f"{better} knows hash versions; hold nodes by budgets until it runs"
+    )

@@ -1,0 +1,68 @@
+"""Logs come in the form and the detail that they have today."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import at_value, value_key
+from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.inventory.facts.controller import ABSENT, Values, given_values, installation, value_at
+from migrations_app.karpenter.hops import ALPHA_LEFT
+from migrations_app.karpenter.versions import Release, minor_order
+
+check = Check(
+    __name__,
+    title="The controller's logs stay as they are",
+    phase="controller",
+    severity="info",
+    why="Level and form change with the hop, and a configuration that is not switched on counts for nothing.",
+    how="logLevel and logConfig of the Helm values, against what the hop's chart does of itself.",
+    reads=("controller",),
+    says=("{count} change of the logs comes with the hop", "{count} changes of the logs come with the hop"),
+    hops=("0.32", ALPHA_LEFT),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+        "aws/karpenter-provider-aws@v0.33.12:charts/karpenter/templates/deployment.yaml",
+    ),
+    remedy_tools=CHART_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    values, found, running = given_values(case.inventory), installation(case.inventory), case.running.release
+    if found is None:
+        yield NotApplicable("there is no Karpenter Deployment")
+    elif values is None or running is None:
+        yield CannotTell("the Helm values of the chart karpenter, or the running release, are not known")
+    else:
+        if _enters(case, running, minor=(0, 32)) and _absent(values, "logEncoding", "logConfig.logEncoding"):
+            told = at_value(
+                values, "logConfig.logEncoding", seen="absent: console becomes json", wanted="console, or json parsed"
+            )
+            yield told.with_data(value="console")
+        if _enters(case, running, minor=(0, 33)) and _absent(values, "logLevel"):
+            told = at_value(values, "logLevel", seen="absent: debug becomes info", wanted="debug, where it is needed")
+            yield told.with_data(value="debug")
+        if case.hop == ALPHA_LEFT and _configured(values) and value_at(values.tree, "logConfig.enabled") is not True:
+            seen = "absent or false: logConfig is not mounted"
+            yield at_value(values, "logConfig.enabled", seen=seen, wanted="true").with_data(value="true")
+
+
+def _enters(case: Case, running: Release, *, minor: tuple[int, int]) -> bool:
+    return minor_order(running.minor) < minor <= minor_order(case.step.release.minor)
+
+
+def _absent(values: Values, *keys: str) -> bool:
+    return all(value_at(values.tree, key) is ABSENT for key in keys)
+
+
+def _configured(values: Values) -> bool:
+    given = value_at(values.tree, "logConfig")
+    return isinstance(given, dict) and bool(set(given) - {"enabled"})
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    values = given_values(case.inventory)
+    given = {value_key(values, row): row.value("value") for row in evidence if values}
+    yield from chart_values(case, given, to=case.step.release, about="With the hop, to keep the logs as they are")

@@ -1,0 +1,63 @@
+"""The controller is given no environment variable or feature gate that the hop's release does not heed."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.inventory.facts.controller import FEATURE_GATES, Installation, installation
+from migrations_app.karpenter.controller_settings import CHART_SWITCHES, unread_env_names, unread_gates
+
+check = Check(
+    __name__,
+    title="Every variable and gate of the controller is heeded",
+    phase="controller",
+    severity="warning",
+    why=(
+        "The controller ignores variables and gates that it does not know, "
+        "so a setting that mattered is gone in silence."
+    ),
+    how="The controller's variables and gates are compared with those that the hop's release heeds.",
+    reads=("controller",),
+    says=("{count} variable or gate is not heeded any more", "{count} variables or gates are not heeded any more"),
+    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",),
+    remedy_tools=CHART_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    found = installation(case.inventory)
+    if found is None:
+        yield NotApplicable("there is no Karpenter Deployment")
+        return
+    for unread in unread_env_names(found.env, case.step.release):
+        if unread.key not in CHART_SWITCHES:
+            yield _evidence(found, name=unread.key, seen=unread.fate, wanted=unread.replacement or "absent")
+    if found.env_elsewhere:
+        yield CannotTell("more variables are taken from an object that is not read (envFrom)")
+    for gate in _strange_gates(case, found.env.get(FEATURE_GATES, "")):
+        yield _evidence(found, name=FEATURE_GATES, seen=f"{gate}: no such gate", wanted=f"without {gate}")
+
+
+def _strange_gates(case: Case, gates: str) -> list[str]:
+    """A gate that the running release knows was written by its chart, and goes with it."""
+    running = case.running.release
+    here = unread_gates(gates, running) if running else []
+    return [gate for gate in unread_gates(gates, case.step.release) if gate in here]
+
+
+def _evidence(found: Installation, *, name: str, seen: str, wanted: str) -> Evidence:
+    return Evidence(
+        kind="Deployment",
+        namespace=found.namespace,
+        name=found.name,
+        path=f"spec.template.spec.containers[].env[{name}]",
+        seen=seen,
+        wanted=wanted,
+    )
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    old = ", ".join(dict.fromkeys(row.path.partition("env[")[2].rstrip("]") for row in evidence))
+    yield from chart_values(case, {}, to=case.step.release, about=f"Take {old} out of controller.env")

@@ -1,0 +1,64 @@
+"""The Helm values hold no key that the hop's chart no longer reads."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.inventory.facts.controller import given_values, records_unread, value_at
+from migrations_app.karpenter.controller_settings import lost_helm_keys
+
+check = Check(
+    __name__,
+    title="Every Helm value is read by the hop's chart",
+    phase="controller",
+    severity="warning",
+    why="A chart says nothing about values it no longer reads: the setting falls back to its default in silence.",
+    how="The values given to the chart are compared with those that the hop's chart reads.",
+    reads=("controller",),
+    says=("{count} Helm value is not read any more", "{count} Helm values are not read any more"),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "aws/karpenter-provider-aws@v1.0.14:charts/karpenter/values.yaml",
+        "aws/karpenter-provider-aws#7124",
+    ),
+    remedy_tools=CHART_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    if not case.inventory.controller.items:
+        yield NotApplicable("there is no Karpenter Deployment")
+        return
+    values = given_values(case.inventory)
+    if values is None:
+        yield CannotTell(_why(case))
+        return
+    for unread in lost_helm_keys(values.tree, case.step.release):
+        yield Evidence(
+            kind=values.kind,
+            namespace=values.namespace,
+            name=values.name,
+            path=f"{values.path}.{unread.key}",
+            seen=unread.fate or "not read any more",
+            wanted=unread.replacement or "absent",
+        )
+
+
+def _why(case: Case) -> str:
+    if unread := records_unread(case.inventory):
+        return f"Helm's records could not be read ({unread}), so the values are not known"
+    return "no Helm record and no Flux or Argo CD object tells the values of the chart karpenter"
+
+
+@check.advise
+def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    values = given_values(case.inventory)
+    unread = lost_helm_keys(values.tree, case.step.release) if values else []
+    new = {
+        row.replacement: str(value_at(values.tree, row.key))[:200]
+        for row in unread
+        if values and row.replacement and " " not in row.replacement
+    }
+    old = {row.key: "" for row in unread}
+    yield from chart_values(case, old | new, to=case.step.release, about="With this hop; carry the values over")

@@ -1,0 +1,66 @@
+"""Nothing asks for the accelerator inferentia where it means trainium or inferentia2 as well."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kept_by, kubectl, ordered
+from migrations_app.checks.shared.node_pools import requirements
+from migrations_app.checks.shell import word
+from migrations_app.inventory.facts.workloads import POD_PARTS, placed
+from migrations_app.karpenter.hops import BETA_LEFT
+
+check = Check(
+    __name__,
+    title="Neuron accelerators are asked for by their own names",
+    phase="workloads",
+    severity="warning",
+    why=(
+        "Up to 1.0 every Neuron accelerator is called inferentia; from 1.1 on nodes with trainium or inferentia2 "
+        "say so, and what asks for inferentia alone does not match them any more."
+    ),
+    reads=(*POD_PARTS, "nodepools"),
+    says=("{count} pod or pool asks for inferentia alone", "{count} pods or pools ask for inferentia alone"),
+    how="Selectors and requirements of karpenter.k8s.aws/instance-accelerator-name that list inferentia only.",
+    hops=(BETA_LEFT,),
+    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
+    remedy_tools=OBJECT_TOOLS,
+)
+KEY = "karpenter.k8s.aws/instance-accelerator-name"
+OLD, NEW = "inferentia", ("trainium", "inferentia2")
+WANTED = f"{' or '.join(NEW)} as well, where the nodes have them"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    for one in placed(case.inventory, {KEY}):
+        if _alone(one.value.removeprefix("In ").split(" ")):
+            yield Evidence(
+                kind=one.kind,
+                namespace=one.namespace,
+                name=one.name,
+                path=one.path,
+                seen=f"{KEY} {one.value}",
+                wanted=WANTED,
+                count=one.count,
+            )
+    for row in requirements(case.inventory):
+        if row.key == KEY and row.operator == "In" and _alone(row.values):
+            seen = " ".join((row.key, row.operator, *row.values))
+            yield Evidence(kind=row.kind, name=row.name, path=row.path, seen=seen, wanted=WANTED)
+
+
+def _alone(values: list[str] | tuple[str, ...]) -> bool:
+    return OLD in values and not set(NEW) & set(values)
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    by = kept_by(case.inventory, evidence[0])
+    source = from_source(by, f"list {' and '.join(NEW)} beside {OLD} in {KEY}")
+    yield from ordered(by, (*source, kubectl(*map(_line, evidence[:NAMES_SHOWN]))))
+
+
+def _line(row: Evidence) -> str:
+    home = f"-n {word(row.namespace)} " if row.namespace else ""
+    resource = word(row.kind.lower() if row.namespace else f"{row.kind.lower()}s.karpenter.sh")
+    return f"kubectl {home}edit {resource} {word(row.name)}  # {row.path}: an affinity with {OLD} {' '.join(NEW)}"

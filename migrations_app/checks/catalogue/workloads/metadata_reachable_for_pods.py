@@ -1,0 +1,68 @@
+"""Pods that ask instance metadata still reach it on nodes of v1 node classes."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import ByHand, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.evidence import MAP, WHOLE, apart, cause
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.remedies.karpenter_objects import patched
+from migrations_app.inventory.facts.node_pools import is_v1
+from migrations_app.inventory.facts.workloads import Asking, metadata_users
+from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
+
+check = Check(
+    __name__,
+    title="Pods reach instance metadata where they need it",
+    phase="workloads",
+    severity="warning",
+    why="v1 classes let one hop through by default, v1beta1 two: pods without host network no longer reach metadata.",
+    how="httpPutResponseHopLimit of v1 classes, beside workloads known to ask instance metadata.",
+    reads=("ec2nodeclasses", "deployments", "daemonsets"),
+    says=("{count} workload no longer reaches metadata", "{count} workloads no longer reach metadata"),
+    hops=(CONVERTED, BETA_LEFT),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "aws/karpenter-provider-aws@v1.14.1:pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml",
+    ),
+    remedy_tools=("kubectl",),
+)
+OPTIONS = "spec.metadataOptions"
+LIMIT = f"{OPTIONS}.httpPutResponseHopLimit"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    part = case.inventory.ec2nodeclasses
+    strange, classes = apart(part.items, {OPTIONS: MAP, LIMIT: WHOLE})
+    yield from strange
+    # Stored v1beta1 classes keep what they have: the API server wrote the old default into them.
+    near = [one for one in classes if is_v1(part, one) and one.get(LIMIT, 1) == 1]
+    if not any(is_v1(part, one) for one in part.items):
+        yield NotApplicable("no EC2NodeClass is read as v1 yet; stored classes keep their hop limit")
+    for found in metadata_users(case.inventory) if near else ():
+        yield _evidence(found)
+    for one in near:
+        yield ByHand(
+            f"EC2NodeClass {one.name}: {LIMIT} is 1; look for pods without host network that have neither "
+            "a role by annotation nor Pod Identity and ask instance metadata"
+        )
+
+
+def _evidence(found: Asking) -> Evidence:
+    return Evidence(
+        kind=found.kind,
+        namespace=found.workload.namespace,
+        name=found.workload.name,
+        path="spec.template.spec.containers",
+        seen=found.image,
+        wanted=f"{' and '.join(found.row.spared_by)}, or hostNetwork",
+    )
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    part = case.inventory.ec2nodeclasses
+    near = [cause(one, LIMIT, seen=1, wanted="2") for one in part.items if is_v1(part, one) and one.get(LIMIT, 1) == 1]
+    lines = [patched(LIMIT, 2)(row) for row in near]
+    told = [f"# {row.kind} {row.namespace}/{row.name}: {row.wanted}" for row in evidence]
+    yield kubectl(*told, "# or, for all pods of these classes; their nodes drift:", *lines)

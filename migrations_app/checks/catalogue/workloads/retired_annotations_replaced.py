@@ -1,0 +1,80 @@
+"""Nothing relies on do-not-evict or do-not-consolidate alone."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kept_by, kubectl, merged, ordered
+from migrations_app.checks.shell import word
+from migrations_app.inventory.facts.ownership import protected
+from migrations_app.inventory.facts.workloads import POD_PARTS, Mention, marked
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.hops import CONVERTED, hops_from
+
+check = Check(
+    __name__,
+    title="No pod, pool or node relies on a retired annotation",
+    phase="workloads",
+    severity="warning",
+    why="From 1.0 on they have no effect: what they protected is evicted like everything else.",
+    how="Pods, templates, nodes, claims and pools are searched for the old keys without the new one beside them.",
+    reads=(*POD_PARTS, "nodes", "nodepools"),
+    says=("{count} object relies on a retired annotation", "{count} objects rely on a retired annotation"),
+    hops=("0.32", "0.33+", *hops_from(CONVERTED)),
+    severity_at={"0.32": "info", "0.33+": "info", CONVERTED: "blocker"},
+    resolved_by=("rename_markers",),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "kubernetes-sigs/karpenter@v0.37.7:pkg/utils/pod/scheduling.go",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+RETIRED = (labels.DO_NOT_EVICT, labels.DO_NOT_CONSOLIDATE)
+POOL_PATH = "spec.template.metadata.annotations"
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    kept = {_owner(one) for one in marked(case.inventory, {labels.DO_NOT_DISRUPT}) if one.value == "true"}
+    for one in marked(case.inventory, RETIRED):
+        if one.value == "true" and _owner(one) not in kept:
+            yield _evidence(one.kind, one.name, path=one.path, key=one.key, namespace=one.namespace, count=one.count)
+    # What a claim carries its node carries too: claims that could not be read leave nothing open.
+    for kind, name, marks in protected(case.inventory):
+        yield from _alone(marks, kind=kind, name=name, path="metadata.annotations")
+    for pool in case.inventory.nodepools.items:
+        given = pool.get(POOL_PATH, {})
+        yield from _alone(given if isinstance(given, dict) else {}, kind="NodePool", name=pool.name, path=POOL_PATH)
+
+
+def _owner(one: Mention) -> tuple[str, str, str]:
+    return one.kind, one.namespace, one.name
+
+
+def _alone(annotations: dict[str, str], *, kind: str, name: str, path: str) -> Iterator[Evidence]:
+    for key in RETIRED:
+        if annotations.get(key) == "true" and annotations.get(labels.DO_NOT_DISRUPT) != "true":
+            yield _evidence(kind, name, path=f"{path}[{key}]", key=key)
+
+
+def _evidence(kind: str, name: str, *, path: str, key: str, namespace: str = "", count: int = 1) -> Evidence:
+    wanted = f"{labels.replacement(key)}: true"
+    return Evidence(kind=kind, namespace=namespace, name=name, path=path, seen="true", wanted=wanted, count=count)
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    by = kept_by(case.inventory, evidence[0])
+    source = from_source(by, f"add {evidence[0].wanted} beside the old annotation, which may stay until 1.0 runs")
+    yield from ordered(by, (*source, kubectl(*map(_line, evidence[:NAMES_SHOWN]))))
+
+
+def _line(row: Evidence) -> str:
+    """Adding the new key to a template restarts its pods; a running pod can be marked as it is."""
+    home = f"-n {word(row.namespace)} " if row.namespace else ""
+    root, inside, _ = row.path.partition(".template.metadata.annotations")
+    if inside:
+        patch = merged(f"{root}{inside}", {labels.DO_NOT_DISRUPT: "true"})
+        return f"kubectl {home}patch {word(row.kind.lower())} {word(row.name)} --type=merge -p {patch}"
+    if row.kind in ("Pod", "Node", "NodeClaim"):
+        return f"kubectl {home}annotate {word(row.kind.lower())} {word(row.name)} {labels.DO_NOT_DISRUPT}=true"
+    return f"# kubectl {home}annotate pod <each pod of {row.kind} {row.name}> {labels.DO_NOT_DISRUPT}=true"

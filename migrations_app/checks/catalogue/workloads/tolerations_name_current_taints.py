@@ -1,0 +1,68 @@
+"""No workload tolerates the taint of a node that is being drained by the key of the generation before."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kept_by, kubectl, ordered
+from migrations_app.checks.shell import word, words
+from migrations_app.inventory.facts.workloads import POD_PARTS, placed
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.hops import CONVERTED, hops_from
+
+check = Check(
+    __name__,
+    title="No toleration names a disruption taint of old",
+    phase="workloads",
+    severity="warning",
+    why=(
+        "The taint of a node being drained changes its key with 0.32 and again with 1.0: "
+        "pods that were to stay until the end are evicted with the rest."
+    ),
+    reads=POD_PARTS,
+    says=("{count} pod tolerates a taint that is gone", "{count} pods tolerate a taint that is gone"),
+    how=(
+        "Tolerations of templates that name node.kubernetes.io/unschedulable at 0.32, and of pods and templates that "
+        "name karpenter.sh/disruption from 1.0 on, where the next key is not named beside it."
+    ),
+    hops=("0.32", *hops_from(CONVERTED)),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    old, new = _keys(case)
+    found = placed(case.inventory, {old, new})
+    current = {(one.kind, one.namespace, one.name) for one in found if one.key == new}
+    for one in found:
+        if one.key == old and (one.kind, one.namespace, one.name) not in current:
+            yield Evidence(
+                kind=one.kind,
+                namespace=one.namespace,
+                name=one.name,
+                path=one.path,
+                seen=one.key,
+                wanted=new,
+                count=one.count,
+            )
+
+
+def _keys(case: Case) -> tuple[str, str]:
+    if case.hop == "0.32":
+        return labels.UNSCHEDULABLE_TAINT, labels.DISRUPTION_TAINT
+    return labels.DISRUPTION_TAINT, labels.DISRUPTED_TAINT
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    by = kept_by(case.inventory, evidence[0])
+    source = from_source(by, f"tolerate {evidence[0].wanted} as well, if the toleration is really wanted")
+    lines = (
+        f"kubectl -n {word(row.namespace)} edit {words((row.kind.lower(), row.name))}  # {row.path}: add {row.wanted}"
+        for row in evidence[:NAMES_SHOWN]
+    )
+    yield from ordered(by, (*source, kubectl(*lines)))

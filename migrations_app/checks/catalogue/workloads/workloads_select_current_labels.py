@@ -1,0 +1,80 @@
+"""No workload is placed by the label karpenter.sh/provisioner-name."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kept_by, kubectl, merged, ordered
+from migrations_app.checks.shared.node_pools import names_old_label_alone
+from migrations_app.checks.shell import word, words
+from migrations_app.inventory.facts.node_pools import own_pools
+from migrations_app.inventory.facts.workloads import POD_PARTS, Mention, placed
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
+
+AVOIDS = ("DoesNotExist", "NotIn ")
+"""How an expression begins that keeps pods off Karpenter nodes: it holds for every node without the label."""
+check = Check(
+    __name__,
+    title="No workload selects karpenter.sh/provisioner-name",
+    phase="workloads",
+    severity="warning",
+    why="New nodes do not carry the label: what selects it stays pending, and what avoids it lands on Karpenter nodes.",
+    how="Selectors, affinities and spread keys of pods and templates are searched for karpenter.sh/provisioner-name.",
+    reads=(*POD_PARTS, "controller"),
+    says=("{count} pod is placed by a label that is gone", "{count} pods are placed by a label that is gone"),
+    hops=hops_from(ALPHA_LEFT),
+    severity_at={ALPHA_LEFT: "blocker"},
+    resolved_by=("rename_markers",),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    found = placed(case.inventory, {labels.PROVISIONER_NAME, labels.NODEPOOL})
+    both = {_place(one) for one in found if one.key == labels.NODEPOOL and one.value.startswith(AVOIDS)}
+    charts = {(one.namespace, one.name) for one in case.inventory.controller.items if names_old_label_alone(case)}
+    for one in found:
+        avoids = one.value.startswith(AVOIDS) and "Affinity" in one.path
+        # What the chart alone wrote goes with the next release; avoiding both labels is right meanwhile.
+        harmless = avoids and (_place(one) in both or (one.namespace, one.name) in charts)
+        if one.key == labels.PROVISIONER_NAME and not harmless:
+            yield Evidence(
+                kind=one.kind,
+                namespace=one.namespace,
+                name=one.name,
+                path=one.path,
+                seen=f"{one.key} {one.value}".rstrip(),
+                wanted=f"{labels.NODEPOOL} {one.value.partition(' ')[0]}, beside it" if avoids else labels.NODEPOOL,
+                count=one.count,
+            ).with_data(provisioner=one.value)
+
+
+def _place(one: Mention) -> tuple[str, str, str, str]:
+    return one.kind, one.namespace, one.name, one.path
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    by = kept_by(case.inventory, evidence[0])
+    source = from_source(by, f"put {labels.NODEPOOL} in the place of {labels.PROVISIONER_NAME}")
+    yield from ordered(by, (*source, kubectl(*(_line(case, row) for row in evidence[:NAMES_SHOWN]))))
+
+
+def _line(case: Case, row: Evidence) -> str:
+    home, target = f"-n {word(row.namespace)} " if row.namespace else "", words((row.kind.lower(), row.name))
+    if row.path.endswith("template.spec.nodeSelector"):
+        pool = _pool(case, row.value("provisioner"))
+        patch = merged(row.path, {labels.PROVISIONER_NAME: None, labels.NODEPOOL: pool})
+        return f"kubectl {home}patch {target} --type=merge -p {patch}  # {pool}: its NodePool"
+    return f"kubectl {home}edit {target}  # {row.path}: {row.wanted}"
+
+
+def _pool(case: Case, provisioner: str) -> str:
+    """The NodePool of that name, or the only one; a word to fill in where that does not tell."""
+    pools = [pool.name for pool in own_pools(case.inventory)]
+    return provisioner if provisioner in pools else pools[0] if len(pools) == 1 else "POOL"

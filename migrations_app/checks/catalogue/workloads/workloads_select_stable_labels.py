@@ -1,0 +1,65 @@
+"""No workload and no pool is placed by a label that Kubernetes itself gave up."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kept_by, kubectl, ordered
+from migrations_app.checks.shared.node_pools import requirements
+from migrations_app.checks.shell import word
+from migrations_app.inventory.facts.workloads import POD_PARTS, placed
+from migrations_app.karpenter.hops import ALPHA_LEFT
+from migrations_app.karpenter.labels import ALIASES
+
+check = Check(
+    __name__,
+    title="No workload or pool uses beta labels of Kubernetes",
+    phase="workloads",
+    severity="info",
+    why=(
+        "Karpenter counts them as the stable ones, and the scheduler does not: on a node without the old label "
+        "such a pod stays pending, or nodes are launched for it in vain."
+    ),
+    reads=(*POD_PARTS, "nodepools", "provisioners"),
+    says=("{count} pod or pool uses a beta label of Kubernetes", "{count} pods or pools use beta labels of Kubernetes"),
+    how="Selectors, affinities, spread keys and requirements that name beta.kubernetes.io or failure-domain labels.",
+    hops=("0.32", ALPHA_LEFT),
+    sources=(
+        "kubernetes-sigs/karpenter@v0.37.7:pkg/apis/v1beta1/labels.go",
+        "Kubernetes documentation, Well-Known Labels, Annotations and Taints",
+    ),
+    remedy_tools=OBJECT_TOOLS,
+)
+
+
+@check.judge
+def judge(case: Case) -> Iterator[Word]:
+    for one in placed(case.inventory, ALIASES.keys()):
+        yield Evidence(
+            kind=one.kind,
+            namespace=one.namespace,
+            name=one.name,
+            path=one.path,
+            seen=f"{one.key} {one.value}".rstrip(),
+            wanted=ALIASES[one.key],
+            count=one.count,
+            data={"label": one.key, "stable": ALIASES[one.key]},
+        )
+    for row in requirements(case.inventory):
+        if row.key in ALIASES:
+            seen = " ".join((row.key, row.operator, *row.values))
+            data = {"label": row.key, "stable": ALIASES[row.key]}
+            yield Evidence(kind=row.kind, name=row.name, path=row.path, seen=seen, wanted=ALIASES[row.key], data=data)
+
+
+@check.advise
+def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    first = evidence[0]
+    by = kept_by(case.inventory, first)
+    source = from_source(by, f"write {first.value('stable')} in the place of {first.value('label')}")
+    yield from ordered(by, (*source, kubectl(*map(_line, evidence[:NAMES_SHOWN]))))
+
+
+def _line(row: Evidence) -> str:
+    home = f"-n {word(row.namespace)} " if row.namespace else ""
+    resource = word(row.kind.lower() if row.namespace else f"{row.kind.lower()}s.karpenter.sh")
+    return f"kubectl {home}edit {resource} {word(row.name)}  # {row.path}: {row.wanted}"

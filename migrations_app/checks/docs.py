@@ -1,0 +1,136 @@
+"""The catalogue of checks as a page of Markdown: generated from the checks themselves, so that it cannot go stale.
+
+The coverage as a page of Markdown: each change and each known pain with its checks, or why there is none.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from migrations_app.checks.base import PHASES, Check, Phase
+from migrations_app.checks.registry import RETIRED, About, Retired, about, severities, spoken_hops
+from migrations_app.karpenter.coverage.entry import CAUSES, Coverage
+
+CATALOGUE_HEAD = """# Checks
+
+This page is generated from the checks themselves; change those, not this file.
+
+Each check asks one question, named after the good state, at the hops it names. A check whose parts could not be read
+answers `unknown`; a hop is never ready while an open blocker is failing, unknown or waiting for a person.
+"""
+ABOUT: dict[Phase, str] = {
+    "preflight": "Before anything is touched",
+    "iam": "What the controller may do in AWS",
+    "crds": "The kinds the API server serves and stores",
+    "controller": "The installed controller and its settings",
+    "resources": "Pools, node classes and claims",
+    "workloads": "What the pods ask for",
+    "rollout": "Replacing nodes",
+    "cleanup": "What has to go",
+}
+
+
+def page(checks: Iterable[Check], *, retired: tuple[Retired, ...] = RETIRED) -> str:
+    """The whole page: a table of all checks, then each in full, by phase, then those that are not asked any more."""
+    every = tuple(checks)
+    parts = [CATALOGUE_HEAD, *_check_table(every)]
+    for phase in PHASES:
+        own = [check for check in every if check.phase == phase]
+        if own:
+            parts += [f"\n## {phase}\n\n{ABOUT[phase]}.\n", *map(_in_full, own)]
+    if retired:
+        parts += ["\n## Not asked any more\n", *map(_retired, retired)]
+    return "\n".join(parts)
+
+
+def _check_table(checks: tuple[Check, ...]) -> Iterator[str]:
+    yield "| check | phase | severity | asked at |\n|---|---|---|---|"
+    for phase in PHASES:
+        for check in checks:
+            if check.phase == phase:
+                link = f"[{check.id}](#{check.id})"
+                yield f"| {link} | {phase} | {_severity(check)} | {spoken_hops(check.hops)} |"
+
+
+def _severity(check: Check) -> str:
+    overrides = (f"{severity} at {hops}" for severity, hops in severities(check))
+    return ", ".join((check.severity, *overrides))
+
+
+def _in_full(check: Check) -> str:
+    return "\n".join((f"### {check.id}\n", f"{check.title}. {check.why}\n", *_lines(about(check)))) + "\n"
+
+
+def _lines(told: About) -> Iterator[str]:
+    check = told.check
+    if check.how:
+        yield f"- how: {check.how}"
+    yield f"- severity: {_severity(check)}"
+    yield f"- asked at: {told.hops}"
+    yield f"- reads: {', '.join(check.reads)}"
+    if told.remedies:
+        yield f"- remedies for: {', '.join(told.remedies)}"
+    if check.resolved_by:
+        yield f"- resolved by: {', '.join(check.resolved_by)}"
+    if told.covers:
+        yield f"- covers: {', '.join(f'[{one.id}](coverage.md)' for one in told.covers)}"
+    if told.introduced_by:
+        yield f"- rule introduced by: {told.introduced_by}"
+    yield f"- life cycle: active since {check.since}" + _formerly(check)
+    yield from (f"- source: {source}" for source in check.sources)
+
+
+def _formerly(check: Check) -> str:
+    return f", formerly {', '.join(check.formerly)}" if check.formerly else ""
+
+
+def _retired(one: Retired) -> str:
+    heirs = f" Asked instead: {', '.join(one.instead)}." if one.instead else ""
+    return f"- `{one.id}` ({one.title}): asked from {one.since} to {one.until}. {one.why}{heirs}\n"
+
+
+COVERAGE_HEAD = """# Coverage
+
+This page is generated from the tables of coverage; change those, not this file.
+
+Every change of a Karpenter release that can break something, and every pain that is known from the field, stands here
+once: with the [checks](checks.md) that answer it, with what a person has to search for, or with the reason why there
+is nothing to check.
+"""
+
+
+def coverage_page(changes: Iterable[Coverage], pains: Iterable[Coverage]) -> str:
+    """The whole page: the changes by the release that brings them, then the pains by their area."""
+    every, known = tuple(changes), tuple(pains)
+    parts = [COVERAGE_HEAD, _count("changes", every), _count("pains", known), "\n## Changes"]
+    for release, rows in groupby(every, key=lambda entry: entry.release):
+        parts += _coverage_table(f"### {release}", rows)
+    parts.append("\n## Pains")
+    for area, rows in groupby(known, key=lambda entry: entry.id.partition("-")[0]):
+        parts += _coverage_table(f"### {area}", rows)
+    return "\n".join(parts) + "\n"
+
+
+def _count(word: str, entries: tuple[Coverage, ...]) -> str:
+    asked = sum(bool(entry.checks) for entry in entries)
+    return f"- {len(entries)} {word}: {asked} answered by checks, {len(entries) - asked} with a reason"
+
+
+def _coverage_table(title: str, rows: Iterable[Coverage]) -> Iterator[str]:
+    yield f"\n{title}\n\n| entry | subject | answered by |\n| --- | --- | --- |"
+    for entry in rows:
+        yield f"| {entry.id} | {_cell(entry.subject)} | {_cell(_answer(entry))} |"
+
+
+def _answer(entry: Coverage) -> str:
+    told = [", ".join(f"[{check}](checks.md#{check})" for check in entry.checks)]
+    if entry.table:
+        told.append(f"table {entry.table}")
+    if entry.search:
+        told.append(f"by hand: {entry.search}")
+    if entry.cause:
+        told.append(f"{CAUSES[entry.cause]}. {entry.reason}")
+    return "; ".join(part for part in told if part)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

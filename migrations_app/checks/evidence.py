@@ -1,0 +1,133 @@
+"""Evidence that points at one of the places most checks of the platform speak of.
+
+Fields of objects kept whole: which are of a wrong type, and the words about them.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, TypeVar
+
+from migrations_app.checks.base import CannotTell, Evidence
+from migrations_app.inventory.facts.controller import Installation, Values
+from migrations_app.inventory.objects.karpenter import CRD, Delivery, Named, WholeObject
+
+LONGEST = 200
+"""Characters of a value that evidence shows."""
+POD_SPEC = "spec.template.spec"
+
+
+def at_deployment(found: Installation, path: str, *, seen: str, wanted: str) -> Evidence:
+    """A cause in the Deployment, at any path."""
+    return Evidence(
+        kind="Deployment", namespace=found.namespace, name=found.name, path=path, seen=seen[:LONGEST], wanted=wanted
+    )
+
+
+def at_controller(found: Installation, path: str, *, seen: str, wanted: str) -> Evidence:
+    """A cause in the Deployment; the path is told from the pod's spec on."""
+    return Evidence(
+        kind="Deployment",
+        namespace=found.namespace,
+        name=found.name,
+        path=f"{POD_SPEC}.{path}",
+        seen=seen[:LONGEST],
+        wanted=wanted,
+    )
+
+
+def at_variable(found: Installation, name: str, *, seen: str, wanted: str) -> Evidence:
+    """A cause in a variable of the controller's container."""
+    return at_controller(found, f"containers[].env[{name}]", seen=seen, wanted=wanted)
+
+
+def at_value(values: Values, key: str, *, seen: str, wanted: str) -> Evidence:
+    """A cause in the Helm values, at the object that gives them."""
+    return Evidence(
+        kind=values.kind,
+        namespace=values.namespace,
+        name=values.name,
+        path=f"{values.path}.{key}",
+        seen=seen[:LONGEST],
+        wanted=wanted,
+    )
+
+
+def value_key(values: Values, row: Evidence) -> str:
+    """The dotted key of the Helm value that such evidence names."""
+    return row.path.removeprefix(f"{values.path}.")
+
+
+def at_crd(crd: CRD, path: str, *, seen: str, wanted: str) -> Evidence:
+    """A cause in a CRD."""
+    return Evidence(kind="CustomResourceDefinition", name=crd.name, path=path, seen=seen[:LONGEST], wanted=wanted)
+
+
+def at(one: Named | Delivery, path: str, *, seen: str, wanted: str) -> Evidence:
+    """A cause in any object; its kind is that of its projection where the list leaves it out."""
+    kind = one.kind or type(one).__name__
+    return Evidence(kind=kind, namespace=one.namespace, name=one.name, path=path, seen=seen[:LONGEST], wanted=wanted)
+
+
+MAPS: Final = "a list of maps"
+TEXTS: Final = "a map of texts"
+TEXT: Final = "a text"
+MAP: Final = "a map"
+WHOLE: Final = "a whole number"
+FLAG: Final = "true or false"
+LONGEST_FIELD_TEXT: Final = 200
+"""Characters of a value that evidence shows."""
+
+Shapes = Mapping[str, str]
+T = TypeVar("T", bound=WholeObject)
+
+
+def apart(objects: Iterable[T], shapes: Shapes) -> tuple[tuple[CannotTell, ...], tuple[T, ...]]:
+    """The words about objects with odd fields, and the objects without any: what is odd means nothing further."""
+    every = tuple(objects)
+    words = [tuple(odd([one], shapes)) for one in every]
+    sound = tuple(one for one, said in zip(every, words, strict=True) if not said)
+    return tuple(word for said in words for word in said), sound
+
+
+def odd(objects: Iterable[WholeObject], shapes: Shapes) -> Iterator[CannotTell]:
+    """One word for each field that is there and not what its shape says, or lies below something that is no map."""
+    for one in objects:
+        for path, shape in shapes.items():
+            wrong = _wrong({"spec": one.spec, "status": one.status}, path, shape=shape)
+            if wrong:
+                yield CannotTell(f"{kind_of(one)} {one.name}: {wrong}")
+
+
+def _wrong(tree: dict[str, Any], path: str, *, shape: str) -> str:
+    """What is wrong on the way to that field or with it; empty when nothing is."""
+    here: Any = tree
+    gone: list[str] = []
+    for step in path.split("."):
+        if here is None:
+            return ""
+        if not isinstance(here, dict):
+            return f"{'.'.join(gone)} is no map"
+        gone.append(step)
+        here = here.get(step)
+    return "" if here is None or _fits(here, shape) else f"{path} is not {shape}"
+
+
+def _fits(value: object, shape: str) -> bool:
+    if shape in (MAP, TEXTS):
+        return isinstance(value, dict) and (shape == MAP or all(isinstance(one, str) for one in value.values()))
+    if shape == MAPS:
+        return isinstance(value, list) and all(isinstance(row, dict) for row in value)
+    if shape == WHOLE:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, str if shape == TEXT else bool)
+
+
+def kind_of(one: Named) -> str:
+    """The kind of a projection, which lists often leave out of their items."""
+    return one.kind or type(one).__name__
+
+
+def cause(one: Named, path: str, *, seen: object, wanted: str) -> Evidence:
+    """One cause at a field of that object; long values are cut."""
+    told = seen if isinstance(seen, str) else json.dumps(seen, default=str)
+    return Evidence(kind=kind_of(one), name=one.name, path=path, seen=told[:LONGEST_FIELD_TEXT], wanted=wanted)

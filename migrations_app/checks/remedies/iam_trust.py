@@ -1,0 +1,82 @@
+"""How to make a role of the controller trust it, with its real names."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from migrations_app.checks.base import Case, Remedy
+from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.checks.shell import word
+from migrations_app.errors import BadInput
+from migrations_app.iam.policy import WITH_VARIABLES
+from migrations_app.iam.trust import AUDIENCE, Entry, statements_of, subject_of
+from migrations_app.inventory.aws_facts.trust import Fit
+
+ADVISED = "kube-system"
+"""Where the guides install Karpenter from 0.33 on; before, it was a namespace of its own."""
+ANNOTATION = "serviceAccount.annotations.eks\\.amazonaws\\.com/role-arn"
+
+
+def trust_remedies(case: Case, fit: Fit) -> Iterator[Remedy]:
+    """The trust policy with what it lacks, the command that sets it, and the same as code."""
+    if not fit.role.role.items:
+        about = "AWS has no role of the ARN that is set: name the one that exists"
+        yield from chart_values(case, {ANNOTATION: "arn:aws:iam::<account>:role/<name>"}, about=about)
+        return
+    role = fit.role.role.items[0]
+    entry = fit.entry
+    if entry is None:
+        return
+    wanted = entry.statement(_conditions(entry, fit))
+    try:
+        present = [one for one in statements_of(role.trust, name=role.name) if one != wanted]
+    except BadInput:
+        present = []
+    document = {"Version": WITH_VARIABLES, "Statement": [*present, wanted]}
+    name = word(role.name)
+    yield Remedy(
+        how="iam",
+        text="\n".join(
+            (
+                *_provider(entry),
+                "# trust.json is the whole document: an update replaces what is there",
+                f"aws iam update-assume-role-policy --role-name {name} --policy-document file://trust.json",
+            )
+        ),
+    )
+    yield Remedy(how="iam", text=json.dumps(document, indent=2))
+    yield Remedy(how="terraform", text=_terraform(document, entry=entry, fit=fit))
+
+
+def _conditions(entry: Entry, fit: Fit) -> dict[str, Any]:
+    """The subjects to admit: where Karpenter stands in a namespace of its own, also the one that it is to move to."""
+    if entry.kind != "Federated":
+        return {}
+    issuer = entry.principal.partition(":oidc-provider/")[2]
+    spaces = dict.fromkeys((fit.role.namespace, ADVISED))
+    subjects = [subject_of(space, fit.role.service_account) for space in spaces]
+    admitted: Any = subjects if len(subjects) > 1 else subjects[0]
+    return {"StringEquals": {f"{issuer}:sub": admitted, f"{issuer}:aud": AUDIENCE}}
+
+
+def _provider(entry: Entry) -> tuple[str, ...]:
+    if entry.kind != "Federated":
+        return ()
+    issuer = entry.principal.partition(":oidc-provider/")[2]
+    url = word(f"https://{issuer}")
+    return (
+        "# Only where IAM has no identity provider for this issuer",
+        f"aws iam create-open-id-connect-provider --url {url} --client-id-list {AUDIENCE}",
+    )
+
+
+def _terraform(document: dict[str, Any], *, entry: Entry, fit: Fit) -> str:
+    body = json.dumps(document, indent=2).replace("${", "$${").replace("%{", "%%{")
+    lines = ["# aws_iam_role of the controller", f"assume_role_policy = jsonencode({body})"]
+    if entry.kind == "Federated":
+        account = f"{fit.role.namespace}:{fit.role.service_account}"
+        lines += [
+            "# with terraform-aws-modules/eks/aws//modules/karpenter, version 20, instead",
+            f"irsa_namespace_service_accounts = {json.dumps([account])}",
+        ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,164 @@
+"""What the checks of permissions have in common: gaps of the controller's roles as words of a check."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from migrations_app.checks.base import CannotTell, Case, Evidence, Milder, Word
+from migrations_app.checks.remedies.aws import AWS_NOT_ASKED, NOT_LOOKED_AT
+from migrations_app.errors import BadInput
+from migrations_app.iam.evaluate import Verdict
+from migrations_app.iam.requirements.features import minor_of
+from migrations_app.iam.requirements.gaps import Gap, Report
+from migrations_app.iam.requirements.requests import probes_for
+from migrations_app.inventory.aws_facts.permissions import NODE_ROLE, Permissions, RolePolicies, permissions
+from migrations_app.inventory.parts import NOT_ASKED, Unseen
+from migrations_app.karpenter.hops import hops_from
+
+PROFILE_HOPS = hops_from("0.32")
+"""From here on the controller makes instance profiles itself."""
+_OF_PROFILES = frozenset({"instance-profile", "pass-role"})
+_PASSING = "iam:PassRole"
+_CAUSES_SHOWN = 3
+_LONGEST = 400
+_WORDS = {
+    Verdict.MISSING: "not granted",
+    Verdict.DENIED: "denied",
+    Verdict.BLOCKED_BY_CONDITION: "blocked by a condition",
+    Verdict.BLOCKED_BY_RESOURCE: "not granted on this resource",
+}
+Mine = Callable[[Gap], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lack:
+    """What one role lacks of the needs of a release, as far as one check speaks of it."""
+
+    seen: Permissions
+    role: RolePolicies
+    report: Report
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        return (*self.report.gaps, *self.report.legacy_gaps)
+
+
+def of_profiles(gap: Gap) -> bool:
+    """Whether the gap concerns instance profiles and the roles in them, which have a check of their own."""
+    return _OF_PROFILES.issuperset(gap.needed_for)
+
+
+def lacks(case: Case, *, mine: Mine, release: str = "", legacy: bool = False) -> tuple[Lack, ...] | CannotTell:
+    """What each role lacks of what is always needed, for the release of the hop unless another is named.
+
+    With `legacy` it is what capacity of Provisioners needs, and nothing else.
+    """
+    seen = permissions(case.inventory)
+    if isinstance(seen, Unseen):
+        return CannotTell(f"the controller's permissions could not be read: {_said(seen)}")
+    try:
+        reports = seen.reports(release or str(case.step.release))
+    except BadInput as wrong:
+        return CannotTell(str(wrong))
+    return tuple(Lack(seen=seen, role=one, report=_narrowed(report, mine, legacy=legacy)) for one, report in reports)
+
+
+def _said(part: Unseen) -> str:
+    return part.why + (f" ({part.detail})" if part.detail else "")
+
+
+def _narrowed(report: Report, mine: Mine, *, legacy: bool) -> Report:
+    gaps = tuple(gap for gap in report.gaps if not legacy and gap.required == "always" and mine(gap))
+    old = tuple(gap for gap in report.legacy_gaps if legacy and gap.required == "always" and mine(gap))
+    return replace(report, gaps=gaps, legacy_gaps=old)
+
+
+def words(found: tuple[Lack, ...] | CannotTell) -> Iterator[Word]:
+    """A word for each gap: evidence of a clear refusal, else why it cannot be told."""
+    if isinstance(found, CannotTell):
+        yield found
+        return
+    for lack in found:
+        yield from (_word(lack, gap) for gap in lack.gaps)
+
+
+def weighed(found: tuple[Lack, ...] | CannotTell, *, doubts: Iterable[Word]) -> Iterator[Word]:
+    """The words of all gaps and these doubts; a warning where there is no doubt and the controller does its work."""
+    more = tuple(doubts)
+    yield from words(found)
+    yield from more
+    gaps = [gap for lack in found for gap in lack.gaps] if isinstance(found, tuple) else []
+    if gaps and not more and all(gap.severity == "degraded" for gap in gaps):
+        yield Milder("warning")
+
+
+def _word(lack: Lack, gap: Gap) -> Word:
+    if doubt := _doubt(lack.seen, gap):
+        return CannotTell(f"{_asked(gap)}: {doubt}"[:_LONGEST])
+    return Evidence(
+        kind="IAM role" if lack.role.role.arn else "IAM policies",
+        name=name_of(lack.role),
+        path=_asked(gap),
+        seen=f"{_WORDS[gap.verdict]}: {'; '.join(gap.causes[:_CAUSES_SHOWN])}"[:_LONGEST],
+        wanted=" ".join(_why(gap)),
+    )
+
+
+def _asked(gap: Gap) -> str:
+    """The action and the kinds of resources that this cluster asks for; a gap lists those of rare settings as well."""
+    return f"{gap.action} on {', '.join(sorted({one.probe.kind for one in gap.refusals if one.applies}))}"
+
+
+def _why(gap: Gap) -> Iterator[str]:
+    yield f"allowed, for {', '.join(gap.needed_for)}."
+    yield gap.effect
+    yield from (f"The controller logs: {log}." for log in gap.logs)
+
+
+def name_of(one: RolePolicies) -> str:
+    """The name of the role; the names of the documents where somebody handed them in without one."""
+    if one.role.arn:
+        return one.role.arn.rpartition("/")[2]
+    return ", ".join(policy.name for policy in one.policies)[:200] or "none"
+
+
+def _doubt(seen: Permissions, gap: Gap) -> str:
+    """Why a gap is none for certain; empty where it is. A refusal that hangs on names needs that they were told."""
+    if gap.verdict is Verdict.UNKNOWN:
+        return gap.causes[0]
+    if gap.verdict is Verdict.MISSING:
+        return ""
+    untold = [name for name in seen.untold if _concerns(name, gap.action)]
+    return f"nothing tells the {' and the '.join(untold)} ({gap.causes[0]})" if untold else ""
+
+
+def _concerns(name: str, action: str) -> bool:
+    if name == NODE_ROLE:
+        return action == _PASSING
+    return name != "queue" or action.startswith("sqs:")
+
+
+def unknown_node_roles(case: Case, found: tuple[Lack, ...] | CannotTell) -> Iterator[Word]:
+    """A doubt where nobody knows which roles nodes run as: that iam:PassRole covers them then proves nothing."""
+    unasked = case.inventory.aws.node_roles == NOT_ASKED
+    hint = f". {NOT_LOOKED_AT}" if unasked else ""
+    told = found if isinstance(found, tuple) else ()
+    for lack in told:
+        lacking = any(gap.action == _PASSING for gap in lack.gaps)
+        if NODE_ROLE in lack.seen.untold and not lacking:
+            yield CannotTell(f"{_PASSING}: nothing tells the {NODE_ROLE}{hint}", AWS_NOT_ASKED if unasked else None)
+            return
+
+
+def contradicted(case: Case) -> Iterator[Word]:
+    """A doubt for each request of the hop's release that AWS itself refuses though the documents allow it."""
+    try:
+        asked = {probe.id for probe in probes_for(minor_of(str(case.step.release)))}
+    except BadInput:
+        return
+    for row in case.inventory.aws.disagreements:
+        if row.ours == Verdict.ALLOWED and asked & set(row.probes):
+            because = f", {row.because}" if row.because else ""
+            yield CannotTell(
+                f"{row.action} on {row.resource}: the documents allow it and SimulatePrincipalPolicy says"
+                f" {row.theirs}{because}: look for a policy of the organization"[:_LONGEST]
+            )

@@ -1,0 +1,116 @@
+"""Whether a cluster has left the alpha kinds behind for good, so that what came with 0.32 is not before it any more.
+
+Whether the chart alone wrote the controller's rule to stay off Karpenter's nodes: it does so anew every release.
+
+What is wrong with one alias of an image, and with the family beside it.
+
+The rows of requirements that NodePools and Provisioners ask of nodes, with where they stand.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from migrations_app.checks.base import Case, NotApplicable
+from migrations_app.inventory.facts.controller import ABSENT, given_values, value_at
+from migrations_app.inventory.facts.node_pools import FAMILIES, own_pools
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import WholeObject
+from migrations_app.inventory.parts import Part, is_whole
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.release_facts import CUSTOM, UBUNTU, family_start
+from migrations_app.karpenter.versions import Release, minor_order
+
+LAST_WITH_ALPHA: Final = "0.32"
+"""The last minor that acts on alpha objects."""
+ALPHA_CRDS: Final = frozenset(kind.crd_name for kind in (*kinds.ALPHA_KINDS, kinds.DRAFT_NODE_CLASS))
+PAST: Final = NotApplicable("a release after 0.32 runs, and nothing of alpha is left")
+
+
+def alpha_is_past(case: Case) -> bool:
+    """True only where a release after 0.32 runs and alpha objects and CRDs were looked for and none is there."""
+    later = [minor_order(minor) > minor_order(LAST_WITH_ALPHA) for minor in case.running.minors]
+    seen = case.inventory
+    parts: tuple[Part[object], ...] = (seen.provisioners, seen.awsnodetemplates, seen.machines)
+    none_left = all(is_whole(part) and not part.items for part in parts)
+    no_crd = is_whole(seen.crds) and not any(crd.name in ALPHA_CRDS for crd in seen.crds.items)
+    return bool(later) and all(later) and none_left and no_crd
+
+
+LAST_WITH_OLD_LABEL: Final = "0.31"
+"""The last minor whose chart names the old label alone; 0.32 names both, later ones the new one.
+aws/karpenter-provider-aws@v0.31.4, @v0.32.10 and @v0.33.0:charts/karpenter/values.yaml."""
+VALUE: Final = "affinity.nodeAffinity"
+
+
+def names_old_label_alone(case: Case) -> bool:
+    """A rule that values give is kept when the release changes; where no values were seen, the chart's counts."""
+    minors = case.running.minors
+    values = given_values(case.inventory)
+    written = values is not None and value_at(values.tree, VALUE) is not ABSENT
+    return (
+        bool(minors) and all(minor_order(minor) <= minor_order(LAST_WITH_OLD_LABEL) for minor in minors) and not written
+    )
+
+
+WITHOUT_ALIAS = (UBUNTU, CUSTOM)
+
+SeenWanted = tuple[str, str]
+
+
+def flaw(alias: str, *, beside: str, landing: Release) -> SeenWanted | None:
+    """What was seen and what is wanted in its place; None for an alias that the release takes beside that amiFamily."""
+    family, _, version = alias.partition("@")
+    means = FAMILIES.get(family.lower(), "")
+    if not means or means in WITHOUT_ALIAS or not version:
+        return alias, "family@version, such as bottlerocket@v1.40.0"
+    if beside not in ("", CUSTOM, means):
+        return f"{alias} beside amiFamily {beside}", f"amiFamily {means} or none"
+    if means.startswith("Windows") and version != "latest":
+        return alias, f"{family}@latest: Windows images cannot be pinned"
+    return _too_new(means, seen=alias, landing=landing)
+
+
+def family_flaw(family: str, landing: Release) -> SeenWanted | None:
+    """The same of spec.amiFamily alone."""
+    return _too_new(family, seen=family, landing=landing)
+
+
+def _too_new(family: str, *, seen: str, landing: Release) -> SeenWanted | None:
+    first = family_start(family)
+    if first is None or first <= landing:
+        return None
+    return seen, f"a family that {landing} knows: {family} came with {first}"
+
+
+POOL_PATH = "spec.template.spec.requirements"
+PROVISIONER_PATH = "spec.requirements"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One requirement of one pool; `values` are texts."""
+
+    kind: str
+    name: str
+    path: str
+    key: str
+    operator: str
+    values: tuple[str, ...]
+
+
+def requirements(inventory: Inventory) -> Iterator[Requirement]:
+    """Those of NodePools, then those of Provisioners; rows of an odd shape are left out."""
+    for pool in own_pools(inventory):
+        yield from _rows(pool, kind="NodePool", path=POOL_PATH)
+    for provisioner in inventory.provisioners.items:
+        yield from _rows(provisioner, kind="Provisioner", path=PROVISIONER_PATH)
+
+
+def _rows(one: WholeObject, *, kind: str, path: str) -> Iterator[Requirement]:
+    found: Any = one.get(path, [])
+    for row in found if isinstance(found, list) else ():
+        if isinstance(row, dict) and isinstance(row.get("key"), str):
+            values = row.get("values")
+            texts = tuple(str(value) for value in values) if isinstance(values, list) else ()
+            yield Requirement(kind, one.name, path, row["key"], str(row.get("operator", "")), texts)

@@ -1,0 +1,72 @@
+"""Which nodes a hop replaces, and which pods sit on them: what drains and protections are asked about."""
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+from migrations_app.checks.base import AtLeast, Case, Evidence
+from migrations_app.checks.remedies.karpenter_objects import appended
+from migrations_app.checks.shell import json_word, word
+from migrations_app.inventory.objects.karpenter import PodGroup, Provisioner
+from migrations_app.inventory.pod_groups import NODES_KEPT
+from migrations_app.karpenter.release_facts import replacements
+
+NOTHING_ROLLED = "the hop replaces no node that is there now"
+LEGACY_TAINT = {"key": "karpenter.sh/legacy", "value": "true", "effect": "NoSchedule"}
+"""The taint by which the guide keeps new pods away from what a Provisioner launches."""
+BOUND = AtLeast("of large groups of pods only some nodes are kept")
+
+
+@dataclass(frozen=True, slots=True)
+class There:
+    """A group with pods on the nodes in question. `pods` counts those; a lower bound where it is not `exact`."""
+
+    group: PodGroup
+    nodes: tuple[str, ...]
+    pods: int
+    exact: bool
+
+    def evidence(self, *, path: str, seen: str, wanted: str) -> Evidence:
+        """The group as one cause, by its workload or, without one, by its first pod."""
+        kind = self.group.owner_kind or "Pod"
+        name = self.group.owner_name or next(iter(self.group.samples), "")
+        where = self.nodes[0] if len(self.nodes) == 1 else f"{len(self.nodes)} nodes, first {self.nodes[0]}"
+        return Evidence(
+            kind=kind,
+            namespace=self.group.namespace,
+            name=name,
+            path=path,
+            seen=f"{seen}, on {where}",
+            wanted=wanted,
+            count=self.pods,
+        )
+
+
+def rolled_nodes(case: Case) -> frozenset[str]:
+    """The names of the nodes that the hop replaces; empty where it replaces none."""
+    owners = {owner for row in replacements(case.step.entered) for owner in row.owners}
+    return frozenset(node.name for node in case.ownership.nodes if node.owner in owners) if owners else frozenset()
+
+
+def there(case: Case, nodes: Collection[str], *, wanted: Callable[[PodGroup], object]) -> Iterator[There]:
+    """The wanted groups with at least one pod on those nodes; DaemonSets, which go with their node, never are."""
+    for group in case.inventory.pods.items:
+        # Where a group runs is told last: thousands of groups have dozens of nodes each.
+        if group.owner_kind not in ("DaemonSet", "Node") and wanted(group):
+            mine = tuple([name for name in group.nodes if name in nodes])
+            if mine:
+                yield _counted(group, mine)
+
+
+def _counted(group: PodGroup, mine: tuple[str, ...]) -> There:
+    if len(mine) == len(group.nodes) < NODES_KEPT:
+        return There(group, mine, group.count, exact=True)
+    return There(group, mine, len(mine), exact=group.count == len(group.nodes))
+
+
+def fenced(one: Provisioner) -> str:
+    """The command that keeps new pods off its nodes; empty where its taints do that already."""
+    taints = one.get("spec.taints")
+    if isinstance(taints, list) and LEGACY_TAINT in taints:
+        return ""
+    patch = json_word(appended(one, "spec.taints", value=LEGACY_TAINT))
+    return f"kubectl patch provisioners.karpenter.sh {word(one.name)} --type=json -p {patch}"

@@ -1,0 +1,77 @@
+"""What goes to which stream: results on stdout, everything else on stderr, colour and progress on terminals only."""
+
+import os
+import sys
+import threading
+from enum import IntEnum
+from typing import TextIO
+
+from migrations_app.readiness.outputs.wording import plain_lines
+
+
+class Exit(IntEnum):
+    READY = 0
+    FINDINGS = 1
+    USAGE = 2
+    COULD_NOT_LOOK = 3
+    INTERRUPTED = 130
+    READER_GONE = 141
+
+
+def prepare() -> None:
+    """A character that the terminal cannot show becomes an escape instead of a crash in the middle of an answer."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure:
+            reconfigure(errors="backslashreplace")
+
+
+def complain(name: str, message: str) -> None:
+    """One line on stderr; texts of files and clusters cannot steer the terminal."""
+    print(f"{name}: {plain_lines(message)}", file=sys.stderr)
+
+
+def note(message: str) -> None:
+    """A remark beside the result."""
+    print(plain_lines(message), file=sys.stderr)
+
+
+def show(text: str) -> None:
+    """The result, as it is."""
+    sys.stdout.write(text)
+
+
+def flush() -> None:
+    sys.stdout.flush()
+
+
+def colour_wanted(stream: TextIO | None = None) -> bool:
+    """On a terminal that can, unless NO_COLOR is set to anything."""
+    out = stream or sys.stdout
+    return out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+class Progress:
+    """A single line on stderr that counts parts; silent where stderr is no terminal. A context manager."""
+
+    def __init__(self) -> None:
+        from migrations_app.inventory.inventory import PART_NAMES  # slow to load, and light commands show no progress
+
+        self._total = len(PART_NAMES)
+        self._shown = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(self, *_why: object) -> None:
+        self._write("")
+
+    def part(self, name: str, done: int) -> None:
+        """Called from the threads that read."""
+        self._write(f"read {done} of {self._total} parts, last {name}")
+
+    def _write(self, text: str) -> None:
+        if self._shown:
+            with self._lock:
+                print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)

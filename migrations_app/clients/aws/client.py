@@ -1,0 +1,323 @@
+"""The one way to AWS: a right of aws_rights.py and its parameters in, the answer out, under a deadline.
+
+The port over the real AWS: reads only, each of them a row of aws_rights.py.
+
+The port through which AWS is read for one cluster, and its harmless twin for clusters without an AWS account.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeVar
+
+from botocore import xform_name
+
+from migrations_app.clients.aws import answers, errors
+from migrations_app.clients.aws import permissions as rights
+from migrations_app.clients.aws.answers import Answer
+from migrations_app.clients.aws.cross_account import DEFAULT, AwsLimits
+from migrations_app.clients.aws.permissions import Right
+from migrations_app.clients.aws.session import AwsSession
+from migrations_app.errors import Garbled, TimedOut, TooLarge
+from migrations_app.inventory.aws_facts.simulation import Question, Reply
+from migrations_app.inventory.objects.aws import (
+    AccessEntry,
+    Association,
+    AttachedPolicy,
+    Caller,
+    EksCluster,
+    InstanceProfile,
+    OidcProvider,
+    PolicyDocument,
+    Queue,
+    Role,
+    TaggedInstances,
+)
+from migrations_app.inventory.objects.cluster_arn import AwsPlace
+from migrations_app.karpenter import labels
+
+T = TypeVar("T")
+
+
+class AwsCalls:
+    """Calls with one session. May be used from several threads."""
+
+    def __init__(self, session: AwsSession, limits: AwsLimits) -> None:
+        self._session = session
+        self._limits = limits
+        self._ends = time.monotonic() + limits.all_seconds
+        self._lock = threading.Lock()
+        self._clients: dict[str, Any] = {}
+
+    def get(self, right: Right, read: Callable[[Answer], T], **given: Any) -> T:  # noqa: ANN401 - parameters of any call
+        """What `read` makes of the answer. Raises CouldNotLook, NotServed among them when AWS has none such."""
+        call = getattr(self._client(right), _method(right))
+        try:
+            return read(call(**given))
+        except (KeyError, TypeError, AttributeError):
+            raise _garbled(right) from None
+        except errors.CAUGHT as wrong:
+            raise errors.from_exception(wrong, right) from None
+
+    def find(self, right: Right, read: Callable[[Answer], T], **given: Any) -> T | None:  # noqa: ANN401 - as above
+        """As `get`, but None when AWS has none such."""
+        call = getattr(self._client(right), _method(right))
+        try:
+            return read(call(**given))
+        except (KeyError, TypeError, AttributeError):
+            raise _garbled(right) from None
+        except errors.CAUGHT as wrong:
+            if errors.is_absent(wrong):
+                return None
+            raise errors.from_exception(wrong, right) from None
+
+    def pages(self, right: Right, read: Callable[[Answer], list[T]], **given: Any) -> Iterator[T]:  # noqa: ANN401 - as above
+        """Every row of a list. Raises TooLarge when it does not end, CouldNotLook."""
+        paginator = self._client(right).get_paginator(_method(right))
+        pages = iter(paginator.paginate(**given))
+        for _ in range(self._limits.pages):
+            rows = self._page(right, pages, read=read)
+            if rows is None:
+                return
+            yield from rows
+            self._check_time(right)
+        raise TooLarge(f"{right.action} does not end after {self._limits.pages} pages")
+
+    def close(self) -> None:
+        """Drops the clients and the credentials."""
+        with self._lock:
+            self._clients.clear()
+        self._session.close()
+
+    def _page(self, right: Right, pages: Iterator[Answer], *, read: Callable[[Answer], list[T]]) -> list[T] | None:
+        try:
+            page = next(pages, None)
+            return None if page is None else read(page)
+        except (KeyError, TypeError, AttributeError):
+            raise _garbled(right) from None
+        except errors.CAUGHT as wrong:
+            raise errors.from_exception(wrong, right) from None
+
+    def _client(self, right: Right) -> Any:  # noqa: ANN401 - stubs of most services are not installed
+        self._check_time(right)
+        with self._lock:
+            if right.service not in self._clients:
+                self._clients[right.service] = self._session.client(right.service)
+            return self._clients[right.service]
+
+    def _check_time(self, right: Right) -> None:
+        if time.monotonic() >= self._ends:
+            raise TimedOut(f"the time for AWS was over before {right.action}")
+
+
+def _method(right: Right) -> str:
+    name: str = xform_name(right.operation)
+    return name
+
+
+def _garbled(right: Right) -> Garbled:
+    return Garbled(f"the answer to {right.action} is not what AWS promises")
+
+
+_QUEUE_FACTS = ["KmsMasterKeyId", "MessageRetentionPeriod", "Policy", "QueueArn", "SqsManagedSseEnabled"]
+_STATES = ["pending", "running", "stopping", "stopped"]
+_PAGE = 1000
+
+
+class LiveAws:
+    """An AwsApi; its methods may be called from several threads."""
+
+    def __init__(self, calls: AwsCalls, place: AwsPlace) -> None:
+        self._calls = calls
+        self._place = place
+
+    @property
+    def place(self) -> AwsPlace:
+        return self._place
+
+    def caller(self) -> Caller:
+        return self._calls.get(rights.WHO_AM_I, lambda found: Caller(account=found["Account"], arn=found["Arn"]))
+
+    def cluster(self) -> EksCluster | None:
+        return self._calls.find(
+            rights.DESCRIBE_CLUSTER, lambda found: answers.eks_cluster(found["cluster"]), name=self._place.cluster
+        )
+
+    def role(self, name: str) -> Role | None:
+        return self._calls.find(rights.GET_ROLE, lambda found: answers.role(found["Role"]), RoleName=name)
+
+    def attached_policies(self, role: str) -> tuple[AttachedPolicy, ...]:
+        found = self._calls.pages(rights.LIST_ATTACHED, lambda page: page["AttachedPolicies"], RoleName=role)
+        return tuple(AttachedPolicy(name=one["PolicyName"], arn=one["PolicyArn"]) for one in found)
+
+    def inline_names(self, role: str) -> tuple[str, ...]:
+        return tuple(self._calls.pages(rights.LIST_INLINE, lambda page: page["PolicyNames"], RoleName=role))
+
+    def inline_policy(self, role: str, name: str) -> PolicyDocument | None:
+        return self._calls.find(rights.GET_INLINE, answers.inline_policy, RoleName=role, PolicyName=name)
+
+    def managed_policy(self, arn: str) -> PolicyDocument | None:
+        policy: Answer | None = self._calls.find(rights.GET_POLICY, lambda found: found["Policy"], PolicyArn=arn)
+        if policy is None:
+            return None
+        return self._calls.find(
+            rights.GET_VERSION,
+            lambda found: answers.managed_policy(policy, found["PolicyVersion"]),
+            PolicyArn=arn,
+            VersionId=policy.get("DefaultVersionId", "v1"),
+        )
+
+    def instance_profile(self, name: str) -> InstanceProfile | None:
+        return self._calls.find(
+            rights.GET_PROFILE,
+            lambda found: answers.instance_profile(found["InstanceProfile"]),
+            InstanceProfileName=name,
+        )
+
+    def oidc_provider(self, arn: str) -> OidcProvider | None:
+        return self._calls.find(
+            rights.GET_PROVIDER, lambda found: answers.oidc_provider(arn, found), OpenIDConnectProviderArn=arn
+        )
+
+    def associations(self, *, namespace: str, service_account: str) -> tuple[Association, ...]:
+        listed = self._calls.pages(
+            rights.LIST_ASSOCIATIONS,
+            lambda page: [one["associationId"] for one in page["associations"]],
+            clusterName=self._place.cluster,
+            namespace=namespace,
+            serviceAccount=service_account,
+        )
+        found = (self._association(identity) for identity in listed)
+        return tuple(one for one in found if one is not None)
+
+    def _association(self, identity: str) -> Association | None:
+        return self._calls.find(
+            rights.DESCRIBE_ASSOCIATION,
+            lambda found: answers.association(found["association"]),
+            clusterName=self._place.cluster,
+            associationId=identity,
+        )
+
+    def addon_status(self, name: str) -> str | None:
+        return self._calls.find(
+            rights.DESCRIBE_ADDON,
+            lambda found: str(found["addon"].get("status", "")),
+            clusterName=self._place.cluster,
+            addonName=name,
+        )
+
+    def access_entry(self, principal_arn: str) -> AccessEntry | None:
+        return self._calls.find(
+            rights.DESCRIBE_ENTRY,
+            lambda found: answers.access_entry(found["accessEntry"]),
+            clusterName=self._place.cluster,
+            principalArn=principal_arn,
+        )
+
+    def queue(self, name: str, *, account: str) -> Queue | None:
+        owner = {"QueueOwnerAWSAccountId": account} if account else {}
+        url: str | None = self._calls.find(
+            rights.GET_QUEUE_URL, lambda found: str(found["QueueUrl"]), QueueName=name, **owner
+        )
+        if url is None:
+            return None
+        return self._calls.find(
+            rights.GET_QUEUE,
+            lambda found: answers.queue(name, found["Attributes"]),
+            QueueUrl=url,
+            AttributeNames=_QUEUE_FACTS,
+        )
+
+    def tagged_instances(self) -> tuple[TaggedInstances, ...]:
+        wanted = [
+            _filter(f"tag:kubernetes.io/cluster/{self._place.cluster}", ["owned"]),
+            _filter("tag-key", [labels.NODEPOOL, labels.PROVISIONER_NAME]),
+            _filter("instance-state-name", _STATES),
+        ]
+        found = self._calls.pages(
+            rights.DESCRIBE_INSTANCES,
+            lambda page: [one for group in page["Reservations"] for one in group["Instances"]],
+            Filters=wanted,
+            PaginationConfig={"PageSize": _PAGE},
+        )
+        return answers.tagged_instances(found)
+
+    def simulated(self, role_arn: str, question: Question) -> tuple[Reply, ...]:
+        found = self._calls.pages(
+            rights.SIMULATE,
+            lambda page: [answers.reply(one) for one in page["EvaluationResults"]],
+            PolicySourceArn=role_arn,
+            ActionNames=list(question.actions),
+            ResourceArns=[question.resource],
+            ContextEntries=[_context(key, values) for key, values in question.context],
+        )
+        return tuple(found)
+
+    def close(self) -> None:
+        self._calls.close()
+
+
+def _filter(name: str, values: list[str]) -> dict[str, Any]:
+    return {"Name": name, "Values": values}
+
+
+def _context(key: str, values: tuple[str, ...]) -> dict[str, Any]:
+    kind = "stringList" if key == "aws:TagKeys" else "string"
+    return {"ContextKeyName": key, "ContextKeyValues": list(values), "ContextKeyType": kind}
+
+
+def open_aws(session: AwsSession, place: AwsPlace, *, limits: AwsLimits = DEFAULT) -> LiveAws:
+    """A client for that cluster; nothing is sent yet."""
+    return LiveAws(AwsCalls(session, limits), place)
+
+
+class AwsApi(Protocol):
+    """Reads of one account and region. Every failure is an errors.CouldNotLook; None means that AWS has none such."""
+
+    @property
+    def place(self) -> AwsPlace:
+        """The cluster all reads are about; its account is empty when nobody told it."""
+
+    def caller(self) -> Caller:
+        """Who AWS takes us for."""
+
+    def cluster(self) -> EksCluster | None:
+        """The EKS cluster of the place."""
+
+    def role(self, name: str) -> Role | None:
+        """The role of that name in our account, whatever its path."""
+
+    def attached_policies(self, role: str) -> tuple[AttachedPolicy, ...]:
+        """The managed policies attached to a role."""
+
+    def inline_names(self, role: str) -> tuple[str, ...]:
+        """Names of the inline policies of a role."""
+
+    def inline_policy(self, role: str, name: str) -> PolicyDocument | None: ...
+
+    def managed_policy(self, arn: str) -> PolicyDocument | None:
+        """A managed policy in its default version."""
+
+    def instance_profile(self, name: str) -> InstanceProfile | None: ...
+
+    def oidc_provider(self, arn: str) -> OidcProvider | None: ...
+
+    def associations(self, *, namespace: str, service_account: str) -> tuple[Association, ...]:
+        """The EKS Pod Identity associations of a service account; at most one by today's rules."""
+
+    def addon_status(self, name: str) -> str | None:
+        """Status of an add-on of the cluster, such as ACTIVE."""
+
+    def access_entry(self, principal_arn: str) -> AccessEntry | None:
+        """What the cluster grants to a principal by an access entry."""
+
+    def queue(self, name: str, *, account: str) -> Queue | None: ...
+
+    def tagged_instances(self) -> tuple[TaggedInstances, ...]:
+        """Instances of the cluster that carry a tag of Karpenter, in groups of equal tags."""
+
+    def simulated(self, role_arn: str, question: Question) -> tuple[Reply, ...]:
+        """SimulatePrincipalPolicy for the actions of one question."""
+
+    def close(self) -> None:
+        """Forgets credentials; harmless when called twice."""

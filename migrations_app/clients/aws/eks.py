@@ -1,0 +1,127 @@
+"""Registration of an EKS cluster: its endpoint and CA come from DescribeCluster and from nowhere else (T21).
+
+Tokens for the API servers of EKS: a call of STS GetCallerIdentity, signed in advance, in this process, never stored.
+
+A token is good for the one cluster whose name is signed into it, for up to 15 minutes, whoever holds it (T21): the
+transport sends it only after the server has proven itself with the CA from DescribeCluster.
+"""
+
+import base64
+import threading
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from botocore.auth import SigV4QueryAuth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+
+from migrations_app.clients.aws.client import AwsApi
+from migrations_app.clients.aws.cross_account import Entry, Keys
+from migrations_app.clients.aws.session import AwsSession, Now, utc_now
+from migrations_app.clients.kubernetes.connection import Connection, EksToken, parse_server
+from migrations_app.clients.kubernetes.kubeconfig import certificates, decoded
+from migrations_app.clients.secret import Secret
+from migrations_app.errors import BadInput
+from migrations_app.inventory.objects.aws import EksCluster
+from migrations_app.inventory.objects.cluster_arn import AwsPlace, partition_of, read_place
+
+REACHABLE = frozenset({"ACTIVE", "UPDATING"})
+
+
+def eks_connection(api: AwsApi, entry: Entry) -> Connection:
+    """How to reach the API server of the api's cluster; its `eks` says for what and as whom tokens are made.
+
+    Raises BadInput: `no_cluster`, `wrong_account`, `wrong_cluster`, `cluster_not_ready`, or what is wrong with the
+    endpoint or the CA; CouldNotLook when AWS does not answer.
+    """
+    caller = api.caller()
+    place = api.place
+    if place.account and caller.account != place.account:
+        raise BadInput(
+            f"these credentials are of account {caller.account}, the cluster is in {place.account}",
+            code="wrong_account",
+            where="account",
+        )
+    found = api.cluster()
+    if found is None:
+        raise BadInput(f"EKS has no cluster {place.cluster} in {place.region}", code="no_cluster", where="cluster")
+    _check(found, AwsPlace(region=place.region, cluster=place.cluster, account=caller.account))
+    return Connection(
+        server=parse_server(found.endpoint, where="endpoint"),
+        ca_pem=_ca(found),
+        context=found.arn,
+        eks=EksToken(found.name, place.region, entry.role_arn, entry.external_id),
+    )
+
+
+def _check(found: EksCluster, wanted: AwsPlace) -> None:
+    if read_place(found.arn) != wanted:
+        raise BadInput("AWS answered with another cluster than was asked for", code="wrong_cluster", where="cluster")
+    if found.status not in REACHABLE:
+        raise BadInput(
+            f"the cluster is {found.status or 'in no known state'}", code="cluster_not_ready", where="cluster"
+        )
+
+
+def _ca(found: EksCluster) -> str:
+    pem = decoded(found.ca_data, where="certificateAuthority")
+    certificates(pem, where="certificateAuthority")
+    return pem
+
+
+PREFIX = "k8s-aws-v1."
+HEADER = "x-k8s-aws-id"
+# EKS takes a token for 15 minutes after it was signed, whatever the URL's own expiry says.
+SIGNED_SECONDS = 60
+RENEW_AFTER = timedelta(minutes=10)
+_SUFFIXES = {
+    "aws": "amazonaws.com",
+    "aws-us-gov": "amazonaws.com",
+    "aws-cn": "amazonaws.com.cn",
+    "aws-iso": "c2s.ic.gov",
+    "aws-iso-b": "sc2s.sgov.gov",
+    "aws-iso-e": "cloud.adc-e.uk",
+    "aws-iso-f": "csp.hci.ic.gov",
+    "aws-eusc": "amazonaws.eu",
+}
+
+
+def sts_host(region: str) -> str:
+    """The regional host of STS."""
+    return f"sts.{region}.{_SUFFIXES[partition_of(region)]}"
+
+
+def signed_token(keys: Keys, *, cluster: str, region: str) -> Secret:
+    """A token for the EKS cluster of that name; made without any connection."""
+    url = f"https://{sts_host(region)}/?Action=GetCallerIdentity&Version=2011-06-15"
+    request = AWSRequest(method="GET", url=url, headers={HEADER: cluster})
+    credentials = Credentials(keys.access_key_id, keys.secret.reveal(), keys.token.reveal() or None)
+    signer = SigV4QueryAuth(credentials, "sts", region, expires=SIGNED_SECONDS)
+    signer.add_auth(request)
+    packed = base64.urlsafe_b64encode(str(request.url).encode()).decode().rstrip("=")
+    return Secret(PREFIX + packed)
+
+
+def token_source(session: AwsSession, *, cluster: str, now: Now = utc_now) -> Callable[[], Secret]:
+    """What the transport asks before each request: the same token for ten minutes, then a new one.
+
+    The source raises CouldNotLook when AWS does not let the session in.
+    """
+    return _Tokens(session, cluster=cluster, now=now)
+
+
+class _Tokens:
+    def __init__(self, session: AwsSession, *, cluster: str, now: Now) -> None:
+        self._session = session
+        self._cluster = cluster
+        self._now = now
+        self._lock = threading.Lock()
+        self._made: tuple[datetime, Secret] | None = None
+
+    def __call__(self) -> Secret:
+        with self._lock:
+            moment = self._now()
+            if self._made is None or not timedelta(0) <= moment - self._made[0] < RENEW_AFTER:
+                token = signed_token(self._session.keys(), cluster=self._cluster, region=self._session.region)
+                self._made = (moment, token)
+            return self._made[1]

@@ -1,0 +1,143 @@
+"""Every failure of AWS becomes one of errors.py. What AWS says is shown cleaned and short; nothing of the SDK leaks."""
+
+import re
+from typing import Any
+
+from botocore import exceptions as b
+from botocore.parsers import ResponseParserError
+
+from migrations_app import errors
+from migrations_app.clients.aws.permissions import Right
+from migrations_app.clients.secret import clean
+
+CAUGHT = (b.BotoCoreError, b.ClientError, ResponseParserError, OSError, ValueError, RecursionError)
+"""What a call may raise. An answer that is no XML, such as the page of a proxy, is none of botocore's own errors."""
+
+ABSENT = frozenset(
+    {
+        "NoSuchEntity",
+        "NoSuchEntityException",
+        "ResourceNotFoundException",
+        "NotFoundException",
+        "QueueDoesNotExist",
+        "AWS.SimpleQueueService.NonExistentQueue",
+    }
+)
+_FORBIDDEN = frozenset(
+    {
+        "AccessDenied",
+        "AccessDeniedException",
+        "AuthorizationError",
+        "UnauthorizedOperation",
+        "NotAuthorized",
+        "KmsAccessDenied",
+    }
+)
+_EXPIRED = frozenset({"ExpiredToken", "ExpiredTokenException", "RequestExpired", "TokenRefreshRequired"})
+_UNKNOWN_KEYS = frozenset(
+    {
+        "AuthFailure",
+        "IncompleteSignature",
+        "InvalidAccessKeyId",
+        "InvalidClientTokenId",
+        "InvalidSignatureException",
+        "InvalidToken",
+        "MissingAuthenticationToken",
+        "MissingAuthenticationTokenException",
+        "NotSignedUp",
+        "SignatureDoesNotMatch",
+        "UnrecognizedClientException",
+    }
+)
+_REGION_OFF = frozenset({"OptInRequired", "RegionDisabledException"})
+_THROTTLED = frozenset(
+    {
+        "BandwidthLimitExceeded",
+        "EC2ThrottledException",
+        "LimitExceededException",
+        "PriorRequestNotComplete",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
+        "SlowDown",
+        "Throttling",
+        "ThrottlingException",
+        "ThrottledException",
+        "TooManyRequestsException",
+    }
+)
+_DENIALS = (
+    ("service control policy", "a policy of the organisation denies it"),
+    ("resource control policy", "a policy of the organisation denies it"),
+    ("permissions boundary", "the permissions boundary does not let it through"),
+    ("explicit deny", "a statement denies it"),
+)
+
+
+def is_absent(wrong: BaseException) -> bool:
+    """Whether AWS says that what was asked for does not exist."""
+    return isinstance(wrong, b.ClientError) and _code(wrong) in ABSENT
+
+
+def from_exception(wrong: BaseException, right: Right) -> errors.CouldNotLook:
+    """The error behind any exception of CAUGHT, raised by a call that `right` names."""
+    if isinstance(wrong, b.ClientError):
+        return _from_answer(wrong, right)
+    if isinstance(wrong, b.NoCredentialsError | b.PartialCredentialsError | b.CredentialRetrievalError):
+        return errors.Unauthorized("karpdash has no AWS credentials for this", code="no_identity")
+    if isinstance(wrong, b.SSLError):
+        return errors.TlsRefused(f"{right.action}: the certificate of AWS is not one that is trusted here")
+    if isinstance(wrong, b.ConnectTimeoutError | b.ReadTimeoutError | TimeoutError):
+        return errors.TimedOut(f"{right.action} was not answered in time")
+    if isinstance(wrong, b.ParamValidationError | b.InvalidRegionError | b.UnknownRegionError):
+        return errors.Garbled(f"{right.action} cannot be asked about such a name", code="bad_name")
+    if isinstance(wrong, b.ConnectionError | b.HTTPClientError | OSError):
+        return errors.Unreachable(f"no connection to AWS for {right.action}")
+    return errors.Garbled(f"the answer to {right.action} is not what AWS promises")
+
+
+def _from_answer(wrong: b.ClientError, right: Right) -> errors.CouldNotLook:
+    code, text, status = _code(wrong), _message(wrong), _status(wrong)
+    if code in _THROTTLED or status == 429:
+        return errors.ServerFailed(f"AWS throttles {right.action}", code="throttled")
+    if code in _FORBIDDEN:
+        return errors.Forbidden(_refused(right, text))
+    if code in _EXPIRED:
+        return errors.Unauthorized("the AWS credentials have expired", code="expired_credentials")
+    if code in _REGION_OFF:
+        return errors.Unauthorized("the region is not switched on in this account", code="region_off")
+    if code in _UNKNOWN_KEYS or status == 401:
+        told = "AWS does not know the credentials, or not in this region or partition"
+        return errors.Unauthorized(told)
+    if code in ABSENT:
+        return errors.NotServed(f"{right.action}: AWS knows none of that name", code="absent")
+    if status >= 500 or code.startswith(("Service", "Internal")):
+        return errors.ServerFailed(f"AWS failed at {right.action}: {clean(code)}")
+    return errors.ServerFailed(f"{right.action}: {clean(code)}: {text or 'no reason given'}", code="refused")
+
+
+def _refused(right: Right, text: str) -> str:
+    """Names the action that AWS names: a call may be refused for another one than its own."""
+    if right.operation == "AssumeRole":
+        return "the role does not let karpdash in: its trust policy, the external id, or our own policy refuses"
+    named = re.search(r"perform: ([a-z0-9-]{2,40}:[A-Za-z0-9]{2,80})", text)
+    why = next((words for sign, words in _DENIALS if sign in text), "no policy of karpdash's role allows it")
+    return f"may not {named[1] if named else right.action}: {why}"
+
+
+def _error(wrong: b.ClientError) -> dict[str, Any]:
+    found: object = wrong.response.get("Error")
+    return found if isinstance(found, dict) else {}
+
+
+def _code(wrong: b.ClientError) -> str:
+    return str(_error(wrong).get("Code", ""))
+
+
+def _message(wrong: b.ClientError) -> str:
+    return clean(str(_error(wrong).get("Message") or ""))
+
+
+def _status(wrong: b.ClientError) -> int:
+    found = wrong.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return found if isinstance(found, int) else 0

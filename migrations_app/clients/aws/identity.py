@@ -1,0 +1,79 @@
+"""Who karpdash itself is to AWS: the principal that the trust policy of a cluster's role names.
+
+Proof at registration that a role is guarded by its external id (T20): without it, AWS must refuse.
+"""
+
+import re
+
+from botocore.exceptions import ClientError
+
+from migrations_app.clients.aws import errors
+from migrations_app.clients.aws.cross_account import DEFAULT, AwsLimits, Entry, OwnIdentity, checked, new_external_id
+from migrations_app.clients.aws.permissions import ASSUME, WHO_AM_I
+from migrations_app.clients.aws.session import AwsSession, client_config, made_client, own_keys, session_of
+from migrations_app.errors import BadInput, Forbidden, Garbled
+
+_SESSION = re.compile(r"arn:(?P<partition>aws[a-z-]*):sts::(?P<account>\d{12}):assumed-role/(?P<role>[^/]+)/.+")
+
+
+def own_principal(own: OwnIdentity, *, region: str, limits: AwsLimits = DEFAULT) -> str:
+    """The ARN of karpdash's user or role. Raises CouldNotLook, with code `no_identity` when it has none.
+
+    The region is the cluster's: an identity of another partition is unknown there.
+    """
+    config = client_config(limits, "register")
+    session = session_of(own_keys(own, region=region, config=config), region)
+    client = made_client(session, "sts", own=own, config=config)
+    try:
+        return principal_of(client.get_caller_identity()["Arn"])
+    except errors.CAUGHT as wrong:
+        raise errors.from_exception(wrong, WHO_AM_I) from None
+    except (KeyError, TypeError):
+        raise Garbled("AWS did not say who karpdash is to it") from None
+
+
+def principal_of(arn: str) -> str:
+    """The role behind a session, since sessions come and go; any other ARN as it is.
+
+    AWS leaves the path out of a session's ARN: a role with a path has to be completed by hand.
+    """
+    found = _SESSION.fullmatch(arn)
+    return f"arn:{found['partition']}:iam::{found['account']}:role/{found['role']}" if found else arn
+
+
+SHORTEST = 900
+"""Seconds of a session that should never come about; AWS gives none shorter."""
+
+
+def prove_guarded(entry: Entry, own: OwnIdentity, *, limits: AwsLimits = DEFAULT) -> None:
+    """Returns when the role opens with its external id, and neither without one nor with another.
+
+    Raises BadInput with code `role_unguarded`; CouldNotLook when the role does not open at all, since a refusal then
+    proves nothing.
+    """
+    if checked(entry) is None:
+        return
+    AwsSession(entry, own, limits=limits, purpose="register").keys()
+    for given in ({}, {"ExternalId": new_external_id()}):
+        if _opens(entry, own, limits=limits, given=given):
+            raise BadInput(
+                "the role can be taken without the external id: add the condition sts:ExternalId to its trust policy",
+                code="role_unguarded",
+                where="role_arn",
+            )
+
+
+def _opens(entry: Entry, own: OwnIdentity, *, limits: AwsLimits, given: dict[str, str]) -> bool:
+    config = client_config(limits, "register")
+    session = session_of(own_keys(own, region=entry.region, config=config), entry.region)
+    client = made_client(session, "sts", own=own, config=config)
+    try:
+        client.assume_role(
+            RoleArn=entry.role_arn, RoleSessionName=entry.session_name, DurationSeconds=SHORTEST, **given
+        )
+    except errors.CAUGHT as wrong:
+        found = errors.from_exception(wrong, ASSUME)
+        if isinstance(wrong, ClientError) and isinstance(found, Forbidden):
+            return False
+        raise found from None
+    return True

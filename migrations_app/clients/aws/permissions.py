@@ -1,0 +1,116 @@
+"""Every call that karpdash makes to AWS, and the policies that allow exactly these.
+
+The live client takes its calls from here and can make no other, so the policy cannot fall behind the code.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from migrations_app.inventory.objects.cluster_arn import AwsPlace
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """One operation of one service. `resource` is an ARN with gaps; `free` means that AWS asks no permission for it."""
+
+    service: str
+    operation: str
+    resource: str = "*"
+    sid: str = "Anywhere"
+    free: bool = False
+
+    @property
+    def action(self) -> str:
+        """The IAM action, such as iam:GetRole."""
+        return f"{self.service}:{self.operation}"
+
+
+_IAM = "arn:{partition}:iam::{account}:"
+_EKS = "arn:{partition}:eks:{region}:{account}:"
+_ROLES = (_IAM + "role/*", "ReadRoles")
+_CLUSTER = (_EKS + "cluster/{cluster}", "ReadCluster")
+_QUEUES = ("arn:{partition}:sqs:{region}:{account}:*", "ReadQueue")
+
+WHO_AM_I = Right("sts", "GetCallerIdentity", free=True)
+GET_ROLE = Right("iam", "GetRole", *_ROLES)
+LIST_ATTACHED = Right("iam", "ListAttachedRolePolicies", *_ROLES)
+LIST_INLINE = Right("iam", "ListRolePolicies", *_ROLES)
+GET_INLINE = Right("iam", "GetRolePolicy", *_ROLES)
+SIMULATE = Right("iam", "SimulatePrincipalPolicy", *_ROLES)
+# Policies of AWS live in no account, so the account of the ARN stays open.
+GET_POLICY = Right("iam", "GetPolicy", "arn:{partition}:iam::*:policy/*", "ReadPolicies")
+GET_VERSION = Right("iam", "GetPolicyVersion", "arn:{partition}:iam::*:policy/*", "ReadPolicies")
+GET_PROFILE = Right("iam", "GetInstanceProfile", _IAM + "instance-profile/*", "ReadProfiles")
+GET_PROVIDER = Right("iam", "GetOpenIDConnectProvider", _IAM + "oidc-provider/*", "ReadIdentityProviders")
+DESCRIBE_CLUSTER = Right("eks", "DescribeCluster", *_CLUSTER)
+LIST_ASSOCIATIONS = Right("eks", "ListPodIdentityAssociations", *_CLUSTER)
+DESCRIBE_ASSOCIATION = Right(
+    "eks", "DescribePodIdentityAssociation", _EKS + "podidentityassociation/{cluster}/*", "ReadAssociations"
+)
+DESCRIBE_ENTRY = Right("eks", "DescribeAccessEntry", _EKS + "access-entry/{cluster}/*", "ReadAccessEntries")
+DESCRIBE_ADDON = Right("eks", "DescribeAddon", _EKS + "addon/{cluster}/*", "ReadAddons")
+GET_QUEUE_URL = Right("sqs", "GetQueueUrl", *_QUEUES)
+GET_QUEUE = Right("sqs", "GetQueueAttributes", *_QUEUES)
+DESCRIBE_INSTANCES = Right("ec2", "DescribeInstances")
+
+RIGHTS: tuple[Right, ...] = (
+    WHO_AM_I,
+    GET_ROLE,
+    LIST_ATTACHED,
+    LIST_INLINE,
+    GET_INLINE,
+    SIMULATE,
+    GET_POLICY,
+    GET_VERSION,
+    GET_PROFILE,
+    GET_PROVIDER,
+    DESCRIBE_CLUSTER,
+    LIST_ASSOCIATIONS,
+    DESCRIBE_ASSOCIATION,
+    DESCRIBE_ENTRY,
+    DESCRIBE_ADDON,
+    GET_QUEUE_URL,
+    GET_QUEUE,
+    DESCRIBE_INSTANCES,
+)
+"""All calls with the role of a cluster. The role itself is entered by sts:AssumeRole.
+
+EKS tokens need none: they are GetCallerIdentity signed in advance.
+"""
+ASSUME = Right("sts", "AssumeRole")
+"""Made with karpdash's own identity, beside the GetCallerIdentity that tells who it is; that needs no permission."""
+
+_SOME = AwsPlace(region="us-west-2", cluster="my-cluster", account="111122223333")
+
+
+def minimal_policy(place: AwsPlace = _SOME) -> Document:
+    """The policy of the role that karpdash takes in the account of that cluster: reads, and nothing else."""
+    account = place.account or "*"
+    gaps = {"partition": place.partition, "account": account, "region": place.region, "cluster": place.cluster}
+    by_sid: dict[str, list[Right]] = {}
+    for right in RIGHTS:
+        if not right.free:
+            by_sid.setdefault(right.sid, []).append(right)
+    statements = [
+        {
+            "Sid": sid,
+            "Effect": "Allow",
+            "Action": sorted(right.action for right in rights),
+            "Resource": rights[0].resource.format_map(gaps),
+        }
+        for sid, rights in by_sid.items()
+    ]
+    return {"Version": "2012-10-17", "Statement": statements}
+
+
+def trust_policy(*, principal_arn: str, external_id: str) -> Document:
+    """Who may take that role: karpdash's own identity, and only with the external id made for this cluster."""
+    statement = {
+        "Effect": "Allow",
+        "Principal": {"AWS": principal_arn},
+        "Action": "sts:AssumeRole",
+        "Condition": {"StringEquals": {"sts:ExternalId": external_id}},
+    }
+    return {"Version": "2012-10-17", "Statement": [statement]}

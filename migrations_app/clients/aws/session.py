@@ -1,0 +1,179 @@
+"""AWS sessions that hold exactly one identity and read nothing of their surroundings unless that is allowed (T20)."""
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from boto3.session import Session
+from botocore.config import Config
+from botocore.configprovider import BOTOCORE_DEFAUT_SESSION_VARIABLES
+from botocore.session import Session as Core
+
+from migrations_app.clients.aws import errors
+from migrations_app.clients.aws.cross_account import DEFAULT, AwsLimits, Entry, Keys, OwnIdentity, checked
+from migrations_app.clients.aws.permissions import ASSUME, WHO_AM_I
+from migrations_app.clients.secret import Secret
+from migrations_app.errors import Unauthorized
+
+Now = Callable[[], datetime]
+
+AMBIENT = ("env", "assume-role-with-web-identity", "container-role")
+"""Ways to credentials of the surroundings that may be allowed: none runs a program, none asks instance metadata."""
+RENEW_BEFORE = timedelta(minutes=20)
+"""A token lives up to 15 minutes, but never longer than the session that signed it."""
+# Requests with their headers are debug lines of these libraries (K17).
+for _name in ("boto3", "botocore", "urllib3"):
+    logging.getLogger(_name).setLevel(logging.WARNING)
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    keys: Keys
+    ends: datetime | None
+    session: Session
+
+
+class AwsSession:
+    """One identity in one region: the role of an entry, taken when first needed and again before it ends, or its keys.
+
+    Methods may be called from several threads. Raises CouldNotLook when AWS does not let it in.
+    """
+
+    def __init__(
+        self, entry: Entry, own: OwnIdentity, *, limits: AwsLimits = DEFAULT, now: Now = utc_now, purpose: str = ""
+    ) -> None:
+        self._role = checked(entry)
+        self._entry = entry
+        self._own = own
+        self._limits = limits
+        self._now = now
+        self._purpose = purpose or entry.action
+        self._lock = threading.Lock()
+        self._held: _Held | None = None
+
+    @property
+    def region(self) -> str:
+        return self._entry.region
+
+    @property
+    def account(self) -> str:
+        """The account that this session is for; empty when nobody said so."""
+        return self._entry.account or (self._role.account if self._role else "")
+
+    def keys(self) -> Keys:
+        """Credentials that are good for another 20 minutes where AWS gives that long."""
+        with self._lock:
+            return self._holding().keys
+
+    def client(self, service: str) -> Any:  # noqa: ANN401 - stubs of most services are not installed
+        """A client of that service with the credentials of now. Making one takes about 40 ms and no connection."""
+        with self._lock:  # clients are safe between threads, making them is not
+            return made_client(self._holding().session, service, own=self._own, config=self.config)
+
+    @property
+    def config(self) -> Config:
+        return client_config(self._limits, self._purpose)
+
+    def close(self) -> None:
+        """Forgets the credentials."""
+        with self._lock:
+            self._held = None
+
+    def _holding(self) -> _Held:
+        held = self._held
+        if held is None or (held.ends is not None and self._now() >= held.ends - RENEW_BEFORE):
+            held = self._held = self._entered()
+        return held
+
+    def _entered(self) -> _Held:
+        if self._entry.keys is not None:
+            return _Held(self._entry.keys, None, session_of(self._entry.keys, self.region))
+        return self._taken(own_keys(self._own, region=self.region, config=self.config))
+
+    def _taken(self, own: Keys) -> _Held:
+        asked = {
+            "RoleArn": self._entry.role_arn,
+            "RoleSessionName": self._entry.session_name,
+            "ExternalId": self._entry.external_id,
+            "DurationSeconds": self._limits.session_seconds,
+        }
+        client = made_client(session_of(own, self.region), "sts", own=self._own, config=self.config)
+        try:
+            answer = client.assume_role(**asked)
+            found = answer["Credentials"]
+            keys = Keys(
+                access_key_id=found["AccessKeyId"],
+                secret=Secret(found["SecretAccessKey"]),
+                token=Secret(found["SessionToken"]),
+            )
+            return _Held(keys, found["Expiration"], session_of(keys, self.region))
+        except errors.CAUGHT as wrong:
+            raise errors.from_exception(wrong, ASSUME) from None
+        except (KeyError, TypeError):
+            raise Unauthorized("AWS gave no credentials for the role") from None
+
+
+def client_config(limits: AwsLimits, purpose: str) -> Config:
+    """Timeouts, bounded retries, no proxy and no endpoint of the environment."""
+    return Config(
+        connect_timeout=limits.connect_seconds,
+        read_timeout=limits.read_seconds,
+        retries={"mode": "standard", "total_max_attempts": limits.tries},
+        proxies={},
+        ignore_configured_endpoint_urls=True,  # type: ignore[call-arg]  # the stubs are older than the option
+        user_agent_extra=f"karpdash/{purpose}",
+    )
+
+
+def session_of(keys: Keys, region: str) -> Session:
+    """A session that knows these keys and nothing else."""
+    core = _silent()
+    core.set_credentials(keys.access_key_id, keys.secret.reveal(), keys.token.reveal() or None)
+    return Session(botocore_session=core, region_name=region)
+
+
+def made_client(session: Any, service: str, *, own: OwnIdentity, config: Config) -> Any:  # noqa: ANN401 - as above
+    """A client of the session; certificates are always verified, against the roots that botocore brings."""
+    return session.client(service, config=config, endpoint_url=own.endpoint or None, verify=True)
+
+
+def _silent() -> Core:
+    """A session for which no environment variable and no file exists."""
+    silent = {name: (None, None, *rest) for name, (_, _, *rest) in BOTOCORE_DEFAUT_SESSION_VARIABLES.items()}
+    core = Core(session_vars=silent)
+    for name in ("config_file", "credentials_file"):
+        core.set_config_variable(name, "")
+    return core
+
+
+def own_keys(own: OwnIdentity, *, region: str, config: Config) -> Keys:
+    """Keys of karpdash's own identity. Raises Unauthorized with code `no_identity` when it has none."""
+    if own.keys is not None:
+        return own.keys
+    found = _ambient(region, config) if own.ambient else None
+    if found is None:
+        raise Unauthorized("karpdash has no AWS identity of its own that could take the role", code="no_identity")
+    return found
+
+
+def _ambient(region: str, config: Config) -> Keys | None:
+    core = Core()
+    core.set_config_variable("region", region)
+    core.set_default_client_config(config)
+    try:
+        resolver: Any = core.get_component("credential_provider")
+        resolver.providers = [one for one in resolver.providers if one.METHOD in AMBIENT]
+        found: Any = core.get_credentials()
+        frozen = found.get_frozen_credentials() if found else None
+    except errors.CAUGHT as wrong:
+        raise errors.from_exception(wrong, WHO_AM_I) from None
+    if frozen is None:
+        return None
+    return Keys(access_key_id=frozen.access_key, secret=Secret(frozen.secret_key), token=Secret(frozen.token or ""))

@@ -1,0 +1,251 @@
+"""manifest.json of a bundle: what was asked for, what could not be seen and why.
+
+Without it, a dump that holds Nodes and Pods counts as a dump of the whole cluster. With `whole` it counts as one too,
+and `asked` then lists the exceptions.
+
+The port over files: dumps of kubectl, or what `karpdash bundle` wrote. What a bundle does not hold is Unseen.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+
+import msgspec
+
+from migrations_app import errors
+from migrations_app.clients.bundle.documents import documents
+from migrations_app.clients.bundle.files import DIRECT, UPLOAD, BundleLimits, Source, files
+from migrations_app.clients.bundle.index import Index, Place, is_built_in, pages_of
+from migrations_app.clients.kubernetes.api import Clock, Page, Resource, Served, asked
+from migrations_app.errors import BadBundle, CouldNotLook, NotAsked, NotServed
+from migrations_app.inventory.objects.karpenter import ServedResource
+from migrations_app.karpenter import kinds
+
+NAME = "manifest.json"
+SCHEMA = "karpdash/bundle/v1"
+
+
+class AskedPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One list: `why` is the code of the errors.CouldNotLook when it was not seen."""
+
+    group: str
+    plural: str
+    version: str = ""
+    namespace: str = ""
+    label_selector: str = ""
+    field_selector: str = ""
+    seen: bool = True
+    why: str = ""
+    detail: str = ""
+    count: int = 0
+
+    def covers(self, resource: Resource) -> bool:
+        """Whether the answer to that list can be told from this one."""
+        return (self.group, self.plural) == (resource.group, resource.plural) and all(
+            mine in ("", wanted)
+            for mine, wanted in (
+                (self.namespace, resource.namespace),
+                (self.label_selector, resource.label_selector),
+                (self.field_selector, resource.field_selector),
+            )
+        )
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    schema: str
+    made_at: str = ""
+    made_by: str = ""
+    whole: bool = False
+    asked: list[AskedPart] = []
+    served: list[ServedResource] | None = None
+    failed: dict[str, str] = {}
+
+    def part(self, resource: Resource) -> AskedPart | None:
+        """The list that tells about this one: a seen one before an unseen one."""
+        found = sorted((part for part in self.asked if part.covers(resource)), key=lambda part: not part.seen)
+        return found[0] if found else None
+
+
+def read_manifest(body: bytes) -> Manifest:
+    """Raises BadBundle with code `bad_manifest_file`."""
+    try:
+        found = msgspec.json.decode(body, type=Manifest)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as wrong:
+        raise BadBundle(f"not a bundle's manifest: {str(wrong)[:200]}", code="bad_manifest_file", where=NAME) from None
+    if found.schema != SCHEMA:
+        raise BadBundle(
+            f"made for another release of karpdash: {SCHEMA} is read here", code="bad_manifest_file", where=NAME
+        )
+    return found
+
+
+def unseen(part: AskedPart) -> CouldNotLook:
+    """The error that kept the bundle's maker from seeing this."""
+    kinds = [getattr(errors, name) for name in dir(errors) if not name.startswith("_")]
+    known = {kind.code: kind for kind in kinds if isinstance(kind, type) and issubclass(kind, CouldNotLook)}
+    detail = part.detail[:500] or "could not be read when the bundle was made"
+    return known.get(part.why, CouldNotLook)(detail, code=part.why[:60] or "could_not_look")
+
+
+VERSION_NAME = "version.json"
+IAM_FOLDER = "iam"
+_CRDS = (kinds.CRD.group, kinds.CRD.plural)
+_ALWAYS_SOME = frozenset(
+    (kind.group, kind.plural)
+    # People leave Secrets out of a dump on purpose.
+    for kind in (kinds.CRD, kinds.DEPLOYMENT, kinds.SERVICE, kinds.ENDPOINTS, kinds.SECRET)
+)
+_OF_KARPENTER = frozenset((kind.group, kind.plural) for kind in kinds.KARPENTER_KINDS)
+
+
+class _Version(msgspec.Struct, frozen=True, rename="camel"):
+    """What GET /version answers, or what `kubectl version -o json` prints around it."""
+
+    git_version: str = ""
+    server_version: msgspec.Raw = msgspec.Raw(b"")
+
+
+class Bundle:
+    """A ClusterApi over objects in memory. `odd` and `repeated` count what was passed over."""
+
+    def __init__(self, index: Index, *, manifest: Manifest | None, version: bytes, iam: Mapping[str, bytes]) -> None:
+        self._index = index
+        self._manifest = manifest
+        self._version = version
+        self._iam = dict(iam)
+        self._read = 0
+        dump = all((kind.group, kind.plural) in index.places for kind in (kinds.NODE, kinds.POD))
+        self._whole = manifest.whole if manifest else dump
+
+    @property
+    def odd(self) -> int:
+        """Things in the files that do not say what kind of object they are."""
+        return self._index.odd
+
+    @property
+    def repeated(self) -> int:
+        """Objects that were in more than one file; the first one counts."""
+        return self._index.repeated
+
+    def get(self, path: str) -> bytes:
+        if path == "/version":
+            if not self._version:
+                raise NotAsked(f"the bundle holds no {VERSION_NAME}")
+            return self._version
+        wanted = asked("get", path)
+        place = self._index.places.get((wanted.group, wanted.plural), {})
+        found = place.get((wanted.namespace, wanted.name))
+        if found is not None:
+            return bytes(found.raw)
+        self._check(Resource(wanted.group, "", wanted.plural, wanted.namespace))
+        raise NotServed(f"there is no {wanted.name} among {wanted.what}", code="absent")
+
+    def served(self) -> Served:
+        manifest = self._manifest
+        if manifest is not None and manifest.served is not None:
+            return Served(tuple(manifest.served), dict(manifest.failed))
+        return Served(tuple(self._index.served()))
+
+    def pages(self, resource: Resource) -> Iterator[Page]:
+        self._check(resource)
+        for items in pages_of(self._index.find(resource), resource.page_size):
+            size = sum(len(memoryview(item)) for item in items)
+            self._read += size
+            yield Page(items, "", size)
+
+    def clock(self) -> Clock:
+        """The time of the bundle's making, where it says so; else the last sign of life of its nodes.
+
+        A dump is judged long after it was made: by today's clock every node in it would be past its expiry.
+        """
+        made_at = self._manifest.made_at if self._manifest else ""
+        heard = made_at or self._index.last_heartbeat() or None
+        return Clock(heard, 0, self._read, documents=self._index.count + self.odd, passed_over=self.odd)
+
+    def close(self) -> None:
+        self._index = Index()
+
+    def iam_documents(self) -> dict[str, bytes]:
+        """The policy documents of the folder `iam`, by file name."""
+        return dict(self._iam)
+
+    def _check(self, resource: Resource) -> None:
+        """Returns when the bundle can tell about that list. Raises CouldNotLook otherwise."""
+        part = self._manifest.part(resource) if self._manifest else None
+        place = (resource.group, resource.plural)
+        if part is not None:
+            if not part.seen:
+                raise unseen(part)
+            return
+        if self._manifest is not None and not self._whole:
+            raise NotAsked(f"the bundle's maker did not ask for {resource.plural}")
+        if place in self._index.places:
+            return
+        if not self._whole or (self._manifest is None and self._left_out(place)):
+            raise NotAsked(f"the bundle does not hold {resource.plural}")
+        if not is_built_in(resource.group) and place not in {(r.group, r.plural) for r in self.served().resources}:
+            raise NotServed(f"nothing in the bundle shows that {resource.plural} are served")
+
+    def _left_out(self, place: Place) -> bool:
+        """Whether that no such object is in a dump of the whole cluster tells nothing: nobody asked for them then.
+
+        A cluster that Karpenter serves has some of _ALWAYS_SOME; its own kinds are asked for together.
+        """
+        dumped = self._index.places.keys()
+        if place in _OF_KARPENTER:
+            return _CRDS not in dumped or not dumped & _OF_KARPENTER
+        return place in _ALWAYS_SOME
+
+
+def open_bundle(source: Source, *, limits: BundleLimits | None = None) -> Bundle:
+    """Reads everything into memory. Raises BadBundle; `where` names the file and, where it is known, the line.
+
+    `source`: a folder or file, the bytes of an upload, or files by name. Bytes are held to UPLOAD, all else to DIRECT.
+    """
+    held = limits or (UPLOAD if isinstance(source, bytes) else DIRECT)
+    reader = _Reader(held)
+    for name, body in files(source, held):
+        reader.take(name, body)
+    return reader.bundle()
+
+
+class _Reader:
+    def __init__(self, limits: BundleLimits) -> None:
+        self._limits = limits
+        self._index = Index()
+        self._manifest: Manifest | None = None
+        self._version = b""
+        self._iam: dict[str, bytes] = {}
+
+    def take(self, name: str, body: bytes) -> None:
+        path = PurePosixPath(name)
+        if path.parent.name == IAM_FOLDER and path.suffix == ".json":
+            self._iam[path.name] = body
+        elif path.name == VERSION_NAME:
+            self._version = _server_version(body, name)
+        elif path.name == NAME:
+            self._manifest = read_manifest(body)
+        else:
+            self._objects(name, body)
+
+    def _objects(self, name: str, body: bytes) -> None:
+        for found in documents(body, name=name, limits=self._limits):
+            self._index.add(found)
+            if self._index.count > self._limits.objects:
+                raise BadBundle(f"more than {self._limits.objects} objects", code="bundle_objects", where=name)
+
+    def bundle(self) -> Bundle:
+        self._index.settle()
+        if not self._index.places and self._manifest is None:
+            raise BadBundle("no Kubernetes object is in it", code="bundle_empty")
+        return Bundle(self._index, manifest=self._manifest, version=self._version, iam=self._iam)
+
+
+def _server_version(body: bytes, name: str) -> bytes:
+    try:
+        found = msgspec.json.decode(body, type=_Version)
+        inner = bytes(found.server_version)
+        if inner:
+            msgspec.json.decode(inner, type=_Version)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        raise BadBundle("not what GET /version answers", code="bad_version_file", where=name) from None
+    return inner or body

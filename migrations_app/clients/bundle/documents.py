@@ -1,0 +1,182 @@
+"""The objects in a file of a bundle: one object, many documents, a List, a typed list, or JSON objects in a row."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from migrations_app.clients.archive import refuse
+from migrations_app.clients.bundle.files import BundleLimits
+from migrations_app.clients.kubernetes.limits import MIB
+from migrations_app.clients.kubernetes.salvage import salvaged
+from migrations_app.clients.kubernetes.yaml_strict import Plain, read_documents
+from migrations_app.errors import BadBundle
+
+DEEPEST = 3
+"""Lists within a list that are opened: people put dumps together, and nobody does so more often."""
+_BETWEEN = re.compile(rb"\}[ \t\r]*\n\s*(?=\{)")
+"""Between two JSON objects in a row: inside one object a closing brace is followed by a comma or a bracket."""
+_BROKEN = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One object, still undecoded. `kind` is empty when the object does not say what it is."""
+
+    raw: msgspec.Raw
+    api_version: str = ""
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+
+    @property
+    def group(self) -> str:
+        return self.api_version.rpartition("/")[0]
+
+    @property
+    def version(self) -> str:
+        return self.api_version.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A typed list was in the file, so its kind was asked for, even when the list is empty."""
+
+    group: str
+    kind: str
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    name: str = ""
+    namespace: str | None = None
+
+
+class _Kind(msgspec.Struct, frozen=True, rename="camel"):
+    api_version: str = ""
+    kind: str = ""
+
+
+class _Head(_Kind, frozen=True):
+    metadata: _Metadata = _Metadata()
+
+
+class _Envelope(_Kind, frozen=True):
+    items: list[msgspec.Raw] | None = None
+
+
+_heads, _kinds = msgspec.json.Decoder(_Head), msgspec.json.Decoder(_Kind)
+_envelopes, _arrays = msgspec.json.Decoder(_Envelope), msgspec.json.Decoder(list[msgspec.Raw])
+
+
+def documents(body: bytes, *, name: str, limits: BundleLimits) -> Iterator[Found | Asked]:
+    """Everything in the file. Raises BadBundle with the file, and the line where it is known, in `where`."""
+    beginning = body[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    return _json(body, name, limits=limits) if beginning in (b"{", b"[") else _yaml(body, name, limits=limits)
+
+
+def _json(body: bytes, name: str, *, limits: BundleLimits) -> Iterator[Found | Asked]:
+    body = body.removeprefix(b"\xef\xbb\xbf")
+    if len(body) > MIB and body.count(b",") * limits.densest > len(body):
+        refuse("this JSON does not look like Kubernetes objects", "json_dense", where=name)
+    try:
+        if body.lstrip()[:1] == b"[":
+            yield from _items(_arrays.decode(body), _Kind())
+        else:
+            yield from _object(body)
+    except _BROKEN:
+        yield from _salvaged(body) or _in_a_row(body, name)
+
+
+def _salvaged(body: bytes) -> list[Found | Asked]:
+    """The objects of a List in which one of them cannot be decoded; nothing when this is no List."""
+    parts = salvaged(body)
+    if parts is None:
+        return []
+    shell, items = parts
+    try:
+        envelope = _envelopes.decode(shell)
+    except _BROKEN:
+        return []
+    return list(_items(items, envelope)) if envelope.kind.endswith("List") else []
+
+
+def _in_a_row(body: bytes, name: str) -> Iterator[Found | Asked]:
+    start = 0
+    ends = [match.start() + 1 for match in _BETWEEN.finditer(body)]
+    try:
+        for end in (*ends, len(body)):
+            yield from _object(body[start:end])
+            start = end
+    except RecursionError:
+        refuse("nested too deep", "json_depth", where=name)
+    except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
+        refuse(f"not JSON: {str(wrong)[:200]}", "json_syntax", where=name)
+
+
+def _object(body: bytes) -> Iterator[Found | Asked]:
+    envelope = _envelopes.decode(body)
+    if envelope.kind.endswith("List") and envelope.items is not None:
+        return _items(envelope.items, envelope)
+    return iter([_found(msgspec.Raw(body))])
+
+
+def _items(items: Iterable[msgspec.Raw], envelope: _Kind, *, depth: int = 0) -> Iterator[Found | Asked]:
+    """The items of a list and of lists in it. Those of a typed list, as the API gives it, do not say their own kind."""
+    kind = envelope.kind.removesuffix("List")
+    if kind:
+        yield Asked(envelope.api_version.rpartition("/")[0], kind)
+    for item in items:
+        found = _found(item)
+        inner = _list_in(found) if depth < DEEPEST else None
+        if inner is not None:
+            yield from _items(inner.items or (), inner, depth=depth + 1)
+        else:
+            yield replace(found, api_version=envelope.api_version, kind=kind) if kind and not found.kind else found
+
+
+def _list_in(found: Found) -> _Envelope | None:
+    """The list that an item is, as where several dumps were put together; None for an object."""
+    if not found.kind.endswith("List"):
+        return None
+    try:
+        inner = _envelopes.decode(found.raw)
+    except _BROKEN:
+        return None
+    return inner if inner.items is not None else None
+
+
+def _found(raw: msgspec.Raw) -> Found:
+    """The object with what it says about itself; an object with odd metadata keeps its kind, and is judged later."""
+    try:
+        head = _heads.decode(raw)
+        return Found(raw, head.api_version, head.kind, head.metadata.namespace or "", head.metadata.name)
+    except _BROKEN:
+        pass
+    try:
+        only = _kinds.decode(raw)
+        return Found(raw, only.api_version, only.kind)
+    except _BROKEN:
+        return Found(raw)
+
+
+def _yaml(body: bytes, name: str, *, limits: BundleLimits) -> Iterator[Found | Asked]:
+    try:
+        for value in read_documents(body, limits=limits.yaml, error=BadBundle, seal=_sealed):
+            if value is not None:
+                yield from _plain(value)
+    except BadBundle as wrong:
+        where = ", ".join(part for part in (name, wrong.where) if part)
+        raise BadBundle(wrong.message, code=wrong.code, where=where) from None
+
+
+def _plain(value: Plain) -> Iterator[Found | Asked]:
+    kind, items = (value.get("kind"), value.get("items")) if isinstance(value, dict) else ("", None)
+    if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
+        said = value.get("apiVersion")
+        return _items(items, _Kind(said if isinstance(said, str) else "", kind))
+    return iter([_found(_sealed(value))])
+
+
+def _sealed(value: Plain) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode(value))

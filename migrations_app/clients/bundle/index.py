@@ -1,0 +1,205 @@
+"""The objects of a bundle, found by what an API server would be asked for."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from migrations_app.clients.bundle.documents import Asked, Found
+from migrations_app.clients.kubernetes.api import Resource
+from migrations_app.errors import Garbled
+from migrations_app.inventory.objects.karpenter import CRD, ServedResource
+from migrations_app.karpenter import kinds
+
+Place = tuple[str, str]
+"""(group, plural)."""
+_CRD_PLACE = (kinds.CRD.group, kinds.CRD.plural)
+_NODE_PLACE = (kinds.NODE.group, kinds.NODE.plural)
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
+_BUILT_IN = (".k8s.io",)
+
+
+class _Beat(msgspec.Struct, frozen=True, rename="camel"):
+    last_heartbeat_time: str | None = None
+
+
+class _NodeStatus(msgspec.Struct, frozen=True):
+    conditions: list[_Beat] | None = None
+
+
+class _Node(msgspec.Struct, frozen=True):
+    status: _NodeStatus | None = None
+
+
+@dataclass(slots=True)
+class Index:
+    """`odd` counts what says no kind; `repeated` the objects that were in more than one file."""
+
+    places: dict[Place, dict[tuple[str, str], Found]] = field(default_factory=dict)
+    plurals: dict[Place, str] = field(default_factory=dict)
+    odd: int = 0
+    repeated: int = 0
+    _waiting: list[Found | Asked] = field(default_factory=list)
+
+    def add(self, found: Found | Asked) -> None:
+        """Takes one object. Those of custom kinds wait for `settle`: a CRD in a later file may name their plural."""
+        if not found.kind:
+            self.odd += 1
+        elif kinds.find(found.kind, group=found.group):
+            self._place(found)
+        else:
+            self._waiting.append(found)
+
+    def settle(self) -> None:
+        """Call once, after the last object."""
+        for crd in self.crds():
+            self.plurals[crd.spec.group, crd.spec.names.kind] = crd.spec.names.plural
+        for found in self._waiting:
+            self._place(found)
+        self._waiting.clear()
+
+    def crds(self) -> Iterator[CRD]:
+        """The CRDs that can be read."""
+        for found in self.places.get(_CRD_PLACE, {}).values():
+            try:
+                yield msgspec.json.decode(found.raw, type=CRD)
+            except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+                continue
+
+    def last_heartbeat(self) -> str:
+        """When a node of these was last heard of; empty where none of them says."""
+        return max(
+            (heard for found in self.places.get(_NODE_PLACE, {}).values() for heard in _heartbeats(found)), default=""
+        )
+
+    @property
+    def count(self) -> int:
+        return sum(len(each) for each in self.places.values()) + len(self._waiting)
+
+    def find(self, resource: Resource) -> list[msgspec.Raw]:
+        """The objects of a list, whatever version they are written in."""
+        every = self.places.get((resource.group, resource.plural), {}).values()
+        wanted = selector(resource)
+        home = resource.namespace
+        return [found.raw for found in every if (not home or found.namespace == home) and wanted(found)]
+
+    def served(self) -> list[ServedResource]:
+        """What the objects and CRDs show to be served."""
+        shown = {
+            ServedResource(group=group, version=version, plural=plural, kind=kind, namespaced=namespaced)
+            for (group, plural), every in self.places.items()
+            for version, kind, namespaced in {(f.version, f.kind, bool(f.namespace)) for f in every.values()}
+        }
+        by_crd = {
+            ServedResource(
+                group=crd.spec.group,
+                version=version,
+                plural=crd.spec.names.plural,
+                kind=crd.spec.names.kind,
+                namespaced=False,
+            )
+            for crd in self.crds()
+            for version in crd.served
+        }
+        return sorted(shown | by_crd, key=lambda each: (each.group, each.plural, each.version, each.namespaced))
+
+    def plural(self, found: Found | Asked) -> str:
+        row = kinds.find(found.kind, group=found.group)
+        return row.plural if row else self.plurals.get((found.group, found.kind)) or guessed_plural(found.kind)
+
+    def _place(self, found: Found | Asked) -> None:
+        place = self.places.setdefault((found.group, self.plural(found)), {})
+        if isinstance(found, Asked):
+            return
+        key = (found.namespace, found.name or f"\0{len(place)}")
+        if key in place:
+            self.repeated += 1
+        else:
+            place[key] = found
+
+
+def _heartbeats(found: Found) -> Iterator[str]:
+    try:
+        status = msgspec.json.decode(found.raw, type=_Node).status
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return
+    for condition in (status and status.conditions) or ():
+        if condition.last_heartbeat_time and _TIME.fullmatch(condition.last_heartbeat_time):
+            yield condition.last_heartbeat_time
+
+
+def is_built_in(group: str) -> bool:
+    """Whether every API server has the group, so that nobody needs a CRD for it."""
+    return "." not in group or group.endswith(_BUILT_IN)
+
+
+def guessed_plural(kind: str) -> str:
+    """The plural by the rules that Kubernetes uses where nothing says it."""
+    name = kind.lower()
+    if name.endswith(("s", "x", "ch", "sh")):
+        return f"{name}es"
+    return f"{name[:-1]}ies" if name.endswith("y") and name[-2:-1] not in "aeiou" else f"{name}s"
+
+
+def selector(resource: Resource) -> Callable[[Found], bool]:
+    """Whether an object is meant by the label and field selectors. Raises Garbled for forms that are not known."""
+    labels, fields = _terms(resource.label_selector), _terms(resource.field_selector)
+    if not labels and not fields:
+        return lambda _: True
+
+    def wanted(found: Found) -> bool:
+        whole = _tree(found.raw)
+        given = _at(whole, "metadata.labels")
+        held = given if isinstance(given, dict) else {}
+        return all(term.fits(held.get(term.key)) for term in labels) and all(
+            term.fits(_at(whole, term.key)) for term in fields
+        )
+
+    return wanted
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    key: str
+    sign: str
+    value: str
+
+    def fits(self, held: Any) -> bool:  # noqa: ANN401 - whatever stands in the object
+        if self.sign == "exists":
+            return held is not None
+        same = (held or "") == self.value if isinstance(held, str | None) else str(held) == self.value
+        return same if self.sign == "=" else not same
+
+
+def _terms(text: str) -> list[_Term]:
+    return [_term(part.strip()) for part in text.split(",") if part.strip()]
+
+
+def _term(text: str) -> _Term:
+    if "(" in text or " in " in text or text.startswith("!"):
+        raise Garbled("a bundle knows only simple selectors", code="bad_selector")
+    for sign in ("!=", "==", "="):
+        key, found, value = text.partition(sign)
+        if found:
+            return _Term(key.strip(), "!=" if sign == "!=" else "=", value.strip())
+    return _Term(text, "exists", "")
+
+
+def _tree(raw: msgspec.Raw) -> Any:  # noqa: ANN401 - plain JSON
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return {}
+
+
+def _at(tree: Any, path: str) -> Any:  # noqa: ANN401 - plain JSON
+    for step in path.split("."):
+        tree = tree.get(step) if isinstance(tree, dict) else None
+    return tree
+
+
+def pages_of(items: list[msgspec.Raw], size: int) -> Iterable[list[msgspec.Raw]]:
+    """The items in pages; one empty page when there are none."""
+    return (items[start : start + size] for start in range(0, max(len(items), 1), size))

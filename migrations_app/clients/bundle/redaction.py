@@ -1,0 +1,265 @@
+"""What leaves a cluster in a bundle (T23): the fields that checks read, without credentials and schemas."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from migrations_app.clients.helm.releases import packed, read_release
+from migrations_app.clients.helm.values import kept_env, kept_values
+from migrations_app.inventory.metric_queries import DASHBOARD_LABEL, dashboard_queries
+from migrations_app.inventory.objects.karpenter import ConfigMap, HelmRelease
+from migrations_app.inventory.parse import CONVERSION, LAST_APPLIED, applied_version
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.crds import paths_of, pruned
+from migrations_app.karpenter.metrics import names_in
+from migrations_app.redaction import REMOVED, holds, is_secret_name, redacted
+
+Doc = dict[str, Any]
+KEPT_CONFIG_MAPS = frozenset({"aws-auth", "karpenter-global-settings"})
+_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
+_DROPPED = frozenset({"caBundle", "schema", "additionalPrinterColumns", "imagePullSecrets"})
+_MOVED = ("emptyDir", "hostPath", "persistentVolumeClaim", "ephemeral")
+"""The kinds of volumes that decide whether a pod can leave its node; what they hold or name stays behind."""
+_WORD = b"karpenter"
+
+
+def redacted_object(raw: msgspec.Raw, *, group: str, plural: str) -> Doc | None:
+    """The object as it may leave, None when it stays behind whole. Raises msgspec.DecodeError for what is no object."""
+    special = _SPECIAL.get((group, plural))
+    doc = msgspec.json.decode(raw, type=Doc)
+    kept = special(doc, bytes(raw)) if special else doc
+    if kept is None:
+        return None
+    walked: Doc = redacted(_walked(kept))
+    sketched = _sketches(walked, doc) if (group, plural) == (kinds.CRD.group, kinds.CRD.plural) else {}
+    return walked | sketched | {"metadata": _metadata(walked.get("metadata"))}
+
+
+def _metadata(given: Any) -> Doc:  # noqa: ANN401 - plain JSON
+    metadata = given if isinstance(given, dict) else {}
+    annotations, fields = metadata.get("annotations"), metadata.get("managedFields")
+    if isinstance(annotations, dict) and LAST_APPLIED in annotations:
+        # That it was applied by hand, and as which version, is worth knowing; the text may hold anything.
+        applied = applied_version(str(annotations[LAST_APPLIED]))
+        metadata = metadata | {"annotations": annotations | {LAST_APPLIED: applied}}
+    if isinstance(fields, list):
+        kept = ("manager", "operation", "apiVersion", "time")
+        entries = [
+            {key: entry[key] for key in kept if key in entry} | _conversion_owned(entry)
+            for entry in fields
+            if isinstance(entry, dict)
+        ]
+        metadata = metadata | {"managedFields": entries}
+    return metadata
+
+
+def _conversion_owned(entry: Doc) -> Doc:
+    """Who wrote the conversion of a CRD decides whether its next version can be applied."""
+    owns = CONVERSION in _inner(_inner(entry, "fieldsV1"), "f:spec")
+    return {"fieldsV1": {"f:spec": {CONVERSION: {}}}} if owns else {}
+
+
+def _sketches(walked: Doc, doc: Doc) -> Doc:
+    """The spec of a CRD with as much of its schemas as tells releases apart."""
+    spec, name = _inner(walked, "spec"), str(_inner(doc, "metadata").get("name"))
+    versions, schemas = spec.get("versions"), _schemas(doc)
+    if not isinstance(versions, list):
+        return {}
+    drawn = [_drawn(one, name, schemas=schemas) if isinstance(one, dict) else one for one in versions]
+    return {"spec": spec | {"versions": drawn}}
+
+
+def _drawn(version: Doc, crd: str, *, schemas: dict[str, Doc]) -> Doc:
+    named = str(version.get("name"))
+    found = schemas.get(named)
+    return version | {"schema": {"openAPIV3Schema": pruned(found, paths_of(crd, named))}} if found else version
+
+
+def _schemas(doc: Doc) -> dict[str, Doc]:
+    versions = _inner(doc, "spec").get("versions")
+    found = [one for one in versions if isinstance(one, dict)] if isinstance(versions, list) else []
+    return {str(one.get("name")): _inner(_inner(one, "schema"), "openAPIV3Schema") for one in found}
+
+
+def _walked(value: Any) -> Any:  # noqa: ANN401 - plain JSON
+    if isinstance(value, list):
+        return [_walked(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: _entry(key, each) for key, each in value.items() if key not in _DROPPED}
+
+
+def _entry(key: str, value: Any) -> Any:  # noqa: ANN401 - plain JSON
+    if key in _CONTAINERS and isinstance(value, list):
+        return [_container(each) for each in value if isinstance(each, dict)]
+    if key == "volumes" and isinstance(value, list):
+        return [kept for each in value if isinstance(each, dict) and (kept := _volume(each))]
+    if key == "userData":
+        return REMOVED
+    return _walked(value)
+
+
+def _volume(volume: Doc) -> Doc:
+    found: Doc = {kind: {} for kind in _MOVED if volume.get(kind) is not None}
+    return {"emptyDir": {"medium": "Memory"}} if _inner(volume, "emptyDir").get("medium") == "Memory" else found
+
+
+def _container(container: Doc) -> Doc:
+    kept: Doc = {key: container[key] for key in ("name", "image") if key in container}
+    if "karpenter" not in str(container.get("image")):
+        return kept
+    args = container.get("args")
+    if isinstance(args, list):
+        kept["args"] = list(_arguments(args))
+    given = _inner(container, "resources")
+    if given:
+        kept["resources"] = {name: _inner(given, name) for name in ("requests", "limits") if name in given}
+    return kept | {"env": kept_env(container.get("env"))}
+
+
+def _arguments(args: list[Any]) -> Iterator[Any]:
+    """The words of a command without secrets: neither `--token=x` nor the `x` behind `--token` leaves."""
+    after = False
+    for arg in args:
+        name, equals, _ = str(arg).partition("=")
+        secret = after or is_secret_name(name) or holds(str(arg))
+        yield REMOVED if secret else arg
+        after = name.startswith("-") and not equals and is_secret_name(name)
+
+
+def _pod(doc: Doc, _: bytes) -> Doc:
+    status = _inner(doc, "status")
+    kept: Doc = {"phase": status["phase"]} if status.get("phase") is not None else {}
+    if "karpenter" in str(_inner(_inner(doc, "metadata"), "labels").get("app.kubernetes.io/name")):
+        kept |= {"containerStatuses": _fared(status.get("containerStatuses"))}
+    return doc | {"status": kept} if "status" in doc else doc
+
+
+def _fared(statuses: Any) -> list[Doc]:  # noqa: ANN401 - plain JSON
+    """How often the containers began anew, and why they ended."""
+    found = [one for one in statuses if isinstance(one, dict)] if isinstance(statuses, list) else []
+    return [
+        {
+            "name": one.get("name"),
+            "restartCount": one.get("restartCount"),
+            "lastState": {"terminated": {"reason": _inner(_inner(one, "lastState"), "terminated").get("reason")}},
+        }
+        for one in found
+    ]
+
+
+def _node(doc: Doc, _: bytes) -> Doc:
+    status = _inner(doc, "status")
+    kept = {key: status[key] for key in ("conditions", "nodeInfo") if key in status}
+    return doc | {"status": kept} if "status" in doc else doc
+
+
+def _config_map(doc: Doc, raw: bytes) -> Doc | None:
+    if DASHBOARD_LABEL in _inner(_inner(doc, "metadata"), "labels"):
+        return _dashboards(doc, raw)
+    kept = _inner(doc, "metadata").get("name") in KEPT_CONFIG_MAPS
+    return {key: value for key, value in doc.items() if key != "binaryData"} if kept else None
+
+
+def _dashboards(doc: Doc, raw: bytes) -> Doc | None:
+    """Only the queries that name a metric of Karpenter, in a form that reads like the dashboard itself."""
+    try:
+        found = msgspec.json.decode(raw, type=ConfigMap)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return None
+    files: dict[str, list[Doc]] = {}
+    for query in dashboard_queries(found):
+        name, _, title = query.path.removeprefix("data[").partition("]")
+        files.setdefault(name, []).append({"title": title.removeprefix(": "), "expr": query.text})
+    data = {name: msgspec.json.encode(queries).decode() for name, queries in files.items()}
+    kept = {key: doc[key] for key in ("apiVersion", "kind", "metadata") if key in doc}
+    return kept | {"data": data} if data else None
+
+
+def _prometheus_rule(doc: Doc, raw: bytes) -> Doc | None:
+    """Only the rules that name a metric of Karpenter; their labels and annotations stay behind."""
+    if _WORD not in raw:
+        return None
+    groups = _inner(doc, "spec").get("groups")
+    found = [_rule_group(group) for group in groups if isinstance(group, dict)] if isinstance(groups, list) else []
+    kept = [group for group in found if group["rules"]]
+    return {key: value for key, value in doc.items() if key != "status"} | {"spec": {"groups": kept}} if kept else None
+
+
+def _rule_group(group: Doc) -> Doc:
+    rules = group.get("rules")
+    kept = [
+        {key: rule[key] for key in ("alert", "record", "expr") if key in rule}
+        for rule in (rules if isinstance(rules, list) else ())
+        if isinstance(rule, dict) and names_in(str(rule.get("expr")))
+    ]
+    return {"name": group.get("name"), "rules": kept}
+
+
+def _secret(doc: Doc, raw: bytes) -> Doc | None:
+    release = read_release(raw)
+    if not isinstance(release, HelmRelease):
+        return None
+    kept = {key: doc[key] for key in ("apiVersion", "kind", "metadata", "type") if key in doc}
+    return kept | {"data": {"release": packed(release)}}
+
+
+def _flux_release(doc: Doc, raw: bytes) -> Doc | None:
+    if _WORD not in raw:
+        return None
+    spec = _inner(doc, "spec")
+    return doc | {"spec": spec | {"values": kept_values(spec["values"])} if "values" in spec else spec}
+
+
+def _flux_kustomization(doc: Doc, raw: bytes) -> Doc | None:
+    return doc if _WORD in raw else None
+
+
+def _argo_application(doc: Doc, raw: bytes) -> Doc | None:
+    if _WORD not in raw:
+        return None
+    spec = dict(_inner(doc, "spec"))
+    if "source" in spec:
+        spec["source"] = _argo_source(spec["source"])
+    if isinstance(spec.get("sources"), list):
+        spec["sources"] = [_argo_source(source) for source in spec["sources"]]
+    return (
+        doc | {"spec": spec, "status": _argo_status(_inner(doc, "status"))} if "status" in doc else doc | {"spec": spec}
+    )
+
+
+def _argo_status(status: Doc) -> Doc:
+    """Whether it is in sync and healthy; the rest repeats every manifest that it delivers."""
+    kept = {key: _inner(status, key).get("status") for key in ("sync", "health") if key in status}
+    return {key: {"status": value} for key, value in kept.items()}
+
+
+def _argo_source(source: Any) -> Any:  # noqa: ANN401 - plain JSON
+    helm = _inner(source, "helm") if isinstance(source, dict) else {}
+    if not helm:
+        return source
+    kept: Doc = {key: helm[key] for key in ("releaseName", "valueFiles", "version", "skipCrds") if key in helm}
+    if "valuesObject" in helm:
+        kept["valuesObject"] = kept_values(helm["valuesObject"])
+    return source | {"helm": kept}
+
+
+def _inner(doc: Doc, key: str) -> Doc:
+    found = doc.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+_SPECIAL: dict[tuple[str, str], Callable[[Doc, bytes], Doc | None]] = {
+    (kind.group, kind.plural): special
+    for kind, special in (
+        (kinds.POD, _pod),
+        (kinds.NODE, _node),
+        (kinds.CONFIG_MAP, _config_map),
+        (kinds.SECRET, _secret),
+        (kinds.FLUX_HELM_RELEASE, _flux_release),
+        (kinds.FLUX_KUSTOMIZATION, _flux_kustomization),
+        (kinds.ARGO_APPLICATION, _argo_application),
+        (kinds.PROMETHEUS_RULE, _prometheus_rule),
+    )
+}

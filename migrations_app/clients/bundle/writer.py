@@ -1,0 +1,190 @@
+"""Writes a bundle: what passes through a recording is kept, redacted, with a note of what could not be seen.
+
+A recording is a ClusterApi itself, so a scan that runs over it asks for exactly what the bundle will hold.
+"""
+
+import io
+import tarfile
+import threading
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+import msgspec
+
+from migrations_app.clients.bundle import bundle
+from migrations_app.clients.bundle.bundle import SCHEMA, VERSION_NAME, AskedPart, Manifest
+from migrations_app.clients.bundle.redaction import redacted_object
+from migrations_app.clients.kubernetes.api import Clock, ClusterApi, Page, Resource, Served
+from migrations_app.clients.kubernetes.limits import MIB
+from migrations_app.errors import CouldNotLook, Expired
+
+RESTARTS = 2
+_CHUNK = 4 * MIB
+"""Half of what a reader takes in one member."""
+
+
+@dataclass(slots=True)
+class _List:
+    """The chunks of one list, packed: dumps shrink to a tenth and wait in memory until the list is whole."""
+
+    resource: Resource
+    chunks: list[bytes] = field(default_factory=list)
+    count: int = 0
+    broken: int = 0
+    kind: str = "List"
+    _waiting: list[bytes] = field(default_factory=list)
+    _size: int = 0
+
+    def take(self, page: Page) -> None:
+        self.kind = page.kind or "List"
+        for raw in page.items:
+            self._take(raw)
+
+    def _take(self, raw: msgspec.Raw) -> None:
+        try:
+            kept = redacted_object(raw, group=self.resource.group, plural=self.resource.plural)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+            self.broken += 1
+            return
+        if kept is None:
+            return
+        self.count += 1
+        self._waiting.append(msgspec.json.encode(kept))
+        self._size += len(self._waiting[-1])
+        if self._size >= _CHUNK:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._waiting:
+            version = "v1" if self.kind == "List" else self.resource.group_version
+            head = msgspec.json.encode({"apiVersion": version, "kind": self.kind})[:-1]
+            body = b"".join((head, b',"items":[', b",\n".join(self._waiting), b"]}"))
+            self.chunks.append(zlib.compress(body, 1))
+            self._waiting, self._size = [], 0
+
+
+class Recording:
+    """A ClusterApi that passes every question on and keeps the answers for `write`."""
+
+    def __init__(self, api: ClusterApi) -> None:
+        self._api = api
+        self._lock = threading.Lock()
+        self._version = b""
+        self._served: Served | None = None
+        self._lists: dict[Resource, tuple[AskedPart, _List]] = {}
+
+    def get(self, path: str) -> bytes:
+        body = self._api.get(path)
+        if path == "/version":
+            self._version = body
+        return body
+
+    def served(self) -> Served:
+        self._served = self._api.served()
+        return self._served
+
+    def pages(self, resource: Resource) -> Iterator[Page]:
+        if self._is_covered(resource):
+            yield from self._api.pages(resource)
+            return
+        kept = _List(resource)
+        ended = _part(kept, why="timeout", detail="the list was not read to its end")
+        try:
+            for page in self._api.pages(resource):
+                kept.take(page)
+                yield page
+            kept.flush()
+            ended = _part(kept)
+        except CouldNotLook as reason:
+            ended = _part(kept, why=reason.code, detail=reason.message)
+            raise
+        finally:
+            with self._lock:
+                self._lists[resource] = ended, kept
+
+    def clock(self) -> Clock:
+        return self._api.clock()
+
+    def close(self) -> None:
+        self._api.close()
+
+    def write(self, out: BinaryIO, *, made_at: str, made_by: str) -> Manifest:
+        """Writes the .tar.gz and tells what is in it. What was not seen to its end is left out of it."""
+        manifest = Manifest(
+            schema=SCHEMA,
+            made_at=made_at,
+            made_by=made_by,
+            asked=[part for part, _ in self._lists.values()],
+            served=list(self._served.resources) if self._served else None,
+            failed=dict(self._served.failed) if self._served else {},
+        )
+        with tarfile.open(fileobj=out, mode="w:gz", format=tarfile.USTAR_FORMAT) as archive:
+            _add(archive, bundle.NAME, body=msgspec.json.format(msgspec.json.encode(manifest), indent=1))
+            if self._version:
+                _add(archive, VERSION_NAME, body=self._version)
+            for number, (part, kept) in enumerate(self._lists.values()):
+                if part.seen:
+                    _add_list(archive, number, kept=kept)
+        return manifest
+
+    def _is_covered(self, resource: Resource) -> bool:
+        with self._lock:
+            return any(part.seen and part.covers(resource) for part, _ in self._lists.values())
+
+
+def write_bundle(
+    api: ClusterApi, resources: Iterable[Resource], *, out: BinaryIO, made_at: str, made_by: str
+) -> Manifest:
+    """Asks for those lists, writes the .tar.gz, and tells what is in it. Raises what /version raises."""
+    recording = Recording(api)
+    recording.get("/version")
+    with suppress(CouldNotLook):  # the bundle's reader then goes by the objects and CRDs
+        recording.served()
+    for resource in resources:
+        _record(recording, resource)
+    return recording.write(out, made_at=made_at, made_by=made_by)
+
+
+def _record(recording: Recording, resource: Resource) -> None:
+    for _ in range(RESTARTS + 1):
+        try:
+            for _page in recording.pages(resource):
+                pass
+            return
+        except Expired:
+            continue
+        except CouldNotLook:
+            return
+
+
+def _part(kept: _List, *, why: str = "", detail: str = "") -> AskedPart:
+    resource = kept.resource
+    return AskedPart(
+        group=resource.group,
+        plural=resource.plural,
+        version=resource.version,
+        namespace=resource.namespace,
+        label_selector=resource.label_selector,
+        field_selector=resource.field_selector,
+        seen=not why,
+        why=why,
+        detail=detail[:500],
+        count=kept.count,
+    )
+
+
+def _add_list(archive: tarfile.TarFile, number: int, *, kept: _List) -> None:
+    group = f".{kept.resource.group}" if kept.resource.group else ""
+    for chunk, packed in enumerate(kept.chunks):
+        _add(
+            archive, f"objects/{number:03}-{kept.resource.plural}{group}-{chunk:04}.json", body=zlib.decompress(packed)
+        )
+
+
+def _add(archive: tarfile.TarFile, name: str, *, body: bytes) -> None:
+    member = tarfile.TarInfo(name[-100:])
+    member.size, member.mode = len(body), 0o644
+    archive.addfile(member, io.BytesIO(body))

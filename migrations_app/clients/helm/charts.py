@@ -1,0 +1,377 @@
+"""The CRDs of a Helm chart, from a packed chart or a folder, under limits (T04, T05): nothing is run, nothing unpacked
+to disk, no template filled in.
+
+Only `Chart.yaml` and what lies in `crds/` is kept: those files stand there as they are applied. The chart karpenter-crd
+holds the same CRDs as templates, which only Helm can fill in; it is refused with a word on which chart to take.
+
+Pulls one Helm chart from an OCI registry: anonymous, read-only, under the rules of every outbound call.
+
+What is asked, and nothing else: `GET /v2/<name>/manifests/<tag>`, the token that the registry sends us for
+(`GET <realm>?service=...&scope=...`), and `GET /v2/<name>/blobs/<digest>` of the one layer that is the chart.
+
+Rules: https only, by the certificates that the system trusts (SSL_CERT_FILE names others). Each host, also the one of
+the token and of a redirect, is resolved once and all its addresses are judged (K05), and the connection goes to the
+address that was judged. Redirects are followed for the blob alone, three at most, to https only, and the token stays
+with the registry's own host. Sizes and times are limited (K06); the layer is what its digest says, or it is refused.
+
+The address of a registry of charts, as Helm spells it.
+"""
+
+import hashlib
+import io
+import os
+import re
+import ssl
+import stat
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlencode, urljoin, urlsplit
+
+import msgspec
+import urllib3
+
+from migrations_app.clients.addresses import Reach, Resolver, ask_resolver, resolve
+from migrations_app.clients.archive import ArchiveLimits, members, wanted_name
+from migrations_app.clients.kubernetes import errors
+from migrations_app.clients.kubernetes.connection import Server, parse_host, parse_server
+from migrations_app.clients.kubernetes.deadline_socket import Pace, PacedSocket, paced
+from migrations_app.clients.kubernetes.limits import KIB, MIB, Limits
+from migrations_app.clients.kubernetes.response import Meter, read_beginning, read_body
+from migrations_app.clients.kubernetes.transport import agent
+from migrations_app.clients.kubernetes.yaml_strict import YamlLimits, read_documents
+from migrations_app.errors import BadInput, BadKubeconfig, CouldNotLook, Garbled, NotServed, ServerFailed, Unauthorized
+
+MOST_BYTES = 8 * MIB
+"""Of a packed chart; Karpenter's are below 0.5 MiB."""
+ARCHIVE = ArchiveLimits(members=500, member_bytes=4 * MIB, total_bytes=32 * MIB)
+YAML = YamlLimits(size=4 * MIB, documents=20, depth=100, nodes=400_000)
+CHART = "Chart.yaml"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*", re.ASCII)
+_DIRECT = re.compile(r"Chart\.yaml|crds/[^/]+\.(?:yaml|yml|json)", re.ASCII)
+
+
+def from_archive(raw: bytes) -> dict[str, bytes]:
+    """The documents of each kept file as a JSON list, Chart.yaml as one document. Raises BadInput."""
+    if len(raw) > MOST_BYTES:
+        raise BadInput("the packed chart is larger than a chart may be", code="chart_too_large")
+    # The first step of a name is the chart's own folder.
+    found = ((name.partition("/")[2], body) for name, body in members(io.BytesIO(raw), ARCHIVE))
+    return _kept(found)
+
+
+def from_folder(charts: Path, name: str) -> dict[str, bytes]:
+    """As `from_archive`, of `<charts>/<name>`: a .tgz, or the folder of a chart. Links are never followed.
+
+    Raises BadInput with code `no_chart` where there is none of that name.
+    """
+    if not _NAME.fullmatch(name) or len(name) > 128:
+        raise BadInput("a name of letters, digits, dots, - and _ is wanted", where="source", code="bad_name")
+    place = charts / name
+    kind = _kind(place)
+    if kind == "file":
+        return from_archive(_read(place, MOST_BYTES))
+    if kind == "folder":
+        return _kept(_files(place))
+    raise BadInput(f"there is no chart {name} in the folder charts", where="source", code="no_chart")
+
+
+def _kind(place: Path) -> str:
+    try:
+        mode = place.lstat().st_mode
+    except OSError:
+        return ""
+    return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else ""
+
+
+def _files(chart: Path) -> Iterator[tuple[str, bytes]]:
+    total = 0
+    for path in [chart / CHART, *_listed(chart / "crds")]:
+        if _kind(path) != "file":
+            continue
+        body = _read(path, ARCHIVE.member_bytes)
+        total += len(body)
+        if total > ARCHIVE.total_bytes:
+            raise BadInput("the chart is larger than a chart may be", code="chart_too_large")
+        yield str(path.relative_to(chart)), body
+
+
+def _listed(folder: Path) -> list[Path]:
+    if _kind(folder) != "folder":
+        return []
+    found = sorted(path for path in folder.iterdir() if wanted_name(path.name))
+    if len(found) > ARCHIVE.members:
+        raise BadInput("the chart has more files than a chart may have", code="chart_too_large")
+    return found
+
+
+def _read(path: Path, most: int) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        raise BadInput(f"{path.name} cannot be opened", where="source", code="no_chart") from None
+    with os.fdopen(descriptor, "rb") as opened:
+        body = opened.read(most + 1)
+    if len(body) > most:
+        raise BadInput(f"{path.name} is larger than it may be", where="source", code="chart_too_large")
+    return body
+
+
+def _kept(files: Iterable[tuple[str, bytes]]) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    templates = False
+    for name, body in files:
+        templates = templates or name.startswith("templates/")
+        if not _DIRECT.fullmatch(name):
+            continue
+        if name in found:
+            raise BadInput(f"{name} is in the chart twice", where="source", code="strange_chart")
+        found[name] = _documents(name, body)
+    if CHART not in found:
+        raise BadInput("this is no chart: it has no Chart.yaml", where="source", code="strange_chart")
+    if len(found) == 1:
+        words = "the chart has no folder crds" + (
+            ": its CRDs are templates, which only Helm fills in; take the chart karpenter" if templates else ""
+        )
+        raise BadInput(words, where="source", code="chart_without_crds")
+    return found
+
+
+def _documents(name: str, body: bytes) -> bytes:
+    try:
+        read = [one for one in read_documents(body, limits=YAML) if one is not None]
+    except BadInput as wrong:
+        raise BadInput(f"{name}: {wrong.message}", where=wrong.where, code=wrong.code) from None
+    return msgspec.json.encode(read[0] if name == CHART and len(read) == 1 else read)
+
+
+MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+LAYER = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
+MANIFEST_BYTES, TOKEN_BYTES = MIB, 64 * KIB
+REDIRECTS = 3
+SECONDS = 60.0
+"""For everything together."""
+_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
+_CHART = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*", re.ASCII)
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}", re.ASCII)
+_PARAMETER = re.compile(r'([a-z]{1,20})="([^"\\]{0,2000})"', re.ASCII)
+_URL = re.compile(r"[!-~]{1,8192}", re.ASCII)
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """A packed chart and the digest that its manifest gives it, which was checked."""
+
+    raw: bytes
+    digest: str
+
+
+def pull_chart(
+    registry: Server,
+    chart: str,
+    *,
+    tag: str,
+    reach: Reach,
+    limits: Limits | None = None,
+    resolver: Resolver = ask_resolver,
+) -> Pulled:
+    """The packed chart. Raises CouldNotLook when the registry does not answer, or answers something else."""
+    if not _CHART.fullmatch(chart) or not _TAG.fullmatch(tag):
+        raise BadInput(f"{chart[:40]!r} at {tag[:40]!r} is no chart", code="bad_name")
+    pull = _Pull(registry, f"{registry.prefix.strip('/')}/{chart}".strip("/"), reach, limits or Limits(), resolver)
+    layer = _layer(pull.manifest(tag))
+    raw = pull.blob(layer.digest, most=min(layer.size, MOST_BYTES))
+    if len(raw) != layer.size or f"sha256:{hashlib.sha256(raw).hexdigest()}" != layer.digest:
+        raise Garbled("the registry's chart is not what its digest says", code="digest")
+    return Pulled(raw, layer.digest)
+
+
+class _Layer(msgspec.Struct, frozen=True, rename="camel"):
+    media_type: str = ""
+    digest: str = ""
+    size: int = 0
+
+
+class _Manifest(msgspec.Struct, frozen=True, rename="camel"):
+    schema_version: int = 0
+    layers: list[_Layer] = []
+
+
+class _Token(msgspec.Struct, frozen=True):
+    token: str = ""
+    access_token: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Got:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(slots=True)
+class _Pull:
+    registry: Server
+    name: str
+    reach: Reach
+    limits: Limits
+    resolver: Resolver
+    token: str = ""
+    ends: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.ends = time.monotonic() + SECONDS
+
+    def manifest(self, tag: str) -> bytes:
+        url = f"{self._root}/manifests/{tag}"
+        found = self._get(url, most=MANIFEST_BYTES, accept=MANIFEST, token=self.token)
+        if found.status == 401 and not self.token:
+            self.token = self._fetch_token(found.headers.get("WWW-Authenticate", ""))
+            found = self._get(url, most=MANIFEST_BYTES, accept=MANIFEST, token=self.token)
+        body = self._good(found, f"{self.name}:{tag}")
+        said = found.headers.get("Docker-Content-Digest", "")
+        if _DIGEST.fullmatch(said) and said != f"sha256:{hashlib.sha256(body).hexdigest()}":
+            raise Garbled("the registry's manifest is not what its digest says", code="digest")
+        return body
+
+    def blob(self, digest: str, *, most: int) -> bytes:
+        url = f"{self._root}/blobs/{digest}"
+        for _ in range(REDIRECTS + 1):
+            at_home = _origin(url) == _origin(self._root)
+            found = self._get(url, most=most, token=self.token if at_home else "")
+            if found.status not in (301, 302, 303, 307, 308):
+                return self._good(found, self.name)
+            url = _joined(url, found.headers.get("Location", ""))
+        raise Garbled("the registry redirects without end", code="redirected")
+
+    @property
+    def _root(self) -> str:
+        return f"https://{self.registry.authority}/v2/{self.name}"
+
+    def _fetch_token(self, challenge: str) -> str:
+        """An anonymous token for reading this one repository."""
+        kind, _, rest = challenge.partition(" ")
+        told = dict(_PARAMETER.findall(rest))
+        if kind.lower() != "bearer" or not told.get("realm"):
+            raise Unauthorized("the registry gives nothing to strangers", code="unauthorized")
+        asked = {"scope": f"repository:{self.name}:pull"} | ({"service": told["service"]} if "service" in told else {})
+        url = told["realm"] + ("&" if "?" in told["realm"] else "?") + urlencode(asked)
+        body = self._good(self._get(url, most=TOKEN_BYTES), "a token")
+        found = _decoded(body, _Token)
+        token = found.token or found.access_token
+        if not re.fullmatch(r"[!-~]{1,16384}", token, re.ASCII):
+            raise Garbled("the registry's token cannot be used")
+        return token
+
+    def _good(self, found: _Got, what: str) -> bytes:
+        if found.status == 200:
+            return found.body
+        if found.status in (401, 403):
+            raise Unauthorized(f"the registry does not give {what} to strangers")
+        if found.status == 404:
+            raise NotServed(f"the registry has no {what}", code="absent")
+        if 300 <= found.status < 400:
+            raise Garbled("the registry redirects where that is not followed", code="redirected")
+        raise ServerFailed(f"the registry answers HTTP {found.status} for {what}")
+
+    def _get(self, url: str, *, most: int, accept: str = "*/*", token: str = "") -> _Got:
+        server, path = _taken_apart(url)
+        headers = {"Accept": accept, "Accept-Encoding": "identity", "User-Agent": f"{agent()} chart"}
+        headers |= {"Host": server.authority} | ({"Authorization": f"Bearer {token}"} if token else {})
+        try:
+            return self._asked(server, path, headers=headers, most=most)
+        except CouldNotLook as wrong:
+            raise type(wrong)(f"chart registry {server.host}: {wrong.message}", code=wrong.code) from None
+
+    def _asked(self, server: Server, path: str, *, headers: dict[str, str], most: int) -> _Got:
+        addresses = resolve(
+            server.host, server.port, reach=self.reach, seconds=self.limits.connect_seconds, resolver=self.resolver
+        )
+        limits = replace(self.limits, page_bytes=most)
+        with paced(Pace(limits, ends=min(self.ends, time.monotonic() + limits.read_seconds))) as pace:
+            try:
+                with _pool(addresses[0], server, timeout=min(limits.connect_seconds, pace.patience())) as pool:
+                    answer = pool.urlopen(
+                        "GET", path, headers=headers, redirect=False, preload_content=False, decode_content=False
+                    )
+                    pace.begin_body()
+                    good = answer.status == 200
+                    body = bytes(read_body(answer, Meter(limits))) if good else read_beginning(answer, 2 * KIB)
+                    return _Got(answer.status, answer.headers, body)
+            except errors.CAUGHT as wrong:
+                raise errors.from_exception(wrong).error from None
+
+
+def _pool(address: str, server: Server, *, timeout: float) -> urllib3.HTTPSConnectionPool:
+    """One connection to the judged address, whose certificate has to be that of the host."""
+    context = ssl.create_default_context()
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.sslsocket_class = PacedSocket
+    return urllib3.HTTPSConnectionPool(
+        address,
+        server.port,
+        maxsize=1,
+        retries=False,
+        timeout=timeout,
+        ssl_context=context,
+        server_hostname=server.host,
+    )
+
+
+def _taken_apart(url: str) -> tuple[Server, str]:
+    """The server and the path with its query. Raises Garbled for anything that is no plain https URL."""
+    try:
+        parts = urlsplit(url if _URL.fullmatch(url) else "")
+        host, port, named = parts.hostname or "", parts.port or 443, parts.username is not None
+        if parts.scheme != "https" or not host or named:
+            raise Garbled("the registry names an address that is no https URL", code="not_https")
+        found = parse_host(f"[{host}]" if ":" in host else host, where="registry")
+    except (ValueError, BadKubeconfig):
+        raise Garbled("the registry names an address that cannot be used", code="bad_address") from None
+    path = parts.path or "/"
+    return Server(found, port), f"{path}?{parts.query}" if parts.query else path
+
+
+def _joined(url: str, location: str) -> str:
+    try:
+        return urljoin(url, location)
+    except ValueError:
+        raise Garbled("the registry names an address that cannot be used", code="bad_address") from None
+
+
+def _origin(url: str) -> Server:
+    return _taken_apart(url)[0]
+
+
+def _layer(manifest: bytes) -> _Layer:
+    """The one layer that is the chart."""
+    found = _decoded(manifest, _Manifest)
+    layers = [layer for layer in found.layers if layer.media_type == LAYER]
+    if found.schema_version != 2 or len(layers) != 1 or not _DIGEST.fullmatch(layers[0].digest):
+        raise Garbled("the registry's manifest is not that of a Helm chart", code="strange_manifest")
+    if not 0 < layers[0].size <= MOST_BYTES:
+        raise Garbled("the registry's chart is larger than a chart may be", code="chart_too_large")
+    return layers[0]
+
+
+def _decoded(body: bytes, kind: type[S]) -> S:
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        raise Garbled("the registry's answer cannot be read") from None
+
+
+SCHEME = "oci://"
+
+
+def read_registry(text: str) -> Server:
+    """The registry and the path that its charts lie under, of `oci://host[:port]/path`. Raises BadInput."""
+    if not text.startswith(SCHEME):
+        raise BadInput("an address such as oci://registry.example/karpenter is wanted", code="bad_registry")
+    try:
+        return parse_server("https://" + text.removeprefix(SCHEME), where="registry")
+    except BadKubeconfig as wrong:
+        raise BadInput(wrong.message, code="bad_registry") from None

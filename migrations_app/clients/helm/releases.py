@@ -1,0 +1,211 @@
+"""Helm 3 release Secrets (T05): base64, base64, gzip, JSON, each under a limit; only Karpenter's charts are kept.
+
+Of a record stay its names, versions, status, chosen values, and what its manifest declares; nothing else leaves here.
+"""
+
+import base64
+import binascii
+import gzip
+import re
+import zlib
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
+
+import msgspec
+
+from migrations_app.clients.helm.values import kept_values
+from migrations_app.inventory.objects.karpenter import HelmRelease
+from migrations_app.inventory.parts import NO_NAME, Quarantined
+
+CHARTS = frozenset({"karpenter", "karpenter-crd"})
+TYPE = "helm.sh/release.v1"
+LONGEST_RECORD = 3 * 1024 * 1024
+"""etcd takes 1.5 MiB by default; base64 makes a third more of it."""
+LONGEST_RELEASE = 32 * 1024 * 1024
+LARGEST_RATIO = 200
+_RATIO_FROM = 1024 * 1024
+_DECLARED = 500
+
+_DOCUMENT = re.compile(r"^---[^\n]*$", re.MULTILINE)
+_API_VERSION = re.compile(r"^apiVersion:[ \t]*[\"']?([A-Za-z0-9./_-]{1,120})", re.MULTILINE)
+_KIND = re.compile(r"^kind:[ \t]*[\"']?([A-Za-z0-9]{1,120})", re.MULTILINE)
+_NAME = re.compile(r"[ \t]+name:[ \t]*[\"']?([a-z0-9.-]{1,253})")
+_KARPENTER = ("karpenter.sh/", "karpenter.k8s.aws/")
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    name: str = ""
+    namespace: str = ""
+
+
+class _Record(msgspec.Struct, frozen=True):
+    type: str = ""
+    metadata: _Metadata = _Metadata()
+    data: dict[str, str] | None = None
+
+
+class _Chart(msgspec.Struct, frozen=True, rename="camel"):
+    name: str = ""
+    version: str = ""
+    app_version: str = ""
+
+
+class _ChartFile(msgspec.Struct, frozen=True):
+    metadata: _Chart | None = None
+    values: dict[str, Any] | None = None
+
+
+class _Progress(msgspec.Struct, frozen=True):
+    status: str = ""
+    last_deployed: str = ""
+
+
+class _ChartNameFile(msgspec.Struct, frozen=True):
+    metadata: _Chart | None = None
+
+
+class _ReleaseHead(msgspec.Struct, frozen=True):
+    """Enough to tell whose release it is: the values of other charts are never even decoded."""
+
+    chart: _ChartNameFile | None = None
+
+
+class _Release(msgspec.Struct, frozen=True):
+    name: str = ""
+    namespace: str = ""
+    version: int = 0
+    info: _Progress | None = None
+    chart: _ChartFile | None = None
+    config: dict[str, Any] | None = None
+    manifest: str = ""
+
+
+class _OddError(Exception):
+    """The record cannot be read; the text says which step failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What a manifest declares: names of CRDs, and (apiVersion, kind) of Karpenter's own objects."""
+
+    crds: tuple[str, ...] = ()
+    packaged: tuple[tuple[str, str], ...] = ()
+
+
+def read_release(body: bytes) -> HelmRelease | Quarantined | None:
+    """The release in a Secret; None when it is none of Karpenter's; Quarantined when the record cannot be read."""
+    try:
+        record = msgspec.json.decode(body, type=_Record)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return _quarantined(_Metadata(), "$", why="not a Secret")
+    if record.type != TYPE:
+        return None
+    try:
+        return _release(_unpacked(_payload(record)), record.metadata)
+    except _OddError as wrong:
+        return _quarantined(record.metadata, "$.data.release", why=str(wrong))
+
+
+def packed(release: HelmRelease) -> str:
+    """What `data.release` of a Secret may hold in a bundle: `read_release` gives the same release back from it."""
+    documents = [
+        f"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: {crd}\n"
+        for crd in release.crds
+    ]
+    documents += ["apiVersion: {}\nkind: {}\n".format(*each.split(" ", 1)) for each in release.packaged]
+    record = _Release(
+        name=release.name,
+        namespace=release.namespace,
+        version=release.revision,
+        info=_Progress(release.status, release.updated),
+        chart=_ChartFile(_Chart(release.chart, release.chart_version, release.app_version), release.defaults),
+        config=release.config,
+        manifest="---\n".join(documents),
+    )
+    body = gzip.compress(msgspec.json.encode(record), mtime=0)
+    return base64.b64encode(base64.b64encode(body)).decode()
+
+
+def declared(manifest: str) -> Declared:
+    """What the rendered manifest holds, found line by line: it may be megabytes of schemas."""
+    crds: list[str] = []
+    packaged: set[tuple[str, str]] = set()
+    for document in _DOCUMENT.split("\n" + manifest):
+        kind, version = _KIND.search(document), _API_VERSION.search(document)
+        if not kind or not version:
+            continue
+        if kind[1] == "CustomResourceDefinition":
+            crds += _name(document)
+        elif version[1].startswith(_KARPENTER):
+            packaged.add((version[1], kind[1]))
+    return Declared(tuple(crds[:_DECLARED]), tuple(sorted(packaged))[:_DECLARED])
+
+
+def _name(document: str) -> list[str]:
+    """metadata.name, or nothing: the first `name:` at the indent of the lines right below `metadata:`."""
+    below = document.partition("\nmetadata:")[2].split("\n")[1:]
+    indent = len(below[0]) - len(below[0].lstrip()) if below else 0
+    block = takewhile(lambda line: not line or line[0] in " \t", below)
+    named = (_NAME.match(line) for line in block if len(line) - len(line.lstrip()) == indent)
+    return [match[1] for match in named if match][:1]
+
+
+def _payload(record: _Record) -> bytes:
+    text = (record.data or {}).get("release", "")
+    if len(text) > LONGEST_RECORD:
+        raise _OddError(f"longer than {LONGEST_RECORD} bytes")
+    try:
+        return base64.b64decode(base64.b64decode(text, validate=True), validate=True)
+    except (binascii.Error, ValueError):
+        raise _OddError("not base64") from None
+
+
+def _unpacked(packed: bytes) -> bytes:
+    if packed[:2] != b"\x1f\x8b":
+        return packed
+    most = min(LONGEST_RELEASE, max(_RATIO_FROM, len(packed) * LARGEST_RATIO))
+    inflate = zlib.decompressobj(16 + zlib.MAX_WBITS)
+    try:
+        body = inflate.decompress(packed, most + 1)
+    except zlib.error:
+        raise _OddError("not gzip") from None
+    if len(body) > most:
+        raise _OddError("unpacks to far more than a release holds")
+    if not inflate.eof:
+        raise _OddError("the packed record is cut")
+    return body
+
+
+def _release(body: bytes, metadata: _Metadata) -> HelmRelease | None:
+    try:
+        head = msgspec.json.decode(body, type=_ReleaseHead)
+        chart = head.chart and head.chart.metadata
+        if not chart or chart.name not in CHARTS:
+            return None
+        return _projected(msgspec.json.decode(body, type=_Release), chart, metadata=metadata)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        raise _OddError("not the JSON of a release") from None
+
+
+def _projected(release: _Release, chart: _Chart, *, metadata: _Metadata) -> HelmRelease:
+    info = release.info or _Progress()
+    found = declared(release.manifest)
+    return HelmRelease(
+        name=release.name[:253],
+        namespace=(release.namespace or metadata.namespace)[:253],
+        revision=release.version,
+        status=info.status[:40],
+        chart=chart.name,
+        chart_version=chart.version[:80],
+        app_version=chart.app_version[:80],
+        config=kept_values(release.config),
+        defaults=kept_values(release.chart.values if release.chart else None),
+        crds=list(found.crds),
+        packaged=[f"{version} {kind}" for version, kind in found.packaged],
+        updated=info.last_deployed[:40],
+    )
+
+
+def _quarantined(metadata: _Metadata, path: str, *, why: str) -> Quarantined:
+    return Quarantined("HelmRelease", metadata.namespace[:253], metadata.name[:253] or NO_NAME, path, why)

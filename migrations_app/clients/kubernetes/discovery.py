@@ -1,0 +1,128 @@
+"""What a server offers: one question for all groups where the server knows how, one a group/version otherwise."""
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import msgspec
+
+from migrations_app.clients.kubernetes.api import Served
+from migrations_app.errors import CouldNotLook, Garbled
+from migrations_app.inventory.objects.karpenter import ServedResource
+
+AGGREGATED = ",".join(
+    f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList" for version in ("v2", "v2beta1")
+)
+ACCEPT = f"{AGGREGATED},application/json"
+MOST_GROUP_VERSIONS = 1000
+
+T = TypeVar("T")
+Ask = Callable[[str, str], bytes | bytearray]
+"""The body behind (path, Accept header)."""
+
+
+class _Resource(msgspec.Struct, frozen=True):
+    name: str = ""
+    kind: str = ""
+    namespaced: bool = False
+    verbs: list[str] = []
+
+
+class _ResourceList(msgspec.Struct, frozen=True):
+    resources: list[_Resource] | None = None
+
+
+class _GroupVersion(msgspec.Struct, frozen=True):
+    version: str = ""
+
+
+class _Kind(msgspec.Struct, frozen=True):
+    kind: str = ""
+
+
+class _NewResource(msgspec.Struct, frozen=True):
+    resource: str = ""
+    scope: str = ""
+    verbs: list[str] = []
+    response_kind: _Kind | None = msgspec.field(default=None, name="responseKind")
+
+
+class _NewVersion(msgspec.Struct, frozen=True):
+    version: str = ""
+    freshness: str = "Current"
+    resources: list[_NewResource] | None = None
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Group(msgspec.Struct, frozen=True):
+    """A group in either form: APIGroup has `name`, APIGroupDiscovery has metadata and whole versions."""
+
+    name: str = ""
+    metadata: _Metadata | None = None
+    versions: list[_NewVersion] = []
+
+
+class _Groups(msgspec.Struct, frozen=True):
+    kind: str = ""
+    groups: list[_Group] | None = None
+    items: list[_Group] | None = None
+
+
+def served(ask: Ask) -> Served:
+    """Every listable resource. A group/version that fails is told in `failed`; only /apis itself failing raises."""
+    found: list[ServedResource] = []
+    failed: dict[str, str] = {}
+    groups = _decode(bytes(ask("/apis", ACCEPT)), _Groups)
+    if groups.kind == "APIGroupDiscoveryList":
+        core = _decode(bytes(ask("/api", ACCEPT)), _Groups)
+        for group in (*(core.items or ()), *(groups.items or ())):
+            found += _from_discovery(group, failed)
+    else:
+        for group, version in _group_versions(groups):
+            try:
+                found += _asked_one_by_one(ask, group, version=version)
+            except CouldNotLook as reason:
+                failed[f"{group}/{version}" if group else version] = reason.code
+    return Served(tuple(found), failed)
+
+
+def _group_versions(groups: _Groups) -> list[tuple[str, str]]:
+    every = [(group.name, each.version) for group in groups.groups or () for each in group.versions]
+    if len(every) > MOST_GROUP_VERSIONS:
+        raise Garbled("the server names more API groups than there can be")
+    return [("", "v1"), *every]
+
+
+def _asked_one_by_one(ask: Ask, group: str, *, version: str) -> list[ServedResource]:
+    path = f"/apis/{group}/{version}" if group else f"/api/{version}"
+    listed = _decode(bytes(ask(path, "application/json")), _ResourceList)
+    return [
+        ServedResource(group=group, version=version, plural=each.name, kind=each.kind, namespaced=each.namespaced)
+        for each in listed.resources or ()
+        if "list" in each.verbs and "/" not in each.name
+    ]
+
+
+def _from_discovery(group: _Group, failed: dict[str, str]) -> Iterator[ServedResource]:
+    name = group.metadata.name if group.metadata else ""
+    for version in group.versions:
+        if version.freshness == "Stale":
+            failed[f"{name}/{version.version}" if name else version.version] = "server_failed"
+        for each in version.resources or ():
+            if "list" in each.verbs:
+                yield ServedResource(
+                    group=name,
+                    version=version.version,
+                    plural=each.resource,
+                    kind=each.response_kind.kind if each.response_kind else "",
+                    namespaced=each.scope == "Namespaced",
+                )
+
+
+def _decode(body: bytes, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        raise Garbled("the server's discovery is not what an API server answers") from None

@@ -1,0 +1,175 @@
+"""Every failure of a call becomes one of errors.py (K18). Bodies are never shown whole; nothing of an SDK leaks out."""
+
+import http.client
+import re
+import ssl
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+import urllib3.exceptions as u
+from kubernetes.client.exceptions import OpenApiException
+
+from migrations_app import errors
+from migrations_app.clients.kubernetes.api import Asked
+from migrations_app.clients.secret import clean
+
+CAUGHT = (u.HTTPError, http.client.HTTPException, OpenApiException, OSError, ValueError, zlib.error, RecursionError)
+"""What a call may raise. ssl.SSLError and TimeoutError are OSErrors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """`again` tells whether a read may be tried once more; `after` is what the server asked for, in seconds.
+
+    `elsewhere`: trying makes sense only at another address of the same server.
+    """
+
+    error: errors.CouldNotLook
+    again: bool = False
+    after: float | None = None
+    elsewhere: bool = False
+
+
+_MESSAGE = re.compile(rb'"message":\s*"((?:[^"\\]|\\.){1,1500})')
+
+
+class _Details(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Status(msgspec.Struct, frozen=True):
+    message: str = ""
+    reason: str = ""
+    details: _Details | None = None
+
+
+def from_status(status: int, body: bytes, *, headers: Mapping[str, str], request: Asked) -> Fault:
+    """The fault of an answer that is not 2xx; `body` is its beginning."""
+    said = _status(body)
+    text = clean(said.message) or "no reason given"
+    if status == 401:
+        return Fault(errors.Unauthorized("the API server does not accept the credentials"))
+    if status == 403:
+        return Fault(errors.Forbidden(_forbidden(said, request)))
+    if status == 404:
+        return Fault(_absent(said, request))
+    if status == 410:
+        return Fault(errors.Expired("the list's version is no longer kept by the server"))
+    if 300 <= status < 400:
+        return Fault(errors.Garbled("the server redirects; redirects are not followed", code="redirected"))
+    if status == 429:
+        return Fault(
+            errors.ServerFailed("the API server is overloaded", code="throttled"), again=True, after=pause(headers)
+        )
+    if status in (408, 504):
+        return Fault(errors.TimedOut(f"the API server did not finish {request.what}: {text}"), again=True)
+    if status >= 500:
+        return _failed(status, text, headers=headers, request=request)
+    return Fault(errors.ServerFailed(f"{request.what}: HTTP {status}: {text}", code="refused"))
+
+
+def _status(body: bytes) -> _Status:
+    try:
+        return msgspec.json.decode(body, type=_Status)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        # The body was cut, or is no Status at all: its message stands near the beginning.
+        cut = _MESSAGE.search(body)
+        return _Status(_unescaped(cut[1])) if cut else _Status()
+
+
+def _unescaped(text: bytes) -> str:
+    try:
+        return msgspec.json.decode(b'"%s"' % text, type=str)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return text.decode("utf-8", "replace")
+
+
+def _forbidden(said: _Status, request: Asked) -> str:
+    if "system:anonymous" in said.message:
+        return f"the API server took the request for {request.what} as anonymous: no credentials reached it"
+    return f"may not {request.verb} {request.what}; missing rule: {request.rule}"
+
+
+def _absent(said: _Status, request: Asked) -> errors.NotServed:
+    if request.name and said.details is not None and said.details.name:
+        return errors.NotServed(f"there is no {request.name} among {request.what}", code="absent")
+    return errors.NotServed(f"the API server does not serve {request.what}")
+
+
+def _failed(status: int, text: str, *, headers: Mapping[str, str], request: Asked) -> Fault:
+    if "conversion webhook" in text or "conversion for" in text:
+        failed = errors.ServerFailed(f"{request.what}: {text}", code=errors.CONVERSION_FAILED)
+        return Fault(failed)
+    error = errors.ServerFailed(f"{request.what}: HTTP {status}: {text}")
+    return Fault(error, again=True, after=pause(headers))
+
+
+def pause(headers: Mapping[str, str]) -> float | None:
+    """Retry-After in whole seconds; None for dates, garbage and anything longer than four digits (K08)."""
+    text = headers.get("Retry-After", "").strip()
+    return float(text) if text.isascii() and text.isdigit() and len(text) <= 4 else None
+
+
+def from_exception(wrong: BaseException) -> Fault:
+    """The fault behind any exception of CAUGHT."""
+    if isinstance(wrong, OpenApiException) and wrong.__context__ is not None:
+        return from_exception(wrong.__context__)
+    tls = _within(wrong, ssl.SSLError)
+    if isinstance(tls, ssl.SSLError) and not isinstance(tls, ssl.SSLEOFError | ssl.SSLZeroReturnError):
+        return Fault(_tls(tls))
+    if isinstance(wrong, u.NewConnectionError):  # a timeout too, in urllib3's tree
+        return Fault(errors.Unreachable("nothing accepts connections at the server's address"), again=True)
+    if isinstance(wrong, u.ConnectTimeoutError):
+        return Fault(errors.TimedOut("the server did not answer the connection in time"), elsewhere=True)
+    if isinstance(wrong, u.TimeoutError | TimeoutError) or _within(wrong, TimeoutError):
+        return Fault(errors.TimedOut("the server's answer did not arrive in time"))
+    if _garbled(wrong):
+        return Fault(errors.Garbled("the server's answer is not HTTP as an API server speaks it"))
+    return Fault(errors.Unreachable("the connection was cut", code="cut"), again=True)
+
+
+def _within(wrong: BaseException, kind: type[BaseException]) -> BaseException | None:
+    """The exception itself, its cause or one of its arguments of that kind."""
+    candidates = (wrong, wrong.__cause__, wrong.__context__, *wrong.args)
+    return next((each for each in candidates if isinstance(each, kind)), None)
+
+
+def _garbled(wrong: BaseException) -> bool:
+    shape = _within(wrong, http.client.HTTPException)
+    if shape is not None and not isinstance(shape, http.client.IncompleteRead | http.client.RemoteDisconnected):
+        return True
+    plain = isinstance(
+        wrong, ValueError | zlib.error | RecursionError | u.DecodeError | u.InvalidHeader | u.LocationValueError
+    )
+    return plain and not isinstance(wrong, u.ProtocolError)
+
+
+# X509_V_ERR_* of OpenSSL.
+_TLS_CODES: Mapping[int, tuple[str, str]] = {
+    2: ("tls_untrusted", "the server's certificate is not signed by the registered CA"),
+    7: ("tls_untrusted", "the server's certificate is not signed by the registered CA"),
+    9: ("tls_not_yet_valid", "the server's certificate is not valid yet"),
+    10: ("tls_expired", "the server's certificate has expired"),
+    18: ("tls_untrusted", "the server's certificate is self-signed and not the registered one"),
+    19: ("tls_untrusted", "the server's certificate is not signed by the registered CA"),
+    20: ("tls_untrusted", "the server's certificate is not signed by the registered CA"),
+    21: ("tls_untrusted", "the server's certificate is not signed by the registered CA"),
+    62: ("tls_name", "the server's certificate is for another name"),
+    64: ("tls_name", "the server's certificate is for another address"),
+}
+
+
+def _tls(wrong: ssl.SSLError) -> errors.TlsRefused:
+    if isinstance(wrong, ssl.SSLCertVerificationError):
+        code, message = _TLS_CODES.get(wrong.verify_code, ("tls_invalid", "the server's certificate is not valid"))
+        return errors.TlsRefused(message, code=code)
+    reason = wrong.reason or ""
+    if "WRONG_VERSION" in reason or "HTTP_REQUEST" in reason or "RECORD_LAYER" in reason:
+        return errors.TlsRefused("the server does not speak TLS", code="tls_not_spoken")
+    if "PROTOCOL_VERSION" in reason or "UNSUPPORTED_PROTOCOL" in reason:
+        return errors.TlsRefused("the server speaks only outdated TLS", code="tls_outdated")
+    if "ALERT" in reason:
+        return errors.TlsRefused("the server refuses our client certificate or TLS version", code="tls_alert")
+    return errors.TlsRefused("the TLS connection failed", code="tls_failed")

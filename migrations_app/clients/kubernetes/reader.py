@@ -1,0 +1,202 @@
+"""The port over a live API server."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Self, TypeAlias
+
+import msgspec
+
+from migrations_app.clients.addresses import Reach, Resolver, ask_resolver
+from migrations_app.clients.kubernetes import discovery
+from migrations_app.clients.kubernetes.api import Clock, Page, Resource, Served
+from migrations_app.clients.kubernetes.connection import Connection
+from migrations_app.clients.kubernetes.limits import DEFAULT, Limits
+from migrations_app.clients.kubernetes.salvage import salvaged
+from migrations_app.clients.kubernetes.transport import JSON, TokenSource, Transport
+from migrations_app.errors import Expired, Garbled, TooLarge
+
+_REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+_SHRINK = 8
+_DISCOVERY_TRIES = 2
+"""A group behind a dead extension server answers 503 for ever; the others should not wait for it."""
+
+
+class _ListMetadata(msgspec.Struct, frozen=True):
+    resource_version: str = msgspec.field(default="", name="resourceVersion")
+    token: str = msgspec.field(default="", name="continue")
+
+
+class _List(msgspec.Struct, frozen=True):
+    metadata: _ListMetadata = _ListMetadata()
+    kind: str = ""
+    items: list[msgspec.Raw] | None = None
+
+
+class _ReviewStatus(msgspec.Struct, frozen=True):
+    allowed: bool = False
+
+
+class _Review(msgspec.Struct, frozen=True):
+    status: _ReviewStatus = _ReviewStatus()
+
+
+_lists = msgspec.json.Decoder(_List)
+_reviews = msgspec.json.Decoder(_Review)
+
+
+@dataclass(slots=True)
+class _Trail:
+    """The tokens and the version of a list that is read page by page."""
+
+    most: int
+    count: int = 0
+    version: str = ""
+    tokens: set[str] = field(default_factory=set)
+
+    def follow(self, told: _ListMetadata) -> str:
+        """The token of the next page, empty after the last. Raises Expired, and Garbled for a list without end."""
+        if self.count and told.resource_version != self.version:
+            raise Expired("the server changed the list's version between pages")
+        self.count, self.version = self.count + 1, told.resource_version
+        if told.token in self.tokens:
+            raise Garbled("the server gives the same page again and again", code="endless_list")
+        if told.token and self.count >= self.most:
+            raise Garbled(f"the list does not end after {self.most} pages", code="endless_list")
+        self.tokens.add(told.token)
+        return told.token
+
+
+Body: TypeAlias = tuple[bytearray, int]
+
+
+class _Ahead:
+    """One read beside the caller's own work; at the end it is left to its deadline, nobody waits for it."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="page")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def begin(self, read: Callable[[], Body], *, at_once: bool) -> Callable[[], Body]:
+        """What gives the body: begun now, or only when it is asked for."""
+        return self._pool.submit(read).result if at_once else read
+
+
+class LiveApi:
+    """A ClusterApi; its methods may be called from several threads."""
+
+    def __init__(self, transport: Transport, limits: Limits) -> None:
+        self._transport = transport
+        self._limits = limits
+
+    def get(self, path: str) -> bytes:
+        return bytes(self._transport.get(path).body)
+
+    def served(self) -> Served:
+        return discovery.served(
+            lambda path, accept: self._transport.get(path, accept=accept, tries=_DISCOVERY_TRIES).body
+        )
+
+    def pages(self, resource: Resource) -> Iterator[Page]:
+        # The next page is under way while the caller works on this one: the server's time and ours overlap.
+        with _Ahead() as ahead:
+            trail = _Trail(self._limits.pages)
+            body, size = self._page(resource, "", size=resource.page_size)
+            while True:
+                found = _decoded(body, resource)
+                token = trail.follow(found.metadata)
+                read = partial(self._page, resource, token, size=size)
+                coming = ahead.begin(read, at_once=bool(token) and len(body) <= self._limits.ahead_bytes)
+                yield Page(found.items or [], found.metadata.resource_version, len(body), found.kind)
+                if not token:
+                    return
+                body, size = coming()
+
+    def clock(self) -> Clock:
+        meter = self._transport.meter
+        return Clock(meter.server_date, meter.requests, meter.total, dict(meter.calls))
+
+    def close(self) -> None:
+        self._transport.close()
+
+    def access_review(
+        self, verb: str, *, group: str, plural: str, subresource: str = "", namespace: str = "", name: str = ""
+    ) -> bool:
+        """Whether these credentials may do that, as the server judges it; without a namespace or name, everywhere."""
+        place = {"namespace": namespace, "name": name, "subresource": subresource}
+        attributes = {"verb": verb, "group": group, "resource": plural, **place}
+        body = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectAccessReview",
+            "spec": {"resourceAttributes": {key: value for key, value in attributes.items() if value}},
+        }
+        try:
+            return _reviews.decode(self._transport.post(_REVIEW, body).body).status.allowed
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+            raise Garbled("the server's access review is not what an API server answers") from None
+
+    def _page(self, resource: Resource, token: str, *, size: int) -> Body:
+        """One page's body and the size it was asked in: objects too large for one page come in smaller ones."""
+        while True:
+            try:
+                answer = self._transport.get(
+                    resource.path, _query(resource, token, size=size), verb="list", accept=JSON
+                )
+            except TooLarge as reason:
+                if size <= self._limits.smallest_page or reason.code == "scan_too_large":
+                    raise
+                size = max(self._limits.smallest_page, size // _SHRINK)
+            else:
+                return answer.body, size
+
+
+def _query(resource: Resource, token: str, *, size: int) -> list[tuple[str, str]]:
+    pairs = [
+        ("limit", str(size)),
+        ("continue", token),
+        ("labelSelector", resource.label_selector),
+        ("fieldSelector", resource.field_selector),
+    ]
+    return [(key, value) for key, value in pairs if value]
+
+
+def _decoded(body: bytearray, resource: Resource) -> _List:
+    try:
+        found = _decoded_or_salvaged(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        raise Garbled(f"the list of {resource.plural} is not what an API server answers") from None
+    if found.items is None and not found.kind.endswith("List"):
+        raise Garbled(f"the list of {resource.plural} holds no items")
+    return found
+
+
+def _decoded_or_salvaged(body: bytearray) -> _List:
+    try:
+        return _lists.decode(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        parts = salvaged(body)
+        if parts is None:
+            raise
+    shell, items = parts
+    return msgspec.structs.replace(_lists.decode(shell), items=items)
+
+
+def open_live(
+    connection: Connection,
+    *,
+    reach: Reach,
+    limits: Limits = DEFAULT,
+    token: TokenSource | None = None,
+    resolver: Resolver = ask_resolver,
+) -> LiveApi:
+    """A client of that server; its name is resolved and judged now, nothing is sent yet. Raises CouldNotLook.
+
+    `token` makes credentials anew for each call and takes the place of the connection's own.
+    """
+    return LiveApi(Transport(connection, reach=reach, limits=limits, token=token, resolver=resolver), limits)

@@ -1,0 +1,132 @@
+"""One answer of a server: read piece by piece, unpacked, counted (K06, K09)."""
+
+import threading
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import urllib3
+
+from migrations_app.clients.kubernetes.limits import KIB, Limits
+from migrations_app.errors import Garbled, TooLarge
+
+PIECE = 256 * KIB
+NO_ANSWER = "none"
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A 2xx answer. `body` is not copied on its way; `audit_id` joins it with the server's audit log (K16)."""
+
+    body: bytearray
+    audit_id: str = ""
+
+
+@dataclass(slots=True)
+class Meter:
+    """What one scan has read, all threads together."""
+
+    limits: Limits
+    requests: int = 0
+    total: int = 0
+    in_flight: int = 0
+    server_date: str | None = None
+    calls: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Requests by RBAC verb and status; NO_ANSWER where none came."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def begin(self) -> None:
+        with self._lock:
+            self.requests += 1
+
+    def note(self, verb: str, code: str) -> None:
+        with self._lock:
+            self.calls[verb, code] += 1
+
+    def take(self, count: int) -> None:
+        """Counts decoded bytes. Raises TooLarge when the scan or what is under way passes its limit."""
+        with self._lock:
+            self.total += count
+            self.in_flight += count
+            if self.total > self.limits.scan_bytes:
+                raise TooLarge("the scan has read more than a scan may", code="scan_too_large")
+            if self.in_flight > self.limits.in_flight_bytes:
+                raise TooLarge("the answers under way are larger than they may be together")
+
+    def release(self, count: int) -> None:
+        with self._lock:
+            self.in_flight -= count
+
+
+def read_body(response: urllib3.BaseHTTPResponse, meter: Meter) -> bytearray:
+    """The whole body, unpacked. Raises TooLarge, Garbled, and what the connection raises."""
+    body = bytearray()
+    with _counted(meter) as count:
+        for piece in _pieces(response, meter.limits.page_bytes):
+            count(len(piece))
+            if len(body) + len(piece) > meter.limits.page_bytes:
+                raise TooLarge("the answer is larger than a page may be")
+            body += piece
+    return body
+
+
+def read_beginning(response: urllib3.BaseHTTPResponse, most: int) -> bytes:
+    """The first bytes of an error's body, unpacked; empty when they cannot be."""
+    found = bytearray()
+    for piece in _pieces(response, most):
+        found += piece[: most - len(found)]
+        if len(found) >= most:
+            break
+    return bytes(found)
+
+
+@contextmanager
+def _counted(meter: Meter) -> Iterator["_Count"]:
+    count = _Count(meter)
+    try:
+        yield count
+    finally:
+        meter.release(count.total)
+
+
+@dataclass(slots=True)
+class _Count:
+    meter: Meter
+    total: int = 0
+
+    def __call__(self, count: int) -> None:
+        self.total += count
+        self.meter.take(count)
+
+
+def _pieces(response: urllib3.BaseHTTPResponse, most: int) -> Iterator[bytes]:
+    encoding = (response.headers.get("Content-Encoding") or "identity").lower()
+    if encoding == "identity":
+        return _raw(response)
+    if encoding == "gzip":
+        return _unpacked(response, most)
+    raise Garbled("the server packs its answer in a way it was not asked for")
+
+
+def _raw(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
+    while piece := response.read(PIECE, decode_content=False):
+        yield piece
+
+
+def _unpacked(response: urllib3.BaseHTTPResponse, most: int) -> Iterator[bytes]:
+    # zlib gives out at most one byte beyond the limit, whatever was packed (a bomb never unfolds).
+    inflate = zlib.decompressobj(_GZIP)
+    left = most + 1
+    for packed in _raw(response):
+        piece = inflate.decompress(packed, left)
+        left -= len(piece)
+        yield piece
+        if left <= 0:
+            raise TooLarge("the answer is larger than a page may be")
+        if inflate.eof and inflate.unused_data:
+            break
+    if not inflate.eof or inflate.unused_data:
+        raise Garbled("the packed answer has a wrong end")

@@ -1,0 +1,294 @@
+"""The one place that speaks to an API server, by rules K01-K18. Reads are tried again; nothing else ever is.
+
+The official client gives the configuration and the connection pool; sockets, deadlines, sizes and errors are ours.
+"""
+
+import ipaddress
+import logging
+import random
+import ssl
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from importlib import metadata
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+import urllib3
+from kubernetes.client.configuration import Configuration
+from kubernetes.client.rest import RESTClientObject
+
+from migrations_app.clients.addresses import Reach, Resolver, ask_resolver, resolve
+from migrations_app.clients.kubernetes import errors
+from migrations_app.clients.kubernetes.api import Asked, Verb, asked
+from migrations_app.clients.kubernetes.connection import Connection
+from migrations_app.clients.kubernetes.deadline_socket import Pace, context_for, paced
+from migrations_app.clients.kubernetes.errors import Fault
+from migrations_app.clients.kubernetes.limits import DEFAULT, KIB, Limits
+from migrations_app.clients.kubernetes.response import NO_ANSWER, Answer, Meter, read_beginning, read_body
+from migrations_app.clients.secret import Secret
+from migrations_app.errors import KarpdashError, TimedOut, Unreachable
+
+Query = Sequence[tuple[str, str]]
+TokenSource = Callable[[], Secret]
+
+JSON = "application/json"
+_JITTER = random.SystemRandom()
+_CLOSED = "the client is closed"
+_VERBS: dict[str, Verb] = {"POST": "create", "PATCH": "patch", "DELETE": "delete"}
+_MOST_SAID = 64 * KIB
+"""A refused change says for each field who keeps it: more than the beginning of an excuse."""
+# Requests with their headers are debug lines of these libraries (K17).
+for _name in ("urllib3", "kubernetes", "client"):
+    logging.getLogger(_name).setLevel(logging.WARNING)
+
+
+def agent() -> str:
+    """How we name ourselves to API servers (K16)."""
+    try:
+        return f"karpdash/{metadata.version('karpdash')}"
+    except metadata.PackageNotFoundError:
+        return "karpdash/source"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Call:
+    """One request as it goes out; `ends` is on the monotonic clock."""
+
+    method: str
+    request: Asked
+    query: Query = ()
+    headers: dict[str, str]
+    body: Mapping[str, Any] | bytes | None = None
+    ends: float
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An answer of any status to a request that changes something. `retry_after` is in seconds."""
+
+    status: int
+    body: bytes
+    audit_id: str = ""
+    retry_after: float | None = None
+
+
+class Transport:
+    """Calls to one server, from several threads at once. The name is resolved and judged when this is made (K05)."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        reach: Reach,
+        limits: Limits = DEFAULT,
+        token: TokenSource | None = None,
+        resolver: Resolver = ask_resolver,
+        purpose: str = "scan",
+    ) -> None:
+        self._ends = time.monotonic() + limits.scan_seconds
+        server = connection.server
+        self._addresses = resolve(
+            server.host, server.port, reach=reach, seconds=limits.connect_seconds, resolver=resolver
+        )
+        self._current = 0
+        self._server = server
+        self._token = token or _fixed(connection.token)
+        self._limits = limits
+        self._agent = f"{agent()} {purpose}"
+        self._pool: RESTClientObject | None = _pool(connection, context_for(connection), limits=limits)
+        # Packing costs a server more than a loopback wire does.
+        local = ipaddress.ip_address(self._addresses[0]).is_loopback
+        self._encoding = "identity" if local else "gzip"
+        self.meter = Meter(limits)
+
+    def close(self) -> None:
+        """Ends the connections and forgets the credentials."""
+        pool, self._pool = self._pool, None
+        self._token = _fixed(None)
+        if pool is not None:
+            _end(pool.pool_manager)
+
+    def get(self, path: str, query: Query = (), *, verb: Verb = "get", accept: str = JSON, tries: int = 0) -> Answer:
+        """The answer to a read, after as many tries as the limits allow (K07). Raises CouldNotLook."""
+        request = asked(verb, path)
+        ends = self._call_ends()
+        attempt = 0
+        while True:
+            attempt += 1
+            headers = self._headers(attempt, accept)
+            found = self._try(_Call(method="GET", request=request, query=query, headers=headers, ends=ends))
+            if isinstance(found, Answer):
+                return found
+            if attempt >= (tries or self._limits.tries):
+                raise found.error from None
+            self._pause(found, attempt, ends=ends)
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Answer:
+        """The answer to a question that is asked by POST, such as an access review: sent once, whatever happens."""
+        headers = self._headers(1, JSON) | {"Content-Type": JSON}
+        found = self._try(
+            _Call(method="POST", request=asked("create", path), headers=headers, body=body, ends=self._call_ends())
+        )
+        if isinstance(found, Fault):
+            raise found.error from None
+        return found
+
+    def change(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query,
+        body: Mapping[str, Any],
+        content_type: str,
+        purpose: str,
+    ) -> Told:
+        """What the server said to a request that changes something: sent once, whatever happens (K07, A20).
+
+        An answer of any status is an answer. Raises CouldNotLook only when none came: then nobody knows what became of
+        the request.
+        """
+        verb: Verb = _VERBS[method]
+        headers = self._headers(1, JSON) | {"Content-Type": content_type, "User-Agent": f"{agent()} {purpose}"}
+        call = _Call(
+            method=method,
+            request=asked(verb, path),
+            query=query,
+            headers=headers,
+            body=body if "json" in content_type else msgspec.json.encode(body),
+            ends=self._call_ends(),
+        )
+        pace = Pace(self._limits, ends=min(call.ends, time.monotonic() + self._limits.read_seconds))
+        with paced(pace):
+            try:
+                return self._told(self._send(call, pace), pace=pace)
+            except errors.CAUGHT as wrong:
+                raise errors.from_exception(wrong).error from None
+
+    def _told(self, response: urllib3.HTTPResponse, *, pace: Pace) -> Told:
+        self._note_date(response.headers.get("Date"))
+        pace.begin_body()
+        try:
+            good = 200 <= response.status < 300
+            body = bytes(read_body(response, self.meter)) if good else self._excuse(response, _MOST_SAID)
+            return Told(response.status, body, response.headers.get("Audit-Id", ""), errors.pause(response.headers))
+        finally:
+            if response.closed:
+                response.release_conn()
+            else:
+                response.close()
+
+    def _call_ends(self) -> float:
+        now = time.monotonic()
+        if now >= self._ends:
+            raise TimedOut("the scan's time is over")
+        return min(self._ends, now + self._limits.call_seconds)
+
+    def _headers(self, attempt: int, accept: str) -> dict[str, str]:
+        headers = {
+            "Accept": accept,
+            "Accept-Encoding": self._encoding,
+            "Host": self._server.authority,
+            "User-Agent": f"{self._agent} attempt={attempt}",
+        }
+        token = self._token()
+        return headers | {"Authorization": f"Bearer {token.reveal()}"} if token else headers
+
+    def _try(self, call: _Call) -> Answer | Fault:
+        pace = Pace(self._limits, ends=min(call.ends, time.monotonic() + self._limits.read_seconds))
+        with paced(pace):
+            try:
+                return self._received(self._send(call, pace), call.request, pace=pace)
+            except errors.CAUGHT as wrong:
+                return errors.from_exception(wrong)
+
+    def _url(self, path: str, query: Query) -> str:
+        address = self._addresses[self._current % len(self._addresses)]
+        host = f"[{address}]" if ":" in address else address
+        url = f"https://{host}:{self._server.port}{self._server.prefix}{path}"
+        return f"{url}?{urlencode(query)}" if query else url
+
+    def _send(self, call: _Call, pace: Pace) -> urllib3.HTTPResponse:
+        pool = self._pool
+        if pool is None:
+            raise Unreachable(_CLOSED, code="closed")
+        self.meter.begin()
+        left = pace.patience()
+        timeout = (min(self._limits.connect_seconds, left), left)
+        url = self._url(call.request.path, call.query)
+        try:
+            sent = pool.request(call.method, url, call.headers, call.body, None, timeout)  # type: ignore[no-untyped-call]  # untyped there
+        except errors.CAUGHT:
+            self.meter.note(call.request.verb, NO_ANSWER)
+            raise
+        response: urllib3.HTTPResponse = sent.response
+        self.meter.note(call.request.verb, str(response.status))
+        return response
+
+    def _received(self, response: urllib3.HTTPResponse, request: Asked, *, pace: Pace) -> Answer | Fault:
+        self._note_date(response.headers.get("Date"))
+        pace.begin_body()
+        try:
+            if 200 <= response.status < 300:
+                return Answer(read_body(response, self.meter), response.headers.get("Audit-Id", ""))
+            excuse = self._excuse(response)
+            return errors.from_status(response.status, excuse, headers=response.headers, request=request)
+        finally:
+            # A connection whose body was not read to its end cannot be used again.
+            if response.closed:
+                response.release_conn()
+            else:
+                response.close()
+
+    def _excuse(self, response: urllib3.HTTPResponse, most: int = 0) -> bytes:
+        try:
+            return read_beginning(response, most or self._limits.error_bytes)
+        except (*errors.CAUGHT, KarpdashError):
+            return b""
+
+    def _note_date(self, text: str | None) -> None:
+        try:
+            found = parsedate_to_datetime(text or "").astimezone(UTC)
+        except (ValueError, OverflowError):
+            return
+        self.meter.server_date = found.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def _pause(self, fault: Fault, attempt: int, *, ends: float) -> None:
+        """Waits before the next try; raises the fault's error when there is to be none (K07, K08)."""
+        if not fault.again and not (fault.elsewhere and attempt < len(self._addresses)):
+            raise fault.error from None
+        self._current = (self._current + 1) % len(self._addresses)
+        longest = min(self._limits.longest_pause_seconds, self._limits.first_pause_seconds * 2**attempt)
+        wait = _JITTER.uniform(0, longest)
+        if fault.after is not None:
+            wait = min(fault.after, self._limits.retry_after_seconds)
+        if time.monotonic() + wait >= ends:
+            raise fault.error from None
+        time.sleep(wait)
+
+
+def _end(manager: urllib3.PoolManager) -> None:
+    """Closes the idle connections now; the manager alone leaves that to the garbage collector."""
+    keys = manager.pools.keys()
+    for key in keys:
+        manager.pools[key].close()
+    manager.clear()
+
+
+def _fixed(token: Secret | None) -> Callable[[], Secret]:
+    kept = token or Secret("")
+    return lambda: kept
+
+
+def _pool(connection: Connection, context: ssl.SSLContext, *, limits: Limits) -> RESTClientObject:
+    """The official client's pool: no retries, no redirects, no proxy of the environment (K04, K07)."""
+    configuration = Configuration(host=connection.server.url, retries=False, verify_ssl=True, proxy="", no_proxy="")
+    configuration.tls_server_name = connection.tls_name
+    configuration.connection_pool_maxsize = limits.parallel
+    pool = RESTClientObject(configuration)
+    pool.pool_manager.connection_pool_kw["ssl_context"] = context
+    return pool

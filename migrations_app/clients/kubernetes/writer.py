@@ -1,0 +1,183 @@
+"""The writing port over a live API server: one named object at a time, sent once, never by a list or a pattern."""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from migrations_app.actions.changes import FIELD_MANAGER, Change, Need, Target
+from migrations_app.actions.conditions import Tree, value_at
+from migrations_app.actions.plan import Identity
+from migrations_app.actions.request import Tie, completed
+from migrations_app.clients.addresses import Reach, Resolver, ask_resolver
+from migrations_app.clients.kubernetes.api import Page, Resource, Sent
+from migrations_app.clients.kubernetes.connection import Connection
+from migrations_app.clients.kubernetes.limits import DEFAULT, Limits
+from migrations_app.clients.kubernetes.reader import LiveApi
+from migrations_app.clients.kubernetes.transport import TokenSource, Told, Transport
+from migrations_app.clients.secret import clean
+from migrations_app.errors import BadInput, Garbled, NotServed
+
+KUBE_SYSTEM = Target("", "v1", "namespaces", "Namespace", "kube-system")
+UNTOUCHABLE = frozenset({"namespaces"})
+"""Plurals that nothing of ours ever deletes (T18)."""
+_MANAGER = re.compile(r'conflict with "([^"]{1,128})"')
+
+
+class _Cause(msgspec.Struct, frozen=True):
+    reason: str = ""
+    message: str = ""
+    field: str = ""
+
+
+class _Details(msgspec.Struct, frozen=True, rename="camel"):
+    causes: list[_Cause] | None = None
+    retry_after_seconds: int | None = None
+
+
+class _Status(msgspec.Struct, frozen=True):
+    reason: str = ""
+    message: str = ""
+    details: _Details | None = None
+
+
+class LiveWriter:
+    """A Writer; one request at a time."""
+
+    def __init__(self, transport: Transport, connection: Connection, *, limits: Limits) -> None:
+        self._transport = transport
+        self._connection = connection
+        self._reads = LiveApi(transport, limits)
+
+    def identity(self) -> Identity:
+        found = self.read(KUBE_SYSTEM)
+        uid = value_at(found, ("metadata", "uid"))
+        if not isinstance(uid, str) or not uid:
+            raise Garbled("the cluster has no namespace kube-system")
+        fingerprint = hashlib.sha256(self._connection.ca_pem.encode()).hexdigest()
+        return Identity(kube_system_uid=uid, ca=fingerprint, endpoint=self._connection.server.url)
+
+    def read(self, target: Target) -> Tree | None:
+        try:
+            body = self._transport.get(target.path).body
+        except NotServed as absent:
+            if absent.code == "absent":
+                return None
+            raise
+        found = _tree(bytes(body))
+        if found is None:
+            raise Garbled(f"{target.said} is not what an API server answers")
+        return found
+
+    def pages(self, resource: Resource) -> Iterator[Page]:
+        return self._reads.pages(resource)
+
+    def may(self, need: Need, *, namespace: str = "", name: str = "") -> bool:
+        return self._reads.access_review(
+            need.verb,
+            group=need.group,
+            plural=need.plural,
+            subresource=need.subresource,
+            namespace=namespace,
+            name=name,
+        )
+
+    def dry_run(self, change: Change, tie: Tie, *, own: dict[str, str]) -> Sent:
+        return self._told(change, tie, own=own, dry=True, purpose=f"dry-run {change.verb}")
+
+    def send(self, change: Change, tie: Tie, *, own: dict[str, str], purpose: str) -> Sent:
+        return self._told(change, tie, own=own, dry=False, purpose=purpose)
+
+    def calls(self) -> Mapping[tuple[str, str], int]:
+        return dict(self._transport.meter.calls)
+
+    def close(self) -> None:
+        self._transport.close()
+
+    def _told(self, change: Change, tie: Tie, *, own: dict[str, str], dry: bool, purpose: str) -> Sent:
+        body = completed(change, tie, own=own)
+        query = [("fieldManager", FIELD_MANAGER)] if change.verb != "delete" else []
+        if change.verb == "apply":
+            query.append(("force", "false"))
+        if change.verb == "delete":
+            _refuse_wide(change.target)
+        body, query = dried(change.method, body, query=query) if dry else (body, query)
+        told = self._transport.change(
+            change.method, change.path, query=query, body=body, content_type=change.content_type, purpose=purpose
+        )
+        return _sent(told)
+
+
+def dried(method: str, body: dict[str, Any], *, query: list[tuple[str, str]]) -> tuple[dict[str, Any], list[Any]]:
+    """The same request as a dry run (K14): of a DELETE inside the body, since the server then ignores the query; of
+    everything else in the query, since an object has no such field."""
+    if method == "DELETE":
+        return body | {"dryRun": ["All"]}, query
+    return body, [*query, ("dryRun", "All")]
+
+
+def _refuse_wide(target: Target) -> None:
+    """A deletion ends in one named object, and never in a namespace (K13, T18)."""
+    if target.plural in UNTOUCHABLE or not target.name:
+        raise BadInput(f"{target.said} is never deleted", code="bad_name", where="target")
+
+
+def _sent(told: Told) -> Sent:
+    found = _tree(told.body)
+    if 200 <= told.status < 300:
+        return Sent(
+            status=told.status,
+            audit_id=told.audit_id,
+            uid=_text(found, "uid"),
+            resource_version=_text(found, "resourceVersion"),
+            object=found,
+        )
+    said = _status(told.body)
+    details = said.details or _Details()
+    kept = [one.message for one in details.causes or () if one.reason == "FieldManagerConflict"]
+    managers = {name for message in kept for name in _MANAGER.findall(message)}
+    after = told.retry_after if told.retry_after is not None else details.retry_after_seconds
+    return Sent(
+        status=told.status,
+        reason=clean(said.reason)[:100],
+        message=clean(said.message)[:1500],
+        audit_id=told.audit_id,
+        conflicts=tuple(sorted(clean(name) for name in managers)),
+        retry_after=float(after) if after is not None else None,
+    )
+
+
+def _text(found: Tree | None, name: str) -> str:
+    # A DELETE of something without finalizers is answered by a Status whose details hold the uid.
+    text = value_at(found, ("metadata", name)) or value_at(found, ("details", name))
+    return text if isinstance(text, str) else ""
+
+
+def _tree(body: bytes) -> Tree | None:
+    try:
+        found = msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _status(body: bytes) -> _Status:
+    try:
+        return msgspec.json.decode(body, type=_Status)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return _Status()
+
+
+def open_writer(
+    connection: Connection,
+    *,
+    reach: Reach,
+    limits: Limits = DEFAULT,
+    token: TokenSource | None = None,
+    resolver: Resolver = ask_resolver,
+) -> LiveWriter:
+    """A writer for that server; nothing is sent yet. Raises CouldNotLook."""
+    transport = Transport(connection, reach=reach, limits=limits, token=token, resolver=resolver, purpose="action")
+    return LiveWriter(transport, connection, limits=limits)

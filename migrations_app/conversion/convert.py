@@ -1,0 +1,272 @@
+"""What happens to objects that are already where they should go, or beyond it.
+
+The door: a list of objects in, their successors and losses out, in input order.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from migrations_app.conversion import kubelet, metadata, node_class, node_pool, schema
+from migrations_app.conversion.findings import Loss, Notes
+from migrations_app.conversion.metadata import name_of
+from migrations_app.conversion.node_class import convert_class
+from migrations_app.conversion.node_pool import convert_claim, convert_pool
+from migrations_app.conversion.node_template import convert_template
+from migrations_app.conversion.objects import Draft, Known, Options, spec_of, template_spec
+from migrations_app.conversion.provisioner import convert_provisioner
+
+_CHECKS = {"NodePool": schema.NODE_POOL, "EC2NodeClass": schema.NODE_CLASS}
+
+
+def already_beta(body: Mapping[str, Any], notes: Notes, *, generation: str) -> list[Draft]:
+    """A v1beta1 object with cleaned metadata when v1beta1 is wanted; nothing for v1 objects and NodeClaims."""
+    if generation == "v1":
+        notes.add(
+            "no-way-back", (), what="a v1 object is not taken back to v1beta1; use the rollback of Karpenter's webhook"
+        )
+        return []
+    if body["kind"] == "NodeClaim":
+        notes.add("nodeclaim-view-only", (), what="a v1beta1 NodeClaim is left alone")
+        return []
+    head = metadata.cleaned(body, notes)
+    _CHECKS[body["kind"]](spec_of(body), ("spec",), notes=notes)
+    if notes.failed:
+        return []
+    notes.add("already-v1beta1", (), what="already v1beta1, printed as it is")
+    kept = {key: head if key == "metadata" else value for key, value in body.items() if key != "status"}
+    return [Draft(kept, notes)]
+
+
+Body = Mapping[str, Any]
+
+_ALPHA: Final = "karpenter.sh/v1alpha5"
+_ALPHA_AWS: Final = "karpenter.k8s.aws/v1alpha1"
+_GENERATIONS: Final[dict[tuple[str, str], str]] = {
+    (_ALPHA, "Provisioner"): "alpha",
+    (_ALPHA, "Machine"): "machine",
+    (_ALPHA_AWS, "AWSNodeTemplate"): "alpha",
+    ("karpenter.sh/v1beta1", "NodePool"): "beta",
+    ("karpenter.sh/v1beta1", "NodeClaim"): "beta",
+    ("karpenter.k8s.aws/v1beta1", "EC2NodeClass"): "beta",
+    ("karpenter.sh/v1", "NodePool"): "v1",
+    ("karpenter.sh/v1", "NodeClaim"): "v1",
+    ("karpenter.k8s.aws/v1", "EC2NodeClass"): "v1",
+}
+
+
+@dataclass(slots=True)
+class Item:
+    """One object of the input: what became of it. `objects` is empty when it has an error or is of another kind."""
+
+    source: Body
+    generation: str
+    kind: str
+    name: str
+    objects: list[dict[str, Any]] = field(default_factory=list)
+    losses: list[Loss] = field(default_factory=list)
+    view_only: bool = False
+    """True when the objects are for looking at and must not be applied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    items: tuple[Item, ...]
+
+    @property
+    def objects(self) -> list[dict[str, Any]]:
+        """Every result, in input order."""
+        return [body for item in self.items for body in item.objects]
+
+    @property
+    def losses(self) -> list[Loss]:
+        """Every finding, in input order."""
+        return [loss for item in self.items for loss in item.losses]
+
+
+class _Work:
+    """One item with its drafts and notes of both steps."""
+
+    def __init__(self, item: Item) -> None:
+        self.item = item
+        self.drafts: list[Draft] = []
+        self.notes = [Notes(item.kind, item.name)]
+
+    def second_notes(self, kind: str, name: str) -> Notes:
+        self.notes.append(Notes(kind, name))
+        return self.notes[-1]
+
+    @property
+    def failed(self) -> bool:
+        return any(notes.failed for notes in self.notes)
+
+    def losses(self) -> list[Loss]:
+        """The losses of all steps; the second step does not repeat what the first one said."""
+        first, *later = self.notes
+        said = {loss.code for loss in first.losses}
+        return first.losses + [loss for notes in later for loss in notes.losses if loss.code not in said]
+
+
+def generation_of(body: Body) -> str:
+    """alpha, machine, beta or v1; "other" for objects that are none of Karpenter's or of no known version."""
+    api_version, kind = body.get("apiVersion"), body.get("kind")
+    if not isinstance(api_version, str) or not isinstance(kind, str):
+        return "other"
+    return _GENERATIONS.get((api_version, kind), "other")
+
+
+def convert(bodies: Iterable[Body], options: Options = Options(), *, known: Known = Known()) -> Conversion:  # noqa: B008  # both are frozen
+    """Each object taken to the wanted generation, with what was lost; never raises for what an object holds."""
+    works = [_Work(_item(body)) for body in bodies]
+    _refuse_repeats(works)
+    taken = {work.item.name for work in works if work.item.kind in ("AWSNodeTemplate", "EC2NodeClass")}
+    _first_step(works, options=options, known=known, taken=taken)
+    later = [work for work in works if _goes_to_v1(work, options)]
+    for work in later:
+        _second_step(work, options=options, known=known)
+    copies = _settle(later, known=known, taken=taken)
+    _view_claims(later)
+    for work in works:
+        _finish(work, copies)
+    _note_same_names(works)
+    return Conversion(tuple(work.item for work in works))
+
+
+def _item(body: Body) -> Item:
+    kind = body.get("kind")
+    return Item(body, generation_of(body), kind if isinstance(kind, str) and kind else "document", name_of(body))
+
+
+def _key(body: Body) -> tuple[str, str, str]:
+    return (str(body.get("apiVersion")).partition("/")[0], str(body.get("kind")), name_of(body))
+
+
+def _refuse_repeats(works: Sequence[_Work]) -> None:
+    seen: set[tuple[str, str, str]] = set()
+    for work in works:
+        if work.item.generation == "other" or not work.item.name:
+            continue
+        key = _key(work.item.source)
+        if key in seen:
+            what = (
+                f"{work.item.kind} {work.item.name} is in the input twice; the first one is converted, this one is not"
+            )
+            work.notes[0].add("duplicate-object", ("metadata", "name"), what=what)
+        seen.add(key)
+
+
+def _cluster_dns(works: Sequence[_Work]) -> dict[str, list[str]]:
+    """clusterDNS of the Provisioners by the template they use; whatever is not of the right type is left out."""
+    found: dict[str, list[str]] = {}
+    for work in works:
+        spec = work.item.source.get("spec")
+        if work.item.kind == "Provisioner" and isinstance(spec, Mapping):
+            reference, settings = spec.get("providerRef"), spec.get("kubeletConfiguration")
+            if isinstance(reference, Mapping) and isinstance(settings, Mapping):
+                addresses = settings.get("clusterDNS")
+                listed = addresses if isinstance(addresses, list) else []
+                found.setdefault(str(reference.get("name")), []).extend(map(str, listed))
+    return found
+
+
+def _first_step(works: Sequence[_Work], *, options: Options, known: Known, taken: set[str]) -> None:
+    """Alpha to v1beta1, and notes about what is not converted at all."""
+    dns = _cluster_dns(works)
+    for work in works:
+        item, notes = work.item, work.notes[0]
+        if work.failed:
+            continue
+        if item.generation == "alpha" and item.kind == "Provisioner":
+            work.drafts = convert_provisioner(item.source, notes, options=options, known=known, taken=taken)
+            taken.update(draft.name for draft in work.drafts[1:])
+        elif item.generation == "alpha":
+            addresses = dns.get(item.name, [])
+            work.drafts = convert_template(item.source, notes, options=options, known=known, cluster_dns=addresses)
+        elif item.generation == "machine":
+            what = "Machines are not converted; they go when their nodes are replaced"
+            notes.add("machine-not-migrated", (), what=what)
+        elif item.generation == "other":
+            notes.add(
+                "skipped-kind", (), what=f"{item.source.get('apiVersion', 'no apiVersion')} {item.kind} is left alone"
+            )
+        elif options.to == "v1beta1":
+            work.drafts = already_beta(item.source, notes, generation=item.generation)
+
+
+def _goes_to_v1(work: _Work, options: Options) -> bool:
+    if work.failed or options.to == "v1beta1":
+        return False
+    return work.item.generation in ("beta", "v1") or (work.item.generation == "alpha" and options.to == "v1")
+
+
+def _second_step(work: _Work, *, options: Options, known: Known) -> None:
+    """v1beta1 to v1 and v1 to its clean form; claims wait for their pools."""
+    item = work.item
+    if item.generation == "alpha":
+        betas = [(draft.body, work.second_notes(draft.kind, draft.name)) for draft in work.drafts]
+    else:
+        betas = [(dict(item.source), work.notes[0])]
+    work.drafts = []
+    for body, notes in betas:
+        if item.generation == "v1":
+            work.drafts += _finish_v1(body, notes, known=known)
+        elif body["kind"] == "NodePool":
+            work.drafts += convert_pool(body, notes, options=options)
+        elif body["kind"] == "EC2NodeClass":
+            work.drafts += convert_class(body, notes, options=options)
+    if work.failed:
+        work.drafts = []
+
+
+def _finish_v1(body: dict[str, Any], notes: Notes, *, known: Known) -> list[Draft]:
+    if body["kind"] == "EC2NodeClass":
+        return node_class.finish_class(body, notes)
+    if body["kind"] == "NodePool":
+        return node_class.finish_pool(body, notes, known=known)
+    notes.add("nodeclaim-view-only", (), what="a v1 NodeClaim is left alone")
+    return []
+
+
+def _settle(works: Sequence[_Work], *, known: Known, taken: set[str]) -> dict[str, list[Draft]]:
+    drafts = [draft for work in works for draft in work.drafts]
+    pools = [draft for draft in drafts if draft.kind == "NodePool"]
+    classes = {draft.name: draft for draft in drafts if draft.kind == "EC2NodeClass"}
+    node_pool.warn(pools, classes)
+    return kubelet.settle(pools, classes, known=known, taken=taken)
+
+
+def _view_claims(works: Sequence[_Work]) -> None:
+    drafts = [draft for work in works for draft in work.drafts]
+    expiry = {
+        draft.name: str(template_spec(draft.body).get("expireAfter") or "720h")
+        for draft in drafts
+        if draft.kind == "NodePool"
+    }
+    for work in works:
+        if work.item.kind == "NodeClaim" and work.item.generation == "beta":
+            work.drafts = convert_claim(work.item.source, work.notes[0], expiry_of_pool=expiry)
+
+
+def _finish(work: _Work, copies: Mapping[str, list[Draft]]) -> None:
+    item = work.item
+    item.view_only = any(draft.view_only for draft in work.drafts)
+    for draft in [] if work.failed else work.drafts:
+        item.objects.append(draft.body)
+        if draft.kind == "EC2NodeClass" and "/v1beta1" not in draft.body["apiVersion"]:
+            item.objects += [copy.body for copy in copies.get(draft.name, [])]
+    if item.generation == "v1" and item.objects == [item.source]:
+        work.notes[0].add("already-v1", (), what="already v1, printed as it is")
+    item.losses = work.losses()
+
+
+def _note_same_names(works: Sequence[_Work]) -> None:
+    """A Provisioner and a NodePool of one name, say, end under one name."""
+    seen: set[tuple[str, str, str]] = set()
+    for work in works:
+        for body in work.item.objects:
+            if _key(body) in seen:
+                what = f"the input makes {body['kind']} {name_of(body)} a second time, from {work.item.kind}; keep one"
+                work.item.losses.append(
+                    Loss("same-name-result", work.item.kind, work.item.name, ("metadata", "name"), what)
+                )
+            seen.add(_key(body))

@@ -1,0 +1,110 @@
+"""What a conversion took away, made explicit or left to a person: one value each, with a stable code.
+
+`error`: the object is not converted. `action`: it is converted, and a person has to decide before it is applied.
+`warn`: behaviour may change. `info`: worth knowing.
+
+The catalogue of findings as a table for the documentation.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from migrations_app.conversion.finding_codes import CATALOGUE
+from migrations_app.manifests.writer import Plain
+
+Severity = Literal["error", "action", "warn", "info"]
+Path = tuple[str | int, ...]
+
+SEVERITIES: Final[tuple[Severity, ...]] = ("error", "action", "warn", "info")
+
+
+def field_path(path: Path) -> str:
+    """`spec.requirements[2].values` for ("spec", "requirements", 2, "values"); keys with dots stand in brackets."""
+    parts: list[str] = []
+    for step in path:
+        if isinstance(step, int):
+            parts.append(f"[{step}]")
+        elif step and step.replace("_", "").replace("-", "").isalnum():
+            parts.append(f".{step}" if parts else step)
+        else:
+            parts.append(f"[{step}]")
+    return "".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """One finding about one object. `at` is a path in the object named by `kind` and `name`; `proposal` is data."""
+
+    code: str
+    kind: str
+    name: str
+    at: Path
+    what: str
+    proposal: Plain = None
+
+    @property
+    def severity(self) -> Severity:
+        return CATALOGUE[self.code].severity
+
+    @property
+    def why(self) -> str:
+        return CATALOGUE[self.code].why
+
+    @property
+    def source(self) -> str:
+        return CATALOGUE[self.code].source
+
+    @property
+    def path(self) -> str:
+        return field_path(self.at)
+
+    @property
+    def object(self) -> str:
+        """`Kind/name`, or `-` when the finding is about no object."""
+        return f"{self.kind}/{self.name}" if self.kind else "-"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The finding for JSON answers: severity, code, object, path, what, why, source, proposal."""
+        return {
+            "severity": self.severity,
+            "code": self.code,
+            "object": {"kind": self.kind, "name": self.name},
+            "path": self.path,
+            "what": self.what,
+            "why": self.why,
+            "source": self.source,
+            "proposal": self.proposal,
+        }
+
+
+class Notes:
+    """Collects the losses of one object while it is converted."""
+
+    def __init__(self, kind: str, name: str) -> None:
+        self.kind = kind
+        self.name = name
+        self.losses: list[Loss] = []
+        self.failed = False
+
+    def add(self, code: str, at: Path, *, what: str, proposal: Plain = None) -> None:
+        self.losses.append(Loss(code, self.kind, self.name, at, what, proposal))
+        self.failed = self.failed or CATALOGUE[code].severity == "error"
+
+
+def worst(losses: Iterable[Loss]) -> Severity | None:
+    """The gravest severity among these, or None when there are none."""
+    found = {loss.severity for loss in losses}
+    return next((severity for severity in SEVERITIES if severity in found), None)
+
+
+def markdown() -> str:
+    """A table of severity, code, reason and source, gravest first."""
+    rows = ["| severity | code | why | source |", "|---|---|---|---|"]
+    for severity in SEVERITIES:
+        rows += [
+            f"| {severity} | `{code}` | {entry.why} | {entry.source} |"
+            for code, entry in sorted(CATALOGUE.items())
+            if entry.severity == severity
+        ]
+    return "\n".join(rows) + "\n"

@@ -1,0 +1,182 @@
+"""Kubelet settings: what the API server checks about them, what v1alpha5 had more, and when two are the same.
+
+Moving kubelet settings from v1beta1 NodePools to v1 node classes; a class that pools want differently is split.
+
+Source: aws/karpenter-provider-aws@v1.3.0:website/content/en/v1.0/upgrading/v1-migration.md; grouping and names are
+ours.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from migrations_app.conversion import quantities
+from migrations_app.conversion.findings import Notes, Path
+from migrations_app.conversion.objects import Draft, Known, filled, free_name, replaced, template_spec
+
+_RESERVABLE: Final = frozenset({"cpu", "memory", "ephemeral-storage", "pid"})
+_SIGNALS: Final = frozenset(
+    {
+        "memory.available",
+        "nodefs.available",
+        "nodefs.inodesFree",
+        "imagefs.available",
+        "imagefs.inodesFree",
+        "pid.available",
+    }
+)
+_RESERVED: Final = ("systemReserved", "kubeReserved")
+_EVICTION: Final = ("evictionHard", "evictionSoft", "evictionSoftGracePeriod")
+_DEFAULT_RUNTIME: Final = "containerd"
+
+
+def without_runtime(kubelet: Mapping[str, Any], at: Path, *, notes: Notes) -> dict[str, Any]:
+    """The settings without containerRuntime, which the new API does not have."""
+    runtime = kubelet.get("containerRuntime")
+    if runtime is not None:
+        runtime_at = (*at, "containerRuntime")
+        if runtime == _DEFAULT_RUNTIME:
+            notes.add("container-runtime-default", runtime_at, what=f"containerRuntime: {runtime} is left out")
+        else:
+            notes.add(
+                "container-runtime-dropped", runtime_at, what=f"nodes change from {runtime} to {_DEFAULT_RUNTIME}"
+            )
+    return {key: value for key, value in kubelet.items() if key != "containerRuntime"}
+
+
+def check(kubelet: Mapping[str, Any], at: Path, *, notes: Notes) -> None:
+    """Notes what the API server would refuse."""
+    for part in _RESERVED:
+        for key, value in (kubelet.get(part) or {}).items():
+            if key not in _RESERVABLE:
+                notes.add(
+                    "kubelet-invalid", (*at, part, key), what=f"{key} cannot be reserved, only {_listed(_RESERVABLE)}"
+                )
+            if str(value).startswith("-"):
+                notes.add("kubelet-invalid", (*at, part, key), what=f"{value} is negative")
+    for part in _EVICTION:
+        for key in kubelet.get(part) or {}:
+            if key not in _SIGNALS:
+                notes.add("kubelet-invalid", (*at, part, key), what=f"{key} is no signal, only {_listed(_SIGNALS)}")
+    _check_pairs(kubelet, at, notes=notes)
+
+
+def _check_pairs(kubelet: Mapping[str, Any], at: Path, *, notes: Notes) -> None:
+    soft, grace = kubelet.get("evictionSoft") or {}, kubelet.get("evictionSoftGracePeriod") or {}
+    for key in sorted(soft.keys() - grace.keys()):
+        notes.add("kubelet-invalid", (*at, "evictionSoft", key), what=f"{key} has no grace period")
+    for key in sorted(grace.keys() - soft.keys()):
+        notes.add("kubelet-invalid", (*at, "evictionSoftGracePeriod", key), what=f"{key} has no soft threshold")
+    high, low = kubelet.get("imageGCHighThresholdPercent"), kubelet.get("imageGCLowThresholdPercent")
+    if high is not None and low is not None and high <= low:
+        what = f"the high threshold {high} must be above the low one, {low}"
+        notes.add("kubelet-invalid", (*at, "imageGCHighThresholdPercent"), what=what)
+
+
+def _listed(words: frozenset[str]) -> str:
+    return ", ".join(sorted(words))
+
+
+def kubelet_meaning(kubelet: Mapping[str, Any] | None) -> str:
+    """A key that is equal for settings that mean the same; "" for none."""
+    found: dict[str, Any] = {}
+    for key, value in (kubelet or {}).items():
+        if key in _RESERVED:
+            value = {name: quantities.billionths(str(item)) for name, item in value.items()}
+        elif key == "evictionSoftGracePeriod":
+            value = {name: quantities.nanoseconds(str(item)) for name, item in value.items()}
+        if value is not None and value not in ({}, []):
+            found[key] = value
+    return json.dumps(found, sort_keys=True) if found else ""
+
+
+Group = list[Draft]
+
+
+def settle(
+    pools: Sequence[Draft], classes: Mapping[str, Draft], *, known: Known, taken: set[str]
+) -> dict[str, list[Draft]]:
+    """Puts the kubelet settings of the pools on their classes; the copies made, by the name of the class they copy."""
+    users: dict[str, Group] = {}
+    for pool in pools:
+        name = pool.class_name
+        if name is not None and name in classes:
+            users.setdefault(name, []).append(pool)
+        elif pool.kubelet:
+            _note_missing_class(pool)
+    return {name: _settle_class(classes[name], group, known=known, taken=taken) for name, group in users.items()}
+
+
+def _note_missing_class(pool: Draft) -> None:
+    reference = template_spec(pool.body).get("nodeClassRef") or {}
+    wanted = f"{reference.get('kind')} {reference.get('name')}"
+    what = f"{wanted} is not among the converted objects; write this into its spec.kubelet: {json.dumps(pool.kubelet)}"
+    proposal = {"class": reference.get("name"), "kubelet": pool.kubelet}
+    pool.notes.add("kubelet-nodeclass-missing", pool.kubelet_at, what=what, proposal=proposal)
+
+
+def _settle_class(owner: Draft, users: Group, *, known: Known, taken: set[str]) -> list[Draft]:
+    own = (owner.body.get("spec") or {}).get("kubelet")
+    groups: dict[str, Group] = {}
+    for pool in users:
+        # without settings of its own a pool follows the class, which is what 1.0 does
+        groups.setdefault(kubelet_meaning(pool.kubelet or own), []).append(pool)
+    ranked = sorted(groups.items(), key=lambda item: _rank(item[0], item[1], known=known))
+    if any(pool.kubelet for pool in users):
+        _warn_of_others(owner, own, groups=groups, known=known)
+    original, copies = owner.body, []
+    for index, (_, group) in enumerate(ranked):
+        settings = next((pool.kubelet for pool in group if pool.kubelet), own)
+        if index == 0:
+            owner.body = _with_kubelet(original, settings)
+            _note_moved(group, owner.name)
+        else:
+            copies.append(_copy(owner, original, group=group, settings=settings, taken=taken))
+    return copies
+
+
+def _rank(meaning: str, group: Group, *, known: Known) -> tuple[int, int, bool, str]:
+    """Who keeps the class: most nodes, most pools, no settings, smallest name."""
+    nodes = sum(known.nodes_of_pool.get(pool.name, 0) for pool in group)
+    return (-nodes, -len(group), meaning != "", min(pool.name for pool in group))
+
+
+def _with_kubelet(body: dict[str, Any], settings: Mapping[str, Any] | None) -> dict[str, Any]:
+    spec = {key: value for key, value in (body.get("spec") or {}).items() if key != "kubelet"}
+    return {**body, "spec": {**spec, **filled({"kubelet": settings})}}
+
+
+def _note_moved(group: Group, name: str) -> None:
+    for pool in group:
+        if pool.kubelet:
+            pool.notes.add(
+                "kubelet-moved", pool.kubelet_at, what=f"the kubelet settings are in EC2NodeClass {name} now"
+            )
+
+
+def _copy(
+    owner: Draft, original: dict[str, Any], *, group: Group, settings: Mapping[str, Any] | None, taken: set[str]
+) -> Draft:
+    names = sorted(pool.name for pool in group)
+    name = free_name(f"{owner.name}-{names[0]}", taken)
+    taken.add(name)
+    what = (
+        f"{owner.name} is split by kubelet settings: {name} is its copy for NodePool {', '.join(names)}, whose nodes"
+        " will be replaced"
+    )
+    owner.notes.add("nodeclass-split", (), what=what, proposal={"class": name, "pools": names})
+    for pool in group:
+        pool.use_class(name)
+    _note_moved(group, name)
+    return Draft(replaced(_with_kubelet(original, settings), ("metadata", "name"), value=name), owner.notes)
+
+
+def _warn_of_others(owner: Draft, own: Mapping[str, Any] | None, *, groups: Mapping[str, Group], known: Known) -> None:
+    if own and kubelet_meaning(own) not in groups:
+        what = f"spec.kubelet was {json.dumps(own)}, which no NodePool of the input follows; it is replaced"
+        owner.notes.add("nodeclass-other-users", ("spec", "kubelet"), what=what)
+    elif not known.all_pools_given:
+        what = (
+            "the class has kubelet settings of its NodePools now; NodePools that are not in the input would follow them"
+        )
+        owner.notes.add("nodeclass-other-users", (), what=what)

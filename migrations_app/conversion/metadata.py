@@ -1,0 +1,265 @@
+"""Keys of labels, annotations and tags: which the new API refuses, which have a new name, which mean the same.
+
+Sources: CEL rules of aws/karpenter-provider-aws@v0.37.8:pkg/apis/crds/karpenter.sh_nodepools.yaml and
+karpenter.k8s.aws_ec2nodeclasses.yaml; kubernetes-sigs/karpenter@v0.32.3:pkg/apis/v1alpha5/labels.go.
+
+The metadata of a manifest: what stays, and what belonged to the stored object or to controllers.
+
+Keys and operators that the labels and requirements of a NodePool may use, release by release.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from migrations_app.conversion.findings import Notes, Path
+from migrations_app.conversion.schema import OPERATORS as OLD_OPERATORS
+from migrations_app.conversion.schema import shown, text, text_map, wrong
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.versions import Release, minor_order
+
+OS: Final = "kubernetes.io/os"
+ARCH: Final = "kubernetes.io/arch"
+CAPACITY_TYPE: Final = "karpenter.sh/capacity-type"
+INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
+INSTANCE_FAMILY: Final = "karpenter.k8s.aws/instance-family"
+INSTANCE_CATEGORY: Final = "karpenter.k8s.aws/instance-category"
+INSTANCE_GENERATION: Final = "karpenter.k8s.aws/instance-generation"
+ZONE: Final = "topology.kubernetes.io/zone"
+REGION: Final = "topology.kubernetes.io/region"
+DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
+
+ALIASES: Final = {
+    "beta.kubernetes.io/arch": ARCH,
+    "beta.kubernetes.io/os": OS,
+    "beta.kubernetes.io/instance-type": INSTANCE_TYPE,
+    "failure-domain.beta.kubernetes.io/zone": ZONE,
+    "failure-domain.beta.kubernetes.io/region": REGION,
+}
+
+_ALLOWED: Final = frozenset(
+    {
+        OS,
+        ARCH,
+        ZONE,
+        REGION,
+        INSTANCE_TYPE,
+        CAPACITY_TYPE,
+        "node.kubernetes.io/windows-build",
+        *ALIASES,
+        *(
+            f"karpenter.k8s.aws/instance-{name}"
+            for name in (
+                "hypervisor", "encryption-in-transit-supported", "category", "family", "generation", "size",
+                "local-nvme", "cpu", "cpu-manufacturer", "memory", "ebs-bandwidth", "network-bandwidth", "gpu-name",
+                "gpu-manufacturer", "gpu-count", "gpu-memory", "accelerator-name", "accelerator-manufacturer",
+                "accelerator-count",
+            )
+        ),
+    }
+)  # fmt: skip
+_CLOSED: Final = ("karpenter.sh", "karpenter.k8s.aws", "kubernetes.io", "k8s.io")
+_OPEN: Final = ("node.kubernetes.io", "node-restriction.kubernetes.io", "kops.k8s.io")
+_REPLACED: Final = ("karpenter.sh/do-not-consolidate", "karpenter.sh/do-not-evict")
+
+_BETA_TAGS: Final = frozenset({"karpenter.sh/provisioner-name", "karpenter.sh/nodepool", "karpenter.sh/managed-by"})
+_V1_TAGS: Final = frozenset(
+    {"karpenter.sh/nodepool", "karpenter.sh/nodeclaim", "karpenter.k8s.aws/ec2nodeclass", "eks:eks-cluster-name"}
+)
+
+
+def real_key(key: str) -> str:
+    """The key that this one is another name for, or the key itself."""
+    return ALIASES.get(key, key)
+
+
+def is_restricted(key: str) -> bool:
+    """True when v1beta1 and v1 refuse this key among the labels and requirements of a NodePool."""
+    if key in _ALLOWED:
+        return False
+    domain = key.partition("/")[0]
+    return domain.endswith(_CLOSED) and not domain.endswith(_OPEN)
+
+
+def open_labels(labels: dict[str, str], at: Path, *, notes: Notes) -> dict[str, str]:
+    """The labels without those the new API refuses, each noted."""
+    for key in labels:
+        if is_restricted(key):
+            notes.add(
+                "restricted-key-dropped", (*at, key), what=f"the label {key}={labels[key]} is refused and left out"
+            )
+    return {key: value for key, value in labels.items() if not is_restricted(key)}
+
+
+def current_annotations(annotations: dict[str, str], at: Path, *, notes: Notes) -> dict[str, str]:
+    """The template annotations with karpenter.sh/do-not-disrupt in place of its two predecessors."""
+    kept = {key: value for key, value in annotations.items() if key not in _REPLACED}
+    for key in _REPLACED:
+        value = annotations.get(key)
+        if value == "true":
+            kept.setdefault(DO_NOT_DISRUPT, "true")
+            notes.add("deprecated-annotation-replaced", (*at, key), what=f"{key} is now {DO_NOT_DISRUPT}")
+        elif value is not None:
+            notes.add(
+                "deprecated-annotation-replaced", (*at, key), what=f'{key}: "{value}" had no effect and is left out'
+            )
+    return kept
+
+
+def _refused_tag(key: str, *, v1: bool) -> bool:
+    return key in (_V1_TAGS if v1 else _BETA_TAGS) or key.startswith("kubernetes.io/cluster")
+
+
+def open_tags(tags: dict[str, str], at: Path, *, notes: Notes, v1: bool) -> dict[str, str]:
+    """The EC2 tags without those that Karpenter sets itself, each noted; an empty key is an error."""
+    for key, value in tags.items():
+        if not key:
+            notes.add("bad-type", at, what="a tag has an empty key")
+        elif _refused_tag(key, v1=v1):
+            notes.add("restricted-tag-dropped", (*at, key), what=f"the tag {key}={value} is refused and left out")
+    return {key: value for key, value in tags.items() if not _refused_tag(key, v1=v1)}
+
+
+_KEPT: Final = ("name", "labels", "annotations")
+# All kinds are cluster-scoped, yet public manifests do carry a namespace.
+_SERVER_SIDE: Final = frozenset(
+    {
+        "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
+        "selfLink", "managedFields", "ownerReferences", "generateName", "namespace", "finalizers",
+    }
+)  # fmt: skip
+CONTROLLER_ANNOTATIONS: Final = frozenset(
+    {
+        "kubectl.kubernetes.io/last-applied-configuration",
+        "karpenter.sh/provisioner-hash",
+        "karpenter.sh/nodepool-hash",
+        "karpenter.sh/nodepool-hash-version",
+        "karpenter.k8s.aws/nodetemplate-hash",
+        "karpenter.k8s.aws/ec2nodeclass-hash",
+        "karpenter.k8s.aws/ec2nodeclass-hash-version",
+        "karpenter.sh/stored-version-migrated",
+    }
+)
+_COMPATIBILITY: Final = ("compatibility.karpenter.sh/", "compatibility.karpenter.k8s.aws/")
+_MARKERS: Final = (
+    "meta.helm.sh/",
+    "argocd.argoproj.io/instance",
+    "argocd.argoproj.io/tracking-id",
+    "kustomize.toolkit.fluxcd.io/",
+    "helm.toolkit.fluxcd.io/",
+)
+_MANAGED_BY: Final = "app.kubernetes.io/managed-by"
+
+
+def name_of(body: Mapping[str, Any]) -> str:
+    """metadata.name, or "" when there is none that can be shown."""
+    metadata = body.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    return name if isinstance(name, str) else ""
+
+
+def annotations_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The annotations of the object, empty when there are none."""
+    metadata = body.get("metadata")
+    found = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _checked(body: Mapping[str, Any], notes: Notes) -> Mapping[str, Any]:
+    metadata = body.get("metadata")
+    if metadata is None:
+        notes.add("name-missing", ("metadata", "name"), what="metadata.name is missing")
+        return {}
+    if not isinstance(metadata, Mapping):
+        wrong(metadata, ("metadata",), notes=notes, wanted="a map")
+        return {}
+    if metadata.get("name") in (None, ""):
+        notes.add("name-missing", ("metadata", "name"), what="metadata.name is missing")
+    else:
+        text(metadata["name"], ("metadata", "name"), notes=notes)
+    return metadata
+
+
+def _is_ours(key: str) -> bool:
+    return key in CONTROLLER_ANNOTATIONS or key.startswith(_COMPATIBILITY)
+
+
+def cleaned(body: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
+    """Name, labels and annotations of the object, cleaned; one note lists what went."""
+    metadata = _checked(body, notes)
+    result: dict[str, Any] = {"name": metadata.get("name")}
+    gone = [key for key in metadata if key in _SERVER_SIDE]
+    for key in ("labels", "annotations"):
+        if metadata.get(key) is not None:
+            found = text_map(metadata[key], ("metadata", key), notes=notes) or {}
+            if key == "annotations":
+                gone += [f"annotation {name}" for name in found if _is_ours(name)]
+                found = {name: value for name, value in found.items() if not _is_ours(name)}
+            if found:
+                result[key] = found
+    for key in metadata:
+        if key not in _SERVER_SIDE and key not in _KEPT:
+            notes.add(
+                "unknown-field", ("metadata", key), what=f"{key} is left out; its value was {shown(metadata[key])}"
+            )
+    if body.get("status"):
+        gone.append("status")
+    if gone:
+        notes.add("metadata-stripped", ("metadata",), what=f"left out: {', '.join(gone)}")
+    return result
+
+
+def _is_marker(key: str, value: str) -> bool:
+    return key.startswith(_MARKERS) or (key == _MANAGED_BY and value == "Helm")
+
+
+def without_markers(metadata: dict[str, Any], notes: Notes) -> dict[str, Any]:
+    """The metadata of a live alpha object without the marks of its owner: the new object must not be pruned by it."""
+    result = dict(metadata)
+    for part in ("labels", "annotations"):
+        found: dict[str, str] = result.get(part) or {}
+        for key in [key for key, value in found.items() if _is_marker(key, value)]:
+            notes.add(
+                "gitops-marker", ("metadata", part, key), what=f"{key}={found[key]} is left out of the new object"
+            )
+        kept = {key: value for key, value in found.items() if not _is_marker(key, value)}
+        result.pop(part, None)
+        if kept:
+            result[part] = kept
+    return result
+
+
+def warn_of_markers(metadata: Mapping[str, Any], notes: Notes) -> None:
+    """Notes that the repository behind a live object must change too, else its tool reverts the object."""
+    for part in ("labels", "annotations"):
+        found: dict[str, str] = metadata.get(part) or {}
+        for key, value in found.items():
+            if _is_marker(key, value):
+                notes.add(
+                    "gitops-marker", ("metadata", part, key), what=f"{key}={value}: change the source repository too"
+                )
+
+
+OPERATORS: Final = (*OLD_OPERATORS, "Gte", "Lte")
+"""The last two from 1.9 on, whose CRDs let them in. aws/karpenter-provider-aws@v1.9.0:pkg/apis/crds."""
+_ASKED_OF_NODES: Final = "requirements"
+
+
+def accepted(key: str, landing: Release) -> bool:
+    """Whether that release takes the key in a NodePool; newer ones open more keys than v1beta1 did."""
+    if labels.retired(key, landing, kind="label"):
+        return False
+    return not is_restricted(key) or _opened(key, landing)
+
+
+def _opened(key: str, landing: Release) -> bool:
+    """Whether a release up to that one has opened the key; newer releases than the tables keep what is open."""
+    row = labels.find(key, kind="label")
+    if row is None or _ASKED_OF_NODES not in row.objects:
+        return False
+    return not row.first_seen or any(
+        minor_order(_minor(first)) <= minor_order(landing.minor) for first in row.first_seen
+    )
+
+
+def _minor(first: str) -> str:
+    return ".".join(first.split(".")[:2])

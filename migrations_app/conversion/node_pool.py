@@ -1,0 +1,194 @@
+"""Pools that ask for GPUs or other accelerators, where the image alias would not bring the right image.
+
+NodePool and NodeClaim of v1beta1 to v1.
+
+Source: kubernetes-sigs/karpenter@v1.0.8:pkg/apis/v1/nodepool_conversion.go and nodeclaim_conversion.go; where the
+webhook changes behaviour the old behaviour is written out instead.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from migrations_app.conversion import kubelet, metadata, provisioner, quantities, schema
+from migrations_app.conversion.findings import Notes, Path
+from migrations_app.conversion.objects import (
+    CLASS_GROUP,
+    CLASS_KIND,
+    Draft,
+    Options,
+    filled,
+    manifest,
+    spec_of,
+    template_spec,
+)
+from migrations_app.conversion.schema import shown
+
+_ASKING_KEYS: Final = ("karpenter.k8s.aws/instance-gpu-", "karpenter.k8s.aws/instance-accelerator-")
+_RESOURCES: Final = ("nvidia.com/gpu", "amd.com/gpu", "aws.amazon.com/neuron", "aws.amazon.com/neuroncore")
+_FAMILY: Final = re.compile(r"(?:p\d|g\d|trn\d|inf\d|dl\d)")
+_CATEGORIES: Final = frozenset({"p", "g", "trn", "inf", "dl"})
+
+
+def _asks(requirement: Mapping[str, Any]) -> bool:
+    key, operator = metadata.real_key(str(requirement.get("key"))), requirement.get("operator")
+    given = requirement.get("values")
+    values = [str(value) for value in given] if isinstance(given, list) else []
+    if operator in ("DoesNotExist", "NotIn"):
+        return False
+    if key.startswith(_ASKING_KEYS):
+        return operator != "Lt"
+    if key == metadata.INSTANCE_CATEGORY:
+        return not _CATEGORIES.isdisjoint(values)
+    return key in (metadata.INSTANCE_FAMILY, metadata.INSTANCE_TYPE) and any(_FAMILY.match(value) for value in values)
+
+
+def wants_accelerators(pool: Mapping[str, Any]) -> bool:
+    """True when a NodePool asks for GPUs or the like by requirement or limit; a v1 pool may hold odd values."""
+    requirements = template_spec(pool).get("requirements")
+    rows = [one for one in requirements if isinstance(one, dict)] if isinstance(requirements, list) else []
+    limits = (pool.get("spec") or {}).get("limits")
+    limited = limits if isinstance(limits, dict) else {}
+    return any(_asks(one) for one in rows) or any(str(limited.get(name, 0)) != "0" for name in _RESOURCES)
+
+
+def warn(pools: Sequence[Draft], classes: Mapping[str, Draft]) -> None:
+    """Notes AL2023 classes chosen by alias whose pools ask for accelerators."""
+    users: dict[str, list[str]] = {}
+    for pool in pools:
+        owner = classes.get(pool.class_name or "")
+        if owner is not None and _alias(owner).startswith("al2023@") and wants_accelerators(pool.body):
+            users.setdefault(owner.name, []).append(pool.name)
+    for name, names in users.items():
+        what = f"NodePool {', '.join(sorted(names))} asks for accelerators; name their image in amiSelectorTerms"
+        classes[name].notes.add("al2023-gpu", ("spec", "amiFamily"), what=what)
+
+
+def _alias(owner: Draft) -> str:
+    terms = owner.body["spec"].get("amiSelectorTerms") or [{}]
+    return str(terms[0].get("alias", ""))
+
+
+API: Final = "karpenter.sh/v1"
+POOL_LABEL: Final = "karpenter.sh/nodepool"
+
+_BETA_EXPIRY: Final = "720h"
+
+Spec = dict[str, Any]
+
+
+def convert_pool(body: Mapping[str, Any], notes: Notes, *, options: Options) -> list[Draft]:
+    """The v1 NodePool with its kubelet settings set apart, or nothing when the object has an error."""
+    head = metadata.cleaned(schema.OBJECT(body, (), notes=notes) or {}, notes)
+    spec: Spec = schema.NODE_POOL(spec_of(body), ("spec",), notes=notes) or {}
+    if notes.failed:
+        return []
+    if options.live:
+        metadata.warn_of_markers(head, notes)
+    template: Spec = spec.get("template") or {}
+    template_spec: Spec = template.get("spec") or {}
+    new_spec = {
+        "template": _template(template, spec.get("disruption") or {}, notes=notes),
+        "disruption": _disruption(spec.get("disruption") or {}, notes),
+        **filled({"limits": spec.get("limits"), "weight": spec.get("weight")}),
+    }
+    draft = Draft(manifest(API, "NodePool", metadata=head, spec=new_spec), notes)
+    draft.kubelet_at = ("spec", "template", "spec", "kubelet")
+    draft.kubelet = _kubelet(template_spec, draft.kubelet_at, notes=notes)
+    return [] if notes.failed else [draft]
+
+
+def _template(template: Spec, disruption: Spec, *, notes: Notes) -> Spec:
+    head, spec = template.get("metadata") or {}, template.get("spec") or {}
+    at = ("spec", "template")
+    new_head = filled(
+        {
+            "labels": metadata.open_labels(head.get("labels") or {}, (*at, "metadata", "labels"), notes=notes),
+            "annotations": metadata.current_annotations(
+                head.get("annotations") or {}, (*at, "metadata", "annotations"), notes=notes
+            ),
+        }
+    )
+    resources = spec.get("resources")
+    if resources and resources != {"requests": {}}:
+        what = f"resources {shown(resources)} are left out"
+        notes.add("template-resources-dropped", (*at, "spec", "resources"), what=what)
+    new_spec = {
+        "nodeClassRef": class_reference(spec.get("nodeClassRef"), (*at, "spec", "nodeClassRef"), notes=notes),
+        "requirements": provisioner.checked(spec.get("requirements") or [], (*at, "spec", "requirements"), notes=notes),
+        **filled({"taints": spec.get("taints"), "startupTaints": spec.get("startupTaints")}),
+        "expireAfter": _expiry(disruption, notes),
+    }
+    return {"metadata": new_head, "spec": new_spec} if new_head else {"spec": new_spec}
+
+
+def class_reference(old: Mapping[str, str] | None, at: Path, *, notes: Notes) -> dict[str, str]:
+    """The node class by group, kind and name."""
+    if not old or not old.get("name"):
+        notes.add("no-nodeclass-ref", at, what="nodeClassRef.name is missing; name the node class of this object")
+        return {}
+    group = (old.get("apiVersion") or "").partition("/")[0] or CLASS_GROUP
+    return {"group": group, "kind": old.get("kind") or CLASS_KIND, "name": old["name"]}
+
+
+def _kubelet(spec: Spec, at: Path, *, notes: Notes) -> Spec | None:
+    if not spec.get("kubelet"):
+        return None
+    found = kubelet.without_runtime(spec["kubelet"], at, notes=notes)
+    kubelet.check(found, at, notes=notes)
+    return found
+
+
+def _expiry(disruption: Spec, notes: Notes) -> str:
+    at = ("spec", "disruption", "expireAfter")
+    expire: str | None = disruption.get("expireAfter")
+    if expire is None:
+        what = f"expireAfter is not written, so it was {_BETA_EXPIRY} by default and is written out now"
+        notes.add("expire-implicit", at, what=what, proposal="Never")
+    if expire != quantities.NEVER:
+        what = (
+            f"after {expire or _BETA_EXPIRY} v1 drains a node at once; pods behind a disruption budget of their"
+            " own hold it without end unless terminationGracePeriod is set: review both"
+        )
+        notes.add("expire-forceful", at, what=what)
+    return expire or _BETA_EXPIRY
+
+
+def _disruption(old: Spec, notes: Notes) -> Spec:
+    policy, after = old.get("consolidationPolicy"), old.get("consolidateAfter")
+    at = ("spec", "disruption", "consolidateAfter")
+    if policy == "WhenEmpty":
+        if after is None:
+            notes.add("consolidate-after-missing", at, what="WhenEmpty needs consolidateAfter, such as 30s or Never")
+    else:
+        policy = "WhenEmptyOrUnderutilized"
+        if after not in (None, quantities.NEVER):
+            notes.add(
+                "consolidate-after-odd", at, what=f"{after} had no effect with WhenUnderutilized and has one in v1"
+            )
+    new = {"consolidationPolicy": policy, "consolidateAfter": after or "0s"}
+    return {**new, **filled({"budgets": old.get("budgets")})}
+
+
+def convert_claim(body: Mapping[str, Any], notes: Notes, *, expiry_of_pool: Mapping[str, str]) -> list[Draft]:
+    """What v1 will show of a NodeClaim, for viewing only; nothing when the object has an error."""
+    head = metadata.cleaned({key: item for key, item in body.items() if key != "status"}, notes)
+    old: Spec = schema.NODE_CLAIM(spec_of(body), ("spec",), notes=notes) or {}
+    if notes.failed:
+        return []
+    if old.get("kubelet"):
+        what = f"kubelet {shown(old['kubelet'])} is taken from the node class in v1"
+        notes.add("kubelet-moved", ("spec", "kubelet"), what=what, proposal=old["kubelet"])
+    pool = (head.get("labels") or {}).get(POOL_LABEL, "")
+    spec = {
+        "nodeClassRef": class_reference(old.get("nodeClassRef"), ("spec", "nodeClassRef"), notes=notes),
+        "requirements": old.get("requirements") or [],
+        **filled({name: old.get(name) for name in ("taints", "startupTaints", "resources")}),
+        "expireAfter": expiry_of_pool.get(pool, quantities.NEVER),
+    }
+    notes.add("nodeclaim-view-only", (), what="shown as v1 will show it; do not apply it")
+    draft = Draft(manifest(API, "NodeClaim", metadata=head, spec=spec), notes)
+    if body.get("status"):
+        draft.body["status"] = body["status"]
+    draft.view_only = True
+    return [] if notes.failed else [draft]

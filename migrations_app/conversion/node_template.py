@@ -1,0 +1,189 @@
+"""Who the nodes are: the role or the instance profile of a node class, and the placeholder where nobody knows.
+
+Block devices: sizes that the API server accepts.
+
+Source: aws/karpenter-provider-aws@v0.37.8:pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml (volumeSize).
+
+AWSNodeTemplate to EC2NodeClass, also for the provider block inside a Provisioner.
+
+Source: aws/karpenter-provider-aws@v0.32.10:pkg/utils/nodeclass/nodeclass.go and pkg/apis/v1alpha1/provider.go.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from migrations_app.conversion import metadata, schema, selectors
+from migrations_app.conversion.findings import Notes, Path
+from migrations_app.conversion.objects import PLACEHOLDER, Draft, Known, Options, filled, manifest, spec_of
+from migrations_app.conversion.schema import shown
+from migrations_app.manifests.writer import Plain
+
+# envsubst knows both spellings
+SPELLINGS: Final = (PLACEHOLDER, "${KARPENTER_NODE_ROLE}")
+
+
+def identity(profile: str | None, at: Path, *, notes: Notes, options: Options, known: Known) -> dict[str, str]:
+    """`role` or `instanceProfile` for the new class; exactly one of them."""
+    profile_at = (*at, "instanceProfile")
+    if options.keep_instance_profile and profile:
+        return {"instanceProfile": profile}
+    seen = known.role_of_profile.get(profile or known.default_profile or "")
+    role = options.node_role or seen or PLACEHOLDER
+    if role == PLACEHOLDER:
+        used = f"the role of instance profile {profile}" if profile else "the role of the default instance profile"
+        what = f"role is {PLACEHOLDER}: put the name of {used} in its place, or give it as the node role"
+        notes.add("node-role-placeholder", profile_at, what=what, proposal={"instanceProfile": profile})
+    check_role(role, profile_at, notes=notes)
+    return {"role": role}
+
+
+def check_role(role: str, at: Path, *, notes: Notes) -> None:
+    """Notes a role that is given as an ARN."""
+    if role.startswith("arn:"):
+        name = role.rpartition("/")[2]
+        notes.add("role-is-arn", at, what=f"{role} is an ARN; the name of the role is {name}", proposal=name)
+
+
+def is_placeholder(text: str) -> bool:
+    """True when the text still holds the placeholder for the node role."""
+    return any(spelling in text for spelling in SPELLINGS)
+
+
+def placeholder_paths(value: Plain, at: Path = ()) -> Iterator[Path]:
+    """Every place in a manifest that still holds the placeholder; such a manifest must never reach an API server."""
+    if isinstance(value, str):
+        if is_placeholder(value):
+            yield at
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from placeholder_paths(item, (*at, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from placeholder_paths(item, (*at, index))
+
+
+_SIZE: Final = re.compile(r"(?P<number>[1-9]\d{0,4})(?P<unit>Gi|G|Ti|T)", re.ASCII)
+_MOST: Final = {"Gi": 59000, "G": 64000, "Ti": 58, "T": 64}
+_TEBIBYTE_ENDS: Final = 7  # the CRD's pattern accepts 10-17, 20-27 ... 50-57 and 58 above nine
+
+
+def accepted_size(text: str) -> bool:
+    """True when the CRDs of 0.37 and later accept this volume size."""
+    match = _SIZE.fullmatch(text)
+    if match is None or int(match["number"]) > _MOST[match["unit"]]:
+        return False
+    number = int(match["number"])
+    return match["unit"] != "Ti" or number <= 9 or number % 10 <= _TEBIBYTE_ENDS or number == _MOST["Ti"]
+
+
+def check(devices: list[dict[str, Any]], at: Path, *, notes: Notes) -> None:
+    """Notes volumes whose size is missing or would be refused."""
+    for index, device in enumerate(devices):
+        ebs = (device or {}).get("ebs")
+        if ebs is None:
+            continue
+        size, ebs_at = ebs.get("volumeSize"), (*at, index, "ebs")
+        if size is None:
+            if not ebs.get("snapshotID"):
+                notes.add("ebs-size-missing", ebs_at, what="neither volumeSize nor snapshotID is given")
+        elif not accepted_size(size):
+            what = f"{size} is not accepted; write a whole number of Gi or Ti, such as 50Gi"
+            notes.add("volume-size-format", (*ebs_at, "volumeSize"), what=what)
+
+
+CLASS_API: Final = "karpenter.k8s.aws/v1beta1"
+
+# What EC2 does with fields that a partial block leaves out (field comments of pkg/apis/v1alpha1/provider.go).
+_EC2_DEFAULTS: Final = {
+    "httpEndpoint": "enabled",
+    "httpProtocolIPv6": "disabled",
+    "httpPutResponseHopLimit": 1,
+    "httpTokens": "optional",
+}
+
+Spec = dict[str, Any]
+
+
+def convert_template(
+    body: Mapping[str, Any], notes: Notes, *, options: Options, known: Known, cluster_dns: Sequence[str] = ()
+) -> list[Draft]:
+    """The EC2NodeClass, or nothing when the object has an error. `cluster_dns`: of the pools that use it."""
+    head = metadata.cleaned(schema.OBJECT(body, (), notes=notes) or {}, notes)
+    if options.live:
+        head = metadata.without_markers(head, notes)
+    found: Spec = schema.NODE_TEMPLATE(spec_of(body), ("spec",), notes=notes) or {}
+    if notes.failed:
+        return []
+    spec = class_from_spec(found, ("spec",), notes=notes, options=options, known=known, cluster_dns=cluster_dns)
+    return [] if notes.failed else [Draft(manifest(CLASS_API, "EC2NodeClass", metadata=head, spec=spec), notes)]
+
+
+def class_from_spec(
+    found: Spec, at: Path, *, notes: Notes, options: Options, known: Known, cluster_dns: Sequence[str]
+) -> Spec:
+    """The spec of an EC2NodeClass from a checked template or provider block."""
+    _refuse_launch_template(found, at, notes=notes)
+    family = found.get("amiFamily") or "AL2"
+    images = selectors.image_terms(found.get("amiSelector"), (*at, "amiSelector"), notes=notes)
+    if family == "Custom" and not images:
+        notes.add("custom-needs-ami-terms", (*at, "amiSelector"), what="amiFamily Custom needs an amiSelector")
+    if family == "Ubuntu":
+        what = "v1 has no Ubuntu family: there it becomes AL2 and needs an amiSelector that names the images"
+        notes.add("ubuntu-as-al2", (*at, "amiFamily"), what=what)
+    devices = found.get("blockDeviceMappings")
+    check(devices or [], (*at, "blockDeviceMappings"), notes=notes)
+    return {
+        "amiFamily": family,
+        **filled({"amiSelectorTerms": images}),
+        **identity(found.get("instanceProfile"), at, notes=notes, options=options, known=known),
+        **_networks(found, at, notes=notes),
+        **filled(
+            {
+                "userData": found.get("userData"),
+                "tags": metadata.open_tags(found.get("tags") or {}, (*at, "tags"), notes=notes, v1=False),
+                "blockDeviceMappings": devices,
+                "metadataOptions": _metadata_options(found, at, notes=notes, known=known, cluster_dns=cluster_dns),
+                "detailedMonitoring": found.get("detailedMonitoring"),
+                "context": found.get("context"),
+            }
+        ),
+    }
+
+
+def _networks(found: Spec, at: Path, *, notes: Notes) -> Spec:
+    return filled(
+        {
+            f"{name}Terms": selectors.network_terms(found.get(name), (*at, name), notes=notes)
+            for name in ("subnetSelector", "securityGroupSelector")
+        }
+    )
+
+
+def _refuse_launch_template(found: Spec, at: Path, *, notes: Notes) -> None:
+    for name in ("launchTemplate", "launchTemplateName"):
+        if found.get(name):
+            what = (
+                f"{'.'.join(map(str, at))}.{name} {shown(found[name])} has no counterpart: move what it sets (image,"
+                " user data, volumes, security groups, metadata options) to amiSelector, userData, blockDeviceMappings,"
+                " securityGroupSelector and metadataOptions, then remove it"
+            )
+            notes.add("launch-template-unsupported", (*at, name), what=what)
+
+
+def _metadata_options(
+    found: Spec, at: Path, *, notes: Notes, known: Known, cluster_dns: Sequence[str]
+) -> dict[str, Any] | None:
+    """The options with every gap filled as EC2 would fill it; None when there was no block at all."""
+    given: dict[str, Any] | None = found.get("metadataOptions")
+    options_at = (*at, "metadataOptions")
+    if given is None:
+        if known.ipv6 or (known.ipv6 is None and any(":" in address for address in cluster_dns)):
+            what = "on an IPv6 cluster the old default was httpProtocolIPv6: enabled; now it is disabled"
+            notes.add("imds-ipv6", options_at, what=what, proposal={"httpProtocolIPv6": "enabled"})
+        return None
+    missing = {key: value for key, value in _EC2_DEFAULTS.items() if key not in given}
+    if missing:
+        said = ", ".join(f"{key}: {value}" for key, value in missing.items())
+        notes.add("metadata-options-completed", options_at, what=f"written out as EC2 understood it: {said}")
+    return {key: given.get(key, value) for key, value in _EC2_DEFAULTS.items()}

@@ -1,0 +1,115 @@
+"""Objects on their way: one draft for each object that will be printed.
+
+What the caller wants from a conversion, and what it knows beyond the objects.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from migrations_app.conversion.findings import Notes, Path
+from migrations_app.manifests.writer import Plain
+
+CLASS_GROUP: Final = "karpenter.k8s.aws"
+CLASS_KIND: Final = "EC2NodeClass"
+LONGEST_NAME: Final = 253
+
+
+class Draft:
+    """A result with what later steps still need: its kubelet and whether it is for viewing only."""
+
+    def __init__(self, body: dict[str, Any], notes: Notes) -> None:
+        self.body = body
+        self.notes = notes
+        self.kubelet: Mapping[str, Any] | None = None
+        self.kubelet_at: Path = ()
+        self.view_only = False
+
+    @property
+    def kind(self) -> str:
+        return str(self.body["kind"])
+
+    @property
+    def name(self) -> str:
+        return str(self.body["metadata"]["name"])
+
+    @property
+    def class_name(self) -> str | None:
+        """The EC2NodeClass that this v1 NodePool uses, None when it uses another kind."""
+        reference = template_spec(self.body).get("nodeClassRef") or {}
+        ours = reference.get("group") == CLASS_GROUP and reference.get("kind") == CLASS_KIND
+        return reference.get("name") if ours else None
+
+    def use_class(self, name: str) -> None:
+        """Points this v1 NodePool at another node class."""
+        reference = self.body["spec"]["template"]["spec"]["nodeClassRef"]
+        self.body = replaced(self.body, ("spec", "template", "spec", "nodeClassRef"), value={**reference, "name": name})
+
+
+def template_spec(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """spec.template.spec of a NodePool, empty when a part of the way is missing."""
+    spec = body.get("spec") or {}
+    found: Mapping[str, Any] = (spec.get("template") or {}).get("spec") or {}
+    return found
+
+
+def replaced(body: Plain, path: tuple[str, ...], *, value: Plain) -> dict[str, Any]:
+    """A copy of the object with another value at the path; what lies beside the path is shared."""
+    first, *rest = path
+    inner = replaced(body.get(first) or {}, tuple(rest), value=value) if rest else value
+    return {**body, first: inner}
+
+
+def free_name(wanted: str, taken: Collection[str]) -> str:
+    """The name, shortened to what Kubernetes accepts, with -2, -3 ... behind it when it is taken."""
+    name, number = wanted[:LONGEST_NAME], 1
+    while name in taken:
+        number += 1
+        suffix = f"-{number}"
+        name = f"{wanted[: LONGEST_NAME - len(suffix)]}{suffix}"
+    return name
+
+
+def manifest(api_version: str, kind: str, *, metadata: dict[str, Any], spec: dict[str, Any]) -> dict[str, Any]:
+    """A manifest with its keys in the usual order."""
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def filled(pairs: Mapping[str, Any]) -> dict[str, Any]:
+    """The pairs without those that are None, an empty map or an empty list."""
+    return {key: value for key, value in pairs.items() if value is not None and value not in ({}, [])}
+
+
+def spec_of(body: Mapping[str, Any]) -> Plain:
+    """The spec as it was written, an empty map when there is none."""
+    spec = body.get("spec")
+    return {} if spec is None else spec
+
+
+Target = Literal["v1beta1", "v1"]
+
+PLACEHOLDER: Final = "$KARPENTER_NODE_ROLE"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`to`: None takes each object to its next generation. `live`: objects of a cluster, to be applied there."""
+
+    to: Target | None = None
+    ignore_defaults: bool = False
+    node_role: str | None = None
+    keep_instance_profile: bool = False
+    live: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Facts that only a cluster or an account can tell; empty when nothing was looked at."""
+
+    role_of_profile: Mapping[str, str] = field(default_factory=dict)
+    default_profile: str | None = None
+    ipv6: bool | None = None
+    nodes_of_pool: Mapping[str, int] = field(default_factory=dict)
+    all_pools_given: bool = False
+    never_consolidated: frozenset[str] = frozenset()
+    """NodePools whose stored v1beta1 snapshot said consolidateAfter: Never."""

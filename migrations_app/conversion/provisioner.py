@@ -1,0 +1,234 @@
+"""Requirements of a pool: the defaults that the alpha webhook added, and the keys that the new API refuses.
+
+Source: aws/karpenter-provider-aws@v0.32.10:pkg/apis/v1alpha5/provisioner.go (defaults), CRDs at v0.32.10 (checks).
+
+Provisioner to NodePool, and the node class of an inline provider.
+
+Source: kubernetes-sigs/karpenter@v0.32.3:pkg/utils/nodepool/nodepool.go; where the official converter changes behaviour
+the old behaviour is written out instead.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from migrations_app.conversion import kubelet, metadata, quantities, schema
+from migrations_app.conversion.findings import Notes, Path
+from migrations_app.conversion.node_template import CLASS_API, class_from_spec
+from migrations_app.conversion.objects import Draft, Known, Options, filled, free_name, manifest, spec_of
+from migrations_app.conversion.schema import shown
+
+MOST_IN_BETA: Final = 30
+
+Requirement = dict[str, Any]
+
+
+def _default(key: str, operator: str, *values: str) -> Requirement:
+    return {"key": key, "operator": operator, "values": list(values)}
+
+
+_SINGLE: Final = (
+    _default(metadata.OS, "In", "linux"),
+    _default(metadata.ARCH, "In", "amd64"),
+    _default(metadata.CAPACITY_TYPE, "In", "on-demand"),
+)
+_CATEGORY: Final = _default(metadata.INSTANCE_CATEGORY, "In", "c", "m", "r")
+_GENERATION: Final = _default(metadata.INSTANCE_GENERATION, "Gt", "2")
+_SHAPE_KEYS: Final = frozenset(
+    {metadata.INSTANCE_TYPE, metadata.INSTANCE_FAMILY, metadata.INSTANCE_CATEGORY, metadata.INSTANCE_GENERATION}
+)
+
+
+def checked(requirements: list[Requirement], at: Path, *, notes: Notes) -> list[Requirement]:
+    """The requirements without those whose key the new API refuses; an impossible one is an error."""
+    for index, requirement in enumerate(requirements):
+        _check_values(requirement, (*at, index), notes=notes)
+        key = requirement.get("key")
+        if isinstance(key, str) and metadata.is_restricted(key):
+            said = f"{key} {requirement.get('operator')} {requirement.get('values', [])}"
+            notes.add("restricted-key-dropped", (*at, index), what=f"the requirement {said} is refused and left out")
+    return [item for item in requirements if not metadata.is_restricted(item.get("key") or "")]
+
+
+def _check_values(requirement: Requirement, at: Path, *, notes: Notes) -> None:
+    operator, values = requirement.get("operator"), requirement.get("values") or []
+    if operator == "In" and not values:
+        notes.add("bad-type", (*at, "values"), what="In needs at least one value")
+    if operator in ("Gt", "Lt") and not (len(values) == 1 and str(values[0]).isascii() and str(values[0]).isdigit()):
+        notes.add("bad-type", (*at, "values"), what=f"{operator} needs exactly one whole number, written as text")
+
+
+def check_count(requirements: list[Requirement], at: Path, *, notes: Notes) -> None:
+    """Notes when v1beta1 would refuse the sheer number."""
+    if len(requirements) > MOST_IN_BETA:
+        what = f"{len(requirements)} requirements; v1beta1 of 0.32 accepts {MOST_IN_BETA}"
+        notes.add("too-many-terms", at, what=what)
+
+
+def defaults(requirements: list[Requirement], labels: Mapping[str, str], *, notes: Notes) -> list[Requirement]:
+    """What the alpha webhook would have added to these, in its order; labels that pin such a key keep it out."""
+    present = {metadata.real_key(item.get("key") or "") for item in requirements}
+    wanted = [item for item in _SINGLE if item["key"] not in present]
+    if not present & _SHAPE_KEYS:
+        wanted += [_CATEGORY, _GENERATION]
+    pinned = {metadata.real_key(key): key for key in labels}
+    if pinned.keys() & {metadata.INSTANCE_TYPE, metadata.INSTANCE_FAMILY}:
+        blocker = pinned.get(metadata.INSTANCE_TYPE) or pinned[metadata.INSTANCE_FAMILY]
+        pinned = {metadata.INSTANCE_CATEGORY: blocker, metadata.INSTANCE_GENERATION: blocker} | pinned
+    for item in wanted:
+        if item["key"] in pinned:
+            label = pinned[item["key"]]
+            what = f"the default {requirement_text(item)} is not added, because the label {label}={labels[label]} settles it"
+            notes.add("label-pins-default", ("spec", "labels", label), what=what)
+    return [dict(item) for item in wanted if item["key"] not in pinned]
+
+
+def requirement_text(requirement: Requirement) -> str:
+    """`key In [a, b]` for messages."""
+    return f"{requirement['key']} {requirement['operator']} [{', '.join(requirement.get('values', []))}]"
+
+
+POOL_API: Final = "karpenter.sh/v1beta1"
+
+_LATER: Final = (
+    "drift replaces nodes from 0.33 on, every NodePool has the disruption budget 10% from 0.34 on, and instances carry"
+    " the tag karpenter.sh/nodepool instead of karpenter.sh/provisioner-name: let IAM conditions allow both"
+)
+
+Spec = dict[str, Any]
+
+
+def convert_provisioner(
+    body: Mapping[str, Any], notes: Notes, *, options: Options, known: Known, taken: Collection[str]
+) -> list[Draft]:
+    """The NodePool, and behind it the EC2NodeClass of an inline provider; empty when the object has an error.
+
+    `taken`: names of node classes that the inline one must not overwrite."""
+    head = metadata.cleaned(schema.OBJECT(body, (), notes=notes) or {}, notes)
+    if options.live:
+        head = metadata.without_markers(head, notes)
+    spec: Spec = schema.PROVISIONER(spec_of(body), ("spec",), notes=notes) or {}
+    if notes.failed:
+        return []
+    inline = _inline_class(spec, notes, options=options, known=known, taken=taken)
+    if notes.failed:
+        return []
+    reference = _reference(spec, notes, inline=inline)
+    pool = manifest(POOL_API, "NodePool", metadata=head, spec=_pool_spec(spec, reference, notes=notes, options=options))
+    if notes.failed:
+        return []
+    notes.add("later-defaults", ("spec",), what=_LATER)
+    return [Draft(pool, notes), *([Draft(inline, notes)] if inline else [])]
+
+
+def _inline_class(
+    spec: Spec, notes: Notes, *, options: Options, known: Known, taken: Collection[str]
+) -> dict[str, Any] | None:
+    if spec.get("provider") is None:
+        return None
+    at = ("spec", "provider")
+    found: Spec = schema.PROVIDER(spec["provider"], at, notes=notes) or {}
+    if notes.failed:
+        return None
+    name = notes.name
+    if name in taken:
+        name = free_name(f"{notes.name}-provider", taken)
+        what = f"a node class {notes.name} is in the input too, so this one is named {name}"
+        notes.add("nodeclass-name-clash", at, what=what, proposal=name)
+    dns = (spec.get("kubeletConfiguration") or {}).get("clusterDNS") or []
+    class_spec = class_from_spec(found, at, notes=notes, options=options, known=known, cluster_dns=dns)
+    return manifest(CLASS_API, "EC2NodeClass", metadata={"name": name}, spec=class_spec)
+
+
+def _reference(spec: Spec, notes: Notes, *, inline: dict[str, Any] | None) -> dict[str, str]:
+    """The nodeClassRef of the pool."""
+    old: dict[str, str] = spec.get("providerRef") or {}
+    at = ("spec", "providerRef")
+    ours = {"apiVersion": CLASS_API, "kind": "EC2NodeClass"}
+    if inline is not None:
+        if old:
+            notes.add(
+                "provider-and-ref",
+                at,
+                what=f"providerRef {shown(old.get('name'))} is left out; the inline provider wins",
+            )
+        return {**ours, "name": inline["metadata"]["name"]}
+    if not old.get("name"):
+        notes.add("no-provider", at, what="neither spec.providerRef.name nor spec.provider is given; name a node class")
+        return {}
+    if old.get("kind") not in (None, "AWSNodeTemplate", "EC2NodeClass"):
+        notes.add("provider-ref-foreign", (*at, "kind"), what=f"kind {old['kind']} is kept as it is")
+        return old
+    if old.keys() & {"kind", "apiVersion"}:
+        notes.add("provider-ref-rewritten", at, what=f"{shown(old)} now names kind EC2NodeClass of {CLASS_API}")
+    return {**ours, "name": old["name"]}
+
+
+def _pool_spec(spec: Spec, reference: dict[str, str], *, notes: Notes, options: Options) -> Spec:
+    template_metadata = filled(
+        {
+            "labels": metadata.open_labels(spec.get("labels") or {}, ("spec", "labels"), notes=notes),
+            "annotations": metadata.current_annotations(
+                spec.get("annotations") or {}, ("spec", "annotations"), notes=notes
+            ),
+        }
+    )
+    template: Spec = {
+        "nodeClassRef": reference,
+        "requirements": _requirements(spec, notes, options=options),
+        **filled(
+            {"taints": spec.get("taints"), "startupTaints": spec.get("startupTaints"), "kubelet": _kubelet(spec, notes)}
+        ),
+    }
+    return {
+        **(
+            {"template": {"metadata": template_metadata, "spec": template}}
+            if template_metadata
+            else {"template": {"spec": template}}
+        ),
+        "disruption": _disruption(spec, notes),
+        **filled({"limits": (spec.get("limits") or {}).get("resources"), "weight": spec.get("weight")}),
+    }
+
+
+def _requirements(spec: Spec, notes: Notes, *, options: Options) -> list[dict[str, Any]]:
+    at = ("spec", "requirements")
+    given: list[dict[str, Any]] = spec.get("requirements") or []
+    kept = checked(given, at, notes=notes)
+    if not options.ignore_defaults and not notes.failed:
+        added = defaults(given, spec.get("labels") or {}, notes=notes)
+        if added:
+            said = "; ".join(requirement_text(item) for item in added)
+            notes.add("default-requirements-added", at, what=f"added: {said}", proposal=added)
+        kept = kept + added
+    check_count(kept, at, notes=notes)
+    return kept
+
+
+def _kubelet(spec: Spec, notes: Notes) -> Spec | None:
+    at = ("spec", "kubeletConfiguration")
+    if not spec.get("kubeletConfiguration"):
+        return None
+    found = kubelet.without_runtime(spec["kubeletConfiguration"], at, notes=notes)
+    if not notes.failed:
+        kubelet.check(found, at, notes=notes)
+    return found
+
+
+def _disruption(spec: Spec, notes: Notes) -> dict[str, str]:
+    until_expired = spec.get("ttlSecondsUntilExpired")
+    expire = quantities.NEVER if until_expired is None else quantities.from_seconds(until_expired)
+    return {**_consolidation(spec, notes), "expireAfter": expire}
+
+
+def _consolidation(spec: Spec, notes: Notes) -> dict[str, str]:
+    empty = spec.get("ttlSecondsAfterEmpty")
+    if (spec.get("consolidation") or {}).get("enabled"):
+        if empty is not None:
+            what = f"ttlSecondsAfterEmpty: {empty} is left out; consolidation removes empty nodes too"
+            notes.add("consolidation-and-ttl", ("spec", "ttlSecondsAfterEmpty"), what=what)
+        return {"consolidationPolicy": "WhenUnderutilized"}
+    if empty is not None:
+        return {"consolidationPolicy": "WhenEmpty", "consolidateAfter": quantities.from_seconds(empty)}
+    what = "consolidation was off and stays off: consolidationPolicy WhenEmpty with consolidateAfter Never"
+    notes.add("consolidation-was-off", ("spec", "consolidation"), what=what)
+    return {"consolidationPolicy": "WhenEmpty", "consolidateAfter": quantities.NEVER}

@@ -1,0 +1,247 @@
+"""Results in the form that a Terraform or GitOps repository wants.
+
+From texts to results: what the terminal, the API and the page all show of a conversion.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from migrations_app.conversion.convert import Item, convert
+from migrations_app.conversion.findings import Loss, Severity, worst
+from migrations_app.conversion.metadata import name_of
+from migrations_app.conversion.objects import Known, Options
+from migrations_app.manifests import reader, writer
+from migrations_app.manifests.writer import Plain
+
+Body = Mapping[str, Any]
+
+_NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9]+")
+_TEMPLATE_MARKS: Final = re.compile(r"[$%]\{")
+
+
+def terraform(bodies: Iterable[Body]) -> str:
+    """One kubectl_manifest resource for each object, in order; names are made unique."""
+    taken: set[str] = set()
+    return "\n".join(_resource(body, taken) for body in bodies)
+
+
+def _resource(body: Body, taken: set[str]) -> str:
+    name = _terraform_name(body, taken)
+    text = _TEMPLATE_MARKS.sub(lambda match: match[0][0] + match[0], writer.text_of(body))
+    mark = _free_mark(text)
+    return f'resource "kubectl_manifest" "{name}" {{\n  yaml_body = <<{mark}\n{text}{mark}\n}}\n'
+
+
+def _terraform_name(body: Body, taken: set[str]) -> str:
+    wanted = _NOT_IN_NAMES.sub("_", f"{body['kind']}_{name_of(body)}".lower()).strip("_")
+    name, number = wanted, 1
+    while name in taken:
+        number += 1
+        name = f"{wanted}_{number}"
+    taken.add(name)
+    return name
+
+
+def _free_mark(text: str) -> str:
+    """A heredoc mark that no line of the text is."""
+    lines = {line.strip() for line in text.splitlines()}
+    mark = "YAML"
+    while mark in lines:
+        mark += "_"
+    return mark
+
+
+def json_patch(old: Plain, new: Plain, *, path: str = "") -> Iterator[dict[str, Any]]:
+    """The JSON-6902 operations that turn old into new; lists are replaced as a whole."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        for key in old:
+            if key not in new:
+                yield {"op": "remove", "path": f"{path}/{_pointer(key)}"}
+        for key, value in new.items():
+            at = f"{path}/{_pointer(key)}"
+            if key not in old:
+                yield {"op": "add", "path": at, "value": value}
+            else:
+                yield from json_patch(old[key], value, path=at)
+    elif old != new:
+        yield {"op": "replace", "path": path, "value": new}
+
+
+def _pointer(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def kustomize(pairs: Iterable[tuple[Body, list[dict[str, Any]]]]) -> str:
+    """A kustomization with a patch for each object that keeps kind and name, and the new objects as a file beside it.
+
+    Flux takes the same `patches` under spec of its Kustomization, Argo CD under spec.source.kustomize of its
+    Application. A patch can make no object, so new ones come as another file, whose content follows in comments."""
+    patches: list[dict[str, Any]] = []
+    fresh: list[Body] = []
+    for source, results in pairs:
+        for body in results:
+            if (body["kind"], name_of(body)) == (source.get("kind"), name_of(source)):
+                patches += _patch(source, body)
+            else:
+                fresh.append(body)
+    whole: dict[str, Any] = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
+    if fresh:
+        whole["resources"] = [NEW_FILE]
+    if patches:
+        whole["patches"] = patches
+    return writer.text_of(whole) + _as_comments(fresh)
+
+
+NEW_FILE: Final = "karpenter-converted.yaml"
+
+
+def _patch(source: Body, body: Body) -> list[dict[str, Any]]:
+    kept = {key: value for key, value in source.items() if key != "status"}
+    operations = list(json_patch(_manifest_part(kept), body))
+    if not operations:
+        return []
+    group, _, version = str(source["apiVersion"]).partition("/")
+    target = {"group": group, "version": version, "kind": body["kind"], "name": name_of(body)}
+    text = "\n".join(writer.list_text(operations))
+    return [{"target": target, "patch": f"{text}\n"}]
+
+
+def _manifest_part(source: Body) -> dict[str, Any]:
+    """What a repository holds of the object: no field that only the server writes."""
+    metadata = source.get("metadata") or {}
+    kept = {key: metadata[key] for key in ("name", "namespace", "labels", "annotations") if key in metadata}
+    return {**source, "metadata": kept}
+
+
+def _as_comments(fresh: list[Body]) -> str:
+    if not fresh:
+        return ""
+    lines = writer.stream(map(writer.text_of, fresh)).splitlines()
+    return f"# {NEW_FILE}:\n" + "".join(f"# {line}".rstrip() + "\n" for line in lines)
+
+
+_CONVERTIBLE: Final = ("alpha", "beta", "v1")
+_UNREADABLE: Final = ("not-yaml", "file-unreadable", "too-large")
+_VIEW_ONLY: Final = "# For viewing only: Karpenter owns this object, never apply it."
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A loss and where it was found; `document` and `line` are 0 where there is none."""
+
+    loss: Loss
+    file: str = ""
+    document: int = 0
+    line: int = 0
+    item: int | None = None
+
+    @property
+    def place(self) -> str:
+        """`pools.yaml, document 2, line 14`, as far as it is known."""
+        item = None if self.item is None else f"item {self.item + 1}"
+        parts = (
+            self.file,
+            f"document {self.document}" if self.document else None,
+            item,
+            f"line {self.line}" if self.line else None,
+        )
+        return ", ".join(part for part in parts if part)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The finding for JSON answers: that of the loss, and file, document, item, line."""
+        place = {"file": self.file, "document": self.document, "item": self.item, "line": self.line}
+        return {**self.loss.as_dict(), **place}
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """One object of the input with its results. `objects` is empty when it was refused or is of another kind."""
+
+    manifest: reader.Manifest
+    item: Item
+
+    @property
+    def objects(self) -> list[dict[str, Any]]:
+        return self.item.objects
+
+    def texts(self) -> list[str]:
+        """The results as YAML documents; the comments of the source stand above the first."""
+        head = "\n".join(part for part in (self.manifest.head, _VIEW_ONLY if self.item.view_only else "") if part)
+        return [writer.text_of(body, head="" if index else head) for index, body in enumerate(self.objects)]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that came of the input, in input order."""
+
+    converted: tuple[Converted, ...]
+    findings: tuple[Finding, ...]
+    readable: int
+    """How many documents could be read, whatever they hold."""
+
+    @property
+    def objects(self) -> list[dict[str, Any]]:
+        return [body for one in self.converted for body in one.objects]
+
+    @property
+    def worst(self) -> Severity | None:
+        """The gravest severity, or None when there is nothing to say."""
+        return worst(finding.loss for finding in self.findings)
+
+    @property
+    def exit_code(self) -> int:
+        """0 nothing left for a person, 1 an error or a decision is open, 2 nothing could be read."""
+        if not self.readable and any(finding.loss.code in _UNREADABLE for finding in self.findings):
+            return 2
+        return 1 if self.worst in ("error", "action") else 0
+
+    def as_yaml(self) -> str:
+        """All results as one YAML text; empty when there are none."""
+        return writer.stream(text for one in self.converted for text in one.texts())
+
+    def as_json(self) -> str:
+        """One object as it is, several as a List, which kubectl takes too; empty when there are none."""
+        found = self.objects
+        if not found:
+            return ""
+        whole = found[0] if len(found) == 1 else {"apiVersion": "v1", "kind": "List", "items": found}
+        return json.dumps(whole, indent=4) + "\n"
+
+
+def convert_texts(
+    sources: Iterable[tuple[str, bytes | str]],
+    options: Options = Options(),  # noqa: B008  # frozen
+    *,
+    known: Known = Known(),  # noqa: B008  # frozen
+    unreadable: Iterable[Finding] = (),
+) -> Report:
+    """Reads and converts (file name, text) pairs. `unreadable`: files that could not even be opened."""
+    readings = [reader.read(data, file=name) for name, data in sources]
+    found = [manifest for reading in readings for manifest in reading.manifests]
+    items = convert([manifest.body for manifest in found], options, known=known).items
+    converted = tuple(Converted(manifest, item) for manifest, item in zip(found, items, strict=True))
+    order = {reading.file: index for index, reading in enumerate(readings)}
+    findings = [_of_fault(fault) for reading in readings for fault in reading.faults]
+    findings += [finding for one in converted for finding in _of_item(one)]
+    findings.sort(key=lambda finding: (order[finding.file], finding.document, finding.item or 0))
+    findings = [*unreadable, *findings]
+    convertible = any(item.generation in _CONVERTIBLE for item in items)
+    if not convertible and worst(finding.loss for finding in findings) != "error":
+        what = "no Provisioner, AWSNodeTemplate, NodePool or EC2NodeClass was found"
+        findings.append(Finding(Loss("nothing-to-convert", "", "", (), what)))
+    return Report(converted, tuple(findings), sum(reading.documents for reading in readings))
+
+
+def _of_fault(fault: reader.Fault) -> Finding:
+    loss = Loss(fault.code, fault.kind, fault.name, fault.path, fault.what)
+    return Finding(loss, fault.file, fault.document, fault.line)
+
+
+def _of_item(one: Converted) -> Iterable[Finding]:
+    manifest = one.manifest
+    document = manifest.document
+    for loss in one.item.losses:
+        yield Finding(loss, document.file, document.number, manifest.line_of(loss.at), manifest.item)

@@ -1,0 +1,394 @@
+"""Small readers that check the type of a field and return its cleaned value; a wrong one is an error with its path.
+
+A reader takes the value, its path and the notes of the object. Null is the same as absent, as in the API server.
+
+The fields of each kind that is read, with their types.
+
+Sources: aws/karpenter-provider-aws@v0.32.10:pkg/apis/crds (alpha and the first v1beta1), @v0.37.8 (the last v1beta1),
+@v0.32.10:pkg/apis/v1alpha1/provider.go (inline provider).
+"""
+
+import json
+from collections.abc import Collection, Mapping
+from typing import Any, Final, Protocol
+
+from migrations_app.conversion import quantities
+from migrations_app.conversion.findings import Notes, Path
+from migrations_app.manifests.writer import Plain
+
+
+class Shape(Protocol):
+    """A reader: the cleaned value, or None with an error in the notes."""
+
+    def __call__(self, value: Any, at: Path, /, *, notes: Notes) -> Any:  # noqa: ANN401  # fields of any type are read
+        ...
+
+
+INT32: Final = 2**31 - 1
+LONGEST_SECONDS: Final = (2**63 - 1) // 10**9  # what a Go duration holds
+_SHOWN: Final = 80
+_JSON_INTEGERS: Final = 10**21  # from here on JSON writes a float with an exponent
+
+
+def shown(value: Plain) -> str:
+    """The value as the user wrote it, in one short line."""
+    line = json.dumps(value, ensure_ascii=False, default=str)
+    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
+
+
+def _kind_of(value: Plain) -> str:
+    if isinstance(value, bool):
+        return "true/false"
+    if isinstance(value, int | float):
+        return "a number"
+    if isinstance(value, str):
+        return "text"
+    return "a list" if isinstance(value, list) else "a map" if isinstance(value, Mapping) else "null"
+
+
+def wrong(value: Plain, at: Path, *, notes: Notes, wanted: str) -> None:
+    """Notes `bad-type`: what was found and what is wanted."""
+    hint = "; put it in quotes" if wanted == "text" and isinstance(value, bool | int | float) else ""
+    notes.add("bad-type", at, what=f"{shown(value)} is {_kind_of(value)}, {wanted} is wanted{hint}")
+
+
+def anything(value: Plain, _at: Path, *, notes: Notes) -> Plain:  # noqa: ARG001  # a reader is always given them
+    """The value as it is."""
+    return value
+
+
+def text(value: Plain, at: Path, *, notes: Notes) -> str | None:
+    """The text, or None with an error."""
+    if isinstance(value, str):
+        return value
+    wrong(value, at, notes=notes, wanted="text")
+    return None
+
+
+def flag(value: Plain, at: Path, *, notes: Notes) -> bool | None:
+    """true or false, or None with an error."""
+    if isinstance(value, bool):
+        return value
+    wrong(value, at, notes=notes, wanted="true or false")
+    return None
+
+
+def whole(*, least: int = 0, most: int = INT32, code: str = "bad-type", unit: str = "a whole number") -> Shape:
+    """A reader of whole numbers; those out of range are an error of that code."""
+
+    def read(value: Plain, at: Path, *, notes: Notes) -> int | None:
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int):
+            wrong(value, at, notes=notes, wanted=unit)
+        elif not least <= value <= most:
+            notes.add(code, at, what=f"{shown(value)} is out of range, {unit} from {least} to {most} is wanted")
+        else:
+            return value
+        return None
+
+    return read
+
+
+def one_of(*words: str) -> Shape:
+    """A reader of one word out of these."""
+
+    def read(value: Plain, at: Path, *, notes: Notes) -> str | None:
+        if value in words and isinstance(value, str):
+            return value
+        notes.add("bad-type", at, what=f"{shown(value)} is not one of {', '.join(words)}")
+        return None
+
+    return read
+
+
+def quantity_text(value: Plain) -> str | None:
+    """The scalar as the API server sees it in JSON, or None when it is no scalar for a quantity."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if isinstance(value, float) and value.is_integer() and abs(value) < _JSON_INTEGERS:
+        return str(int(value))
+    return repr(value)
+
+
+def _quantity(value: Plain, at: Path, *, notes: Notes) -> str | None:
+    as_text = quantity_text(value)
+    if as_text is not None and quantities.read(as_text) is not None:
+        return as_text
+    notes.add("bad-quantity", at, what=f"{shown(value)} is no quantity such as 500m, 2 or 16Gi")
+    return None
+
+
+def quantity_kept(value: Plain, at: Path, *, notes: Notes) -> str | None:
+    """The quantity in the user's spelling, always as text."""
+    return _quantity(value, at, notes=notes)
+
+
+def quantity_canonical(value: Plain, at: Path, *, notes: Notes) -> str | None:
+    """The quantity in canonical spelling."""
+    as_text = _quantity(value, at, notes=notes)
+    return None if as_text is None else quantities.canonical(as_text)
+
+
+def _duration(value: Plain, at: Path, *, notes: Notes) -> int | None:
+    if not isinstance(value, str):
+        wrong(value, at, notes=notes, wanted="text such as 30s or 1h30m")
+        return None
+    length = quantities.nanoseconds(value)
+    if length is None or length < 0:
+        days = "; days are no unit, write hours" if value.endswith("d") else ""
+        notes.add("bad-duration", at, what=f"{shown(value)} is no duration such as 30s or 1h30m{days}")
+        return None
+    return length
+
+
+def duration_kept(value: Plain, at: Path, *, notes: Notes) -> str | None:
+    """The duration in the user's spelling."""
+    return value if _duration(value, at, notes=notes) is not None else None
+
+
+def duration_printed(value: Plain, at: Path, *, notes: Notes) -> str | None:
+    """The duration as Go prints it."""
+    length = _duration(value, at, notes=notes)
+    return None if length is None else quantities.text_of(length)
+
+
+def duration_or_never(value: Plain, at: Path, *, notes: Notes) -> str | None:
+    """`Never`, or a duration of whole h, m and s in the user's spelling."""
+    if value == quantities.NEVER:
+        return quantities.NEVER
+    if _duration(value, at, notes=notes) is None:
+        return None
+    if not quantities.served(value):
+        notes.add("bad-duration", at, what=f"{shown(value)}: only whole h, m and s are accepted, such as 720h or 1h30m")
+        return None
+    return str(value)
+
+
+def list_of(shape: Shape) -> Shape:
+    """A reader of lists whose items have this shape."""
+
+    def read(value: Plain, at: Path, *, notes: Notes) -> list[Any] | None:
+        if not isinstance(value, list):
+            wrong(value, at, notes=notes, wanted="a list")
+            return None
+        return [shape(item, (*at, index), notes=notes) for index, item in enumerate(value)]
+
+    return read
+
+
+def map_of(shape: Shape) -> Shape:
+    """A reader of maps from text to this shape."""
+
+    def read(value: Plain, at: Path, *, notes: Notes) -> dict[str, Any] | None:
+        if not isinstance(value, Mapping):
+            wrong(value, at, notes=notes, wanted="a map")
+            return None
+        return {key: shape(item, (*at, key), notes=notes) for key, item in value.items()}
+
+    return read
+
+
+def text_map(value: Plain, at: Path, *, notes: Notes) -> dict[str, str] | None:
+    """A map from text to text; null reads as empty text, as Go does it."""
+    if not isinstance(value, Mapping):
+        wrong(value, at, notes=notes, wanted="a map")
+        return None
+    return {key: "" if item is None else text(item, (*at, key), notes=notes) or "" for key, item in value.items()}
+
+
+def fields(
+    table: Mapping[str, Shape],
+    *,
+    needed: Collection[str] = (),
+    unknown: str = "unknown-field",
+    present: Collection[str] = (),
+) -> Shape:
+    """A reader of maps with these fields. Others are noted as `unknown` and left out, and so is what is null or empty,
+    except the empty fields named in `present`, whose presence has a meaning."""
+
+    def read(value: Plain, at: Path, *, notes: Notes) -> dict[str, Any] | None:
+        if not isinstance(value, Mapping):
+            wrong(value, at, notes=notes, wanted="a map")
+            return None
+        found: dict[str, Any] = {}
+        for key, item in value.items():
+            shape = table.get(key)
+            if shape is None:
+                notes.add(unknown, (*at, key), what=f"{key} is no field of this API; its value was {shown(item)}")
+            elif item is not None:
+                cleaned = shape(item, (*at, key), notes=notes)
+                if (cleaned or cleaned not in ({}, [])) or key in present:
+                    found[key] = cleaned
+        for key in needed:
+            if found.get(key) is None and value.get(key) is None:
+                notes.add("bad-type", (*at, key), what=f"{key} is missing")
+        return found
+
+    return read
+
+
+AMI_FAMILIES: Final = ("AL2", "AL2023", "Bottlerocket", "Ubuntu", "Custom", "Windows2019", "Windows2022")
+OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
+
+_seconds = whole(most=LONGEST_SECONDS, code="bad-duration", unit="a whole number of seconds")
+_percent = whole(most=100, unit="a whole percentage")
+_weight = whole(least=1, most=100)
+_texts = list_of(text)
+
+
+def _taints() -> Shape:
+    effect = one_of("NoSchedule", "PreferNoSchedule", "NoExecute")
+    return list_of(fields({"key": text, "value": text, "effect": effect, "timeAdded": text}, needed=("key", "effect")))
+
+
+def _requirements(extra: dict[str, Shape]) -> Shape:
+    table = {"key": text, "operator": one_of(*OPERATORS), "values": _texts, **extra}
+    return list_of(fields(table, needed=("key", "operator")))
+
+
+def _kubelet(*, quantity: Shape, grace: Shape) -> Shape:
+    return fields(
+        {
+            "clusterDNS": _texts,
+            "containerRuntime": text,
+            "maxPods": whole(),
+            "podsPerCore": whole(),
+            "systemReserved": map_of(quantity),
+            "kubeReserved": map_of(quantity),
+            "evictionHard": text_map,
+            "evictionSoft": text_map,
+            "evictionSoftGracePeriod": map_of(grace),
+            "evictionMaxPodGracePeriod": whole(code="bad-duration", unit="a whole number of seconds"),
+            "imageGCHighThresholdPercent": _percent,
+            "imageGCLowThresholdPercent": _percent,
+            "cpuCFSQuota": flag,
+        }
+    )
+
+
+def _devices(*, size: Shape, extra: dict[str, Shape]) -> Shape:
+    ebs = fields(
+        {
+            "deleteOnTermination": flag,
+            "encrypted": flag,
+            "iops": whole(most=2**63 - 1),
+            "kmsKeyID": text,
+            "snapshotID": text,
+            "throughput": whole(most=2**63 - 1),
+            "volumeSize": size,
+            "volumeType": text,
+        }
+    )
+    return list_of(fields({"deviceName": text, "ebs": ebs, **extra}, present=("ebs",)))
+
+
+METADATA_OPTIONS: Final = fields(
+    {
+        "httpEndpoint": one_of("enabled", "disabled"),
+        "httpProtocolIPv6": one_of("enabled", "disabled"),
+        "httpPutResponseHopLimit": whole(least=1, most=64),
+        "httpTokens": one_of("required", "optional"),
+    }
+)
+_ALPHA_DEVICES: Final = _devices(size=quantity_canonical, extra={})
+KUBELET_ALPHA: Final = _kubelet(quantity=quantity_canonical, grace=duration_printed)
+KUBELET: Final = _kubelet(quantity=quantity_kept, grace=duration_kept)
+
+OBJECT: Final = fields({"apiVersion": text, "kind": text, "metadata": anything, "spec": anything, "status": anything})
+
+PROVISIONER: Final = fields(
+    {
+        "annotations": text_map,
+        "labels": text_map,
+        "taints": _taints(),
+        "startupTaints": _taints(),
+        "requirements": _requirements({}),
+        "kubeletConfiguration": KUBELET_ALPHA,
+        "provider": anything,
+        "providerRef": fields({"apiVersion": text, "kind": text, "name": text}),
+        "ttlSecondsAfterEmpty": _seconds,
+        "ttlSecondsUntilExpired": _seconds,
+        "limits": fields({"resources": map_of(quantity_canonical)}),
+        "weight": _weight,
+        "consolidation": fields({"enabled": flag}),
+    },
+    present=("provider",),
+)
+
+_PROVIDER_TABLE: Final[dict[str, Shape]] = {
+    "apiVersion": text,
+    "kind": text,
+    "amiFamily": one_of(*AMI_FAMILIES),
+    "context": text,
+    "instanceProfile": text,
+    "subnetSelector": text_map,
+    "securityGroupSelector": text_map,
+    "tags": text_map,
+    "launchTemplate": anything,
+    "launchTemplateName": anything,
+    "metadataOptions": METADATA_OPTIONS,
+    "blockDeviceMappings": _ALPHA_DEVICES,
+}
+PROVIDER: Final = fields(_PROVIDER_TABLE, unknown="provider-unknown-field", present=("metadataOptions",))
+NODE_TEMPLATE: Final = fields(
+    {**_PROVIDER_TABLE, "amiSelector": text_map, "userData": text, "detailedMonitoring": flag},
+    present=("metadataOptions",),
+)
+
+NODE_CLASS_REF: Final = fields({"apiVersion": text, "kind": text, "name": text})
+_BETA_REQUIREMENTS: Final = _requirements({"minValues": whole(least=1, most=50)})
+_BETA_TEMPLATE: Final = {
+    "taints": _taints(),
+    "startupTaints": _taints(),
+    "requirements": _BETA_REQUIREMENTS,
+    "kubelet": KUBELET,
+    "nodeClassRef": NODE_CLASS_REF,
+    "resources": anything,
+}
+NODE_POOL: Final = fields(
+    {
+        "template": fields(
+            {"metadata": fields({"labels": text_map, "annotations": text_map}), "spec": fields(_BETA_TEMPLATE)}
+        ),
+        "disruption": fields(
+            {
+                "consolidationPolicy": one_of("WhenEmpty", "WhenUnderutilized"),
+                "consolidateAfter": duration_or_never,
+                "expireAfter": duration_or_never,
+                "budgets": list_of(
+                    fields({"nodes": text, "schedule": text, "duration": duration_kept}, needed=("nodes",))
+                ),
+            }
+        ),
+        "limits": map_of(quantity_kept),
+        "weight": _weight,
+    }
+)
+NODE_CLAIM: Final = fields(_BETA_TEMPLATE)
+
+
+def _terms(*plain: str) -> Shape:
+    return list_of(fields({**dict.fromkeys(plain, text), "tags": text_map}))
+
+
+NODE_CLASS: Final = fields(
+    {
+        "amiFamily": one_of(*AMI_FAMILIES),
+        "amiSelectorTerms": _terms("id", "name", "owner"),
+        "subnetSelectorTerms": _terms("id"),
+        "securityGroupSelectorTerms": _terms("id", "name"),
+        "role": text,
+        "instanceProfile": text,
+        "userData": text,
+        "tags": text_map,
+        "context": text,
+        "detailedMonitoring": flag,
+        "associatePublicIPAddress": flag,
+        "instanceStorePolicy": text,
+        "blockDeviceMappings": _devices(size=quantity_kept, extra={"rootVolume": flag}),
+        "metadataOptions": METADATA_OPTIONS,
+    }
+)

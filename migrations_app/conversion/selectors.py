@@ -1,0 +1,116 @@
+"""Selector maps of the alpha API as selector terms of the new one.
+
+A map is an AND of filters, each value a comma list; terms are ORed, the fields of a term ANDed.
+Source: aws/karpenter-provider-aws@v0.32.10:pkg/utils/nodeclass/nodeclass.go.
+"""
+
+from collections.abc import Mapping
+from itertools import product
+from typing import Any, Final
+
+from migrations_app.conversion.findings import Notes, Path
+
+MOST_TERMS: Final = 30
+MOST_TAGS: Final = 20
+_ABSURD: Final = 1000  # beyond this a product of comma lists is no selector but an accident
+
+_IDS: Final = ("aws-ids", "aws::ids")
+_NAME: Final = "aws::name"
+_OWNERS: Final = "aws::owners"
+
+Term = dict[str, Any]
+
+
+def _parts(selector: Mapping[str, str], key: str, *, at: Path, notes: Notes) -> list[str]:
+    """The values of a comma list; `*` when it holds none."""
+    parts = [part.strip() for part in selector[key].split(",")]
+    filled = [part for part in parts if part]
+    if len(filled) != len(parts):
+        notes.add("selector-empty-value", (*at, key), what=f'"{selector[key]}" holds an empty value')
+    return filled or ["*"]
+
+
+def _tag_sets(selector: Mapping[str, str], tag_keys: list[str], *, at: Path, notes: Notes) -> list[dict[str, str]]:
+    """Every combination of the tag values; the first key varies fastest."""
+    sets: list[dict[str, str]] = [{}]
+    for key in tag_keys:
+        values = _parts(selector, key, at=at, notes=notes)
+        if len(sets) * len(values) > _ABSURD:
+            notes.add("bad-type", (*at, key), what=f"these comma lists multiply to more than {_ABSURD} terms")
+            return sets
+        sets = [{**known, key: value} for value in values for known in sets]
+    return sets
+
+
+def _id_terms(selector: Mapping[str, str], id_keys: list[str], *, at: Path, notes: Notes) -> list[Term]:
+    others = sorted(key for key in selector if key not in id_keys)
+    if others:
+        what = f"{', '.join(others)} beside {id_keys[-1]} had no effect in 0.32 and is left out"
+        notes.add("selector-id-exclusive", at, what=what)
+    return [{"id": value} for value in _parts(selector, id_keys[-1], at=at, notes=notes) if value != "*"]
+
+
+def terms(selector: Mapping[str, str], at: Path, *, notes: Notes, images: bool = False) -> list[Term]:
+    """The terms that select what this map selects; `images` switches on the keys that only the AMI selector knows."""
+    if "" in selector:
+        notes.add("bad-type", at, what="a selector has an empty key")
+        return []
+    id_keys = [key for key in _IDS if key in selector]
+    found = (
+        _id_terms(selector, id_keys, at=at, notes=notes)
+        if id_keys
+        else _filter_terms(selector, at, notes=notes, images=images)
+    )
+    _check_size(found, at, notes=notes)
+    return found
+
+
+def _filter_terms(selector: Mapping[str, str], at: Path, *, notes: Notes, images: bool) -> list[Term]:
+    special = (_NAME, _OWNERS) if images else ()
+    tag_keys = sorted(key for key in selector if key not in special)
+    tag_sets = _tag_sets(selector, tag_keys, at=at, notes=notes) if tag_keys else [None]
+    names: list[str | None] = (
+        list(_parts(selector, _NAME, at=at, notes=notes)) if _NAME in selector and images else [None]
+    )
+    owners: list[str | None] = (
+        list(_parts(selector, _OWNERS, at=at, notes=notes)) if _OWNERS in selector and images else [None]
+    )
+    found = []
+    for owner, name, tags in product(owners, names, tag_sets):
+        term: Term = {"tags": tags, "name": name, "owner": owner}
+        found.append({key: value for key, value in term.items() if value})
+    return found
+
+
+def _check_size(found: list[Term], at: Path, *, notes: Notes) -> None:
+    if len(found) > MOST_TERMS:
+        notes.add("too-many-terms", at, what=f"{len(found)} terms; the API accepts {MOST_TERMS}")
+    if any(len(term.get("tags", ())) > MOST_TAGS for term in found):
+        notes.add("too-many-terms", at, what=f"a term has more than the {MOST_TAGS} tags that the API accepts")
+
+
+def network_terms(selector: Mapping[str, str] | None, at: Path, *, notes: Notes) -> list[Term]:
+    """The terms of a subnet or security group selector; none at all is noted for a person."""
+    found = terms(selector, at, notes=notes) if selector else []
+    if not found:
+        notes.add("selector-missing", at, what=f"{at[-1]} selects nothing; write at least one term before applying")
+    return found
+
+
+def image_terms(selector: Mapping[str, str] | None, at: Path, *, notes: Notes) -> list[Term]:
+    """The terms of an AMI selector, empty when there is none."""
+    if not selector:
+        return []
+    found = terms(selector, at, notes=notes, images=True)
+    if any("tags" in term or "*" in term.get("name", "") for term in found):
+        what = "images are selected by tags or a wildcard; tags on them no longer limit where they are used"
+        notes.add("ami-tag-requirements-lost", at, what=what)
+    return found
+
+
+def warn_of_commas(found: list[Term], at: Path, *, notes: Notes) -> None:
+    """Notes tag values with a comma, which were lists up to 0.32 and are literal since."""
+    for index, term in enumerate(found):
+        for key, value in (term.get("tags") or {}).items():
+            if "," in value:
+                notes.add("comma-in-tag-value", (*at, index, "tags", key), what=f'"{value}" is one literal value')

@@ -1,0 +1,221 @@
+"""May a request be made under a set of policies: allowed, denied, or cannot tell. Pure, no AWS behind it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from migrations_app.iam.conditions import holds, known
+from migrations_app.iam.patterns import action_matches, resource_matches
+from migrations_app.iam.policy import Condition, Policy, Statement
+from migrations_app.iam.three_valued import Tri, all_of, any_of, negated
+
+
+class Verdict(StrEnum):
+    """`allowed`, or why not. Only `unknown` leaves the answer open; the four between are refusals."""
+
+    ALLOWED = "allowed"
+    DENIED = "denied"
+    MISSING = "missing"
+    BLOCKED_BY_CONDITION = "blocked_by_condition"
+    BLOCKED_BY_RESOURCE = "blocked_by_resource"
+    UNKNOWN = "unknown"
+
+    @property
+    def decision(self) -> str:
+        """One of three: allowed, denied, cannot tell."""
+        return {Verdict.ALLOWED: "allowed", Verdict.UNKNOWN: "cannot tell"}.get(self, "denied")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The verdict, what led to it in words, and the statement that decided, when one did."""
+
+    verdict: Verdict
+    because: str = ""
+    statement: Statement | None = None
+
+
+# Keys that exist for one action only; any other request is known not to carry them.
+_KEY_OF_ONE_ACTION = {
+    "ec2:createaction": "ec2:createtags",
+    "iam:passedtoservice": "iam:passrole",
+    "arc-zonal-shift:resourceidentifier": "arc-zonal-shift:getmanagedresource",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """One authorisation request. Tags are None where nobody stated them, which differs from carrying none."""
+
+    action: str
+    resource: str
+    request_tags: Mapping[str, str] | None = None
+    resource_tags: Mapping[str, str] | None = None
+    context: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def look(self, key: str) -> tuple[str, ...] | None:
+        """Values of a condition key, () if the request is known not to carry it, None if nobody stated it."""
+        key = key.lower()
+        stated = {name.lower(): values for name, values in self.context.items()}
+        if key in stated:
+            return stated[key]
+        prefix, _, name = key.partition(":")
+        if key == "aws:tagkeys":
+            return None if self.request_tags is None else tuple(self.request_tags)
+        if key.startswith("aws:requesttag/"):
+            return _tag(self.request_tags, name)
+        if name.startswith("resourcetag/") and prefix in ("aws", self._service):
+            return _tag(self.resource_tags, name)
+        if key in _KEY_OF_ONE_ACTION and _KEY_OF_ONE_ACTION[key] != self.action.lower():
+            return ()
+        return None if prefix in ("aws", self._service) else ()
+
+    @property
+    def _service(self) -> str:
+        return self.action.partition(":")[0].lower()
+
+
+def _tag(tags: Mapping[str, str] | None, name: str) -> tuple[str, ...] | None:
+    if tags is None:
+        return None
+    wanted = name.partition("/")[2]
+    return tuple(value for tag, value in tags.items() if tag.lower() == wanted)
+
+
+@dataclass(frozen=True)
+class _Weighed:
+    """What one statement makes of the request, element by element."""
+
+    statement: Statement
+    action: Tri
+    resource: Tri
+    conditions: tuple[tuple[Condition, Tri], ...]
+
+    @property
+    def whole(self) -> Tri:
+        return all_of((self.action, self.resource, *(met for _, met in self.conditions)))
+
+    @property
+    def unmet(self) -> int:
+        return sum(met is False for _, met in self.conditions)
+
+
+def evaluate(request: Request, policies: Iterable[Policy], *, boundary: Sequence[Policy] | None = None) -> Answer:
+    """The answer of all policies together, cut by the permissions boundary where there is one."""
+    answer = _by_policies(request, policies)
+    if boundary is None or answer.verdict not in (Verdict.ALLOWED, Verdict.UNKNOWN):
+        return answer
+    limit = _by_policies(request, boundary)
+    if limit.verdict is Verdict.ALLOWED:
+        return answer
+    verdict = limit.verdict if limit.verdict is Verdict.UNKNOWN else Verdict.DENIED
+    return Answer(verdict, f"the permissions boundary does not let it through: {limit.because}", limit.statement)
+
+
+def reaches(statement: Statement, request: Request) -> Tri:
+    """Whether the statement applies to the request: its action, its resource and all its conditions."""
+    return _weigh(statement, request).whole
+
+
+def _by_policies(request: Request, policies: Iterable[Policy]) -> Answer:
+    weighed = [_weigh(statement, request) for policy in policies for statement in policy.statements]
+    denials = [one for one in weighed if not one.statement.allow and one.whole is not False]
+    for one in denials:
+        if one.whole:
+            return Answer(Verdict.DENIED, f"{one.statement.where} denies it", one.statement)
+    allows = [one for one in weighed if one.statement.allow]
+    granted = any_of(one.whole for one in allows)
+    if granted is False:
+        return _refusal(request, allows)
+    if denials:
+        return Answer(Verdict.UNKNOWN, _doubt(request, denials[0]), denials[0].statement)
+    decided = min((one for one in allows if one.whole is granted), key=_place)
+    if granted:
+        return Answer(Verdict.ALLOWED, f"{decided.statement.where} allows it", decided.statement)
+    return Answer(Verdict.UNKNOWN, _doubt(request, decided), decided.statement)
+
+
+def _weigh(statement: Statement, request: Request) -> _Weighed:
+    action = any_of(action_matches(pattern, request.action) for pattern in statement.actions)
+    action = negated(action) if statement.not_action else action
+    if action is False:
+        return _Weighed(statement, action, None, ())
+    resource = any_of(
+        resource_matches(pattern, request.resource, look=request.look, variables=statement.variables)
+        for pattern in statement.resources
+    )
+    conditions = tuple(
+        (condition, holds(condition, request.look, variables=statement.variables)) for condition in statement.conditions
+    )
+    return _Weighed(statement, action, negated(resource) if statement.not_resource else resource, conditions)
+
+
+def _place(one: _Weighed) -> tuple[int, str]:
+    """Sorts statements the same way in whatever order they were given: nearest to being met first."""
+    return one.unmet, one.statement.where
+
+
+def _refusal(request: Request, allows: list[_Weighed]) -> Answer:
+    """Why no statement allows the request: action, then resource, then conditions, named for the nearest statement."""
+    naming = sorted((one for one in allows if one.action is not False), key=_place)
+    if not naming:
+        return Answer(Verdict.MISSING, "no statement allows the action")
+    reaching = [one for one in naming if one.resource is not False]
+    if not reaching:
+        nearest = naming[0].statement
+        return Answer(Verdict.BLOCKED_BY_RESOURCE, f"{nearest.where} does not name {request.resource}", nearest)
+    nearest_one = reaching[0]
+    condition = next(condition for condition, met in nearest_one.conditions if met is False)
+    return Answer(
+        Verdict.BLOCKED_BY_CONDITION,
+        f"{nearest_one.statement.where}: {_told(condition, request)}",
+        nearest_one.statement,
+    )
+
+
+def _doubt(request: Request, one: _Weighed) -> str:
+    """What stands between a statement and a clear answer."""
+    effect = "allows" if one.statement.allow else "denies"
+    for condition, met in one.conditions:
+        if met is None:
+            return f"{one.statement.where} {effect} it or not: {_told(condition, request)}"
+    element = "action" if one.action is None else "resource"
+    return f"{one.statement.where} {effect} it or not: its {element} holds a placeholder or variable without a value"
+
+
+def _told(condition: Condition, request: Request) -> str:
+    """A condition beside what the request sends, in words."""
+    if not known(condition.operator):
+        return f"{condition.operator} is no operator of IAM"
+    if not condition.values:
+        return f"{condition.operator} {condition.key} lists no values"
+    if "${" in condition.key:
+        return f"the key {condition.key} holds a placeholder without a value"
+    sent = request.look(condition.key)
+    told = "unknown" if sent is None else ", ".join(value or "(empty)" for value in sent) or "nothing"
+    return f"{condition.operator} {condition.key} wants {' or '.join(condition.values)}, sent: {told}"
+
+
+def oddities(policy: Policy) -> tuple[str, ...]:
+    """What of a readable document decides nothing: unknown operators, keys without values, unfilled placeholders."""
+    nobody = Request(action="", resource="")
+    found: list[str] = []
+    for statement in policy.statements:
+        found += [
+            f"{statement.where}: {_told(line, nobody)}" for line in statement.conditions if _decides_nothing(line)
+        ]
+        texts = (*statement.resources, *statement.actions, *(v for c in statement.conditions for v in c.values))
+        found += [f"{statement.where}: {text} holds a placeholder without a value" for text in texts if _unfilled(text)]
+    return tuple(dict.fromkeys(found))
+
+
+def _decides_nothing(condition: Condition) -> bool:
+    return not known(condition.operator) or not condition.values or "${" in condition.key
+
+
+def _unfilled(text: str) -> bool:
+    return any(":" not in name or "::" in name for name in _names(text))
+
+
+def _names(text: str) -> list[str]:
+    return [part.partition("}")[0] for part in text.split("${")[1:] if part[:1] not in ("*", "?", "$")]

@@ -1,0 +1,130 @@
+"""Matching text of a policy against text of a request: wildcards, policy variables, placeholders nobody filled."""
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from enum import Enum
+
+from migrations_app.iam.three_valued import Tri, all_of
+
+# What the request says of a key: its values, () when it is known not to carry the key, None when nobody stated it.
+Look = Callable[[str], tuple[str, ...] | None]
+
+_PIECE = re.compile(r"\$\{([^{}]*)\}|.", re.DOTALL)
+_DEFAULTED = re.compile(r"([^,]*?)\s*,\s*'([^']*)'\s*")
+
+
+class Wild(Enum):
+    """What stands in a pattern beside plain characters."""
+
+    MANY = "*"
+    ONE = "?"
+    HOLE = "a value that is not known"
+
+
+Token = str | Wild
+Tokens = tuple[Token, ...]
+
+
+def tokens_of(text: str, look: Look, *, variables: bool, wildcards: bool) -> Tokens | None:
+    """The text cut into characters, wildcards and holes; None when a variable has no value, so that nothing matches."""
+    tokens: list[Token] = []
+    for piece in _PIECE.finditer(text):
+        name = piece[1]
+        if name is None:
+            tokens.append(Wild(piece[0]) if wildcards and piece[0] in "*?" else piece[0])
+            continue
+        value = _value(name, look, variables=variables)
+        if value is None:
+            return None
+        tokens.extend(value)
+    return tuple(tokens)
+
+
+def _value(name: str, look: Look, *, variables: bool) -> Tokens | None:
+    if name in ("*", "?", "$"):
+        return (name,)
+    if ":" not in name or "::" in name:
+        return (Wild.HOLE,)
+    if not variables:  # documents of 2008 know no variables: the text stands for itself
+        return tuple(f"${{{name}}}")
+    defaulted = _DEFAULTED.fullmatch(name)
+    sent = look(defaulted[1] if defaulted else name)
+    if sent == ():
+        return tuple(defaulted[2]) if defaulted else None
+    return tuple(sent[0]) if sent is not None and len(sent) == 1 else (Wild.HOLE,)
+
+
+def matches(tokens: Tokens | None, text: str) -> Tri:
+    """Whether the whole text matches; None when that hangs on a hole."""
+    if tokens is None:
+        return False
+    found = _glob(tokens, text, many=(Wild.MANY, Wild.HOLE), one=Wild.ONE)
+    return None if found and Wild.HOLE in tokens else found
+
+
+def action_matches(pattern: str, action: str) -> Tri:
+    """Whether an Action element names the action; case does not matter."""
+    pattern, action = pattern.lower(), action.lower()
+    if "${" not in pattern:
+        return _glob(pattern, action, many=("*",), one="?")
+    return matches(tokens_of(pattern, _nothing, variables=False, wildcards=True), action)
+
+
+def resource_matches(pattern: str, resource: str, *, look: Look, variables: bool) -> Tri:
+    """Whether a Resource element names the resource; an ARN with too few fields is filled up with stars, as by IAM."""
+    if pattern.startswith("arn:") and (missing := 5 - _PIECE_OF_ARN.sub("", pattern).count(":")) > 0:
+        pattern += ":*" * missing
+    if "${" not in pattern:
+        return _glob(pattern, resource, many=("*",), one="?")
+    return matches(tokens_of(pattern, look, variables=variables, wildcards=True), resource)
+
+
+def _glob(pattern: Sequence[Token], text: str, *, many: Collection[Token], one: Token) -> bool:
+    """Whether the whole text matches. Compiles nothing, for a document may hold thousands of patterns.
+
+    A mismatch goes back to the last star only, as what comes before it has matched as early as it could: the effort is
+    at most the length of the one times that of the other, whatever a hostile document strings together.
+    """
+    at = place = 0
+    star, resume = -1, 0
+    while at < len(text):
+        sign = pattern[place] if place < len(pattern) else None
+        if sign in many:
+            star, resume = place, at
+            place += 1
+        elif sign == one or sign == text[at]:
+            at, place = at + 1, place + 1
+        elif star >= 0:
+            resume += 1
+            at, place = resume, star + 1
+        else:
+            return False
+    return all(sign in many for sign in pattern[place:])
+
+
+_PIECE_OF_ARN = re.compile(r"\$\{[^{}]*\}")
+
+
+def arn_matches(tokens: Tokens | None, arn: str) -> Tri:
+    """Whether the six fields of an ARN match one by one, as the Arn operators compare them."""
+    fields = arn.split(":", 5)
+    if tokens is None or len(fields) != 6:
+        return False
+    patterns = _split(tokens)
+    if len(patterns) != 6:
+        return None if Wild.HOLE in tokens else False
+    return all_of(matches(pattern, part) for pattern, part in zip(patterns, fields, strict=True))
+
+
+def _split(tokens: Tokens) -> list[Tokens]:
+    patterns: list[list[Token]] = [[]]
+    for token in tokens:
+        if token in {":"} and len(patterns) < 6:
+            patterns.append([])
+        else:
+            patterns[-1].append(token)
+    return [tuple(pattern) for pattern in patterns]
+
+
+def _nothing(key: str) -> None:  # noqa: ARG001 - has the shape of Look; an action is no place for variables
+    return None

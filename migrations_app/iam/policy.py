@@ -1,0 +1,291 @@
+"""Functions of CloudFormation that stand for a text, spelled out with its placeholders: `${Name}` and `${Name.Arn}`.
+
+Reading IAM policy documents: JSON text -> typed statements, with placeholders filled for one site.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import unquote
+
+from migrations_app.errors import BadPolicy
+from migrations_app.iam.site import Site
+
+_PLACEHOLDER = re.compile(r"\$\{([^{}!]+)\}")
+
+
+def text_of(value: object) -> str | None:
+    """The text that the value stands for; None where it is neither a text nor a function.
+
+    What only the stack knows, such as an import or a choice, is a placeholder that nobody fills.
+    """
+    try:
+        return _spelled(value)
+    except RecursionError:  # functions in functions, deeper than anybody writes them
+        return None
+
+
+def _spelled(value: object) -> str | None:
+    match value:
+        case str():
+            return value
+        case {"Ref": str(name), **rest} if not rest:
+            return f"${{{name}}}"
+        case {"Fn::GetAtt": [str(name), str(attribute)], **rest} if not rest:
+            return f"${{{name}.{attribute}}}"
+        case {"Fn::GetAtt": str(path), **rest} if not rest:
+            return f"${{{path}}}"
+        case {"Fn::Sub": inner, **rest} if not rest:
+            return _substituted(inner)
+        case {"Fn::Join": [str(between), list(pieces)], **rest} if not rest:
+            return _joined(between, pieces)
+        case dict() if len(value) == 1 and (name := next(iter(value))).startswith("Fn::"):
+            return f"${{{name}}}"
+    return None
+
+
+def _substituted(inner: object) -> str | None:
+    match inner:
+        case str():
+            return inner
+        case [str(text), dict(names)]:
+            return _named(text, names)
+    return None
+
+
+def _named(text: str, names: Mapping[str, object]) -> str | None:
+    told = {name: _spelled(value) for name, value in names.items()}
+    if None in told.values():
+        return None
+    return _PLACEHOLDER.sub(lambda found: told.get(found[1].strip()) or found[0], text)
+
+
+def _joined(between: str, pieces: list[object]) -> str | None:
+    texts = [_spelled(piece) for piece in pieces]
+    return None if None in texts else between.join(text for text in texts if text is not None)
+
+
+# AWS stores at most 6,144 characters in a managed policy and 10,240 inline on a role, white space not counted.
+# Ten times that leaves room for any indentation.
+MAX_BYTES = 100_000
+WITH_VARIABLES = "2012-10-17"
+
+_ELEMENTS = frozenset(
+    {"Sid", "Effect", "Action", "NotAction", "Resource", "NotResource", "Condition", "Principal", "NotPrincipal"}
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Condition:
+    """One line of a Condition block; `values` may be empty, which decides nothing."""
+
+    operator: str
+    key: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """One statement. `where` names its document and place for people."""
+
+    where: str
+    sid: str = ""
+    allow: bool = True
+    actions: tuple[str, ...]
+    not_action: bool = False
+    resources: tuple[str, ...] = ("*",)
+    not_resource: bool = False
+    conditions: tuple[Condition, ...] = ()
+    variables: bool = True
+
+    def as_json(self) -> dict[str, Any]:
+        """The statement as IAM writes it."""
+        block: dict[str, dict[str, Any]] = {}
+        for condition in self.conditions:
+            block.setdefault(condition.operator, {})[condition.key] = _thin(condition.values)
+        return {
+            **({"Sid": self.sid} if self.sid else {}),
+            "Effect": "Allow" if self.allow else "Deny",
+            "NotAction" if self.not_action else "Action": _thin(self.actions),
+            "NotResource" if self.not_resource else "Resource": _thin(self.resources),
+            **({"Condition": block} if block else {}),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """One document."""
+
+    name: str
+    statements: tuple[Statement, ...]
+    version: str = WITH_VARIABLES
+
+
+def _thin(values: tuple[str, ...]) -> str | list[str]:
+    return values[0] if len(values) == 1 else list(values)
+
+
+def parse_policy(text: str | bytes, *, name: str = "policy") -> Policy:
+    """The document in `text`, also if wrapped as the AWS command line prints it; BadPolicy tells what is wrong."""
+    document = policy_tree(text, name=name)
+    if "Statement" not in document:
+        raise BadPolicy("the document has no Statement", where=name)
+    version = document.get("Version", "2008-10-17")
+    if version not in ("2008-10-17", WITH_VARIABLES):
+        raise BadPolicy(f"Version is {_short(version)}; IAM knows 2012-10-17 and 2008-10-17", where=name)
+    listed = document["Statement"]
+    listed = [listed] if isinstance(listed, dict) else listed
+    if not isinstance(listed, list):
+        raise BadPolicy("Statement is neither an object nor a list of objects", where=name)
+    variables = version == WITH_VARIABLES
+    statements = tuple(
+        replace(_statement(item, f"{name}: Statement[{n}]"), variables=variables) for n, item in enumerate(listed)
+    )
+    return Policy(name=name, version=version, statements=statements)
+
+
+def policy_tree(text: str | bytes, *, name: str) -> Mapping[str, Any]:
+    """The document as plain JSON, whatever kind of policy it is; BadPolicy where it is no JSON object."""
+    return _unwrapped(_decoded(text, name), name)
+
+
+def _decoded(text: str | bytes, name: str) -> object:
+    plain = plain_text(text, name=name)
+    try:
+        return json.loads(plain, object_pairs_hook=without_doubles)
+    except json.JSONDecodeError as error:
+        raise BadPolicy(f"not JSON: {error.msg}", where=f"{name}: line {error.lineno}") from error
+    except RecursionError as error:
+        raise BadPolicy("not a policy: nested too deep", where=name) from error
+    except ValueError as error:  # raised by the hook, and by the parser for numbers of thousands of digits
+        raise BadPolicy(f"not a policy: {error}", where=name) from error
+
+
+def plain_text(text: str | bytes, *, name: str, most: int = MAX_BYTES) -> str:
+    """The text, without its byte order mark and as it was before a URL encoding; BadPolicy for none or too much."""
+    if len(text) > most:
+        raise BadPolicy(f"more than {most:,} bytes; no policy in IAM has more than 10,240 characters", where=name)
+    try:
+        plain = text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise BadPolicy(f"not UTF-8 text (byte {error.start})", where=name) from error
+    return unquote(plain) if plain.lstrip().startswith("%") else plain
+
+
+def without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """IAM refuses a doubled element; a parser that kept the last one would judge another document than AWS does."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        doubled = next(key for n, (key, _) in enumerate(pairs) if key in dict(pairs[:n]))
+        raise ValueError(f"the element {doubled[:60]!r} stands twice in one object")
+    return found
+
+
+def _unwrapped(document: object, name: str) -> Mapping[str, Any]:
+    for path in (("PolicyVersion", "Document"), ("PolicyDocument",), ("Document",), ()):
+        inner = document
+        for step in path:
+            inner = inner.get(step) if isinstance(inner, dict) else None
+        inner = _written_out(inner, name)
+        if isinstance(inner, dict):
+            return inner
+    raise BadPolicy("not a policy: the document is no JSON object", where=name)
+
+
+def _written_out(document: object, name: str) -> object:
+    """The document behind a text: URL-encoded, quoted once more, or filled by a function of CloudFormation."""
+    text = None if isinstance(document, dict) and "Statement" in document else text_of(document)
+    return _decoded(text, name) if text is not None and text.lstrip().startswith(("{", "%")) else document
+
+
+def _statement(item: object, where: str) -> Statement:
+    if not isinstance(item, dict):
+        raise BadPolicy("is no object", where=where)
+    if strange := sorted(set(item) - _ELEMENTS):
+        raise BadPolicy(f"unknown element {_short(strange[0])}", where=where)
+    if "Principal" in item or "NotPrincipal" in item:
+        raise BadPolicy("names a Principal: this is a trust or resource policy, not one of the role", where=where)
+    if item.get("Effect") not in ("Allow", "Deny"):
+        raise BadPolicy(f"Effect is {_short(item.get('Effect'))}, not Allow or Deny", where=where)
+    not_action, actions = _either(item, "Action", where=where)
+    not_resource, resources = _either(item, "Resource", where=where)
+    sid = item.get("Sid", "")
+    return Statement(
+        where=f"{where} ({sid})" if isinstance(sid, str) and sid else where,
+        sid=sid if isinstance(sid, str) else "",
+        allow=item["Effect"] == "Allow",
+        actions=actions,
+        not_action=not_action,
+        resources=resources,
+        not_resource=not_resource,
+        conditions=_conditions(item.get("Condition", {}), where),
+    )
+
+
+def _either(item: Mapping[str, Any], element: str, *, where: str) -> tuple[bool, tuple[str, ...]]:
+    inverse = f"Not{element}"
+    if (element in item) == (inverse in item):
+        raise BadPolicy(f"needs either {element} or {inverse}", where=where)
+    name = inverse if inverse in item else element
+    values = _texts(item[name], f"{where}.{name}")
+    if not values:
+        raise BadPolicy("is empty", where=f"{where}.{name}")
+    return inverse in item, values
+
+
+def _conditions(block: object, where: str) -> tuple[Condition, ...]:
+    if not isinstance(block, dict):
+        raise BadPolicy("is no object", where=f"{where}.Condition")
+    found = []
+    for operator, keys in block.items():
+        if not isinstance(keys, dict):
+            raise BadPolicy("is no object", where=f"{where}.Condition.{operator[:60]}")
+        for key, values in keys.items():
+            place = f"{where}.Condition.{operator[:60]}.{key[:80]}"
+            found.append(Condition(operator=operator, key=key, values=_texts(values, place)))
+    return tuple(found)
+
+
+def _texts(value: object, where: str) -> tuple[str, ...]:
+    items = value if isinstance(value, list) else [value]
+    return tuple(_text(item, where) for item in items)
+
+
+def _text(value: object, where: str) -> str:
+    """A value as text; functions of CloudFormation become the placeholders that they stand for."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return str(value)
+    text = text_of(value)
+    if text is None:
+        raise BadPolicy(f"is {_short(value)}, not text", where=where)
+    return text
+
+
+def _short(value: object) -> str:
+    return "missing" if value is None else repr(value)[:60]
+
+
+def filled(policy: Policy, site: Site) -> Policy:
+    """The policy with the placeholders of templates replaced by the names of the site."""
+    return replace(policy, statements=tuple(_filled(statement, site) for statement in policy.statements))
+
+
+def _filled(statement: Statement, site: Site) -> Statement:
+    return replace(
+        statement,
+        actions=tuple(map(site.fill, statement.actions)),
+        resources=tuple(map(site.fill, statement.resources)),
+        conditions=tuple(
+            Condition(
+                operator=condition.operator,
+                key=site.fill(condition.key),
+                values=tuple(map(site.fill, condition.values)),
+            )
+            for condition in statement.conditions
+        ),
+    )

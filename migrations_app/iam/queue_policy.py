@@ -1,0 +1,96 @@
+"""Who may send to the interruption queue: the queue's own policy, read for one AWS service."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from migrations_app.errors import BadPolicy
+from migrations_app.iam.evaluate import Answer, Request, evaluate
+from migrations_app.iam.policy import MAX_BYTES, Policy, parse_policy
+
+SENDERS = ("events.amazonaws.com", "sqs.amazonaws.com")
+"""Source: getting-started-with-karpenter/cloudformation.yaml of aws/karpenter-provider-aws, v0.28.1 to v1.14.1."""
+SEND = "sqs:SendMessage"
+_NAME = "queue policy"
+_PRINCIPALS = frozenset({"Principal", "NotPrincipal"})
+
+Document = dict[str, Any]
+
+
+def may_send(text: str, *, service: str, queue_arn: str, account: str) -> Answer:
+    """What the policy answers to a message of that service. Raises BadPolicy for what is no policy of a queue."""
+    request = Request(
+        action=SEND,
+        resource=queue_arn,
+        context={
+            "aws:SecureTransport": ("true",),
+            "aws:SourceAccount": (account,),
+            "aws:PrincipalIsAWSService": ("true",),
+            "aws:PrincipalServiceName": (service,),
+            # A service belongs to no organisation.
+            "aws:PrincipalOrgID": (),
+        },
+    )
+    return evaluate(request, [for_service(text, service)])
+
+
+def for_service(text: str, service: str) -> Policy:
+    """The statements that speak of that service, without their principals. Raises BadPolicy."""
+    listed = statements_of(text)
+    bare = [{key: value for key, value in item.items() if key not in _PRINCIPALS} for item in listed]
+    policy = parse_policy(json.dumps({"Version": _version(text), "Statement": bare}), name=_NAME)
+    spoken = (statement for statement, item in zip(policy.statements, listed, strict=True) if _speaks_of(item, service))
+    return Policy(name=_NAME, version=policy.version, statements=tuple(spoken))
+
+
+def statements_of(text: str) -> list[Document]:
+    """The statements as they were written; none where the queue has no policy. Raises BadPolicy."""
+    found = _document(text).get("Statement", [])
+    listed = [found] if isinstance(found, dict) else found
+    if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
+        raise BadPolicy("Statement is no list of objects", where=_NAME)
+    return listed
+
+
+def with_sender(text: str, *, services: tuple[str, ...], queue_arn: str) -> Document:
+    """The policy with one statement more, that lets these services send. Raises BadPolicy."""
+    added = {"Effect": "Allow", "Principal": {"Service": list(services)}, "Action": SEND, "Resource": queue_arn}
+    return {"Version": _version(text), "Statement": [*statements_of(text), added]}
+
+
+def _document(text: str) -> Mapping[str, Any]:
+    if not text.strip():
+        return {}
+    if len(text) > MAX_BYTES:
+        raise BadPolicy("longer than any policy of a queue", where=_NAME)
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadPolicy("not JSON", where=_NAME) from error
+    if not isinstance(found, dict):
+        raise BadPolicy("no JSON object", where=_NAME)
+    return found
+
+
+def _version(text: str) -> str:
+    return str(_document(text).get("Version", "2008-10-17"))
+
+
+def _speaks_of(item: Document, service: str) -> bool:
+    if "NotPrincipal" in item:
+        return not _names(item["NotPrincipal"], service)
+    if "Principal" not in item:
+        raise BadPolicy("a statement names no Principal", where=_NAME)
+    return _names(item["Principal"], service)
+
+
+def _names(principal: object, service: str) -> bool:
+    """A star stands for everyone, also as an account."""
+    if not isinstance(principal, dict):
+        return principal == "*"
+    services, accounts = (_listed(principal.get(kind, [])) for kind in ("Service", "AWS"))
+    return service in services or "*" in (*services, *accounts)
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]

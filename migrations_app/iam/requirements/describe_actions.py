@@ -1,0 +1,134 @@
+"""The Describe actions of EC2 that the controller calls: one row holds the request, its reason and its grant.
+
+probes.py, needs.py and grants.py take their own rows from here, so that a new Describe action is one row and no more.
+Sources are those of probes.py; where a row names none, it is pkg/operator/operator.go.
+"""
+
+from typing import NamedTuple
+
+from migrations_app.iam.requirements.features import ALWAYS, Feature, Span
+from migrations_app.iam.requirements.need import OPERATOR, Need
+from migrations_app.iam.requirements.required_request import Mode, Probe, Severity
+
+
+class Read(NamedTuple):
+    """`call` is the action without its service; `effect` says what its refusal does, `log` what is logged then.
+
+    `capability` and `features` are those of the request (probe.py).
+    """
+
+    id: str
+    call: str
+    effect: str
+    span: Span = ALWAYS
+    log: str = ""
+    source: str = OPERATOR
+    capability: str = "discovery"
+    severity: Severity = "blocker"
+    mode: Mode = "any"
+    features: tuple[Feature, ...] = ()
+
+    @property
+    def action(self) -> str:
+        return f"ec2:{self.call}"
+
+    @property
+    def probe(self) -> Probe:
+        """The request, which is made in the region of the cluster."""
+        return Probe(
+            id=self.id,
+            span=self.span,
+            action=self.action,
+            resource="*",
+            mode=self.mode,
+            capability=self.capability,
+            severity=self.severity,
+            features=self.features,
+            context=(("aws:RequestedRegion", "{region}"),),
+        )
+
+    @property
+    def need(self) -> Need:
+        """Why the controller asks."""
+        return Need(action=self.action, span=self.span, effect=self.effect, log=self.log, source=self.source)
+
+
+READS: tuple[Read, ...] = (
+    Read("read-DescribeImages", "DescribeImages", "AMIs do not resolve and the node class is never ready."),
+    Read(
+        "read-DescribeInstances",
+        "DescribeInstances",
+        "Instances are not listed: drift, garbage collection and tagging stand still.",
+        log="describing ec2 instances",
+        source="v0.32.10:pkg/providers/instance/instance.go",
+    ),
+    Read(
+        "read-DescribeInstanceTypeOfferings",
+        "DescribeInstanceTypeOfferings",
+        "No offering is known, so nothing is launched; 1.14 panics at start.",
+    ),
+    Read(
+        "read-DescribeInstanceTypes",
+        "DescribeInstanceTypes",
+        "The start-up check of EC2 access fails and the pods crash-loop.",
+        log="Checking EC2 API connectivity (to 0.36); ec2 api connectivity check failed (0.37 on)",
+    ),
+    Read(
+        "read-DescribeLaunchTemplates",
+        "DescribeLaunchTemplates",
+        "Existing launch templates are not found and launches fail.",
+        log="describing launch templates",
+        source="v0.37.8:pkg/providers/launchtemplate/launchtemplate.go",
+    ),
+    Read(
+        "read-DescribeSecurityGroups",
+        "DescribeSecurityGroups",
+        "Security groups do not resolve and the node class is never ready.",
+    ),
+    Read(
+        "read-DescribeSubnets",
+        "DescribeSubnets",
+        "Subnets do not resolve and the node class is never ready.",
+    ),
+    Read(
+        "read-spot-prices",
+        "DescribeSpotPriceHistory",
+        "Spot prices stay at the built-in or last known ones.",
+        log="retrieving spot pricing data",
+        source="v1.14.1:pkg/providers/pricing/pricing.go",
+        capability="pricing",
+        severity="degraded",
+    ),
+    Read(
+        "describe-reservations",
+        "DescribeCapacityReservations",
+        "The reservations of the node class do not resolve.",
+        Span((1, 3)),
+        log="getting capacity reservations",
+        source="v1.14.1:pkg/controllers/nodeclass/capacityreservation.go",
+        capability="capacity-reservation",
+        mode="nodepool",
+        features=(Feature.RESERVATIONS,),
+    ),
+    Read(
+        "describe-placement-groups",
+        "DescribePlacementGroups",
+        "The node class reports PlacementGroupReady=False, PlacementGroupResolutionFailed.",
+        Span((1, 11)),
+        log="resolving placement group",
+        source="v1.14.1:pkg/controllers/nodeclass/placementgroup.go",
+        capability="placement-group",
+        mode="nodepool",
+        features=(Feature.PLACEMENT_GROUPS,),
+    ),
+    Read(
+        "instance-status",
+        "DescribeInstanceStatus",
+        "Health checks of instances are off until the controller restarts; the rest goes on.",
+        Span((1, 12)),
+        log="ec2:DescribeInstanceStatus permission is not allowed, update the IAM policy and restart",
+        source="v1.14.1:pkg/controllers/interruption/instancestatus_controller.go",
+        capability="instance-status",
+        severity="degraded",
+    ),
+)

@@ -1,0 +1,117 @@
+"""What somebody asks of policies by name and setting, and the answer: one place for the command line and the API."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from migrations_app.iam.evaluate import oddities
+from migrations_app.iam.policy import Policy, filled
+from migrations_app.iam.requirements.features import ASSUMED, Feature
+from migrations_app.iam.requirements.gaps import Report, find_gaps
+from migrations_app.iam.site import Site
+from migrations_app.iam.site_from_policies import guessed
+
+# What each name may look like: none of them can smuggle a wildcard or a placeholder into a request or a remedy.
+NAME_FORMS = {
+    "cluster_name": r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}",
+    "account": r"[0-9]{12}",
+    "region": r"[a-z]{2,}(-[a-z]+)+-[0-9]{1,2}",
+    "partition": r"aws(-[a-z]+)*",
+    "queue": r"(arn:[^*?${}\s]+:)?[0-9A-Za-z_-]{1,80}(\.fifo)?",
+    "node_role": r"(arn:[^*?${}\s]+:role/)?[0-9A-Za-z_+=,.@/-]{1,600}",
+    "assume_role_arn": r"arn:[^*?${}\s]+:role/[0-9A-Za-z_+=,.@/-]{1,600}",
+    "tag": r"[^=]{1,128}=.{0,256}",
+}
+CHOSEN = tuple(feature for feature in Feature if feature is not Feature.ASSUME_ROLE)
+"""The settings that can be turned on and off; a role to assume is told by its ARN."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """Documents and the release they are judged for. An empty name is read from the documents, where they tell it."""
+
+    release: str
+    policies: tuple[Policy, ...]
+    boundary: tuple[Policy, ...] | None = None
+    cluster_name: str = ""
+    account: str = ""
+    region: str = ""
+    partition: str = ""
+    queue: str = ""
+    node_role: tuple[str, ...] = ()
+    assume_role_arn: str = ""
+    tag: tuple[str, ...] = ()
+    turned_on: frozenset[Feature] = frozenset()
+    turned_off: frozenset[Feature] = frozenset()
+
+    def wrong(self) -> Iterator[tuple[str, str]]:
+        """Each name that is not in the form wanted, with its field."""
+        for name, form in NAME_FORMS.items():
+            given = getattr(self, name)
+            for value in given if isinstance(given, tuple) else (given,):
+                if value and not re.fullmatch(form, value):
+                    yield name, value
+
+    def assumed(self) -> frozenset[Feature]:
+        """The settings that count: those of any cluster, changed by what was said."""
+        assumed_role = {Feature.ASSUME_ROLE} if self.assume_role_arn else set()
+        return (ASSUMED | self.turned_on | assumed_role) - self.turned_off
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """The answer. `read` are names that nobody told and the documents did; `odd` is what in them decides nothing."""
+
+    report: Report
+    site: Site
+    policies: tuple[Policy, ...]
+    read: Mapping[str, str] = field(default_factory=dict)
+    odd: tuple[str, ...] = ()
+
+
+def judged(asked: Asked) -> Judged:
+    """What the documents lack for the release. Raises BadInput for a release whose needs are not known."""
+    site, read = site_of(asked)
+    documents = (*asked.policies, *(asked.boundary or ()))
+    report = find_gaps(
+        asked.policies, release=asked.release, site=site, assumed=asked.assumed(), boundary=asked.boundary
+    )
+    odd = tuple(dict.fromkeys(line for one in documents for line in oddities(filled(one, site))))
+    return Judged(report=report, site=site, policies=asked.policies, read=read, odd=odd)
+
+
+def site_of(asked: Asked) -> tuple[Site, Mapping[str, str]]:
+    """The names to judge with, and those among them that were read from the policies."""
+    told = {
+        "cluster": asked.cluster_name,
+        "account": asked.account,
+        "region": asked.region,
+        "partition": asked.partition or _partition_of(asked.region),
+        "queue": asked.queue,
+        "node_role": asked.node_role,
+    }
+    read = _read(asked.policies, told)
+    plain = {name: str(value) for name, value in told.items() if value and name != "node_role"} | read
+    role = plain.pop("node_role", "")
+    site = Site(
+        **plain,
+        node_roles=asked.node_role or ((role,) if role else ()),
+        assume_role_arn=asked.assume_role_arn,
+        extra_tags=dict(_pair(tag) for tag in asked.tag),
+    )
+    return site, read
+
+
+def _read(policies: Iterable[Policy], told: Mapping[str, str | Sequence[str]]) -> dict[str, str]:
+    return {name: value for name, value in sorted(guessed(policies).items()) if not told[name]}
+
+
+def _pair(tag: str) -> tuple[str, str]:
+    key, _, value = tag.partition("=")
+    return key, value
+
+
+def _partition_of(region: str) -> str:
+    if not region:
+        return ""
+    return "aws-cn" if region.startswith("cn-") else "aws-us-gov" if region.startswith("us-gov-") else "aws"

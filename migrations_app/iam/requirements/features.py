@@ -1,0 +1,156 @@
+"""On which settings of a cluster a request depends, and what is assumed when nobody says otherwise.
+
+What the role of nodes needs: managed policies, and who may take it on.
+
+Source: getting-started-with-karpenter/cloudformation.yaml of aws/karpenter-provider-aws, v0.28.1 to v1.14.1.
+
+Release numbers of Karpenter and the spans of minors in which a fact holds.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import groupby
+
+from migrations_app.errors import BadInput
+from migrations_app.karpenter.releases import RELEASES, Table
+
+
+class Feature(StrEnum):
+    """A setting without which the controller never sends the request."""
+
+    SPEC_ROLE = "spec-role"
+    AMI_ALIAS = "ami-alias"
+    QUEUE = "queue"
+    SPOT = "spot"
+    IN_PLACE = "in-place"
+    ENDPOINT_LOOKUP = "endpoint-lookup"
+    OPEN_NETWORK = "open-network"
+    DRY_RUN = "dry-run"
+    RESERVATIONS = "capacity-reservations"
+    PLACEMENT_GROUPS = "placement-groups"
+    ZONAL_SHIFT = "zonal-shift"
+    ASSUME_ROLE = "assume-role"
+    BEFORE_MACHINES = "instances-of-0.27"
+    TAGS_ON_CREATE = "tags-on-create"
+
+
+MEANING = {
+    Feature.SPEC_ROLE: "a node class uses spec.role",
+    Feature.AMI_ALIAS: "AMIs come from an AMI family or an alias",
+    Feature.QUEUE: "an interruption queue is configured",
+    Feature.SPOT: "spot capacity is allowed",
+    Feature.IN_PLACE: "upgrade in place: instances, launch templates and profiles of 0.37 or older still exist",
+    Feature.ENDPOINT_LOOKUP: (
+        "clusterEndpoint is not set, or AL2023 nodes (0.35 on), eksControlPlane (1.1 on) or zonal shift (1.12 on)"
+    ),
+    Feature.OPEN_NETWORK: "isolated-VPC mode is off",
+    Feature.DRY_RUN: "the launch rehearsal of node classes is not switched off (can be from 1.6.2)",
+    Feature.RESERVATIONS: "a node class selects capacity reservations",
+    Feature.PLACEMENT_GROUPS: "a node class selects a placement group",
+    Feature.ZONAL_SHIFT: "the zonal shift option is on",
+    Feature.ASSUME_ROLE: "an assume-role ARN is configured; all other needs then fall on that role",
+    Feature.BEFORE_MACHINES: "instances launched by 0.27 or older still run",
+    Feature.TAGS_ON_CREATE: (
+        "advised: AWS may ask for it when a profile is created with tags (not proven); only 1.0 calls it by itself"
+    ),
+}
+
+# All but the four rare options, the instances of 0.27 and the unproven advice.
+ASSUMED = frozenset(
+    {
+        Feature.SPEC_ROLE,
+        Feature.AMI_ALIAS,
+        Feature.QUEUE,
+        Feature.SPOT,
+        Feature.IN_PLACE,
+        Feature.ENDPOINT_LOOKUP,
+        Feature.OPEN_NETWORK,
+        Feature.DRY_RUN,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeNeed:
+    """One need, met by any of `policies`, the first of which is to be attached. `sure` False: may be met elsewhere."""
+
+    policies: tuple[str, ...]
+    why: str
+    sure: bool = True
+
+
+NODE_NEEDS = (
+    NodeNeed(policies=("AmazonEKSWorkerNodePolicy",), why="join the cluster and describe EC2"),
+    NodeNeed(
+        policies=(
+            "AmazonEC2ContainerRegistryPullOnly",
+            "AmazonEC2ContainerRegistryReadOnly",
+            "AmazonEC2ContainerRegistryPowerUser",
+            "AmazonEC2ContainerRegistryFullAccess",
+        ),
+        why="pull images",
+    ),
+    NodeNeed(
+        policies=("AmazonEKS_CNI_Policy", "AmazonEKS_CNI_IPv6_Policy"),
+        why="give pods addresses, unless the VPC CNI has a role of its own",
+        sure=False,
+    ),
+)
+EVERYTHING = frozenset({"AdministratorAccess", "PowerUserAccess"})
+
+
+def needs_unmet(attached: Collection[str]) -> Iterator[NodeNeed]:
+    """The needs that none of the attached policies meets, by name."""
+    if not EVERYTHING.isdisjoint(attached):
+        return
+    for need in NODE_NEEDS:
+        if not any(name in attached for name in need.policies):
+            yield need
+
+
+Minor = tuple[int, int]
+
+_RELEASE = re.compile(r"v?(\d{1,3})\.(\d{1,3})(?:\.\d{1,3}(?:-[0-9A-Za-z.-]{1,40})?)?\+?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Span:
+    """Minors from `since` to `until`, both included; without an end it holds to the newest release known."""
+
+    since: Minor
+    until: Minor | None = None
+
+    def __contains__(self, minor: object) -> bool:
+        return isinstance(minor, tuple) and self.since <= minor and (self.until is None or minor <= self.until)
+
+
+ALWAYS = Span(RELEASES[0].order)
+
+
+def minor_text(minor: Minor) -> str:
+    """`0.32` for (0, 32)."""
+    return f"{minor[0]}.{minor[1]}"
+
+
+def minor_of(release: str, *, table: Table = RELEASES) -> Minor:
+    """The minor of a release such as `0.32`, `v1.0.14` or the hop `0.33+`; BadInput when its needs are not known."""
+    found = _RELEASE.fullmatch(release.strip())
+    if found is None:
+        raise BadInput(f"{release[:40]!r} is not a release; write it like 0.32 or 1.0.14")
+    minor = int(found[1]), int(found[2])
+    if minor not in every_minor(table=table):
+        raise BadInput(f"permissions are known for {_known(table)}, not for {minor_text(minor)}")
+    return minor
+
+
+def every_minor(*, table: Table = RELEASES) -> tuple[Minor, ...]:
+    """Every minor whose needs are known, oldest first: those of the table of releases."""
+    return tuple(row.order for row in table)
+
+
+def _known(table: Table) -> str:
+    """The first and the last minor of each major."""
+    majors = [list(group) for _, group in groupby(every_minor(table=table), key=lambda minor: minor[0])]
+    return " and ".join(f"{minor_text(group[0])} to {minor_text(group[-1])}" for group in majors)

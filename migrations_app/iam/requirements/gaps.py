@@ -1,0 +1,190 @@
+"""Which of the requests of a release a set of policies refuses, one entry an action."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Literal
+
+from migrations_app.iam.evaluate import Answer, Request, Verdict, evaluate
+from migrations_app.iam.policy import Policy, filled
+from migrations_app.iam.requirements.features import ASSUMED, MEANING, Feature, Minor, minor_of
+from migrations_app.iam.requirements.need import Need
+from migrations_app.iam.requirements.needs import NEEDS, need_for
+from migrations_app.iam.requirements.requests import PROBES, probes_for
+from migrations_app.iam.requirements.required_request import Probe, Severity
+from migrations_app.iam.site import Site
+from migrations_app.karpenter.releases import RELEASES, Table
+
+SCHEMA = "karpdash/iam/v1"
+Required = Literal["always", "conditional"]
+
+# Of several refusals of one action the first of these names the entry.
+_WORST_FIRST = (
+    Verdict.DENIED,
+    Verdict.MISSING,
+    Verdict.BLOCKED_BY_CONDITION,
+    Verdict.BLOCKED_BY_RESOURCE,
+    Verdict.UNKNOWN,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """One request not clearly allowed. `applies` is False where it hangs on a setting that is not assumed."""
+
+    probe: Probe
+    request: Request
+    answer: Answer
+    applies: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gap:
+    """All refusals of one action. `resource` lists the types concerned; `when` is empty if it is always needed."""
+
+    action: str
+    resource: tuple[str, ...]
+    verdict: Verdict
+    required: Required
+    when: str
+    needed_for: tuple[str, ...]
+    effect: str
+    severity: Severity
+    causes: tuple[str, ...]
+    logs: tuple[str, ...]
+    refusals: tuple[Refusal, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The entry as the command, the API and snapshots write it."""
+        return {
+            "action": self.action,
+            "resource": list(self.resource),
+            "verdict": self.verdict.value,
+            "required": self.required,
+            "when": self.when,
+            "needed_for": list(self.needed_for),
+            "effect": f"{self.effect} Cause: {self.causes[0]}.",
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What stands between policies and a release. `legacy_gaps` speaks of capacity that Provisioners own."""
+
+    release: str
+    minor: Minor
+    gaps: tuple[Gap, ...]
+    legacy_gaps: tuple[Gap, ...]
+
+    @property
+    def ok(self) -> bool:
+        return all(gap.required != "always" for gap in self.gaps)
+
+    def as_json(self) -> dict[str, Any]:
+        """The report in the shape `karpdash/iam/v1`."""
+        return {
+            "schema": SCHEMA,
+            "release": self.release,
+            "gaps": [gap.as_json() for gap in self.gaps],
+            "legacy_gaps": [gap.as_json() for gap in self.legacy_gaps],
+            "ok": self.ok,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tables:
+    """The rows from which the needs of a release are told; other ones show what a release of tomorrow would need."""
+
+    releases: Table = RELEASES
+    probes: tuple[Probe, ...] = PROBES
+    needs: tuple[Need, ...] = NEEDS
+
+
+KNOWN = Tables()
+
+
+def find_gaps(
+    policies: Iterable[Policy],
+    *,
+    release: str,
+    site: Site,
+    assumed: frozenset[Feature] = ASSUMED,
+    boundary: Sequence[Policy] | None = None,
+    tables: Tables = KNOWN,
+) -> Report:
+    """What the policies refuse of the needs of `release`. In 0.32 Provisioners and NodePools are looked at apart."""
+    minor = minor_of(release, table=tables.releases)
+    judged = tuple(filled(policy, site) for policy in policies)
+    limit = None if boundary is None else tuple(filled(policy, site) for policy in boundary)
+    refusals = tuple(
+        Refusal(probe=probe, request=request, answer=answer, applies=assumed.issuperset(probe.features))
+        for probe in probes_for(minor, table=tables.probes)
+        if site.assume_role_arn or Feature.ASSUME_ROLE not in probe.features
+        for request in probe.requests(site, minor)
+        if (answer := _answer(request, judged, boundary=limit)).verdict is not Verdict.ALLOWED
+    )
+    legacy = tuple(one for one in refusals if minor == (0, 32) and one.probe.mode == "provisioner")
+    current = tuple(one for one in refusals if one not in legacy)
+    return Report(
+        release=release.strip().removeprefix("v"),
+        minor=minor,
+        gaps=_by_action(current, minor, needs=tables.needs),
+        legacy_gaps=_by_action(legacy, minor, needs=tables.needs),
+    )
+
+
+def _answer(request: Request, policies: Sequence[Policy], *, boundary: Sequence[Policy] | None) -> Answer:
+    """The answer, or "cannot tell" where AWS names a resource in its refusal although the reference knows none.
+
+    Source: kubernetes/kops#17854 (iam:ListInstanceProfiles refused on an instance-profile path).
+    """
+    answer = evaluate(request, policies, boundary=boundary)
+    if request.action != "iam:ListInstanceProfiles" or answer.verdict is not Verdict.BLOCKED_BY_RESOURCE:
+        return answer
+    return Answer(Verdict.UNKNOWN, f"{answer.because}; it should be granted on *", answer.statement)
+
+
+def _by_action(refusals: Iterable[Refusal], minor: Minor, *, needs: tuple[Need, ...]) -> tuple[Gap, ...]:
+    ordered = sorted(refusals, key=lambda one: one.probe.action)
+    gaps = [_gap(tuple(group), minor, needs=needs) for _, group in groupby(ordered, key=lambda one: one.probe.action)]
+    return tuple(sorted(gaps, key=lambda gap: (gap.required, gap.action)))
+
+
+def _gap(refusals: tuple[Refusal, ...], minor: Minor, *, needs: tuple[Need, ...]) -> Gap:
+    needed = tuple(one for one in refusals if one.applies) or refusals
+    leading = sorted(needed, key=lambda one: _WORST_FIRST.index(one.answer.verdict))
+    rows = [need_for(one.probe.action, minor, existing=_on_existing(one.probe), table=needs) for one in needed]
+    return Gap(
+        action=refusals[0].probe.action,
+        resource=tuple(sorted({one.probe.kind for one in refusals})),
+        verdict=leading[0].answer.verdict,
+        required="always" if needed[0].applies else "conditional",
+        when=_when(refusals, needed),
+        needed_for=tuple(sorted({one.probe.capability for one in needed})),
+        effect=" ".join(dict.fromkeys(row.effect for row in rows)),
+        severity=min(one.probe.severity for one in needed),
+        causes=tuple(dict.fromkeys(one.answer.because for one in leading)),
+        logs=tuple(dict.fromkeys(row.log for row in rows if row.log)),
+        refusals=refusals,
+    )
+
+
+def _on_existing(probe: Probe) -> bool:
+    return probe.action == "ec2:CreateTags" and not probe.on_creation
+
+
+def _when(refusals: tuple[Refusal, ...], needed: tuple[Refusal, ...]) -> str:
+    """The settings on which the entry hangs; empty where some refusal hangs on none and no other is rarer."""
+    parts = []
+    if all(one.probe.features for one in needed):
+        parts.append("; ".join(_meanings(needed)))
+    rarer = [one for one in refusals if one not in needed]
+    parts += [
+        f"{kind} only when {' or '.join(_meanings(one for one in rarer if one.probe.kind == kind))}"
+        for kind in sorted({one.probe.kind for one in rarer} - {one.probe.kind for one in needed})
+    ]
+    return "; ".join(parts)
+
+
+def _meanings(refusals: Iterable[Refusal]) -> list[str]:
+    return list(dict.fromkeys(" and ".join(MEANING[feature] for feature in one.probe.features) for one in refusals))

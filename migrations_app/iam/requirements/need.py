@@ -1,0 +1,19 @@
+"""The shape of a row of needs.py."""
+
+from dataclasses import dataclass
+
+from migrations_app.iam.requirements.features import ALWAYS, Span
+
+OPERATOR = "v1.14.1:pkg/operator/operator.go"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Need:
+    """One action in a span of releases. `existing` tells tagging of running instances from tagging at creation."""
+
+    action: str
+    span: Span = ALWAYS
+    effect: str
+    log: str = ""
+    existing: bool = False
+    source: str = OPERATOR

@@ -1,0 +1,182 @@
+"""A remedy as text: JSON, CloudFormation, Terraform, and for the Karpenter submodule of the Terraform EKS module.
+
+What closes the gaps, in the form somebody works with: one place for the command line, the API and the page.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from migrations_app.iam.policy import Policy, Statement
+from migrations_app.iam.requirements.gaps import Report
+from migrations_app.iam.requirements.remedies import (
+    MANAGED_LIMIT,
+    Closing,
+    Document,
+    Removal,
+    closing,
+    merged,
+    merged_size,
+)
+from migrations_app.iam.requirements.terraform_module import Setting, inline_setting, module_settings, module_version
+from migrations_app.iam.site import SOME_ACCOUNT, SOME_CLUSTER, SOME_REGION, Site
+
+_NAME = "KarpenterController{release}Gaps"
+
+
+def as_json(documents: Sequence[Document]) -> str:
+    """The documents as IAM takes them; several follow each other, one for each policy to create."""
+    return "\n".join(json.dumps(document, indent=2) for document in documents)
+
+
+def as_cloudformation(documents: Sequence[Document], *, release: str) -> str:
+    """A template with a managed policy for each document, attached to the role that its parameter names."""
+    name = _plain(_NAME.format(release=release))
+    resources = {
+        f"{name}{n}": {
+            "Type": "AWS::IAM::ManagedPolicy",
+            "Properties": {"Roles": [{"Ref": "ControllerRoleName"}], "PolicyDocument": document},
+        }
+        for n, document in enumerate(documents, start=1)
+    }
+    parameter = {"Type": "String", "Description": "Name of the role that the Karpenter controller uses"}
+    template = {
+        "AWSTemplateFormatVersion": "2010-09-09",
+        "Description": f"What the Karpenter controller of {release} may not do yet",
+        "Parameters": {"ControllerRoleName": parameter},
+        "Resources": resources,
+    }
+    return json.dumps(template, indent=2)
+
+
+def as_terraform(documents: Sequence[Document], *, release: str) -> str:
+    """A policy and its attachment for each document; the role is a variable."""
+    label = _plain(release.replace(".", "_"))
+    blocks = ['variable "karpenter_controller_role_name" {\n  type = string\n}']
+    for n, document in enumerate(documents, start=1):
+        name = f"karpenter_{label}_gaps_{n}"
+        body = _indented(_hcl(document), 2)
+        blocks.append(
+            f'resource "aws_iam_policy" "{name}" {{\n'
+            f'  name_prefix = "KarpenterController-"\n'
+            f"  policy = jsonencode({body})\n}}"
+        )
+        blocks.append(
+            f'resource "aws_iam_role_policy_attachment" "{name}" {{\n'
+            f"  role       = var.karpenter_controller_role_name\n"
+            f"  policy_arn = aws_iam_policy.{name}.arn\n}}"
+        )
+    return "\n\n".join(blocks) + "\n"
+
+
+def as_module_statements(statements: Iterable[Statement], *, major: int) -> str:
+    """The variable `iam_policy_statements` of the submodule; its blocks are `conditions` to 20, `condition` from 21.
+
+    Source: terraform-aws-modules/terraform-aws-eks@v20.16.0, v20.37.2, v21.19.0:modules/karpenter/policy.tf, main.tf
+    """
+    block = "condition" if major >= 21 else "conditions"
+    listed = [
+        {
+            "sid": statement.sid,
+            "effect": "Allow",
+            "actions": list(statement.actions),
+            "resources": list(statement.resources),
+            block: [
+                {"test": line.operator, "variable": line.key, "values": list(line.values)}
+                for line in statement.conditions
+            ],
+        }
+        for statement in statements
+    ]
+    return f"iam_policy_statements = {_hcl(listed)}\n"
+
+
+def _hcl(value: object) -> str:
+    """JSON is an expression of HCL once its two template openings are escaped."""
+    return json.dumps(value, indent=2).replace("${", "$${").replace("%{", "%%{")
+
+
+def _indented(text: str, spaces: int) -> str:
+    return text.replace("\n", "\n" + " " * spaces)
+
+
+def _plain(text: str) -> str:
+    return "".join(sign for sign in text if sign.isalnum() or sign == "_")
+
+
+Form = Literal["json", "cloudformation", "terraform", "module", "merged"]
+REMEDY_FORMS: tuple[Form, ...] = get_args(Form)
+NEWEST_MODULE = "21.19.0"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remedy:
+    """What has to be added to the policies of a report, before it is written down."""
+
+    report: Report
+    site: Site
+    policies: tuple[Policy, ...]
+    added: Closing
+
+    def documents(self, form: Form = "json") -> tuple[Document, ...]:
+        """The documents of the two forms that are documents; BadPolicy where one statement alone is too large."""
+        if form == "merged":
+            return merged(self.policies, self.added.statements, site=self.site)
+        return self.added.documents()
+
+    def text(self, form: Form, *, version: str = NEWEST_MODULE) -> str:
+        """The remedy as text; `version` is that of the Terraform EKS module. Raises BadInput for one that is none."""
+        match form:
+            case "cloudformation":
+                return as_cloudformation(self.documents(), release=self.report.release)
+            case "terraform":
+                return as_terraform(self.documents(), release=self.report.release)
+            case "module":
+                return self._module(version)
+            case _:
+                return as_json(self.documents(form))
+
+    def remarks(self) -> tuple[str, ...]:
+        """What to know before using it: names nobody told, refusals that no statement lifts, nothing to add."""
+        stubborn = (
+            f"{one.probe.action}: no added statement helps, {one.answer.because}" for one in self.added.stubborn
+        )
+        nothing = () if self.added.statements else ("no statement has to be added",)
+        return (*stand_ins(self.site), *dict.fromkeys(stubborn), *nothing)
+
+    def _module(self, told: str) -> str:
+        version = module_version(told)
+        lines = [f"# terraform-aws-modules/eks/aws//modules/karpenter {version[0]}.{version[1]}"]
+        for setting in module_settings(self.report, version):
+            lines.append(f"# closes {', '.join(setting.closes)}: {setting.why}")
+            lines.append(_setting(setting, self.added, major=version[0]))
+        crowded = merged_size(self.policies, self.added.statements, site=self.site) > MANAGED_LIMIT
+        if crowded and (inline := inline_setting(version)):
+            lines += [f"# more than 6,144 characters in all: {inline.why}", f"{inline.variable} = {inline.value}"]
+        return "\n".join(lines)
+
+
+def remedy(report: Report, site: Site, *, policies: Iterable[Policy]) -> Remedy:
+    """What closes the gaps that are always needed, and those of capacity that Provisioners still own."""
+    return Remedy(report=report, site=site, policies=tuple(policies), added=closing(report, site))
+
+
+def stand_ins(site: Site) -> tuple[str, ...]:
+    """Names in a remedy that nobody told, to be put right before it is used."""
+    some = {"cluster name": SOME_CLUSTER, "account": SOME_ACCOUNT, "region": SOME_REGION}
+    used = {"cluster name": site.cluster, "account": site.account, "region": site.region}
+    return tuple(f"{name} not told: {used[name]} stands in for it" for name, word in some.items() if used[name] == word)
+
+
+def removal_lines(removals: Sequence[Removal]) -> tuple[str, ...]:
+    """Each removal in a line; one that says so where there is nothing."""
+    found = tuple(f"{one.statement.where}: {'all of it' if one.whole else ', '.join(one.actions)}" for one in removals)
+    return found or ("nothing",)
+
+
+def _setting(setting: Setting, added: Closing, *, major: int) -> str:
+    if setting.variable == "iam_policy_statements":
+        wanted = [one for one in added.statements if set(one.actions) & set(setting.closes)]
+        return as_module_statements(wanted, major=major)
+    return f"{setting.variable} = {setting.value}" if setting.variable else f'version = "~> {setting.upgrade_to}"'

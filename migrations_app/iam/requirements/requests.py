@@ -1,0 +1,281 @@
+"""The requests that the controller makes, release by release. Adding a minor means adding rows or ending a span.
+
+A request also has its row in needs.py and in grants.py; for a Describe action of EC2 one row in reads.py is all three.
+
+Source of the actions: call sites of aws/karpenter-provider-aws at v0.28.1, v0.31.4, v0.32.10, v0.33.10, v0.37.8,
+v1.0.14, v1.1.9, v1.4.4, v1.7.6, v1.14.1 (pkg/providers, pkg/controllers, pkg/operator, pkg/aws/sdk.go), compared with
+website/content/en/preview/getting-started/getting-started-with-karpenter/cloudformation.yaml at all 180 release tags.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from migrations_app.iam.requirements.describe_actions import READS
+from migrations_app.iam.requirements.features import ALWAYS, Feature, Minor, Span
+from migrations_app.iam.requirements.required_request import Mode, Probe, Severity, Tags
+
+_OWNED = ("kubernetes.io/cluster/{cluster}", "owned")
+_MANAGED_BY = ("karpenter.sh/managed-by", "{cluster}")
+_EKS_NAME = ("eks:eks-cluster-name", "{cluster}")
+_NODE_CLASS = ("karpenter.k8s.aws/ec2nodeclass", "default")
+_PROVISIONER = ("karpenter.sh/provisioner-name", "default")
+_NODE_POOL = ("karpenter.sh/nodepool", "default")
+_ALPHA_NAME = ("Name", "karpenter.sh/provisioner-name/default")
+_PROFILE_REGION = ("topology.kubernetes.io/region", "{region}")
+
+# Tags the controller puts on what it makes. Up to 0.31 and, for Provisioners, 0.32; 0.32 to 0.37; from 1.0.
+ALPHA_LAUNCH: Tags = (_ALPHA_NAME, _OWNED, _PROVISIONER, _MANAGED_BY)
+BETA_LAUNCH: Tags = (_OWNED, _NODE_POOL, _MANAGED_BY, _NODE_CLASS)
+V1_LAUNCH: Tags = (_OWNED, _NODE_POOL, _EKS_NAME, _NODE_CLASS)
+# The rehearsal of a launch (1.3 on) sends the NodePool tag without a value: `*` matches that, `?*` does not.
+V1_DRY_RUN: Tags = (_OWNED, ("karpenter.sh/nodepool", ""), _EKS_NAME, _NODE_CLASS)
+BETA_PROFILE: Tags = (_OWNED, _MANAGED_BY, _NODE_CLASS, _PROFILE_REGION)
+V1_PROFILE: Tags = (_OWNED, _EKS_NAME, _NODE_CLASS, _PROFILE_REGION)
+ALPHA_BEFORE_MACHINES: Tags = (_ALPHA_NAME, _OWNED, _PROVISIONER)
+_NAMING: Tags = (("Name", "ip-10-0-0-1.{region}.compute.internal"), ("karpenter.sh/nodeclaim", "default-abcde"))
+
+_HERE = "arn:{partition}:ec2:{region}:{account}:"
+_INSTANCE = _HERE + "instance/i-0123456789abcdef0"
+_TEMPLATE = _HERE + "launch-template/lt-0123456789abcdef0"
+_NEW_TEMPLATE = _HERE + "launch-template/*"
+_SPOT_REQUEST = _HERE + "spot-instances-request/*"
+_PROFILE = "arn:{partition}:iam::{account}:instance-profile/{cluster}_1234567890"
+_PROFILE_IN_PATH = (
+    "arn:{partition}:iam::{account}:instance-profile/karpenter/{region}/{cluster}"
+    "/0f0e0d0c-0000-4000-8000-000000000000/{cluster}_1234567890"
+)
+
+
+class _Owner(NamedTuple):
+    """Who owns launched capacity in a span of releases, and with which tags it is launched."""
+
+    prefix: str
+    span: Span
+    mode: Mode
+    tags: Tags
+    tags_spot: bool  # from 0.33 the spot request is tagged through the launch template
+
+
+class _Step(NamedTuple):
+    """One request of a launch or its end. `tags`: sent with the request, carried by the resource, or neither."""
+
+    name: str
+    action: str
+    resource: str
+    tags: str = ""
+    creating: str = ""
+    severity: Severity = "blocker"
+
+
+_OWNERS = (
+    _Owner("alpha", Span((0, 28), (0, 32)), "provisioner", ALPHA_LAUNCH, False),
+    _Owner("beta32", Span((0, 32), (0, 32)), "nodepool", BETA_LAUNCH, False),
+    _Owner("beta", Span((0, 33), (0, 37)), "nodepool", BETA_LAUNCH, True),
+    _Owner("v1", Span((1, 0)), "nodepool", V1_LAUNCH, True),
+)
+
+_STEPS = (
+    _Step("create-lt", "ec2:CreateLaunchTemplate", _NEW_TEMPLATE, "sent"),
+    _Step("tag-lt", "ec2:CreateTags", _NEW_TEMPLATE, "sent", "CreateLaunchTemplate"),
+    _Step("fleet-fleet", "ec2:CreateFleet", _HERE + "fleet/*", "sent"),
+    _Step("fleet-instance", "ec2:CreateFleet", _HERE + "instance/*", "sent"),
+    _Step("fleet-volume", "ec2:CreateFleet", _HERE + "volume/*", "sent"),
+    _Step("tag-fleet", "ec2:CreateTags", _HERE + "fleet/*", "sent", "CreateFleet"),
+    _Step("fleet-image", "ec2:CreateFleet", "arn:{partition}:ec2:{region}::image/ami-0123456789abcdef0"),
+    _Step("fleet-subnet", "ec2:CreateFleet", _HERE + "subnet/subnet-0123456789abcdef0"),
+    _Step("fleet-lt", "ec2:CreateFleet", _TEMPLATE, "carried"),
+    _Step("run-instance", "ec2:RunInstances", _HERE + "instance/*", "sent"),
+    _Step("tag-instance", "ec2:CreateTags", _HERE + "instance/*", "sent", "RunInstances"),
+    _Step("run-volume", "ec2:RunInstances", _HERE + "volume/*", "sent"),
+    _Step("tag-volume", "ec2:CreateTags", _HERE + "volume/*", "sent", "RunInstances"),
+    _Step("run-network-interface", "ec2:RunInstances", _HERE + "network-interface/*", "sent"),
+    _Step("tag-network-interface", "ec2:CreateTags", _HERE + "network-interface/*", "sent", "RunInstances"),
+    _Step("run-image", "ec2:RunInstances", "arn:{partition}:ec2:{region}::image/ami-0123456789abcdef0"),
+    _Step("run-snapshot", "ec2:RunInstances", "arn:{partition}:ec2:{region}::snapshot/snap-0123456789abcdef0"),
+    _Step("run-security-group", "ec2:RunInstances", _HERE + "security-group/sg-0123456789abcdef0"),
+    _Step("run-subnet", "ec2:RunInstances", _HERE + "subnet/subnet-0123456789abcdef0"),
+    _Step("run-lt", "ec2:RunInstances", _TEMPLATE, "carried"),
+    _Step("run-spot", "ec2:RunInstances", _SPOT_REQUEST, "sent"),
+    _Step("tag-spot", "ec2:CreateTags", _SPOT_REQUEST, "sent", "RunInstances"),
+    _Step("terminate", "ec2:TerminateInstances", _INSTANCE, "carried"),
+    _Step("delete-lt", "ec2:DeleteLaunchTemplate", _TEMPLATE, "carried", severity="degraded"),
+)
+
+
+def _capability(step: _Step) -> str:
+    if step.creating:
+        return "tagging"
+    return "terminate" if step.name in ("terminate", "delete-lt") else "launch"
+
+
+def _step_of(owner: _Owner, step: _Step) -> Probe:
+    spot = step.resource is _SPOT_REQUEST
+    sent = step.tags == "sent" and (owner.tags_spot or not spot)
+    return Probe(
+        id=f"{owner.prefix}-{step.name}",
+        span=owner.span,
+        action=step.action,
+        resource=step.resource,
+        mode=owner.mode,
+        capability=_capability(step),
+        severity=step.severity,
+        features=(Feature.SPOT,) if spot else (),
+        request_tags=owner.tags if sent else None,
+        resource_tags=owner.tags if step.tags == "carried" else () if spot and not sent else None,
+        context=(("ec2:CreateAction", step.creating),) if step.creating else (),
+        spec_tags=True,
+    )
+
+
+def _launches() -> Iterator[Probe]:
+    for owner in _OWNERS:
+        for step in _STEPS:
+            if step.name != "tag-spot" or owner.tags_spot:
+                yield _step_of(owner, step)
+
+
+def _rehearsals_and_rare_launches() -> Iterator[Probe]:
+    rare = (
+        ("dry-run-fleet", (1, 3), "validation", "ec2:CreateFleet", _HERE + "fleet/*", Feature.DRY_RUN),
+        ("dry-run-instances", (1, 3), "validation", "ec2:RunInstances", _HERE + "instance/*", Feature.DRY_RUN),
+        ("run-reservation", (1, 3), "capacity-reservation", "ec2:RunInstances",
+         _HERE + "capacity-reservation/cr-0123456789abcdef0", Feature.RESERVATIONS),
+        ("run-placement-group", (1, 11), "placement-group", "ec2:RunInstances",
+         _HERE + "placement-group/pg", Feature.PLACEMENT_GROUPS),
+        ("fleet-placement-group", (1, 11), "placement-group", "ec2:CreateFleet",
+         _HERE + "placement-group/pg", Feature.PLACEMENT_GROUPS),
+    )  # fmt: skip
+    for name, since, capability, action, resource, feature in rare:
+        rehearsal = feature is Feature.DRY_RUN
+        yield Probe(
+            id=name, span=Span(since), action=action, resource=resource, mode="nodepool", capability=capability,
+            features=(feature,), request_tags=V1_DRY_RUN if rehearsal else None, spec_tags=rehearsal,
+        )  # fmt: skip
+
+
+def _on_existing_instances() -> Iterator[Probe]:
+    rows: tuple[tuple[str, Span, Mode, Tags, Tags, Severity, tuple[Feature, ...]], ...] = (
+        ("alpha-link", Span((0, 29), (0, 32)), "provisioner", (_MANAGED_BY, _PROVISIONER), ALPHA_BEFORE_MACHINES,
+         "blocker", (Feature.BEFORE_MACHINES,)),
+        ("beta-name", Span((0, 32), (0, 37)), "nodepool", _NAMING, BETA_LAUNCH, "degraded", ()),
+        ("v1-name", Span((1, 0)), "nodepool", _NAMING, V1_LAUNCH, "degraded", ()),
+        ("v1-adopt", Span((1, 0)), "nodepool", (_EKS_NAME,), BETA_LAUNCH, "blocker", (Feature.IN_PLACE,)),
+    )  # fmt: skip
+    for name, span, mode, sent, carried, severity, features in rows:
+        yield Probe(
+            id=name, span=span, action="ec2:CreateTags", resource=_INSTANCE, mode=mode, capability="tagging",
+            severity=severity, features=features, request_tags=sent, resource_tags=carried,
+        )  # fmt: skip
+    yield Probe(
+        id="v1-terminate-old", span=Span((1, 0)), action="ec2:TerminateInstances", resource=_INSTANCE, mode="nodepool",
+        capability="terminate", features=(Feature.IN_PLACE,), resource_tags=BETA_LAUNCH,
+    )  # fmt: skip
+
+
+def _queue() -> Iterator[Probe]:
+    """0.33 to 1.3 end at start when the queue's address is refused; before and after it is only logged."""
+    rows: tuple[tuple[str, Span, str, Severity], ...] = (
+        ("sqs-DeleteMessage", ALWAYS, "DeleteMessage", "degraded"),
+        ("sqs-ReceiveMessage", ALWAYS, "ReceiveMessage", "degraded"),
+        ("sqs-GetQueueUrl-a", Span((0, 28), (0, 32)), "GetQueueUrl", "degraded"),
+        ("sqs-GetQueueUrl-b", Span((0, 33), (1, 3)), "GetQueueUrl", "blocker"),
+        ("sqs-GetQueueUrl-c", Span((1, 4)), "GetQueueUrl", "degraded"),
+    )
+    for name, span, call, severity in rows:
+        yield Probe(
+            id=name, span=span, action=f"sqs:{call}", resource="arn:{partition}:sqs:{region}:{account}:{queue}",
+            capability="interruption", severity=severity, features=(Feature.QUEUE,),
+        )  # fmt: skip
+
+
+_CLUSTER = "arn:{partition}:eks:{region}:{account}:cluster/{cluster}"
+_PARAMETER = (
+    "arn:{partition}:ssm:{region}::parameter/aws/service/eks/optimized-ami/1.30/amazon-linux-2/recommended/image_id"
+)
+
+_OTHER_SERVICES = (
+    Probe(
+        id="pricing", span=ALWAYS, action="pricing:GetProducts", resource="*", capability="pricing",
+        severity="degraded", features=(Feature.OPEN_NETWORK,),
+    ),
+    Probe(
+        id="ssm", span=ALWAYS, action="ssm:GetParameter", resource=_PARAMETER, capability="ssm-ami",
+        features=(Feature.AMI_ALIAS,),
+    ),
+    Probe(
+        id="eks", span=ALWAYS, action="eks:DescribeCluster", resource=_CLUSTER, capability="eks-endpoint",
+        features=(Feature.ENDPOINT_LOOKUP,),
+    ),
+    Probe(
+        id="zonal-shift", span=Span((1, 12)), action="arc-zonal-shift:GetManagedResource", resource="*",
+        capability="zonal-shift", features=(Feature.ZONAL_SHIFT,),
+        context=(("arc-zonal-shift:ResourceIdentifier", _CLUSTER),),
+    ),
+    Probe(
+        id="pass-role", span=ALWAYS, action="iam:PassRole", resource="arn:{partition}:iam::{account}:role/{role}",
+        capability="pass-role", context=(("iam:PassedToService", "ec2.amazonaws.com"),),
+    ),
+    Probe(
+        id="assume-role", span=Span((0, 30), (0, 37)), action="sts:AssumeRole", resource="{assume_role_arn}",
+        capability="assume-role", features=(Feature.ASSUME_ROLE,),
+    ),
+)  # fmt: skip
+
+
+def _profile(name: str, span: Span, *, action: str, severity: Severity = "blocker", sent: Tags | None = None,
+             carried: Tags | None = None, features: tuple[Feature, ...] = (Feature.SPEC_ROLE,)) -> Probe:  # fmt: skip
+    in_path = span.since >= (1, 7) and action != "TagInstanceProfile"
+    return Probe(
+        id=name, span=span, action=f"iam:{action}", resource=_PROFILE_IN_PATH if in_path else _PROFILE, mode="nodepool",
+        capability="instance-profile", severity=severity, features=features, request_tags=sent, resource_tags=carried,
+        spec_tags=True,
+    )  # fmt: skip
+
+
+def _profiles() -> Iterator[Probe]:
+    """Instance profiles: made by the controller from 0.32, tagged with the cluster from 1.0, under a path from 1.7."""
+    yield _profile("ip-get", Span((0, 32), (1, 6)), action="GetInstanceProfile")
+    yield _profile("ip-get-path", Span((1, 7)), action="GetInstanceProfile")
+    eras = (
+        ("beta", "create-beta", Span((0, 32), (0, 37)), BETA_PROFILE),
+        ("v1", "create-v1", Span((1, 0), (1, 6)), V1_PROFILE),
+        ("path", "create-path", Span((1, 7)), V1_PROFILE),
+    )
+    changes: tuple[tuple[str, Severity], ...] = (
+        ("AddRoleToInstanceProfile", "blocker"),
+        ("RemoveRoleFromInstanceProfile", "degraded"),
+        ("DeleteInstanceProfile", "degraded"),
+    )
+    for era, creation, span, tags in eras:
+        yield _profile(f"ip-{creation}", span, action="CreateInstanceProfile", sent=tags)
+        for action, severity in changes:
+            yield _profile(f"ip-{era}-{action}", span, action=action, severity=severity, carried=tags)
+    yield _profile("ip-tag-adopt", Span((1, 0), (1, 0)), action="TagInstanceProfile", sent=V1_PROFILE,
+                   carried=BETA_PROFILE, features=(Feature.IN_PLACE, Feature.SPEC_ROLE))  # fmt: skip
+    # Not in the call sites; every official policy grants it, so its absence is worth a word and no more.
+    for name, span, tags in (("beta", Span((0, 32), (0, 37)), BETA_PROFILE), ("v1", Span((1, 0)), V1_PROFILE)):
+        yield _profile(f"ip-tag-advised-{name}", span, action="TagInstanceProfile", severity="degraded",
+                       sent=tags, carried=tags, features=(Feature.TAGS_ON_CREATE,))  # fmt: skip
+    # 1.7 lists them always; from 1.8 not in isolated-VPC mode.
+    for name, span, features in (
+        ("ip-list-always", Span((1, 7), (1, 7)), ()),
+        ("ip-list", Span((1, 8)), (Feature.OPEN_NETWORK,)),
+    ):
+        yield Probe(id=name, span=span, action="iam:ListInstanceProfiles", resource="*", capability="instance-profile",
+                    severity="degraded", features=features)  # fmt: skip
+
+
+PROBES: tuple[Probe, ...] = (
+    *_launches(),
+    *_rehearsals_and_rare_launches(),
+    *_on_existing_instances(),
+    *(read.probe for read in READS),
+    *_queue(),
+    *_OTHER_SERVICES,
+    *_profiles(),
+)
+
+
+def probes_for(minor: Minor, *, table: tuple[Probe, ...] = PROBES) -> tuple[Probe, ...]:
+    """Every request of a release, in the order in which a launch makes them."""
+    return tuple(probe for probe in table if minor in probe.span)

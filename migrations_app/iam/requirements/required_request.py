@@ -1,0 +1,98 @@
+"""From a row of probes.py to the authorisation request that AWS would judge."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from migrations_app.iam.evaluate import Request
+from migrations_app.iam.requirements.features import Feature, Minor, Span
+from migrations_app.iam.site import Site, pricing_region
+
+Mode = Literal["nodepool", "provisioner", "any"]
+Severity = Literal["blocker", "degraded"]
+Tags = tuple[tuple[str, str], ...]
+
+# Up to this release a launch template also carries karpenter.k8s.aws/cluster.
+_CLUSTER_TAG_ON_TEMPLATES = Span((0, 28), (1, 0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """One request the controller makes in the releases of `span`, for capacity of one owner (`mode`).
+
+    Braces in `resource`, tags and context are filled from the site. `spec_tags` says that those of spec.tags are sent
+    on top; what carries tags of the controller carries them too.
+    """
+
+    id: str
+    span: Span
+    action: str
+    resource: str
+    mode: Mode = "any"
+    capability: str
+    severity: Severity = "blocker"
+    features: tuple[Feature, ...] = ()
+    request_tags: Tags | None = None
+    resource_tags: Tags | None = None
+    context: Tags = ()
+    spec_tags: bool = False
+
+    @property
+    def kind(self) -> str:
+        """Type of the resource: `instance`, `role`, `queue`..., or `*` where the action knows none."""
+        if self.resource in ("*", "{assume_role_arn}"):
+            return "*" if self.resource == "*" else "assumed role"
+        if ":sqs:" in self.resource:
+            return "queue"
+        return self.resource.split(":", 5)[5].partition("/")[0]
+
+    @property
+    def on_creation(self) -> bool:
+        """Whether this authorises the tags that a creation call carries."""
+        return any(key == "ec2:CreateAction" for key, _ in self.context)
+
+    def requests(self, site: Site, minor: Minor) -> tuple[Request, ...]:
+        """The request for this site, one per node role where the role is the resource."""
+        if self.kind == "role":
+            return tuple(self._request(site, minor, words={"role": role}) for role in site.roles)
+        return (self._request(site, minor, words={}),)
+
+    def _request(self, site: Site, minor: Minor, *, words: dict[str, str]) -> Request:
+        filled = site.words() | words
+        known = self.resource == "*" or self.request_tags is not None
+        return Request(
+            action=self.action,
+            resource=self.resource.format_map(filled),
+            request_tags=self._tags(self.request_tags or (), site, minor=minor, spec_tags=self.spec_tags),
+            resource_tags=None
+            if self.resource_tags is None and not known
+            else self._tags(self.resource_tags or (), site, minor=minor, spec_tags=True),
+            context=self._context(site),
+        )
+
+    def _tags(self, tags: Tags, site: Site, *, minor: Minor, spec_tags: bool) -> dict[str, str]:
+        words = site.words()
+        filled = {key.format_map(words): value.format_map(words) for key, value in tags}
+        if not filled or not spec_tags:
+            return filled
+        if self.kind == "launch-template" and minor in _CLUSTER_TAG_ON_TEMPLATES:
+            filled["karpenter.k8s.aws/cluster"] = site.cluster
+        return {**site.extra_tags, **filled}
+
+    def _context(self, site: Site) -> dict[str, tuple[str, ...]]:
+        """What every request of the controller states, beside what the row adds.
+
+        aws:RequestedRegion follows from where the call goes, TLS from the SDK.
+        """
+        service = self.action.partition(":")[0]
+        region = {"iam": site.iam_region, "pricing": pricing_region(site.region)}.get(service, site.region)
+        context: dict[str, tuple[str, ...]] = {
+            "aws:RequestedRegion": (region,),
+            "aws:SecureTransport": ("true",),
+            "aws:PrincipalAccount": (site.account,),
+        }
+        if service == "ec2":
+            context["ec2:Region"] = (site.region,)
+        if self.action == "ec2:CreateTags":
+            context["ec2:CreateAction"] = ()
+        words = site.words()
+        return context | {key: (value.format_map(words),) for key, value in self.context}

@@ -1,0 +1,193 @@
+"""Statements that allow the requests of probes.py and as little else as IAM can express.
+
+They follow the scopes of the official policies (Sids AllowScoped..., at the tags named in probes.py): new things
+only with the tags of this cluster, existing ones only when they carry them.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+
+from migrations_app.iam.policy import Condition, Statement
+from migrations_app.iam.requirements.describe_actions import READS
+from migrations_app.iam.requirements.features import ALWAYS, Span
+from migrations_app.iam.requirements.required_request import Mode
+from migrations_app.iam.site import Site
+
+# Operator, key, values; braces are filled from the site.
+Line = tuple[str, str, tuple[str, ...]]
+
+ARN_OF_KIND = {
+    "image": "arn:{partition}:ec2:{region}::image/*",
+    "snapshot": "arn:{partition}:ec2:{region}::snapshot/*",
+    "instance-profile": "arn:{partition}:iam::{account}:instance-profile/*",
+    "parameter": "arn:{partition}:ssm:{region}::parameter/aws/service/*",
+    "queue": "arn:{partition}:sqs:{region}:{account}:{queue}",
+    "cluster": "arn:{partition}:eks:{region}:{account}:cluster/{cluster}",
+    "*": "*",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grant:
+    """One grant in a span of releases: actions, kinds of resources, conditions."""
+
+    sid: str
+    span: Span = ALWAYS
+    mode: Mode = "any"
+    actions: tuple[str, ...]
+    kinds: tuple[str, ...]
+    lines: tuple[Line, ...] = ()
+
+    def statement(self, site: Site, *, actions: frozenset[str], kinds: frozenset[str]) -> Statement:
+        """The grant narrowed to some of its actions and kinds."""
+        words = site.words()
+        return Statement(
+            where=f"closing policy ({self.sid})",
+            sid=self.sid,
+            actions=tuple(action for action in self.actions if action in actions),
+            resources=tuple(arn for kind in self.kinds if kind in kinds for arn in _arns(kind, site)),
+            conditions=tuple(
+                Condition(
+                    operator=operator,
+                    key=key.format_map(words),
+                    values=tuple(value.format_map(words) for value in values),
+                )
+                for operator, key, values in self.lines
+            ),
+        )
+
+
+def _arns(kind: str, site: Site) -> tuple[str, ...]:
+    if kind == "role":
+        return tuple(f"arn:{site.partition}:iam::{site.account}:role/{role}" for role in site.roles)
+    if kind == "assumed role":
+        return (site.assume_role_arn,)
+    return (ARN_OF_KIND.get(kind, f"arn:{{partition}}:ec2:{{region}}:*:{kind}/*").format_map(site.words()),)
+
+
+@dataclass(frozen=True)
+class _Era:
+    """Who owns capacity in a span of releases, told by tags."""
+
+    span: Span
+    mode: Mode
+    pool_key: str
+    named: bool  # requests carry eks:eks-cluster-name
+
+
+_ERAS = (
+    _Era(Span((0, 28), (0, 32)), "provisioner", "karpenter.sh/provisioner-name", False),
+    _Era(Span((0, 32), (0, 37)), "nodepool", "karpenter.sh/nodepool", False),
+    _Era(Span((1, 0)), "nodepool", "karpenter.sh/nodepool", True),
+)
+
+_LAUNCH = ("ec2:RunInstances", "ec2:CreateFleet")
+_MADE = ("fleet", "instance", "volume", "network-interface", "launch-template", "spot-instances-request")
+_FOUND = ("image", "snapshot", "security-group", "subnet", "capacity-reservation", "placement-group")
+
+
+def _owned(prefix: str) -> Line:
+    return ("StringEquals", f"aws:{prefix}Tag/kubernetes.io/cluster/{{cluster}}", ("owned",))
+
+
+def _named() -> Line:
+    return ("StringEquals", "aws:RequestTag/eks:eks-cluster-name", ("{cluster}",))
+
+
+def _any(prefix: str, tag: str) -> Line:
+    return ("StringLike", f"aws:{prefix}Tag/{tag}", ("*",))
+
+
+def _of_capacity(era: _Era) -> tuple[Grant, ...]:
+    sent = (_owned("Request"), *((_named(),) if era.named else ()), _any("Request", era.pool_key))
+    carried = (_owned("Resource"), _any("Resource", era.pool_key))
+    creating = ("StringEquals", "ec2:CreateAction", ("RunInstances", "CreateFleet", "CreateLaunchTemplate"))
+
+    def grant(sid: str, actions: tuple[str, ...], *, kinds: tuple[str, ...], lines: tuple[Line, ...]) -> Grant:
+        return Grant(sid=sid, span=era.span, mode=era.mode, actions=actions, kinds=kinds, lines=lines)
+
+    made = (*_LAUNCH, "ec2:CreateLaunchTemplate")
+    ended = ("ec2:TerminateInstances", "ec2:DeleteLaunchTemplate")
+    suffix = "Provisioner" if era.mode == "provisioner" else ""
+    return (
+        grant(f"LaunchTagged{suffix}", made, kinds=_MADE, lines=sent),
+        grant(f"LaunchFromOwnTemplates{suffix}", _LAUNCH, kinds=("launch-template",), lines=carried),
+        grant(f"TagAtCreation{suffix}", ("ec2:CreateTags",), kinds=_MADE, lines=(*sent, creating)),
+        grant(f"TagOwnInstances{suffix}", ("ec2:CreateTags",), kinds=("instance",), lines=_tagging(era)),
+        grant(f"EndOwnCapacity{suffix}", ended, kinds=("instance", "launch-template"), lines=carried),
+    )
+
+
+def _tagging(era: _Era) -> tuple[Line, ...]:
+    """Which tags may be written on running instances: names, and the owner's mark while instances change hands."""
+    if era.mode == "provisioner":
+        keys = ("karpenter.sh/provisioner-name", "karpenter.sh/managed-by")
+        linked = ("StringEquals", "aws:RequestTag/karpenter.sh/managed-by", ("{cluster}",))
+        return (_owned("Resource"), linked, ("ForAllValues:StringEquals", "aws:TagKeys", keys))
+    keys = ("karpenter.sh/nodeclaim", "Name", *(("eks:eks-cluster-name",) if era.named else ()))
+    operator, key, values = _named()
+    named = ((f"{operator}IfExists", key, values),) if era.named else ()
+    carried = (_owned("Resource"), _any("Resource", era.pool_key))
+    return (*carried, *named, ("ForAllValues:StringEquals", "aws:TagKeys", keys))
+
+
+def _of_profiles(era: _Era) -> tuple[Grant, ...]:
+    if era.mode == "provisioner":
+        return ()
+
+    def scope(prefix: str) -> tuple[Line, ...]:
+        region = ("StringEquals", f"aws:{prefix}Tag/topology.kubernetes.io/region", ("{region}",))
+        return (_owned(prefix), region, _any(prefix, "karpenter.k8s.aws/ec2nodeclass"))
+
+    named = (_named(),) if era.named else ()
+    rows = (
+        ("CreateProfiles", ("iam:CreateInstanceProfile",), (*scope("Request"), *named)),
+        ("TagProfiles", ("iam:TagInstanceProfile",), (*scope("Resource"), *scope("Request"), *named)),
+        (
+            "ChangeProfiles",
+            ("iam:AddRoleToInstanceProfile", "iam:RemoveRoleFromInstanceProfile", "iam:DeleteInstanceProfile"),
+            scope("Resource"),
+        ),
+    )
+    return tuple(
+        Grant(sid=sid, span=era.span, actions=actions, kinds=("instance-profile",), lines=lines)
+        for sid, actions, lines in rows
+    )
+
+
+_SIMPLE = (
+    Grant(sid="LaunchFrom", actions=_LAUNCH, kinds=_FOUND),
+    Grant(sid="LaunchSpot", span=Span((0, 28), (0, 32)), actions=_LAUNCH, kinds=("spot-instances-request",)),
+    Grant(
+        sid="ReadRegion",
+        actions=tuple(sorted((read.action for read in READS), key=str.lower)),
+        kinds=("*",),
+        lines=(("StringEquals", "aws:RequestedRegion", ("{region}",)),),
+    ),
+    Grant(sid="ReadParameters", actions=("ssm:GetParameter",), kinds=("parameter",)),
+    # Asked in another region than the cluster's, so no region condition may stand here.
+    Grant(sid="ReadPrices", actions=("pricing:GetProducts",), kinds=("*",)),
+    Grant(sid="ReadQueue", actions=("sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage"), kinds=("queue",)),
+    Grant(
+        sid="PassNodeRole",
+        actions=("iam:PassRole",),
+        kinds=("role",),
+        lines=(("StringEquals", "iam:PassedToService", ("ec2.amazonaws.com", "ec2.amazonaws.com.cn")),),
+    ),
+    Grant(sid="ReadProfiles", actions=("iam:GetInstanceProfile",), kinds=("instance-profile",)),
+    Grant(sid="ListProfiles", actions=("iam:ListInstanceProfiles",), kinds=("*",)),
+    Grant(sid="ReadCluster", actions=("eks:DescribeCluster",), kinds=("cluster",)),
+    # The action knows no resource type: an ARN in Resource, as the templates of 1.12 have it, never matches.
+    Grant(
+        sid="ReadZonalShift",
+        actions=("arc-zonal-shift:GetManagedResource",),
+        kinds=("*",),
+        lines=(("StringEquals", "arc-zonal-shift:ResourceIdentifier", (ARN_OF_KIND["cluster"],)),),
+    ),
+    Grant(sid="AssumeController", actions=("sts:AssumeRole",), kinds=("assumed role",)),
+)
+
+GRANTS: tuple[Grant, ...] = (
+    *(grant for family, era in product((_of_capacity, _of_profiles), _ERAS) for grant in family(era)),
+    *_SIMPLE,
+)

@@ -1,0 +1,51 @@
+"""Names of a site that nobody told, read from the policies themselves where they leave no doubt."""
+
+import re
+from collections.abc import Iterable
+
+from migrations_app.iam.policy import Policy, Statement
+
+_CLUSTER_KEY = re.compile(
+    r"(?:aws:RequestTag|aws:ResourceTag|ec2:ResourceTag)/kubernetes\.io/cluster/([^${}*?]+)", re.I
+)
+_PLAIN_ARN = re.compile(r"arn:([a-z-]*):([a-z0-9-]*):([a-z0-9*-]*):(\d{12}|\*|):([^${}*?]+)")
+_LOOSE_ARN = re.compile(r"arn:([a-z*-]+):([a-z0-9-]+):([a-z0-9*-]*):(\d{12}|\*|):.*")
+
+
+def guessed(policies: Iterable[Policy]) -> dict[str, str]:
+    """Fields of Site for which the Allow statements name exactly one value. Templates name none."""
+    statements = [one for policy in policies for one in policy.statements if one.allow]
+    found = {
+        "partition": _fields(statements, 1),
+        "account": _fields(statements, 4),
+        "region": _fields(statements, 3) | _requested_regions(statements),
+        "cluster": _clusters(statements),
+        "queue": set(_named(statements, "sqs", prefix="")),
+        "node_role": set(_named(statements, "iam", prefix="role/", action="iam:PassRole")),
+    }
+    return {field: values.pop() for field, values in found.items() if len(values) == 1}
+
+
+def _fields(statements: Iterable[Statement], group: int) -> set[str]:
+    matches = (_LOOSE_ARN.fullmatch(arn) for one in statements for arn in one.resources)
+    return {found[group] for found in matches if found} - {"", "*"}
+
+
+def _requested_regions(statements: Iterable[Statement]) -> set[str]:
+    lines = (line for one in statements for line in one.conditions if line.key.lower() == "aws:requestedregion")
+    return {value for line in lines for value in line.values if re.fullmatch(r"[a-z0-9-]+", value)}
+
+
+def _clusters(statements: list[Statement]) -> set[str]:
+    keys = (_CLUSTER_KEY.fullmatch(line.key) for one in statements for line in one.conditions)
+    return {found[1] for found in keys if found} | set(_named(statements, "eks", prefix="cluster/"))
+
+
+def _named(statements: Iterable[Statement], service: str, *, prefix: str, action: str = "") -> Iterable[str]:
+    for statement in statements:
+        if action and action.lower() not in map(str.lower, statement.actions):
+            continue
+        for arn in statement.resources:
+            found = _PLAIN_ARN.fullmatch(arn)
+            if found and found[2] == service and found[5].startswith(prefix):
+                yield found[5].removeprefix(prefix)

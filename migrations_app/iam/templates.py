@@ -1,0 +1,134 @@
+"""Policy files of every kind -> documents as JSON text: one policy, or all that a CloudFormation template holds."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import yaml
+
+from migrations_app.errors import BadPolicy
+from migrations_app.iam.policy import MAX_BYTES, plain_text, text_of, without_doubles
+from migrations_app.manifests.writer import Plain
+from migrations_app.manifests.yaml_reader import NotReadable, compose
+
+# CloudFormation takes no template above 1 MB; a whole one is larger than any policy in it.
+MOST_BYTES = 1_000_000
+_POLICIES = frozenset({"AWS::IAM::ManagedPolicy", "AWS::IAM::Policy", "AWS::IAM::RolePolicy"})
+_ROLE = "AWS::IAM::Role"
+
+
+class _Found(NamedTuple):
+    """A policy of a template: the role that it belongs to, empty for one that the template attaches to none."""
+
+    role: str
+    name: str
+    document: object
+
+
+def policy_texts(data: bytes, *, name: str) -> dict[str, str]:
+    """Documents by name: the file's own for a policy, that and the place for each of a template.
+
+    Raises BadPolicy for a template that cannot be read or gives policies to several roles: only one is the
+    controller's, and what others may do must never count as its own.
+    """
+    template = _template(data, name)
+    if template is None:
+        return {name: plain_text(data[: MAX_BYTES + 1], name=name)}
+    found = list(_found(template))
+    roles = sorted({one.role for one in found})
+    if not found:
+        raise BadPolicy("the template holds no IAM policy", where=name)
+    if len(roles) > 1:
+        told = ", ".join(role or "no role" for role in roles)
+        raise BadPolicy(f"the template gives policies to {told}: give those of the controller's role alone", where=name)
+    return {f"{name}: {one.name}": _text(one.document, f"{name}: {one.name}") for one in found}
+
+
+def _template(data: bytes, name: str) -> Mapping[str, Any] | None:
+    """The resources of a template; None for what is none."""
+    if b"Resources" not in data or b"AWS::IAM::" not in data:
+        return None
+    if len(data) > MOST_BYTES:
+        raise BadPolicy(f"more than {MOST_BYTES:,} bytes; CloudFormation takes no such template", where=name)
+    tree = _tree(data, name)
+    resources = tree.get("Resources") if isinstance(tree, dict) and "Statement" not in tree else None
+    return resources if isinstance(resources, dict) else None
+
+
+def _tree(data: bytes, name: str) -> Plain:
+    text = plain_text(data, name=name, most=MOST_BYTES)
+    try:
+        if text.lstrip().startswith("{"):
+            return json.loads(text, object_pairs_hook=without_doubles)
+        found = next(compose(text, tagged=_function))
+    except StopIteration:
+        return None
+    except NotReadable as wrong:
+        raise BadPolicy(wrong.message, where=f"{name}: line {wrong.line + 1}") from wrong
+    except yaml.YAMLError as wrong:
+        mark = getattr(wrong, "problem_mark", None)
+        raise BadPolicy("not YAML", where=f"{name}: line {mark.line + 1}" if mark else name) from wrong
+    except (ValueError, RecursionError):
+        return None  # the reader of policies says what is wrong with JSON
+    if found.repeats:
+        repeat = found.repeats[0]
+        told = f"the element {str(repeat.path[-1])[:60]!r} stands twice in one object"
+        raise BadPolicy(told, where=f"{name}: line {repeat.line + 1}")
+    return found.value
+
+
+def _function(tag: str, value: Plain) -> Plain:
+    """The long form of a short one: `!Sub x` is {"Fn::Sub": "x"}."""
+    return {tag if tag in ("Ref", "Condition") else f"Fn::{tag}": value}
+
+
+def _found(resources: Mapping[str, Any]) -> Iterator[_Found]:
+    for name, resource in resources.items():
+        kind = str(resource.get("Type")) if isinstance(resource, dict) else ""
+        given = resource.get("Properties") if isinstance(resource, dict) else None
+        if not isinstance(given, dict):
+            continue
+        if kind in _POLICIES:
+            roles = _roles(given) or _attaching(resources, name) or [""]
+            yield from (_Found(role, name, given.get("PolicyDocument")) for role in roles)
+        elif kind == _ROLE:
+            yield from _inline(name, given.get("Policies"))
+
+
+def _inline(role: str, policies: object) -> Iterator[_Found]:
+    for one in policies if isinstance(policies, list) else ():
+        if isinstance(one, dict):
+            yield _Found(role, f"{role}.{text_of(one.get('PolicyName')) or 'policy'}", one.get("PolicyDocument"))
+
+
+def _roles(given: Mapping[str, Any]) -> list[str]:
+    """The roles that a policy names, by the text that names them without its placeholder signs."""
+    listed = given.get("Roles")
+    named = [*(listed if isinstance(listed, list) else ()), given.get("RoleName")]
+    return sorted({_bare(text) for one in named if (text := text_of(one))})
+
+
+def _attaching(resources: Mapping[str, Any], policy: str) -> list[str]:
+    """The roles of the template that name the policy as one of theirs."""
+    return sorted(name for name, one in resources.items() if policy in _attached(one))
+
+
+def _attached(resource: object) -> list[str]:
+    match resource:
+        case {"Type": "AWS::IAM::Role", "Properties": {"ManagedPolicyArns": list(arns)}}:
+            return [_bare(text) for arn in arns if (text := text_of(arn))]
+    return []
+
+
+def _bare(text: str) -> str:
+    return text.removeprefix("${").removesuffix("}")
+
+
+def _text(document: object, name: str) -> str:
+    """The document as JSON text: IAM's own object, or a text that a function fills."""
+    if isinstance(document, dict) and "Statement" in document:
+        return json.dumps(document)
+    text = text_of(document)
+    if text is None:
+        raise BadPolicy("its PolicyDocument is neither an object nor a text", where=name)
+    return text

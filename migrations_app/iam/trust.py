@@ -1,0 +1,166 @@
+"""May somebody become a role by its trust policy: a pod by IRSA or Pod Identity, or another role. Three answers.
+
+Sources: AWS EKS User Guide, IAM roles for service accounts and EKS Pod Identities; IAM User Guide, role trust policies
+and the elements Principal and NotPrincipal.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from migrations_app.errors import BadPolicy
+from migrations_app.iam.evaluate import Answer, Request, Verdict, evaluate
+from migrations_app.iam.policy import Policy, Statement, parse_policy, policy_tree
+from migrations_app.iam.three_valued import Tri, any_of
+
+AUDIENCE = "sts.amazonaws.com"
+POD_IDENTITY = "pods.eks.amazonaws.com"
+PrincipalKind = Literal["Federated", "Service", "AWS"]
+_ROOT = ":root"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A way into a role: who asks, by which calls, and what the calls state."""
+
+    kind: PrincipalKind
+    principal: str
+    actions: tuple[str, ...]
+    context: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def statement(self, conditions: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The statement that admits exactly this."""
+        actions: Any = list(self.actions) if len(self.actions) > 1 else self.actions[0]
+        body = {"Effect": "Allow", "Principal": {self.kind: self.principal}, "Action": actions}
+        return body | ({"Condition": conditions} if conditions else {})
+
+
+def subject_of(namespace: str, service_account: str) -> str:
+    """What the token of a service account says of its owner."""
+    return f"system:serviceaccount:{namespace}:{service_account}"
+
+
+def by_token(provider_arn: str, subject: str) -> Entry:
+    """A pod with the token of its service account (IRSA)."""
+    issuer = provider_arn.partition(":oidc-provider/")[2]
+    return Entry(
+        kind="Federated",
+        principal=provider_arn,
+        actions=("sts:AssumeRoleWithWebIdentity",),
+        context={
+            f"{issuer}:sub": (subject,),
+            f"{issuer}:aud": (AUDIENCE,),
+            "aws:FederatedProvider": (provider_arn,),
+            "aws:SecureTransport": ("true",),
+        },
+    )
+
+
+def by_pod_identity(*, cluster: str, namespace: str, service_account: str) -> Entry:
+    """A pod by an EKS Pod Identity association; the agent tags its session, so both calls have to be allowed."""
+    return Entry(
+        kind="Service",
+        principal=POD_IDENTITY,
+        actions=("sts:AssumeRole", "sts:TagSession"),
+        context={
+            "aws:RequestTag/kubernetes-namespace": (namespace,),
+            "aws:RequestTag/kubernetes-service-account": (service_account,),
+            "aws:RequestTag/eks-cluster-name": (cluster,),
+        },
+    )
+
+
+def by_role(arn: str, *, tagged: bool) -> Entry:
+    """Another role that goes on to this one; with `tagged` its session tags go along."""
+    actions = ("sts:AssumeRole", "sts:TagSession") if tagged else ("sts:AssumeRole",)
+    return Entry(kind="AWS", principal=arn, actions=actions, context={"aws:PrincipalArn": (arn,)})
+
+
+def admits(text: str, entry: Entry, *, name: str) -> Answer:
+    """Whether the trust policy lets the entry in; of several calls the worst answer. Raises BadPolicy."""
+    rows = _rows(text, name=name)
+    told = [(statement, _named(principal, entry)) for statement, principal in rows]
+    answers = [_answer(action, entry, told=told) for action in entry.actions]
+    refused = next((one for one in answers if one.verdict.decision == "denied"), None)
+    worst = refused or next((one for one in answers if one.verdict is Verdict.UNKNOWN), answers[0])
+    if worst.verdict is not Verdict.MISSING or any(named for _, named in told):
+        return worst
+    others = ", ".join(dict.fromkeys(word for _, principal in rows for word in _words(principal))) or "nobody"
+    return Answer(Verdict.MISSING, f"it trusts {others}")
+
+
+def statements_of(text: str, *, name: str) -> list[dict[str, Any]]:
+    """The statements of a trust policy as IAM writes them. Raises BadPolicy."""
+    document = policy_tree(text, name=name)
+    listed = document.get("Statement")
+    listed = [listed] if isinstance(listed, dict) else listed
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise BadPolicy("the document has no list of statements", where=name)
+    return listed
+
+
+def _rows(text: str, *, name: str) -> list[tuple[Statement, Any]]:
+    """Each statement without its principal, and the principal. One that is turned round reads as None: nobody knows."""
+    listed = statements_of(text, name=name)
+    bare = [{key: value for key, value in one.items() if not key.endswith("Principal")} for one in listed]
+    version = policy_tree(text, name=name).get("Version", "2008-10-17")
+    document = {"Version": version, "Statement": [{"Resource": "*"} | one for one in bare]}
+    policy = parse_policy(json.dumps(document), name=name)
+    return [
+        (statement, _principal(one, statement.where)) for statement, one in zip(policy.statements, listed, strict=True)
+    ]
+
+
+def _principal(statement: Mapping[str, Any], where: str) -> Any:  # noqa: ANN401 - the document's own JSON
+    if "NotPrincipal" in statement:
+        return None
+    found = statement.get("Principal")
+    if isinstance(found, str) or (isinstance(found, dict) and all(_is_texts(value) for value in found.values())):
+        return found
+    raise BadPolicy("names no Principal that can be read", where=where)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(one, str) for one in value))
+
+
+def _named(principal: Any, entry: Entry) -> Tri:  # noqa: ANN401 - the document's own JSON
+    if principal is None:
+        return None
+    if principal == "*":
+        return True if entry.kind == "AWS" else None
+    found = principal.get(entry.kind, []) if isinstance(principal, dict) else []
+    return any_of(_is(one, entry) for one in ([found] if isinstance(found, str) else found))
+
+
+def _is(named: str, entry: Entry) -> Tri:
+    """Whether a principal of the policy is the one that asks. IAM knows no wildcard here but a lone star."""
+    if "${" in named:
+        return None
+    if named == "*":
+        return True if entry.kind == "AWS" else None
+    account = entry.principal.split(":")[4] if entry.kind == "AWS" and entry.principal.count(":") > 4 else ""
+    whole_account = account and (named == account or (named.endswith(_ROOT) and named.split(":")[4:5] == [account]))
+    return named == entry.principal or bool(whole_account)
+
+
+def _answer(action: str, entry: Entry, *, told: Sequence[tuple[Statement, Tri]]) -> Answer:
+    """The answer, sure only where it is the same for the best and the worst that unclear principals may mean."""
+    request = Request(action=action, resource="*", context=entry.context)
+    kindest = [one for one, named in told if named or (named is None and one.allow)]
+    strictest = [one for one, named in told if named or (named is None and not one.allow)]
+    best, worst = (evaluate(request, [_policy(statements)]) for statements in (kindest, strictest))
+    if best.verdict.decision == worst.verdict.decision:
+        return replace(worst, because=f"{action}: {worst.because}")
+    return Answer(Verdict.UNKNOWN, f"{action}: a principal of the trust policy cannot be judged")
+
+
+def _policy(statements: Sequence[Statement]) -> Policy:
+    return Policy(name="trust policy", statements=tuple(statements))
+
+
+def _words(principal: Any) -> list[str]:  # noqa: ANN401 - the document's own JSON
+    if not isinstance(principal, dict):
+        return ["*"] if principal else ["all but some"]
+    return [one for value in principal.values() for one in ([value] if isinstance(value, str) else value)]

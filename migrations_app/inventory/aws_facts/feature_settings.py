@@ -1,0 +1,183 @@
+"""Which settings of a cluster decide what its controller asks of AWS: those seen, put against those assumed."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from migrations_app.iam.requirements.features import ASSUMED, Feature
+from migrations_app.inventory.aws_facts.names import setting
+from migrations_app.inventory.facts.controller import installation
+from migrations_app.inventory.facts.node_pools import FAMILIES, spot_possible
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import EC2NodeClass, NodeClaim
+from migrations_app.inventory.parts import Unseen, is_whole
+from migrations_app.karpenter import kinds, labels
+from migrations_app.karpenter.controller_settings import setting_row
+from migrations_app.karpenter.release_facts import AL2023
+
+QUEUE = "aws.interruptionQueueName"
+ASSUME_ROLE = "aws.assumeRoleARN"
+ENDPOINT = "aws.clusterEndpoint"
+ISOLATED = "aws.isolatedVPC"
+DRY_RUN_OFF = "DISABLE_DRY_RUN"
+CONTROL_PLANE = "EKS_CONTROL_PLANE"
+ZONAL_SHIFT = "ENABLE_ZONAL_SHIFT"
+TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+"""What Go's strconv.ParseBool takes for true; the controller reads its variables by it."""
+OTHER_FAMILIES = frozenset(FAMILIES.values()) - {AL2023}
+"""Families whose nodes need no service CIDR, so that no DescribeCluster is sent for them."""
+
+Word = bool | None
+
+
+def applying(inventory: Inventory) -> frozenset[Feature]:
+    """The features assumed of any cluster, less those seen to be off, and those seen to be on."""
+    words = {feature: tell(inventory) for feature, tell in _TOLD_BY.items()}
+    on = {feature for feature, word in words.items() if word}
+    return (ASSUMED | on) - {feature for feature, word in words.items() if word is False}
+
+
+def _every_class(inventory: Inventory, holds: Callable[[EC2NodeClass], bool]) -> bool:
+    """Whether it holds for each node class, all of them seen; without any nothing is certain of those to come."""
+    classes = inventory.ec2nodeclasses
+    return is_whole(classes) and bool(classes.items) and all(map(holds, classes.items))
+
+
+def _no_template(inventory: Inventory) -> bool:
+    return is_whole(inventory.awsnodetemplates) and not inventory.awsnodetemplates.items
+
+
+def _spec_role(inventory: Inventory) -> Word:
+    def by_profile(one: EC2NodeClass) -> bool:
+        return bool(one.get("spec.instanceProfile")) and not one.get("spec.role")
+
+    return False if _no_template(inventory) and _every_class(inventory, by_profile) else None
+
+
+def _ami_alias(inventory: Inventory) -> Word:
+    def by_term(one: EC2NodeClass) -> bool:
+        terms = _terms(one)
+        return bool(terms) and not any("alias" in term or "ssmParameter" in term for term in terms)
+
+    return False if _no_template(inventory) and _every_class(inventory, by_term) else None
+
+
+def _terms(one: EC2NodeClass) -> list[Mapping[str, object]]:
+    """The AMI selector terms; none where they are odd, which decides nothing."""
+    terms = one.get("spec.amiSelectorTerms", [])
+    readable = isinstance(terms, list) and all(isinstance(term, dict) for term in terms)
+    return terms if readable else []
+
+
+def _queue(inventory: Inventory) -> Word:
+    return _given(inventory, QUEUE)
+
+
+def _given(inventory: Inventory, key: str) -> Word:
+    """Whether the setting is given; None where some place that could give it was not read whole."""
+    found = setting(inventory, key)
+    if isinstance(found, Unseen):
+        return None
+    if found.items:
+        return True
+    whole = bool(inventory.controller.items) and is_whole(inventory.controller) and is_whole(inventory.settings)
+    return False if whole and not any(_flag(key) in argument for argument in _arguments(inventory)) else None
+
+
+def _flag(key: str) -> str:
+    row = setting_row(key)
+    return "--" + (row.env if row else key).lower().replace("_", "-")
+
+
+def _arguments(inventory: Inventory) -> Iterator[str]:
+    for workload in inventory.controller.items:
+        for container in workload.template.spec.containers or ():
+            yield from container.args or ()
+
+
+def _spot(inventory: Inventory) -> Word:
+    """Without any pool nothing is certain of those to come."""
+    pools = inventory.nodepools.items or inventory.provisioners.items
+    return spot_possible(inventory) if pools else None
+
+
+def _in_place(inventory: Inventory) -> Word:
+    """False once the tagging controller of 1.0 marked every claim, and AWS shows no instance without its tag."""
+    claims, machines = inventory.nodeclaims, inventory.machines
+    if not (is_whole(claims) and is_whole(machines)) or machines.items:
+        return None
+    own = [claim for claim in claims.items if _is_own(claim)]
+    marked = all(claim.metadata.annotation(labels.CLUSTER_NAME_TAGGED) == "true" for claim in own)
+    untagged = any(labels.CLUSTER_NAME_TAG not in dict(one.tags) for one in inventory.aws.instances.items)
+    return False if own and marked and not untagged else None
+
+
+def _is_own(claim: NodeClaim) -> bool:
+    reference = claim.spec.node_class_ref
+    return not reference or reference.group in (None, "", kinds.AWS_GROUP)
+
+
+def _endpoint_lookup(inventory: Inventory) -> Word:
+    asks = _is_true(inventory, CONTROL_PLANE), _is_true(inventory, ZONAL_SHIFT)
+    certain = bool(setting(inventory, ENDPOINT).items) and asks == (False, False)
+    return False if certain and _every_class(inventory, _is_not_al2023) else None
+
+
+def _is_not_al2023(one: EC2NodeClass) -> bool:
+    family, aliases = one.get("spec.amiFamily"), [str(term["alias"]) for term in _terms(one) if "alias" in term]
+    if any(alias.lower().startswith("al2023") for alias in aliases):
+        return False
+    return family in OTHER_FAMILIES or (family is None and bool(aliases))
+
+
+def _open_network(inventory: Inventory) -> Word:
+    return False if any(value in TRUE for value in setting(inventory, ISOLATED).items) else None
+
+
+def _dry_run(inventory: Inventory) -> Word:
+    return False if _is_true(inventory, DRY_RUN_OFF) else None
+
+
+def _is_true(inventory: Inventory, env: str) -> Word:
+    """Whether the variable of the controller is true; None for one that refers elsewhere, and without a controller."""
+    found = installation(inventory)
+    if found is None or found.env.get(env) == "" or found.hides(env):
+        return None
+    return found.env.get(env, "false") in TRUE
+
+
+def _reservations(inventory: Inventory) -> Word:
+    return any(one.get("spec.capacityReservationSelectorTerms") for one in inventory.ec2nodeclasses.items) or None
+
+
+def _placement_groups(inventory: Inventory) -> Word:
+    return any(one.get("spec.placementGroupSelector") for one in inventory.ec2nodeclasses.items) or None
+
+
+def _zonal_shift(inventory: Inventory) -> Word:
+    return _is_true(inventory, ZONAL_SHIFT)
+
+
+def _assume_role(inventory: Inventory) -> Word:
+    return bool(setting(inventory, ASSUME_ROLE).items) or None
+
+
+def _before_machines(inventory: Inventory) -> Word:
+    """Instances of 0.27 and older carry the Provisioner's tag and not yet the owner's mark."""
+    every = [dict(one.tags) for one in inventory.aws.instances.items]
+    return any(labels.PROVISIONER_NAME in tags and labels.MANAGED_BY_CLUSTER not in tags for tags in every) or None
+
+
+_TOLD_BY: Mapping[Feature, Callable[[Inventory], Word]] = {
+    Feature.SPEC_ROLE: _spec_role,
+    Feature.AMI_ALIAS: _ami_alias,
+    Feature.QUEUE: _queue,
+    Feature.SPOT: _spot,
+    Feature.IN_PLACE: _in_place,
+    Feature.ENDPOINT_LOOKUP: _endpoint_lookup,
+    Feature.OPEN_NETWORK: _open_network,
+    Feature.DRY_RUN: _dry_run,
+    Feature.RESERVATIONS: _reservations,
+    Feature.PLACEMENT_GROUPS: _placement_groups,
+    Feature.ZONAL_SHIFT: _zonal_shift,
+    Feature.ASSUME_ROLE: _assume_role,
+    Feature.BEFORE_MACHINES: _before_machines,
+}

@@ -1,0 +1,226 @@
+"""Which tags of instances are kept, and by which of them each release of the controller finds its instances.
+
+The controller's requests on instances that exist, with the tags they really carry, judged by its policies.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from migrations_app.iam.evaluate import Answer, Request, Verdict, evaluate
+from migrations_app.iam.policy import Policy, Statement, filled
+from migrations_app.iam.requirements.features import Minor, every_minor
+from migrations_app.iam.requirements.requests import probes_for
+from migrations_app.iam.requirements.required_request import Mode, Probe
+from migrations_app.iam.requirements.statements import GRANTS
+from migrations_app.iam.site import Site
+from migrations_app.inventory.aws_facts.permissions import Permissions, RolePolicies
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.aws import AwsSeen, TaggedInstances
+from migrations_app.inventory.objects.karpenter import Claim
+from migrations_app.karpenter import labels
+
+_TELLING = ("karpenter.", "kubernetes.io/cluster/")
+WRITES_CLUSTER_NAME: Minor = (1, 0)
+LISTED_BY: tuple[tuple[str, Minor], ...] = (
+    (labels.NODEPOOL, (0, 33)),
+    (labels.EC2_NODE_CLASS, (0, 34)),
+    (labels.CLUSTER_NAME_TAG, (1, 1)),
+)
+"""Since when instances are listed by a tag.
+
+Source: pkg/providers/instance/instance.go of aws/karpenter-provider-aws at v0.33.12, v0.34.0 and v1.1.10."""
+
+
+def telling(key: str) -> bool:
+    """Whether a tag of that key is kept where an instance carries it; what is not kept may be there or not."""
+    # The claim's name differs on every node and tells nothing here.
+    if key == labels.NODECLAIM:
+        return False
+    return key == labels.CLUSTER_NAME_TAG or key.startswith(_TELLING)
+
+
+def tags_text(group: TaggedInstances) -> str:
+    """The tags of a group for people, in one line."""
+    return " ".join(f"{key}={value}" for key, value in group.tags)
+
+
+def first_ids(group: TaggedInstances) -> str:
+    """Ids of the group: all of them, or the first with three dots behind."""
+    return " ".join(group.samples) + (" ..." if group.count > len(group.samples) else "")
+
+
+def owner_of(group: TaggedInstances) -> str:
+    """Name of the pool, as kind and name."""
+    tags = dict(group.tags)
+    pool = tags.get(labels.NODEPOOL)
+    return f"NodePool {pool}" if pool is not None else f"Provisioner {tags.get(labels.PROVISIONER_NAME, '')}"
+
+
+def tags_asked(running: Minor | None, *, start: Minor, end: Minor) -> tuple[str, ...]:
+    """The tags to look for at a hop: those that it brings, and those by which the running release lists already.
+
+    Up to 0.37 nobody has written the cluster's name yet, and 1.0 will; the same is held of a release nobody knows.
+    """
+    found = [key for key, since in LISTED_BY if start < since <= end or (running and running >= since)]
+    unwritten = running is None or running < WRITES_CLUSTER_NAME
+    return tuple(key for key in found if not (unwritten and key == labels.CLUSTER_NAME_TAG))
+
+
+def every_tag(end: Minor) -> tuple[str, ...]:
+    """All tags by which releases of that minor list instances."""
+    return tuple(key for key, since in LISTED_BY if since <= end)
+
+
+def lacking(group: TaggedInstances, keys: Iterable[str], *, cluster: str) -> tuple[str, str, str] | None:
+    """The first of those tags that the group lacks: its key, what is there, what is wanted; None where it has all."""
+    tags = dict(group.tags)
+    for key in keys:
+        if key == labels.CLUSTER_NAME_TAG and tags.get(key) != cluster:
+            return key, tags.get(key, "absent"), cluster
+        if key not in tags:
+            return key, "absent", "any value"
+    return None
+
+
+def all_named(aws: AwsSeen) -> bool | None:
+    """Whether every instance of a NodePool carries its cluster's name as 1.1 wants it; None where none was seen."""
+    mine = [dict(group.tags) for group in aws.instances.items if labels.NODEPOOL in dict(group.tags)]
+    return all(tags.get(labels.CLUSTER_NAME_TAG) == aws.place.cluster for tags in mine) if mine else None
+
+
+def without_claim(group: TaggedInstances, claimed: frozenset[str]) -> int:
+    """How many of the group are known to have no claim: all where nothing is claimed, else those among its samples."""
+    return sum(one not in claimed for one in group.samples) if claimed else group.count
+
+
+def claimed_ids(inventory: Inventory) -> frozenset[str]:
+    """Ids of the instances behind Machines and NodeClaims."""
+    claims: tuple[Claim, ...] = (*inventory.machines.items, *inventory.nodeclaims.items)
+    return frozenset(one.provider_id.rpartition("/")[2] for one in claims if one.provider_id)
+
+
+TERMINATE = "ec2:TerminateInstances"
+TAG = "ec2:CreateTags"
+_RESOURCE_TAG = ":resourcetag/"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnInstance(Request):
+    """A request on an instance of which only the telling tags are known."""
+
+    carried: Mapping[str, str] = field(default_factory=dict)
+
+    def look(self, key: str) -> tuple[str, ...] | None:
+        service, found, tag = key.lower().partition(_RESOURCE_TAG)
+        if not found or service not in ("aws", "ec2"):
+            return super().look(key)
+        values = tuple(value for name, value in self.carried.items() if name.lower() == tag)
+        return values if values or telling(tag) else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """One request that a release makes on the instances of a group, and what the policies of a role answer."""
+
+    minor: Minor
+    group: TaggedInstances
+    role: RolePolicies
+    request: OnInstance
+    answer: Answer
+
+    @property
+    def sent(self) -> tuple[str, ...]:
+        """Keys of the tags that the request sets; none where it ends the instance."""
+        return tuple(self.request.request_tags or ())
+
+
+def at_hop(
+    found: Permissions, groups: Sequence[TaggedInstances], *, running: Minor | None, start: Minor, end: Minor
+) -> tuple[Judged, ...]:
+    """The requests on these instances that belong to the hop: those of both its ends where it is the next one.
+
+    Of a later hop only what is new in it: the rest is asked before. A minor whose needs are not known asks nothing.
+    """
+    later = running not in (None, start) and start in every_minor()
+    minors = [minor for minor in dict.fromkeys((end,) if later else (start, end)) if minor in every_minor()]
+    return on_instances(found, groups, minors=minors, but=start if later else None)
+
+
+def on_instances(
+    found: Permissions, groups: Sequence[TaggedInstances], *, minors: Iterable[Minor], but: Minor | None = None
+) -> tuple[Judged, ...]:
+    """Every request that these releases make on these instances, each once for a role, judged.
+
+    Requests that the release `but` makes as well are left out.
+    """
+    judged: dict[tuple[str, ...], Judged] = {}
+    known = {_same(group, one) for group, one in _requests(groups, found.site, minor=but)} if but else set()
+    for role in found.roles:
+        policies = [filled(policy, found.site) for policy in role.policies]
+        limit = None if role.boundary is None else [filled(policy, found.site) for policy in role.boundary]
+        for minor in minors:
+            for group, request in _requests(groups, found.site, minor=minor):
+                same = _same(group, request)
+                if same not in known:
+                    answer = evaluate(request, policies, boundary=limit)
+                    row = Judged(minor=minor, group=group, role=role, request=request, answer=answer)
+                    judged.setdefault((role.role.arn, *same), row)
+    return tuple(judged.values())
+
+
+def _same(group: TaggedInstances, request: Request) -> tuple[str, ...]:
+    return request.action, repr(group.tags), repr(request.request_tags)
+
+
+def _requests(
+    groups: Iterable[TaggedInstances], site: Site, *, minor: Minor
+) -> Iterator[tuple[TaggedInstances, OnInstance]]:
+    for probe in probes_for(minor):
+        if probe.kind == "instance" and probe.action in (TERMINATE, TAG) and not probe.on_creation:
+            for group in groups:
+                if _concerns(probe, group, site=site):
+                    yield group, _with_real_tags(probe, group, site=site, minor=minor)
+
+
+def _concerns(probe: Probe, group: TaggedInstances, *, site: Site) -> bool:
+    """Whether the controller sends it for these: for the capacity of its owner, and for tags that are not there yet."""
+    tags = dict(group.tags)
+    owner: Mode = "nodepool" if labels.NODEPOOL in tags else "provisioner"
+    if probe.mode != owner:
+        return False
+    words = site.words()
+    sent = (key.format_map(words) for key, _ in probe.request_tags or ())
+    return probe.action == TERMINATE or any(telling(key) and key not in tags for key in sent)
+
+
+def _with_real_tags(probe: Probe, group: TaggedInstances, *, site: Site, minor: Minor) -> OnInstance:
+    request = probe.requests(site, minor)[0]
+    arn = request.resource.rpartition("/")[0]
+    return OnInstance(
+        action=request.action,
+        resource=f"{arn}/{group.samples[0]}" if group.samples else request.resource,
+        request_tags=request.request_tags,
+        context=request.context,
+        carried=dict(group.tags),
+    )
+
+
+def statements_for(refused: Iterable[Judged], site: Site) -> tuple[Statement, ...]:
+    """The smallest statements that allow these requests, each once; none for a request that no release grants."""
+    found: dict[str, Statement] = {}
+    for one in refused:
+        statement = _granting(one, site)
+        if statement is not None:
+            found.setdefault(repr(statement), statement)
+    return tuple(found.values())
+
+
+def _granting(one: Judged, site: Site) -> Statement | None:
+    action = one.request.action
+    for grant in GRANTS:
+        if one.minor in grant.span and action in grant.actions and "instance" in grant.kinds:
+            statement = grant.statement(site, actions=frozenset({action}), kinds=frozenset({"instance"}))
+            policy = Policy(name="", statements=(statement,))
+            if evaluate(one.request, [policy]).verdict is Verdict.ALLOWED:
+                return statement
+    return None

@@ -1,0 +1,242 @@
+"""Rows of the ConfigMap aws-auth, and how a node role is known to its cluster.
+
+What of AWS a cluster's own objects name: the controller's role, node roles, instance profiles, the queue.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from migrations_app.errors import BadManifest
+from migrations_app.inventory.facts.controller import ABSENT, Installation, given_values, installation, value_at
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.aws import AuthRow, EksCluster, NamedBy, NodeRole
+from migrations_app.inventory.objects.cluster_arn import read_role_arn
+from migrations_app.inventory.objects.karpenter import ConfigMap, ServiceAccount, WholeObject
+from migrations_app.inventory.parts import Part, Quarantined, Seen, Unseen
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.controller_settings import SETTINGS
+from migrations_app.manifests.yaml_reader import compose
+
+MAP_ROLES = "mapRoles"
+NODE_GROUPS = frozenset({"system:bootstrappers", "system:nodes"})
+NODE_ENTRIES = frozenset({"EC2_LINUX", "EC2_WINDOWS"})
+
+
+def auth_rows(part: Part[ConfigMap]) -> Part[AuthRow]:
+    """The rows of mapRoles; Unseen where the text is no list of maps, and rows without a role set aside."""
+    if isinstance(part, Unseen):
+        return part
+    rows: list[AuthRow] = []
+    bad: list[Quarantined] = []
+    for config_map in part.items:
+        try:
+            listed = _listed((config_map.data or {}).get(MAP_ROLES, ""))
+        except (yaml.YAMLError, BadManifest):
+            return Unseen("garbled", f"{MAP_ROLES} of {config_map.name} is not a list in YAML")
+        for number, row in enumerate(listed):
+            found = _row(row)
+            if found:
+                rows.append(found)
+            else:
+                bad.append(_set_aside(config_map, number))
+    return Seen(tuple(rows), part.served, tuple(bad))
+
+
+def _listed(text: str) -> list[Any]:
+    documents = [document.value for document in compose(text)]
+    found = documents[0] if documents else None
+    if found is None:
+        return []
+    if not isinstance(found, list):
+        raise BadManifest("not a list")
+    return found
+
+
+def _row(row: object) -> AuthRow | None:
+    if not isinstance(row, dict) or not isinstance(row.get("rolearn"), str):
+        return None
+    groups = row.get("groups")
+    named = tuple(group for group in groups if isinstance(group, str)) if isinstance(groups, list) else ()
+    username = row.get("username")
+    return AuthRow(role_arn=row["rolearn"], username=username if isinstance(username, str) else "", groups=named)
+
+
+def _set_aside(config_map: ConfigMap, number: int) -> Quarantined:
+    path = f"$.data.{MAP_ROLES}[{number}].rolearn"
+    return Quarantined("ConfigMap", config_map.namespace, config_map.name, path, "the row names no role")
+
+
+def known_by(node_role: NodeRole, cluster: EksCluster, *, rows: Part[AuthRow]) -> tuple[str, ...] | None:
+    """Where the cluster knows the node role from: `aws-auth`, `access entry`, both or none; None when not to be told.
+
+    aws-auth takes role ARNs without their path: a row that has the path does not count.
+    """
+    found = tuple(_ways(node_role, cluster, rows=rows))
+    in_doubt = (cluster.asks_aws_auth and _doubtful(rows)) or (
+        cluster.asks_access_entries and isinstance(node_role.access_entry, Unseen)
+    )
+    return None if in_doubt and not found else found
+
+
+def _doubtful(rows: Part[AuthRow]) -> bool:
+    return isinstance(rows, Unseen) or bool(rows.quarantined)
+
+
+def _ways(node_role: NodeRole, cluster: EksCluster, *, rows: Part[AuthRow]) -> Iterator[str]:
+    arns = {_without_path(role.arn) for role in node_role.role.items}
+    if cluster.asks_aws_auth and any(row.role_arn in arns and set(row.groups) >= NODE_GROUPS for row in rows.items):
+        yield "aws-auth"
+    if cluster.asks_access_entries and any(entry.type in NODE_ENTRIES for entry in node_role.access_entry.items):
+        yield "access entry"
+
+
+def _without_path(arn: str) -> str:
+    found = read_role_arn(arn)
+    return f"arn:{found.partition}:iam::{found.account}:role/{found.name}" if found else arn
+
+
+ROLE_NAME = re.compile(r"[\w+=,.@-]{1,64}", re.ASCII)
+PROFILE_NAME = re.compile(r"[\w+=,.@-]{1,128}", re.ASCII)
+QUEUE_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}(\.fifo)?", re.ASCII)
+MOST_NAMES = 200
+"""Node roles and profiles looked up in AWS; a cluster names a handful."""
+_ROWS = {row.key: row for row in SETTINGS}
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A name with all the places that give it."""
+
+    name: str
+    by: tuple[NamedBy, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A service account of the controller; `annotated` is the role ARN of its annotation, empty without one."""
+
+    namespace: str
+    name: str
+    annotated: str
+
+
+def controller_accounts(inventory: Inventory) -> Part[Account]:
+    """The service accounts that the controllers run as."""
+    found = inventory.controller_accounts
+    if isinstance(inventory.controller, Unseen):
+        return inventory.controller
+    if isinstance(found, Unseen):
+        return found
+    return Seen(tuple(map(_account, found.items)), found.served, found.quarantined)
+
+
+def _account(account: ServiceAccount) -> Account:
+    return Account(account.namespace, account.name, (account.metadata.annotation(labels.ROLE_ARN) or "").strip())
+
+
+def node_roles(inventory: Inventory) -> Part[Named]:
+    """Names in spec.role of the node classes; what is no role name, such as a left-over placeholder, is set aside."""
+    classes = inventory.ec2nodeclasses
+    if isinstance(classes, Unseen):
+        return classes
+    given = [(one, "spec.role", str(role)) for one in classes.items if (role := one.get("spec.role"))]
+    return _collected(given, kind="EC2NodeClass", form=ROLE_NAME)
+
+
+def instance_profiles(inventory: Inventory) -> Part[Named]:
+    """Names in spec.instanceProfile of node classes and templates, and the default of the global settings."""
+    classes, templates = inventory.ec2nodeclasses, inventory.awsnodetemplates
+    for part in (classes, templates, inventory.settings):
+        if isinstance(part, Unseen):
+            return part
+    path = "spec.instanceProfile"
+    from_classes = _profiles_of(classes.items, path)
+    from_templates = _profiles_of(templates.items, path)
+    found = [_collected(from_classes, kind="EC2NodeClass", form=PROFILE_NAME)]
+    found.append(_collected(from_templates, kind="AWSNodeTemplate", form=PROFILE_NAME))
+    return _with_default(inventory, _joined(found))
+
+
+def _profiles_of(objects: tuple[WholeObject, ...], path: str) -> list[tuple[WholeObject, str, str]]:
+    return [(one, path, str(profile)) for one in objects if (profile := one.get(path))]
+
+
+def _with_default(inventory: Inventory, found: Seen[Named]) -> Seen[Named]:
+    default = _global(inventory, "aws.defaultInstanceProfile")
+    if not PROFILE_NAME.fullmatch(default):
+        return found
+    by = NamedBy(kind="ConfigMap", name="karpenter-global-settings", path="data[aws.defaultInstanceProfile]")
+    return _joined([found, Seen((Named(default, (by,)),))])
+
+
+def _collected(given: Sequence[tuple[WholeObject, str, str]], *, kind: str, form: re.Pattern[str]) -> Seen[Named]:
+    names: dict[str, tuple[NamedBy, ...]] = {}
+    bad: list[Quarantined] = []
+    for one, path, name in given:
+        if not form.fullmatch(name):
+            bad.append(Quarantined(kind, "", one.name, f"$.{path}", "not a name that IAM could hold"))
+        elif name in names or len(names) < MOST_NAMES:
+            names[name] = (*names.get(name, ()), NamedBy(kind=kind, name=one.name, path=path))
+        else:
+            bad.append(Quarantined(kind, "", one.name, f"$.{path}", f"more than {MOST_NAMES} names"))
+    return Seen(tuple(Named(name, by) for name, by in names.items()), None, tuple(bad))
+
+
+def _joined(parts: list[Seen[Named]]) -> Seen[Named]:
+    names: dict[str, tuple[NamedBy, ...]] = {}
+    for part in parts:
+        for one in part.items:
+            names[one.name] = (*names.get(one.name, ()), *one.by)
+    bad = tuple(bad for part in parts for bad in part.quarantined)
+    return Seen(tuple(Named(name, by) for name, by in names.items()), None, bad)
+
+
+def setting(inventory: Inventory, key: str) -> Part[str]:
+    """A setting by its old key such as aws.interruptionQueueName: from the environment, the ConfigMap or Helm values.
+
+    Empty when nothing sets it; Unseen when the places that could were not all read.
+    """
+    found = installation(inventory)
+    if found is None:
+        return inventory.controller if isinstance(inventory.controller, Unseen) else Seen(())
+    if value := next(filter(None, _told(inventory, found, key=key)), ""):
+        return Seen((value,))
+    # Where there is a ConfigMap of settings, the chart writes the variables by their names.
+    if _ROWS[key].env in found.env or (found.env_elsewhere and not inventory.settings.items):
+        # The charts write no empty variable, so this one refers to a Secret or a ConfigMap.
+        return Unseen("not_asked", f"{_ROWS[key].env} of the controller is taken from an object that is not read")
+    return inventory.settings if isinstance(inventory.settings, Unseen) else Seen(())
+
+
+def _told(inventory: Inventory, found: Installation, *, key: str) -> Iterator[str]:
+    row = _ROWS[key]
+    yield found.env.get(row.env, "")
+    yield _global(inventory, key)
+    values = given_values(inventory)
+    for name in (row.value, f"settings.{key}") if values and not found.env.get("CLUSTER_NAME") else ():
+        value = value_at(values.tree, name) if values else ABSENT
+        yield "" if value is ABSENT else str(value)
+
+
+def _global(inventory: Inventory, key: str) -> str:
+    return next((value for one in inventory.settings.items if (value := (one.data or {}).get(key, ""))), "")
+
+
+def own_credentials(inventory: Inventory) -> Iterator[tuple[str, str]]:
+    """Names and values of environment variables by which the controller gets AWS credentials of its own."""
+    found = installation(inventory)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_ROLE_ARN") if found else ():
+        if found and name in found.env:
+            yield name, found.env[name]
+
+
+def class_tags(inventory: Inventory) -> dict[str, str]:
+    """Tags of spec.tags that all node classes agree on: the controller sends them with every launch."""
+    given = [one.get("spec.tags") or {} for one in inventory.ec2nodeclasses.items]
+    every = [{str(key): str(value) for key, value in tags.items()} for tags in given if isinstance(tags, dict)]
+    first = every[0] if every else {}
+    return {key: value for key, value in first.items() if all(tags.get(key) == value for tags in every)}

@@ -1,0 +1,101 @@
+"""Whether nodes of a role may join their cluster, as AWS shows it: the role, its policies, its access."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from migrations_app.iam.requirements.features import needs_unmet
+from migrations_app.inventory.aws_facts.names import NODE_ENTRIES, NODE_GROUPS, known_by
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.aws import AwsSeen, EksCluster, NodeRole
+from migrations_app.inventory.objects.cluster_arn import read_role_arn
+from migrations_app.inventory.parts import Unseen
+
+_MAPPED = re.compile(r"rolearn:\s*[\"']?arn:[^:\s]+:iam::\d{12}:role/(?:[^\s\"']*/)?([\w+=,.@-]+)", re.ASCII)
+About = Literal["role", "policy", "access"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """What keeps nodes of the role out for certain. `policy` is the managed policy to attach, where that is missing."""
+
+    about: About
+    role: str
+    seen: str
+    wanted: str
+    policy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """What AWS does not show of the role; `detail` says where to look."""
+
+    detail: str
+
+
+def joining(role: NodeRole, seen: AwsSeen) -> Iterator[Fault | Doubt]:
+    """What keeps nodes of the role out, or may; nothing where all that they need was seen."""
+    if isinstance(role.role, Unseen):
+        yield Doubt(f"role {role.name} could not be read ({role.role.detail or role.role.why})")
+    elif not role.role.items:
+        yield Fault(about="role", role=role.name, seen="absent in IAM", wanted="the name of an IAM role")
+    else:
+        yield from _policies(role)
+        yield from _access(role, seen)
+
+
+def _policies(role: NodeRole) -> Iterator[Fault | Doubt]:
+    attached = [one.name for one in role.policies.items]
+    if isinstance(role.policies, Unseen):
+        yield Doubt(f"the policies of {role.name} could not be read ({role.policies.detail or role.policies.why})")
+        return
+    own = any(one.kind == "customer_managed" for one in role.policies.items) or role.inline.items
+    for need in needs_unmet(attached):
+        first = need.policies[0]
+        if not need.sure:
+            yield Doubt(f"{role.name} lacks {first}: see that it need not {need.why}")
+        elif own or isinstance(role.inline, Unseen):
+            yield Doubt(f"{role.name} lacks {first}: see that policies of its own let it {need.why}")
+        else:
+            told = ", ".join(attached) or "no policy"
+            yield Fault(about="policy", role=role.name, seen=told, wanted=f"{first}, to {need.why}", policy=first)
+
+
+def _access(role: NodeRole, seen: AwsSeen) -> Iterator[Fault | Doubt]:
+    if not seen.cluster.items:
+        yield Doubt(f"how the cluster lets {role.name} in is not known: EKS shows no cluster {seen.place.cluster}")
+    for cluster in seen.cluster.items:
+        ways = known_by(role, cluster, rows=seen.aws_auth)
+        if ways is None:
+            yield Doubt(f"aws-auth or the access entries could not be read whole: look for {role.name} there")
+        elif not ways:
+            yield Fault(about="access", role=role.name, seen=_found(role, cluster, seen=seen), wanted=_wanted(cluster))
+
+
+def _found(role: NodeRole, cluster: EksCluster, *, seen: AwsSeen) -> str:
+    """The entry that is there and does not do."""
+    told = [f"access entry of type {entry.type}" for entry in role.access_entry.items]
+    for row in seen.aws_auth.items if cluster.asks_aws_auth else ():
+        arn = read_role_arn(row.role_arn)
+        if arn and arn.name == role.name:
+            told.append(f"aws-auth row {row.role_arn} with groups {', '.join(row.groups) or 'none'}")
+    return "; ".join(told) or "no entry"
+
+
+def _wanted(cluster: EksCluster) -> str:
+    entry = f"an access entry of type {' or '.join(sorted(NODE_ENTRIES))}" if cluster.asks_access_entries else ""
+    row = f"an aws-auth row without path, groups {' and '.join(sorted(NODE_GROUPS))}" if cluster.asks_aws_auth else ""
+    return f"{' or '.join(filter(None, (entry, row)))}. Else the kubelet is Unauthorized and never registers"
+
+
+def roles_in_aws_auth(inventory: Inventory) -> frozenset[str]:
+    """Names of the roles that aws-auth mentions, whatever it lets them do."""
+    texts = ((config.data or {}).get("mapRoles", "") for config in inventory.aws_auth.items)
+    return frozenset(found[1] for text in texts for found in _MAPPED.finditer(text))
+
+
+def classes_joined(inventory: Inventory) -> frozenset[str]:
+    """Node classes of which a node has joined: no better proof is needed."""
+    joined = (claim for claim in inventory.nodeclaims.items if claim.condition("Registered") == "True")
+    return frozenset((claim.spec.node_class_ref and claim.spec.node_class_ref.name) or "" for claim in joined)

@@ -1,0 +1,257 @@
+"""The controller's permissions as they were seen: whose they are, the names they are judged with, and the gaps.
+
+Whether a policy of the controller's role has room for the statements that it lacks.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from migrations_app.errors import BadInput
+from migrations_app.iam.policy import Policy, Statement, parse_policy
+from migrations_app.iam.requirements.evaluation import NAME_FORMS
+from migrations_app.iam.requirements.features import Feature
+from migrations_app.iam.requirements.gaps import Report, find_gaps
+from migrations_app.iam.requirements.remedies import closing, fitted, merged_size
+from migrations_app.iam.site import Site, role_name
+from migrations_app.iam.site_from_policies import guessed
+from migrations_app.inventory.aws_facts import feature_settings, names
+from migrations_app.inventory.aws_facts.feature_settings import ASSUME_ROLE, QUEUE
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.aws import LIMITS, ControllerRole, PolicyDocument
+from migrations_app.inventory.objects.cluster_arn import partition_of, read_role_arn
+from migrations_app.inventory.parts import Part, Seen, Unseen
+from migrations_app.karpenter import labels
+
+CLUSTER = "aws.clusterName"
+NODE_ROLE = "role of the nodes"
+_ZONE = re.compile(r"([a-z]{2,5}(?:-[a-z]{2,12}){1,3}-\d{1,2})[a-z]", re.ASCII)
+"""An availability zone; those of local zones have more to their name and tell nothing here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolePolicies:
+    """One role on which requests of the controller fall, its documents parsed. `boundary` is None without one."""
+
+    role: ControllerRole
+    policies: tuple[Policy, ...]
+    boundary: tuple[Policy, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permissions:
+    """Everything a question about permissions needs: names, what applies here, and the roles that have to be allowed.
+
+    Each of `roles` has to be allowed by itself: where two are listed nobody can tell which of them counts. `untold`
+    are the names that neither the cluster nor AWS told: read from the policies or stood in for, they prove nothing.
+    """
+
+    site: Site
+    assumed: frozenset[Feature]
+    roles: tuple[RolePolicies, ...]
+    untold: tuple[str, ...] = ()
+
+    def reports(self, release: str) -> tuple[tuple[RolePolicies, Report], ...]:
+        """What each role lacks for a release, such as 1.0.14 or 1.7."""
+        return tuple((one, self.report(one, release)) for one in self.roles)
+
+    def report(self, one: RolePolicies, release: str) -> Report:
+        return _report(one.policies, one.boundary, release=release, site=self.site, assumed=self.assumed)
+
+
+@lru_cache(maxsize=64)
+def _report(
+    policies: tuple[Policy, ...],
+    boundary: tuple[Policy, ...] | None,
+    *,
+    release: str,
+    site: Site,
+    assumed: frozenset[Feature],
+) -> Report:
+    """Kept, as several checks and the sheet of a cluster ask the same at each hop: 25 ms for twenty statements."""
+    return find_gaps(policies, release=release, site=site, assumed=assumed, boundary=boundary)
+
+
+def permissions(inventory: Inventory) -> Permissions | Unseen:
+    """The permissions that were seen; Unseen with the reason when those of some role could not be read whole."""
+    found = inventory.aws.controller_roles
+    if isinstance(found, Unseen):
+        return found
+    if found.quarantined:
+        return Unseen("unreadable", f"{found.quarantined[0].name}: {found.quarantined[0].why}")
+    judged = working(found.items)
+    if not judged:
+        return Unseen("not_found", "nothing names a role of the controller")
+    unread = next((part for one in judged for part in _parts(one) if isinstance(part, Unseen)), None)
+    if unread is not None:
+        return unread
+    gone = next((one.arn for one in judged if isinstance(one.role, Seen) and not one.role.items), "")
+    if gone:
+        return Unseen("not_found", f"AWS has no role {gone}")
+    try:
+        roles = tuple(_parsed(one) for one in judged)
+    except BadInput as wrong:
+        return Unseen(wrong.code, str(wrong))
+    return Permissions(
+        site=site_seen(inventory, roles),
+        assumed=features_seen(inventory),
+        roles=roles,
+        untold=tuple(_untold(inventory)),
+    )
+
+
+def working(roles: Sequence[ControllerRole]) -> tuple[ControllerRole, ...]:
+    """The roles on which requests fall: those that others only lead to where there are such, else all of them."""
+    last = tuple(one for one in roles if one.found_by == "assume_role")
+    target = tuple(one for one in roles if one.found_by == "pod_identity_target")
+    return last or target or tuple(roles)
+
+
+def site_seen(inventory: Inventory, roles: Iterable[RolePolicies] = ()) -> Site:
+    """The names with which requests of this cluster are judged; what nothing tells is read from the policies."""
+    told, node_roles = _told(inventory), tuple(_node_roles(inventory))
+    read = guessed(policy for one in roles for policy in one.policies)
+    plain = {name: value for name, value in read.items() if name != "node_role"} | {k: v for k, v in told.items() if v}
+    guess = (read["node_role"],) if "node_role" in read else ()
+    return Site(
+        **plain,
+        node_roles=node_roles or guess,
+        assume_role_arn=_in_form("assume_role_arn", _setting(inventory, ASSUME_ROLE)),
+        extra_tags=names.class_tags(inventory),
+    )
+
+
+def features_seen(inventory: Inventory) -> frozenset[Feature]:
+    """The settings that apply here: those assumed of any cluster, but for what was seen to be otherwise."""
+    return feature_settings.applying(inventory)
+
+
+def _told(inventory: Inventory) -> dict[str, str]:
+    """The names that AWS or the cluster's own objects tell; empty text for what they do not."""
+    place = inventory.aws.place
+    region = place.region or _region_of_nodes(inventory)
+    return {
+        "cluster": place.cluster or _in_form("cluster_name", _setting(inventory, CLUSTER)),
+        "account": place.account or _account_of_role(inventory),
+        "region": region,
+        "partition": partition_of(region) if region else "",
+        "queue": _in_form("queue", _setting(inventory, QUEUE)),
+    }
+
+
+def _in_form(name: str, value: str) -> str:
+    """The value where it can be such a name; a wildcard or placeholder in it would change what is judged."""
+    return value if re.fullmatch(NAME_FORMS[name], value) else ""
+
+
+def _region_of_nodes(inventory: Inventory) -> str:
+    """The region that all nodes lie in, by the zone in their provider id; empty where they do not agree."""
+    ids = (node.spec.provider_id or "" for node in inventory.nodes.items)
+    zones = {one.removeprefix(labels.PROVIDER_ID_PREFIX).partition("/")[0] for one in ids if one.startswith("aws:///")}
+    regions = {found[1] for zone in zones if (found := _ZONE.fullmatch(zone))}
+    return regions.pop() if len(regions) == 1 else ""
+
+
+def _account_of_role(inventory: Inventory) -> str:
+    """The account of the role that the service account names; empty without one."""
+    arns = (one.annotated for one in names.controller_accounts(inventory).items)
+    accounts = {role.account for arn in arns if (role := read_role_arn(arn))}
+    return accounts.pop() if len(accounts) == 1 else ""
+
+
+def _node_roles(inventory: Inventory) -> Iterator[str]:
+    """Names, with their path where AWS was asked, of the roles that nodes run as; roles that do not exist are none."""
+    seen = inventory.aws.node_roles
+    if isinstance(seen, Unseen):
+        yield from (one.name for one in names.node_roles(inventory).items)
+        return
+    for one in seen.items:
+        yield from (role_name(found.arn) for found in one.role.items)
+        if isinstance(one.role, Unseen):
+            yield one.name
+
+
+def _untold(inventory: Inventory) -> Iterator[str]:
+    told = _told(inventory)
+    for name, said in (("cluster", "name of the cluster"), ("account", "account"), ("region", "region")):
+        if not told[name]:
+            yield said
+    if not told["queue"] and Feature.QUEUE in features_seen(inventory):
+        yield "queue"
+    if not _node_roles_known(inventory):
+        yield NODE_ROLE
+
+
+def _node_roles_known(inventory: Inventory) -> bool:
+    """Whether every role that nodes run as is known: AWS told, or all node classes name theirs."""
+    seen = inventory.aws.node_roles
+    if isinstance(seen, Seen):
+        return bool(seen.items) and not seen.quarantined and not any(isinstance(one.role, Unseen) for one in seen.items)
+    named, profiles = names.node_roles(inventory), names.instance_profiles(inventory)
+    whole = isinstance(named, Seen) and not named.quarantined and isinstance(profiles, Seen)
+    return whole and bool(named.items) and not profiles.items
+
+
+def _setting(inventory: Inventory, key: str) -> str:
+    return next(iter(names.setting(inventory, key).items), "")
+
+
+def _parts(role: ControllerRole) -> tuple[Part[object], ...]:
+    """What has to be seen of a role. Documents that were handed in belong to no role that could be looked at."""
+    return (role.policies, role.boundary) if role.found_by == "given" else (role.role, role.policies, role.boundary)
+
+
+def _parsed(role: ControllerRole) -> RolePolicies:
+    limit = _documents(role.boundary)
+    return RolePolicies(role=role, policies=_documents(role.policies), boundary=limit or None)
+
+
+def _documents(part: Part[PolicyDocument]) -> tuple[Policy, ...]:
+    return tuple(parse_policy(one.text, name=one.name) for one in part.items)
+
+
+MOST_ATTACHED = 10
+"""Managed policies that a role takes unless its account was given more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """A policy once the statements are merged into it: its size as IAM counts it, and what it may have.
+
+    `attached` counts the managed policies of its role.
+    """
+
+    name: str
+    size: int
+    limit: int
+    attached: int
+
+    @property
+    def fits(self) -> bool:
+        return self.size <= self.limit
+
+    @property
+    def full(self) -> bool:
+        """Whether the role takes no further managed policy by default."""
+        return self.attached >= MOST_ATTACHED
+
+
+def roomiest(one: RolePolicies, report: Report, *, site: Site) -> Room | None:
+    """The policy of the role that has most room for what the report lacks; None where nothing has to be added or no
+    policy can be edited. Raises BadPolicy where one statement alone is larger than a policy."""
+    added = closing(report, site).statements
+    if not added:
+        return None
+    fitted(added, limit=LIMITS["customer_managed"])
+    return max(_rooms(one, added, site=site), key=lambda room: room.limit - room.size, default=None)
+
+
+def _rooms(one: RolePolicies, added: Sequence[Statement], *, site: Site) -> Iterator[Room]:
+    """One row a policy that may be edited; inline ones share their limit with the others of the role."""
+    attached = sum(document.kind != "inline" for document in one.role.policies.items)
+    for document, policy in zip(one.role.policies.items, one.policies, strict=True):
+        if document.kind != "aws_managed":
+            others = one.role.inline_size - document.size if document.kind == "inline" else 0
+            size = merged_size([policy], added, site=site) + others
+            yield Room(name=document.name, size=size, limit=LIMITS[document.kind], attached=attached)

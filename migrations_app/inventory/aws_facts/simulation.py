@@ -1,0 +1,148 @@
+"""Our evaluator beside SimulatePrincipalPolicy: which requests to put to AWS, and what its answers say about ours.
+
+AWS answers by one action, one resource and one context; it never sees tags, so they go along as context keys.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from migrations_app.iam.evaluate import Request, Verdict, evaluate
+from migrations_app.iam.policy import Policy
+from migrations_app.iam.requirements.features import Feature, minor_of
+from migrations_app.iam.requirements.requests import probes_for
+from migrations_app.iam.site import Site
+from migrations_app.inventory.objects.aws import Agreement, CrossCheck
+
+# A launch needs images, networks and more in one simulation, so AWS refuses a single resource of it by design.
+LEFT_OUT = frozenset({"ec2:RunInstances"})
+MOST_QUESTIONS = 60
+"""Simulations for one role; IAM throttles them early."""
+
+Context = tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One call of SimulatePrincipalPolicy: several actions on one resource in one context."""
+
+    actions: tuple[str, ...]
+    resource: str
+    context: Context
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """AWS on one action. `decision` is allowed, implicitDeny or explicitDeny; `missing` are keys it was not told."""
+
+    action: str
+    decision: str
+    missing: tuple[str, ...] = ()
+    by_boundary: bool = False
+    """The permissions boundary does not let it through."""
+    by_organization: bool = False
+    """A policy of the organisation does not let it through: no document of the role shows that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A request of the controller with the probes behind it and our own verdict."""
+
+    request: Request
+    probes: tuple[str, ...]
+    ours: Verdict
+
+
+def asked(
+    policies: Sequence[Policy], *, release: str, site: Site, boundary: Sequence[Policy] | None = None
+) -> tuple[Asked, ...]:
+    """The distinct requests of a release with our verdicts, without those that a simulation cannot answer."""
+    minor = minor_of(release)
+    found: dict[str, tuple[Request, list[str]]] = {}
+    for probe in probes_for(minor):
+        if probe.action in LEFT_OUT or Feature.ASSUME_ROLE in probe.features:
+            continue
+        for request in probe.requests(site, minor):
+            found.setdefault(repr(request), (request, []))[1].append(probe.id)
+    return tuple(
+        Asked(request=request, probes=tuple(ids), ours=evaluate(request, policies, boundary=boundary).verdict)
+        for request, ids in found.values()
+    )
+
+
+def questions(rows: Iterable[Asked]) -> tuple[Question, ...]:
+    """As few simulations as the contexts allow, at most MOST_QUESTIONS."""
+    grouped: dict[tuple[str, Context], list[str]] = {}
+    for row in rows:
+        actions = grouped.setdefault((row.request.resource, context_of(row.request)), [])
+        if row.request.action not in actions:
+            actions.append(row.request.action)
+    found = (
+        Question(actions=tuple(actions), resource=at, context=context) for (at, context), actions in grouped.items()
+    )
+    return tuple(found)[:MOST_QUESTIONS]
+
+
+def context_of(request: Request) -> Context:
+    """The condition keys of a request with their values; a key that the request is known not to carry is left out."""
+    pairs = {key: values for key, values in request.context.items() if values}
+    return tuple(sorted({**pairs, **dict(_tags(request))}.items()))
+
+
+def _tags(request: Request) -> Iterator[tuple[str, tuple[str, ...]]]:
+    if request.request_tags:
+        yield "aws:TagKeys", tuple(sorted(request.request_tags))
+        yield from ((f"aws:RequestTag/{tag}", (value,)) for tag, value in request.request_tags.items())
+    for tag, value in (request.resource_tags or {}).items():
+        yield f"aws:ResourceTag/{tag}", (value,)
+        if request.action.startswith("ec2:"):
+            yield f"ec2:ResourceTag/{tag}", (value,)
+
+
+def compared(
+    rows: Iterable[Asked], replies: Mapping[Question, tuple[Reply, ...]], *, release: str, role_arn: str
+) -> tuple[CrossCheck, ...]:
+    """One row for each request that AWS answered."""
+    told = {
+        (question.resource, question.context, reply.action.lower()): reply
+        for question, given in replies.items()
+        for reply in given
+    }
+    return tuple(
+        _compared(row, reply, release=release, role_arn=role_arn)
+        for row in rows
+        if (reply := told.get((row.request.resource, context_of(row.request), row.request.action.lower())))
+    )
+
+
+def _compared(row: Asked, reply: Reply, *, release: str, role_arn: str) -> CrossCheck:
+    return CrossCheck(
+        release=release,
+        role_arn=role_arn,
+        action=row.request.action,
+        resource=row.request.resource,
+        ours=row.ours.value,
+        theirs=reply.decision,
+        agreement=_agreement(row.ours, reply),
+        because=_because(reply),
+        probes=row.probes,
+    )
+
+
+def _agreement(ours: Verdict, reply: Reply) -> Agreement:
+    allowed = reply.decision == "allowed"
+    if ours is Verdict.UNKNOWN or (reply.missing and reply.decision == "implicitDeny"):
+        return "cannot_tell"
+    return "agree" if (ours is Verdict.ALLOWED) == allowed else "disagree"
+
+
+def _because(reply: Reply) -> str:
+    if reply.by_organization:
+        return "a policy of the organisation does not let it through; no document of the role shows that"
+    if reply.by_boundary:
+        return "the permissions boundary does not let it through"
+    if reply.missing and reply.decision != "allowed":
+        return f"AWS was not told {', '.join(reply.missing)}"
+    return {
+        "explicitDeny": "a statement denies it",
+        "implicitDeny": "no statement allows it",
+    }.get(reply.decision, "")

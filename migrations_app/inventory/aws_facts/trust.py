@@ -1,0 +1,120 @@
+"""Whether the trust policies of the controller's roles let its pods in, as far as was seen."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from migrations_app.errors import BadInput
+from migrations_app.iam.evaluate import Verdict
+from migrations_app.iam.trust import AUDIENCE, Entry, admits, by_pod_identity, by_role, by_token, subject_of
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.aws import ControllerRole, OidcProvider, Role
+from migrations_app.inventory.objects.cluster_arn import read_role_arn
+from migrations_app.inventory.parts import Part, Unseen
+
+State = Literal["fits", "refused", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """What the trust policy of one role makes of the controller. `entry` is the way in, where there is one."""
+
+    role: ControllerRole
+    state: State
+    seen: str = ""
+    wanted: str = ""
+    entry: Entry | None = field(default=None, compare=False)
+
+
+def role_fits(inventory: Inventory) -> tuple[Fit, ...]:
+    """One row a role of the controller; none for documents that were handed in."""
+    every = inventory.aws.controller_roles.items
+    return tuple(_fit(one, inventory, every=every) for one in every if one.found_by != "given")
+
+
+def _fit(one: ControllerRole, inventory: Inventory, *, every: Sequence[ControllerRole]) -> Fit:
+    if isinstance(one.role, Unseen):
+        return Fit(role=one, state="unknown", seen=f"{one.arn} could not be read: {_said(one.role)}")
+    if not one.role.items:
+        return Fit(role=one, state="refused", seen="AWS has no role of this ARN", wanted="a role that exists")
+    entry = _entry(one, inventory, every=every)
+    if isinstance(entry, str):
+        return Fit(role=one, state="unknown", seen=f"{one.arn}: {entry}")
+    if one.found_by == "irsa" and (gap := _provider_gap(inventory.aws.oidc_provider)):
+        return Fit(role=one, state="refused", seen=gap, wanted=f"{entry.principal} for {AUDIENCE}", entry=entry)
+    fit = _judged(one, one.role.items[0], entry=entry)
+    provider = inventory.aws.oidc_provider
+    if one.found_by == "irsa" and fit.state == "fits" and isinstance(provider, Unseen):
+        return replace(fit, state="unknown", seen=f"{entry.principal} could not be read: {_said(provider)}")
+    return fit
+
+
+def _judged(one: ControllerRole, role: Role, *, entry: Entry) -> Fit:
+    try:
+        answer = admits(role.trust, entry, name="trust policy")
+    except BadInput as wrong:
+        return Fit(role=one, state="unknown", seen=f"{one.arn}: {wrong}")
+    if answer.verdict is Verdict.UNKNOWN:
+        return Fit(role=one, state="unknown", seen=f"{one.arn}: {answer.because}", entry=entry)
+    state: State = "fits" if answer.verdict is Verdict.ALLOWED else "refused"
+    return Fit(role=one, state=state, seen=answer.because, wanted=" ".join(_wanted(entry)), entry=entry)
+
+
+def _wanted(entry: Entry) -> Iterator[str]:
+    yield f"{' and '.join(entry.actions)} by {entry.principal}"
+    for key, values in entry.context.items():
+        if key.endswith((":sub", ":aud")):
+            yield f"{key.rpartition(':')[2]}={values[0]}"
+
+
+def _entry(one: ControllerRole, inventory: Inventory, *, every: Sequence[ControllerRole]) -> Entry | str:
+    """How the controller comes into the role, or why that cannot be told."""
+    match one.found_by:
+        case "irsa":
+            return _by_token(one, inventory)
+        case "pod_identity":
+            name = inventory.aws.place.cluster
+            return by_pod_identity(cluster=name, namespace=one.namespace, service_account=one.service_account)
+        case "pod_identity_target" | "assume_role":
+            return _by_role(one, every)
+    return f"how the controller comes into a role found by {one.found_by} is not known"
+
+
+def _by_token(one: ControllerRole, inventory: Inventory) -> Entry | str:
+    clusters = inventory.aws.cluster
+    if isinstance(clusters, Unseen):
+        return f"the token issuer of the cluster is not known: {_said(clusters)}"
+    issuer = next((found.issuer.removeprefix("https://") for found in clusters.items), "")
+    if not issuer:
+        return "EKS names no token issuer of the cluster"
+    parsed = read_role_arn(one.arn)
+    if parsed is None:
+        return "is not the ARN of a role"
+    # The token is taken by the provider in the role's own account, also where that is not the cluster's.
+    provider = f"arn:{parsed.partition}:iam::{parsed.account}:oidc-provider/{issuer}"
+    return by_token(provider, subject_of(one.namespace, one.service_account))
+
+
+def _by_role(one: ControllerRole, every: Sequence[ControllerRole]) -> Entry | str:
+    """The role that leads here: that of the association, or whichever the pods work as."""
+    before = ("pod_identity",) if one.found_by == "pod_identity_target" else ("pod_identity_target", "irsa")
+    arns = [other.arn for other in every if other.found_by in before]
+    if one.found_by == "assume_role" and not arns:
+        arns = [other.arn for other in every if other.found_by in ("pod_identity", "environment")]
+    if len(set(arns)) != 1:
+        return "which role goes on to this one is not known"
+    return by_role(arns[0], tagged=one.found_by == "pod_identity_target")
+
+
+def _provider_gap(seen: Part[OidcProvider]) -> str:
+    """What is wrong with the identity provider of the cluster; empty where it is right or was not to be seen."""
+    if isinstance(seen, Unseen):
+        return ""
+    if not seen.items:
+        return "IAM has no identity provider for the token issuer of this cluster"
+    ids = seen.items[0].client_ids
+    return "" if AUDIENCE in ids else f"the identity provider takes tokens for {', '.join(ids) or 'nobody'} only"
+
+
+def _said(part: Unseen) -> str:
+    return part.why + (f" ({part.detail})" if part.detail else "")

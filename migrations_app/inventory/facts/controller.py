@@ -1,0 +1,357 @@
+"""Which objects of a cluster are Karpenter's own, or speak of it.
+
+The installed controller as one value: where it runs, its settings, and who delivers it.
+
+Where the replicas of the controller could run: which nodes its placement allows, told from what nodes show.
+
+The feature gates that the controller was given, by flag or by variable.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from migrations_app.inventory.facts.managers import Managed, delivered
+from migrations_app.inventory.facts.workloads import selects
+from migrations_app.inventory.inventory import Inventory, once
+from migrations_app.inventory.objects.karpenter import (
+    CRD,
+    Delivery,
+    Expression,
+    HelmRelease,
+    LabelSelector,
+    Node,
+    NodeTerm,
+    Placement,
+    ServiceReference,
+    Taint,
+    Toleration,
+    Tree,
+    WebhookConfiguration,
+    Workload,
+)
+from migrations_app.inventory.parse import KARPENTER_DOMAINS, kept_on_node
+from migrations_app.inventory.parts import Unseen
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.controller_settings import is_true, parse_gates
+from migrations_app.karpenter.releases import find
+from migrations_app.karpenter.versions import Release
+
+CRD_GROUPS = (*KARPENTER_DOMAINS, "compute.k8s.aws", "autoscaling.x-k8s.io")
+NAME_LABEL = "app.kubernetes.io/name"
+CHART_LABEL = "helm.sh/chart"
+HOOK_SUFFIX = "-post-install-hook"
+OTHER_AUTOSCALER = "cluster-autoscaler"
+_KNOWN_CRDS_ELSEWHERE = ("capacitybuffers.autoscaling.x-k8s.io",)
+
+
+def is_karpenter_crd(crd: CRD) -> bool:
+    """Of one of Karpenter's groups; of the shared autoscaling group only the CRD that Karpenter brings."""
+    return crd.spec.group in CRD_GROUPS[:3] or crd.name in _KNOWN_CRDS_ELSEWHERE
+
+
+def is_controller(workload: Workload) -> bool:
+    """A Karpenter controller Deployment: by the chart's label, or by the image, which mirrors leave recognisable."""
+    if workload.metadata.label(NAME_LABEL) == "karpenter":
+        return True
+    images = (container.image or "" for container in workload.template.spec.containers or ())
+    return any(_is_controller_image(image) for image in images)
+
+
+def is_hook_job(job: Workload) -> bool:
+    """A Job of a Karpenter chart's post-install hook: by name, with a sign that the chart is Karpenter's.
+
+    The release may have any name, and a nameOverride changes the chart's name in the labels but not in helm.sh/chart.
+    """
+    chart = job.metadata.label(CHART_LABEL) or ""
+    ours = "karpenter" in job.name or job.metadata.label(NAME_LABEL) == "karpenter" or chart.startswith("karpenter-")
+    return job.name.endswith(HOOK_SUFFIX) and ours
+
+
+def is_other_autoscaler(workload: Workload) -> bool:
+    """The Kubernetes cluster autoscaler, by its name or its image."""
+    images = (container.image or "" for container in workload.template.spec.containers or ())
+    return OTHER_AUTOSCALER in workload.name or any(_image_name(image) == OTHER_AUTOSCALER for image in images)
+
+
+def is_karpenter_webhook(configuration: WebhookConfiguration) -> bool:
+    """By name, by the service it calls, or by the groups it is asked about."""
+    if "karpenter" in configuration.name:
+        return True
+    for webhook in configuration.webhooks or ():
+        service = webhook.client_config and webhook.client_config.service
+        groups = {group for rule in webhook.rules or () for group in rule.api_groups or ()}
+        if (service and "karpenter" in service.name) or groups & set(KARPENTER_DOMAINS):
+            return True
+    return False
+
+
+def webhook_services(crds: tuple[CRD, ...], webhooks: tuple[WebhookConfiguration, ...]) -> tuple[ServiceReference, ...]:
+    """Every service that a conversion or admission webhook of Karpenter calls; each once."""
+    found = [_conversion_service(crd) for crd in crds]
+    for configuration in webhooks:
+        found += [hook.client_config.service if hook.client_config else None for hook in configuration.webhooks or ()]
+    return tuple(dict.fromkeys(service for service in found if service))
+
+
+def _conversion_service(crd: CRD) -> ServiceReference | None:
+    webhook = crd.spec.conversion and crd.spec.conversion.webhook
+    target = webhook.client_config if webhook else None
+    return target.service if target else None
+
+
+def _image_name(image: str) -> str:
+    return image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+
+
+def _is_controller_image(image: str) -> bool:
+    path = image.partition("@")[0].rpartition(":")[0] or image.partition("@")[0]
+    pieces = path.split("/")
+    return "karpenter" in pieces and pieces[-1] in ("controller", "karpenter")
+
+
+CHART = "karpenter"
+CRD_CHART = "karpenter-crd"
+FEATURE_GATES = "FEATURE_GATES"
+DISABLE_WEBHOOK = "DISABLE_WEBHOOK"
+ABSENT: Any = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Helm values as somebody gave them: `origin` says where they were read, `tree` is what was given."""
+
+    origin: str
+    kind: str
+    name: str
+    namespace: str
+    tree: Tree
+    path: str = "config"
+    """Where the tree hangs in that object, for evidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """The first Karpenter Deployment. `env` holds what has a plain value; a reference reads as empty text."""
+
+    workload: Workload
+    managed: Managed
+    env: Mapping[str, str] = field(default_factory=dict)
+    referred: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        return self.workload.name
+
+    @property
+    def namespace(self) -> str:
+        return self.workload.namespace
+
+    @property
+    def env_elsewhere(self) -> bool:
+        """Whether more variables are taken whole from objects that are not read (envFrom)."""
+        return any(one.env_from for one in self.workload.template.spec.containers or ())
+
+    def hides(self, variable: str) -> bool:
+        """Whether an object that is not read may give this variable, by its name (valueFrom) or unnamed (envFrom)."""
+        return variable in self.referred or (variable not in self.env and self.env_elsewhere)
+
+    @property
+    def webhook_disabled(self) -> bool:
+        """Whether DISABLE_WEBHOOK switches webhooks off, in any spelling that the controller takes for true."""
+        return is_true(self.env.get(DISABLE_WEBHOOK, ""))
+
+    @property
+    def release_name(self) -> str:
+        """The Helm release as the chart's labels tell it; the chart's own name where they do not."""
+        metadata = self.workload.metadata
+        return metadata.annotation(labels.HELM_RELEASE_NAME) or metadata.label(labels.APP_INSTANCE) or CHART
+
+
+def installation(inventory: Inventory) -> Installation | None:
+    """The controller that was seen; None where there is none or Deployments could not be read."""
+    workload = next(iter(inventory.controller.items), None)
+    if workload is None:
+        return None
+    variables = [one for container in workload.template.spec.containers or () for one in container.env or ()]
+    return Installation(
+        workload,
+        delivered(workload.metadata, inventory.deliveries.items),
+        {one.name: one.value or "" for one in variables},
+        frozenset(one.name for one in variables if one.value_from is not None),
+    )
+
+
+def webhooks_off(found: Installation | None, running: Release | None) -> bool:
+    """Whether that controller runs without webhooks: what it was told, else what its release does by itself.
+
+    Up to 0.33.7 and its siblings the charts write the variable only where webhooks are on, and off is the default.
+    """
+    told = found.env.get(DISABLE_WEBHOOK, "") if found else ""
+    row = find(running) if running else None
+    if told or row is None or running is None:
+        return is_true(told)
+    return row.webhook_enabled(running) is False
+
+
+def helm_release(inventory: Inventory, *, chart: str = CHART) -> HelmRelease | None:
+    """The deployed Helm release of that chart, where its record was seen."""
+    return next((release for release in inventory.helm_releases.items if release.chart == chart), None)
+
+
+def records_unread(inventory: Inventory) -> str:
+    """Why Helm's records are not all known, for a sentence; empty when each namespace was read whole."""
+    part = inventory.helm_releases
+    if isinstance(part, Unseen):
+        return part.why
+    return next((f"{one.name}: {one.why}" for one in part.quarantined), "")
+
+
+def given_values(inventory: Inventory, *, chart: str = CHART) -> Values | None:
+    """The values that chart was given: from Helm's record, else from Flux or Argo CD; None where nothing tells."""
+    release = helm_release(inventory, chart=chart)
+    if release is not None:
+        return Values("Helm release record", "HelmRelease", release.name, release.namespace, release.config)
+    return next(
+        (found for one in inventory.deliveries.items if (found := _delivered_values(one, chart)) is not None), None
+    )
+
+
+def _delivered_values(delivery: Delivery, chart: str) -> Values | None:
+    """Only what stands in the object itself: values that it takes from elsewhere are not known to us."""
+    if delivery.kind == "HelmRelease" and delivery.get("spec.chart.spec.chart") == chart:
+        tree, path, elsewhere = delivery.get("spec.values", {}), "spec.values", delivery.get("spec.valuesFrom")
+    elif delivery.kind == "Application" and delivery.get("spec.source.chart") == chart:
+        helm = delivery.get("spec.source.helm", {})
+        tree, path = helm.get("valuesObject", {}), "spec.source.helm.valuesObject"
+        elsewhere = any(helm.get(name) for name in ("values", "valueFiles", "parameters", "fileParameters"))
+    else:
+        return None
+    if elsewhere or not isinstance(tree, dict):
+        return None
+    return Values(delivery.kind, delivery.kind, delivery.name, delivery.namespace, tree, path)
+
+
+def value_at(tree: Tree, key: str) -> Any:  # noqa: ANN401 - Helm values are free JSON
+    """The value at a dotted key; ABSENT where it is not given. A key given as null is as good as absent in Helm."""
+    here: Any = tree
+    for step in key.split("."):
+        if not isinstance(here, dict) or here.get(step) is None:
+            return ABSENT
+        here = here[step]
+    return here
+
+
+ZONE = "topology.kubernetes.io/zone"
+HOSTNAME = "kubernetes.io/hostname"
+ALWAYS = ("kubernetes.io/os", "beta.kubernetes.io/os", HOSTNAME)
+"""Keys every node has; that a pod for Linux asks for Linux excludes none of ours."""
+KEEPS_OFF = ("NoSchedule", "NoExecute")
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """`nodes` that would take a replica. `unknown`: keys that it asks for and that an inventory does not keep."""
+
+    nodes: tuple[Node, ...]
+    unknown: tuple[str, ...]
+
+    @property
+    def zones(self) -> tuple[str, ...]:
+        return tuple(sorted({zone for node in self.nodes if (zone := node.metadata.label(ZONE))}))
+
+
+def places(inventory: Inventory, spec: Placement) -> Places:
+    """The ready nodes that selector, required affinity and tolerations of the controller allow."""
+    terms = _terms(spec)
+    asked = {*(spec.node_selector or {}), *(row.key for term in terms for row in term.match_expressions or ())}
+    unknown = tuple(sorted(key for key in asked if key not in ALWAYS and not kept_on_node(key)))
+    choices = [LabelSelector(match_expressions=_telling(term)) for term in terms]
+    return Places(tuple(node for node in inventory.nodes.items if _takes(node, spec, choices=choices)), unknown)
+
+
+@once
+def open_places(inventory: Inventory) -> Places | None:
+    """The same for the controller that is installed; None where there is none."""
+    found = installation(inventory)
+    return places(inventory, found.workload.template.spec) if found else None
+
+
+def _terms(spec: Placement) -> list[NodeTerm]:
+    affinity = spec.affinity.node_affinity if spec.affinity else None
+    required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
+    return (required.node_selector_terms if required else None) or []
+
+
+def _telling(term: NodeTerm) -> list[Expression]:
+    return [row for row in term.match_expressions or () if row.key not in ALWAYS]
+
+
+def _takes(node: Node, spec: Placement, *, choices: list[LabelSelector]) -> bool:
+    labels = node.metadata.labels or {}
+    chosen = all(labels.get(key) == value for key, value in (spec.node_selector or {}).items() if key not in ALWAYS)
+    return chosen and _fits(choices, labels) and _ready(node) and not any(_repelling(node, spec.tolerations or []))
+
+
+def _fits(choices: list[LabelSelector], labels: dict[str, str]) -> bool:
+    return not choices or any(selects(choice, labels) for choice in choices)
+
+
+def _ready(node: Node) -> bool:
+    conditions = (node.status.conditions if node.status else None) or ()
+    down = any(one.type == "Ready" and one.status != "True" for one in conditions)
+    return not down and not node.spec.unschedulable and not node.metadata.deleting
+
+
+def _repelling(node: Node, tolerations: list[Toleration]) -> Iterator[Taint]:
+    for taint in node.spec.taints or ():
+        if taint.effect in KEEPS_OFF and not any(_tolerates(one, taint) for one in tolerations):
+            yield taint
+
+
+def _tolerates(toleration: Toleration, taint: Taint) -> bool:
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.operator == "Exists":
+        return not toleration.key or toleration.key == taint.key
+    return toleration.key == taint.key and (toleration.value or "") == (taint.value or "")
+
+
+FLAG = "--feature-gates"
+
+
+@dataclass(frozen=True, slots=True)
+class GivenGates:
+    """`path` is told from the pod's spec on; `text` is empty where it is taken from an object that is not read."""
+
+    path: str
+    text: str
+
+    @property
+    def malformed(self) -> tuple[str, ...]:
+        """Parts that the controller cannot read, which keeps it from starting."""
+        parts = (part for part in self.text.split(",") if part)
+        return tuple(part for part in parts if part.partition("=")[2].strip() not in _WORDS)
+
+
+def told_gates(found: Installation) -> dict[str, bool]:
+    """The gates that it was given, as it reads them; empty where it was given none."""
+    given = given_gates(found)
+    return parse_gates(given.text) if given else {}
+
+
+_WORDS = frozenset(["1", "t", "T", "true", "TRUE", "True", "0", "f", "F", "false", "FALSE", "False"])
+
+
+def given_gates(found: Installation) -> GivenGates | None:
+    """What it was given: a flag before a variable, and either before what may stand in envFrom; None for nothing."""
+    for container in found.workload.template.spec.containers or ():
+        args = container.args or []
+        for place, arg in enumerate(args):
+            name, equals, text = arg.partition("=")
+            if name == FLAG:
+                following = args[place + 1] if place + 1 < len(args) else ""
+                return GivenGates(f"containers[{container.name}].args[{place}]", text if equals else following)
+    if FEATURE_GATES in found.env:
+        return GivenGates(f"containers[].env[{FEATURE_GATES}]", found.env[FEATURE_GATES])
+    return GivenGates("containers[].envFrom", "") if found.env_elsewhere else None

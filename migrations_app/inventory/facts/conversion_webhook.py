@@ -1,0 +1,128 @@
+"""How the CRDs convert between v1beta1 and v1, and whether what they call is there.
+
+What the chart karpenter-crd will write into the conversion of the CRDs, by its values and where it is installed.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from migrations_app.inventory.facts.controller import ABSENT, CRD_CHART, Values, given_values, helm_release, value_at
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import CRD, Endpoints, Service, ServiceReference, Workload
+from migrations_app.inventory.parts import Part, Unseen
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.crds import MAIN_CHART_WEBHOOK_SERVICE
+from migrations_app.karpenter.releases import find
+from migrations_app.karpenter.versions import Release
+
+CONVERTED = tuple(kind.crd_name for kind in kinds.CURRENT_KINDS)
+DEFAULT_PORT = 443
+"""What the API server calls where the reference names no port."""
+
+
+def converting(inventory: Inventory) -> tuple[CRD, ...]:
+    """The CRDs that serve two versions, or whose conversion says Webhook."""
+    found = (crd for crd in inventory.crds.items if crd.name in CONVERTED)
+    return tuple(crd for crd in found if len(crd.served) > 1 or strategy_of(crd) == "Webhook")
+
+
+def conversion_target(crd: CRD) -> ServiceReference | None:
+    """The Service that its conversion calls; None for a URL or no webhook at all."""
+    webhook = crd.spec.conversion.webhook if crd.spec.conversion else None
+    target = webhook.client_config if webhook else None
+    return target.service if target else None
+
+
+def ready_port(inventory: Inventory, target: ServiceReference) -> str | Unseen:
+    """Why that Service cannot answer; empty when it is there, has the port and a ready endpoint of the controller.
+
+    Unseen where that cannot be told. Endpoints that were not read are as ready as the controller behind the Service.
+    """
+    wanted = (target.namespace, target.name)
+    service = next((one for one in inventory.services.items if (one.namespace, one.name) == wanted), None)
+    if service is None:
+        return _unread(inventory.services, wanted) or "no such Service"
+    if (target.port or DEFAULT_PORT) not in _ports(service):
+        return "the Service has no such port"
+    behind = [one for one in inventory.controller.items if _selects(service, one)]
+    if isinstance(inventory.endpoints, Unseen):
+        ready = any(one.status and one.status.ready_replicas for one in behind)
+        return "" if ready else inventory.endpoints
+    ends = next((one for one in inventory.endpoints.items if (one.namespace, one.name) == wanted), None)
+    if ends is None or not ends.ready:
+        return _unread(inventory.endpoints, wanted) or "the Service has no ready endpoint"
+    return "" if behind or not inventory.controller.items else "the Service selects no pods of the controller"
+
+
+def _unread(part: Part[Service] | Part[Endpoints], wanted: tuple[str | None, str]) -> Unseen | None:
+    """The one of that name was there, and could not be read."""
+    if isinstance(part, Unseen):
+        return part
+    bad = next((one for one in part.quarantined if (one.namespace, one.name) == wanted), None)
+    return Unseen("garbled", f"{bad.kind} {bad.name} at {bad.field}") if bad else None
+
+
+def _selects(service: Service, workload: Workload) -> bool:
+    """Without a selector somebody else writes the endpoints, and they may be anybody's."""
+    if not service.spec.selector:
+        return True
+    carried = workload.template.metadata.labels or {}
+    return service.namespace == workload.namespace and service.spec.selector.items() <= carried.items()
+
+
+def webhook_service(inventory: Inventory) -> Service | None:
+    """The Service of the controller that offers the webhook port; None where none does."""
+    homes = {workload.namespace for workload in inventory.controller.items}
+    found = (one for one in inventory.services.items if one.namespace in homes)
+    return next((one for one in found if MAIN_CHART_WEBHOOK_SERVICE[2] in _ports(one)), None)
+
+
+def strategy_of(crd: CRD) -> str:
+    """None, the default, or Webhook."""
+    return (crd.spec.conversion.strategy if crd.spec.conversion else None) or "None"
+
+
+def _ports(service: Service) -> set[int | None]:
+    return {port.port for port in service.spec.ports or ()}
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What the CRDs of a release will say: whether they convert, and which Service is called."""
+
+    converts: bool
+    name: str
+    namespace: str
+    port: int
+
+
+def crd_values(inventory: Inventory) -> Values | None:
+    """The values given to karpenter-crd; None where that chart is not installed or nothing tells."""
+    return given_values(inventory, chart=CRD_CHART)
+
+
+def aim(inventory: Inventory, release: Release) -> Aim | None:
+    """What karpenter-crd of that release will write; None where it writes no conversion or its values are not known."""
+    values, row = crd_values(inventory), find(release)
+    defaults = row.crd_chart_webhook(release) if row else None
+    if values is None or defaults is None:
+        return None
+    record = helm_release(inventory, chart=CRD_CHART)
+    home = record.namespace if record else values.namespace
+    name, namespace, port = MAIN_CHART_WEBHOOK_SERVICE[0], defaults.service_namespace or home, _port(values)
+    return Aim(
+        converts=_given(values, "webhook.enabled", default=defaults.enabled) is True,
+        name=str(_given(values, "webhook.serviceName", default=name)),
+        namespace=str(_given(values, "webhook.serviceNamespace", default=namespace)) or home,
+        port=port,
+    )
+
+
+def _port(values: Values) -> int:
+    given = _given(values, "webhook.port", default=MAIN_CHART_WEBHOOK_SERVICE[2])
+    return given if isinstance(given, int) else 0
+
+
+def _given(values: Values, key: str, *, default: object) -> Any:  # noqa: ANN401 - Helm values are free JSON
+    found = value_at(values.tree, key)
+    return default if found is ABSENT else found

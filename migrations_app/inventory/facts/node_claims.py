@@ -1,0 +1,130 @@
+"""How far each claim has come on the way to its node.
+
+When a NodeClaim expires: by its own expireAfter (v1), or by that of its pool (v1beta1).
+
+The drift hashes that pools, node classes and their claims carry, side by side.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+
+from migrations_app.conversion.quantities import nanoseconds
+from migrations_app.inventory.facts.node_pools import own_claims
+from migrations_app.inventory.inventory import Inventory, once
+from migrations_app.inventory.objects.karpenter import Claim, EC2NodeClass, NodeClaim, NodePool
+from migrations_app.karpenter import kinds, labels
+
+ORDER = ("Registered", "Initialized")
+ALPHA_PREFIX = "Machine"
+_JOINED = {prefix: frozenset(f"{prefix}{word}" for word in ORDER) for prefix in ("", ALPHA_PREFIX)}
+Step = tuple[Claim, str, str]
+"""A claim, its kind, and the condition that it does not meet yet; empty for one that has joined."""
+
+
+@once
+def first_steps(inventory: Inventory) -> tuple[Step, ...]:
+    """Every claim of Karpenter's own that is not being deleted."""
+    pairs = ((kinds.MACHINE.kind, inventory.machines.items), (kinds.NODE_CLAIM.kind, own_claims(inventory)))
+    return tuple(
+        (claim, kind, _missing(claim, prefix=ALPHA_PREFIX if kind == kinds.MACHINE.kind else ""))
+        for kind, claims in pairs
+        for claim in claims
+        if not claim.metadata.deleting
+    )
+
+
+def _missing(claim: Claim, *, prefix: str) -> str:
+    held = {one.type for one in (claim.status and claim.status.conditions) or () if one.status == "True"}
+    if _JOINED[prefix] <= held:
+        return ""
+    return next(f"{prefix}{word}" for word in ORDER if f"{prefix}{word}" not in held)
+
+
+def expired(claim: NodeClaim, pools: dict[str, NodePool], *, now: str) -> bool | None:
+    """Whether its time is over; None where the pool, a duration or a time cannot be read."""
+    if claim.condition("Expired") == "True":
+        return True
+    after = _expire_after(claim, pools)
+    if after == "Never":
+        return False
+    length = _length(after) if after else None
+    born, read = moment(claim.metadata.creation_timestamp), moment(now)
+    if length is None or born is None or read is None:
+        return None
+    return born + timedelta(microseconds=length // 1000) <= read
+
+
+@lru_cache(maxsize=64)
+def _length(after: str) -> int | None:
+    return nanoseconds(after)
+
+
+def _expire_after(claim: NodeClaim, pools: dict[str, NodePool]) -> str:
+    if claim.spec.expire_after:
+        return claim.spec.expire_after
+    pool = pools.get(claim.metadata.label(labels.NODEPOOL) or "")
+    if pool is None:
+        return ""
+    found = pool.get("spec.disruption.expireAfter") or pool.get("spec.template.spec.expireAfter")
+    return found if isinstance(found, str) else "720h"
+
+
+@lru_cache(maxsize=4096)
+def moment(text: str | None) -> datetime | None:
+    """The time that an RFC 3339 text tells; None where it cannot be read or names no zone."""
+    try:
+        found = datetime.fromisoformat(text) if text else None
+    except ValueError:
+        return None
+    return found if found is not None and found.tzinfo is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed:
+    """One pool or node class: the version of its hash, None where it has none, and its claims."""
+
+    kind: str
+    name: str
+    annotation: str
+    version: str | None
+    claims: tuple[NodeClaim, ...]
+    behind: dict[str, int]
+    """How many claims carry which other version; "none" for those without."""
+    drifted: int
+    """How many of its claims are to be replaced already."""
+
+
+@once
+def hashed(inventory: Inventory) -> tuple[Hashed, ...]:
+    """Every pool, then every node class of ours."""
+    return tuple(_every(inventory))
+
+
+def _every(inventory: Inventory) -> Iterator[Hashed]:
+    by_pool: dict[str, list[NodeClaim]] = {}
+    by_class: dict[str, list[NodeClaim]] = {}
+    for claim in inventory.nodeclaims.items:
+        by_pool.setdefault(claim.metadata.label(labels.NODEPOOL) or "", []).append(claim)
+        by_class.setdefault(_class_of(claim), []).append(claim)
+    for pool in inventory.nodepools.items:
+        yield _hashed(pool, "NodePool", annotation=labels.NODEPOOL_HASH_VERSION, claims=by_pool.get(pool.name, []))
+    for one in inventory.ec2nodeclasses.items:
+        yield _hashed(
+            one, "EC2NodeClass", annotation=labels.EC2_NODE_CLASS_HASH_VERSION, claims=by_class.get(one.name, [])
+        )
+
+
+def _class_of(claim: NodeClaim) -> str:
+    reference = claim.spec.node_class_ref
+    return (reference.name if reference and reference.kind in (None, "", "EC2NodeClass") else None) or ""
+
+
+def _hashed(one: NodePool | EC2NodeClass, kind: str, *, annotation: str, claims: list[NodeClaim]) -> Hashed:
+    version = one.metadata.annotation(annotation)
+    have = Counter(claim.metadata.annotation(annotation) or "none" for claim in claims)
+    behind = {} if version is None else {each: count for each, count in have.items() if each != version}
+    drifted = sum(claim.condition("Drifted") == "True" for claim in claims)
+    return Hashed(kind, one.name, annotation, version, tuple(claims), behind, drifted)

@@ -1,0 +1,125 @@
+"""The objects that a conversion takes, as manifests: what a repository would hold of them.
+
+Status and what only the server and Karpenter write are left out, since they change without anybody's doing.
+
+The kubelet settings of a pool, wherever its release keeps them.
+
+What node classes say in their user data about joining, and what proves that they get along with it.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from migrations_app.conversion.kubelet import kubelet_meaning
+from migrations_app.conversion.metadata import CONTROLLER_ANNOTATIONS
+from migrations_app.inventory.facts.node_pools import USER_DATA, family, own_claims, text
+from migrations_app.inventory.inventory import Inventory, once
+from migrations_app.inventory.objects.base import Tree, WholeObject
+from migrations_app.inventory.objects.karpenter import EC2NodeClass, NodePool
+from migrations_app.inventory.parts import Part
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.release_facts import CUSTOM, starts_kubelet
+
+CONVERTIBLE_PARTS: Final = {
+    "provisioners": "Provisioner",
+    "awsnodetemplates": "AWSNodeTemplate",
+    "nodepools": "NodePool",
+    "ec2nodeclasses": "EC2NodeClass",
+}
+"""Parts of the inventory and the kind of their objects."""
+
+
+def convertible(inventory: Inventory) -> tuple[Tree, ...]:
+    """Every such object that was seen, by kind and name; nothing stands for parts that could not be read."""
+    return tuple(tree for part, kind in CONVERTIBLE_PARTS.items() for tree in _trees(inventory.part(part), kind))
+
+
+def _trees(part: Part[Any], kind: str) -> Iterator[Tree]:
+    served = getattr(part, "served", None) or ""
+    for one in sorted(part.items, key=lambda item: str(item.name)):
+        yield _tree(one, kind=one.kind or kind, api_version=one.api_version or served)
+
+
+def _tree(one: WholeObject, *, kind: str, api_version: str) -> Tree:
+    given = one.metadata.annotations or {}
+    annotations = {key: text for key, text in given.items() if key not in CONTROLLER_ANNOTATIONS}
+    metadata: Tree = {"name": one.name}
+    if one.metadata.labels:
+        metadata["labels"] = one.metadata.labels
+    if annotations:
+        metadata["annotations"] = annotations
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": one.spec or {}}
+
+
+PATH = "spec.template.spec.kubelet"
+ANNOTATION = f"metadata.annotations[{labels.KUBELET_COMPATIBILITY}]"
+_MAPS = ("systemReserved", "kubeReserved", "evictionHard", "evictionSoft", "evictionSoftGracePeriod")
+
+
+def kubelet_of(pool: NodePool) -> tuple[str, dict[str, Any] | None]:
+    """Where the pool's own settings stand and what they are; empty where it has none, None where they are unreadable.
+
+    The annotation is where 1.0 keeps what v1beta1 had in the pool.
+    """
+    own = pool.get(PATH)
+    if own is not None:
+        return PATH, own if _readable(own) else None
+    parked = pool.metadata.annotation(labels.KUBELET_COMPATIBILITY)
+    if not parked:
+        return "", {}
+    try:
+        found = json.loads(parked)
+    except (ValueError, RecursionError):
+        return ANNOTATION, None
+    return ANNOTATION, found if _readable(found) else None
+
+
+def same_meaning(settings: object) -> str:
+    """A text that is equal for settings that mean the same; empty for none, and for what cannot be read."""
+    if not isinstance(settings, dict) or not _readable(settings):
+        return ""
+    return kubelet_meaning({name: value for name, value in settings.items() if value is not None})
+
+
+def _readable(found: object) -> bool:
+    return isinstance(found, dict) and all(isinstance(found.get(name), dict | None) for name in _MAPS)
+
+
+BARRED = "UnregisteredTaintNotFound"
+"""The reason of a claim's Registered condition where its node joined without the taint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Untainted:
+    """A node class whose user data starts the kubelet without the taint; `how` says by what."""
+
+    node_class: EC2NodeClass
+    how: str
+
+
+def untainted(classes: Iterable[EC2NodeClass]) -> Iterator[Untainted]:
+    """Those whose nodes would join without the taint karpenter.sh/unregistered."""
+    for one in classes:
+        told = text(one, USER_DATA)
+        if labels.UNREGISTERED_TAINT in told:
+            continue
+        call = starts_kubelet(family(one), told)
+        if family(one) == CUSTOM:
+            yield Untainted(
+                one, "amiFamily Custom, and user data without the taint" if told else "Custom, no user data"
+            )
+        elif call:
+            yield Untainted(one, f"{call} called without the taint")
+
+
+@once
+def barred_claims(inventory: Inventory) -> tuple[str, ...]:
+    """The claims whose nodes are left out for want of the taint."""
+    return tuple(
+        claim.name
+        for claim in own_claims(inventory)
+        for condition in (claim.status and claim.status.conditions) or ()
+        if condition.type == "Registered" and condition.status != "True" and condition.reason == BARRED
+    )

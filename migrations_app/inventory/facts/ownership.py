@@ -1,0 +1,245 @@
+"""Annotations of nodes and claims that protect them, or once did.
+
+Whose each node is, how that was told, and what does not add up.
+
+Rules are tried in order, the first that matches decides. Owner references keep the version of the day the node
+registered, so the generation of a node behind a NodeClaim is the one that NodeClaims have in this cluster now.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from migrations_app.inventory.inventory import Inventory, once
+from migrations_app.inventory.objects.karpenter import Claim, Node
+from migrations_app.inventory.parts import Seen
+from migrations_app.karpenter import labels
+
+PROTECTING = frozenset({labels.DO_NOT_EVICT, labels.DO_NOT_CONSOLIDATE, labels.DO_NOT_DISRUPT})
+Marked = tuple[str, str, dict[str, str]]
+"""Kind, name and annotations."""
+
+
+@once
+def protected(inventory: Inventory) -> tuple[Marked, ...]:
+    """The nodes, then the claims, that carry one of these annotations."""
+    return tuple(
+        (kind, one.name, one.metadata.annotations)
+        for kind, items in (("Node", inventory.nodes.items), ("NodeClaim", inventory.nodeclaims.items))
+        for one in items
+        if one.metadata.annotations and not PROTECTING.isdisjoint(one.metadata.annotations)
+    )
+
+
+PROVISIONER_NAME = "karpenter.sh/provisioner-name"
+NODEPOOL = "karpenter.sh/nodepool"
+CAPACITY_TYPE = "karpenter.sh/capacity-type"
+TERMINATION = "karpenter.sh/termination"
+PROVISIONER_HASH = "karpenter.sh/provisioner-hash"
+NODEGROUP = "eks.amazonaws.com/nodegroup"
+COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
+COMPUTE_OWNERS = {"fargate": "fargate", "auto": "auto_mode", "hybrid": "hybrid"}
+EKSCTL_NODEGROUP = "alpha.eksctl.io/nodegroup-name"
+
+
+class OwnedNode(msgspec.Struct, frozen=True, kw_only=True):
+    """One node and whose it is. `told_by` names the signals: label, owner, provider_id; `anomalies` are their ids."""
+
+    name: str
+    owner: str
+    pool: str = ""
+    claim: str = ""
+    told_by: tuple[str, ...] = ()
+    anomalies: tuple[str, ...] = ()
+    capacity: str = ""
+    instance_type: str = ""
+    zone: str = ""
+    can_drift: bool | None = None
+
+
+class Anomaly(msgspec.Struct, frozen=True, kw_only=True):
+    """Something about ownership that does not add up, such as a claim without its node."""
+
+    id: str
+    kind: str
+    name: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    nodes: tuple[OwnedNode, ...]
+    anomalies: tuple[Anomaly, ...]
+
+    @property
+    def by_owner(self) -> dict[str, int]:
+        return dict(Counter(node.owner for node in self.nodes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    machines: dict[str, Claim]
+    claims: dict[str, Claim]
+    claim_generation: str
+    pools: frozenset[str] | None
+    provisioners: frozenset[str] | None
+    machines_seen: bool
+    claims_seen: bool
+
+
+@once
+def ownership(inventory: Inventory) -> Ownership:
+    """Every node with its owner; nothing at all when nodes were not seen."""
+    context = _context(inventory)
+    nodes = tuple(_owned(node, context) for node in inventory.nodes.items)
+    return Ownership(nodes, tuple(_anomalies(inventory, context, nodes=nodes)))
+
+
+def claim_generation(inventory: Inventory) -> str:
+    """`v1` or `beta`: what NodeClaims are stored as now; empty when neither CRDs nor claims were seen."""
+    stored = next((crd.storage for crd in inventory.crds.items if crd.name == "nodeclaims.karpenter.sh"), "")
+    served = inventory.nodeclaims.served if isinstance(inventory.nodeclaims, Seen) else None
+    version = stored or (served or "").rpartition("/")[2]
+    return {"v1": "v1", "v1beta1": "beta"}.get(version, "")
+
+
+def _context(inventory: Inventory) -> _Context:
+    return _Context(
+        machines={c.provider_id: c for c in inventory.machines.items if c.provider_id},
+        claims={c.provider_id: c for c in inventory.nodeclaims.items if c.provider_id},
+        claim_generation=claim_generation(inventory),
+        pools=_names(inventory.nodepools),
+        provisioners=_names(inventory.provisioners),
+        machines_seen=isinstance(inventory.machines, Seen),
+        claims_seen=isinstance(inventory.nodeclaims, Seen),
+    )
+
+
+def _names(part: Any) -> frozenset[str] | None:  # noqa: ANN401 - a part of any kind of named object
+    return frozenset(item.name for item in part.items) if isinstance(part, Seen) else None
+
+
+def _owned(node: Node, context: _Context) -> OwnedNode:
+    metadata = node.metadata
+    compute = COMPUTE_OWNERS.get(metadata.label(COMPUTE_TYPE) or "")
+    if compute or node.name.startswith("fargate-"):
+        told_by = ("label",) if compute else ("name",)
+        return _row(node, owner=compute or "fargate", pool=metadata.label(NODEPOOL) or "", told_by=told_by)
+    return _by_claim(node, context) or _by_machine(node, context) or _outside(node)
+
+
+def _by_claim(node: Node, context: _Context) -> OwnedNode | None:
+    reference = node.metadata.owner("NodeClaim")
+    claim = context.claims.get(node.spec.provider_id or "")
+    pool = node.metadata.label(NODEPOOL)
+    told_by = _signals(pool is not None, reference is not None, provider_id=claim is not None)
+    machine_says_no = reference is None and claim is None and node.metadata.owner("Machine") is not None
+    if not told_by or machine_says_no:
+        return None
+    version = reference.api_version.rpartition("/")[2] if reference else ""
+    generation = context.claim_generation or ("v1" if version == "v1" else "beta" if version else "")
+    return _row(
+        node,
+        owner=f"karpenter_{generation}" if generation else "unknown",
+        pool=pool or (claim.metadata.label(NODEPOOL) if claim else "") or "",
+        claim=claim.name if claim else reference.name if reference else "",
+        told_by=told_by,
+        anomalies=tuple(_node_anomalies(node, claim, seen=context.claims_seen, pools=context.pools, pool=pool)),
+    )
+
+
+def _by_machine(node: Node, context: _Context) -> OwnedNode | None:
+    reference = node.metadata.owner("Machine", "Provisioner")
+    machine = context.machines.get(node.spec.provider_id or "")
+    pool = node.metadata.label(PROVISIONER_NAME)
+    told_by = _signals(pool is not None, reference is not None, provider_id=machine is not None)
+    if not told_by:
+        return None
+    hashed = machine.metadata.annotation(PROVISIONER_HASH) is not None if machine else None
+    anomalies = _node_anomalies(node, machine, seen=context.machines_seen, pools=context.provisioners, pool=pool)
+    extra = ("machine-without-hash",) if hashed is False else ()
+    return _row(
+        node,
+        owner="karpenter_alpha",
+        pool=pool or (machine.metadata.label(PROVISIONER_NAME) if machine else "") or "",
+        claim=machine.name if machine else "",
+        told_by=told_by,
+        anomalies=(*anomalies, *extra),
+        can_drift=hashed,
+    )
+
+
+def _outside(node: Node) -> OwnedNode:
+    group = node.metadata.label(NODEGROUP)
+    if group is not None:
+        return _row(node, owner="managed_node_group", pool=group, told_by=("label",))
+    if (node.spec.provider_id or "").startswith("aws:///"):
+        pool = node.metadata.label(EKSCTL_NODEGROUP) or ""
+        anomalies = ("node-without-claim",) if _has_finalizer(node) else ()
+        return _row(node, owner="self_managed", pool=pool, told_by=("provider_id",), anomalies=anomalies)
+    return _row(node, owner="unknown")
+
+
+def _signals(label: bool, owner: bool, *, provider_id: bool) -> tuple[str, ...]:
+    named = (("label", label), ("owner", owner), ("provider_id", provider_id))
+    return tuple(name for name, given in named if given)
+
+
+def _has_finalizer(node: Node) -> bool:
+    return TERMINATION in (node.metadata.finalizers or ())
+
+
+def _node_anomalies(
+    node: Node, claim: Claim | None, *, seen: bool, pools: frozenset[str] | None, pool: str | None
+) -> Iterator[str]:
+    if node.metadata.label(PROVISIONER_NAME) is not None and node.metadata.label(NODEPOOL) is not None:
+        yield "both-labels"
+    if node.metadata.owner("Machine") and node.metadata.owner("NodeClaim"):
+        yield "two-owners"
+    if claim is None and seen:
+        yield "node-without-claim"
+    if pool and pools is not None and pool not in pools:
+        yield "pool-gone"
+    if not _has_finalizer(node):
+        yield "finalizer-missing"
+
+
+def _row(
+    node: Node,
+    *,
+    owner: str,
+    pool: str = "",
+    claim: str = "",
+    told_by: tuple[str, ...] = (),
+    anomalies: tuple[str, ...] = (),
+    can_drift: bool | None = None,
+) -> OwnedNode:
+    label = node.metadata.label
+    return OwnedNode(
+        name=node.name,
+        owner=owner,
+        pool=pool,
+        claim=claim,
+        told_by=told_by,
+        anomalies=anomalies,
+        capacity=label(CAPACITY_TYPE) or "",
+        instance_type=label("node.kubernetes.io/instance-type") or "",
+        zone=label("topology.kubernetes.io/zone") or "",
+        can_drift=can_drift,
+    )
+
+
+def _anomalies(inventory: Inventory, context: _Context, *, nodes: tuple[OwnedNode, ...]) -> Iterator[Anomaly]:
+    for node in nodes:
+        for anomaly in node.anomalies:
+            yield Anomaly(id=anomaly, kind="Node", name=node.name, detail=node.pool)
+    if not isinstance(inventory.nodes, Seen) or inventory.nodes.quarantined:
+        return
+    present = {node.spec.provider_id for node in inventory.nodes.items}
+    for kind, claims in (("Machine", context.machines), ("NodeClaim", context.claims)):
+        for provider_id, claim in claims.items():
+            if provider_id not in present and claim.condition("Registered") != "False":
+                yield Anomaly(id="claim-without-node", kind=kind, name=claim.name, detail=provider_id)

@@ -1,0 +1,43 @@
+"""What the ClusterRoles of the controller grant."""
+
+from collections.abc import Iterable
+
+from migrations_app.inventory.facts.managers import managed
+from migrations_app.inventory.objects.cluster import ClusterRole, PolicyRule
+from migrations_app.karpenter import kinds, labels
+from migrations_app.karpenter.tables.rbac_rows import Right
+
+ANY = "*"
+CONVERTED = frozenset(kind.crd_name for kind in kinds.CURRENT_KINDS)
+
+
+def lacking(roles: Iterable[ClusterRole], rights: Iterable[Right]) -> tuple[Right, ...]:
+    """Those of the rights that no role grants, in their order."""
+    rules = [rule for role in roles for rule in role.rules or ()]
+    return tuple(right for right in rights if not any(grants(rule, right) for rule in rules))
+
+
+def grants(rule: PolicyRule, right: Right) -> bool:
+    """Whether the rule grants it for every object, or for all the CRDs that convert where that is enough."""
+    sub = right.resource.partition("/")[2]
+    resources = {right.resource, ANY, f"{ANY}/{sub}"} if sub else {right.resource, ANY}
+    return (
+        bool({right.group, ANY} & set(rule.api_groups or ()))
+        and bool(resources & set(rule.resources or ()))
+        and bool({right.verb, ANY} & set(rule.verbs or ()))
+        and (not rule.resource_names or (right.named and set(rule.resource_names) >= CONVERTED))
+    )
+
+
+def kept_by_chart(role: ClusterRole) -> bool:
+    """Whether the chart writes the role anew at each upgrade."""
+    by_label = (role.metadata.label(labels.HELM_CHART) or "").startswith("karpenter-")
+    return by_label or managed(role.metadata).by == "helm"
+
+
+def per_target(rights: Iterable[Right]) -> dict[str, tuple[Right, ...]]:
+    """The same rights by what they are on, each resource as kubectl spells it."""
+    found: dict[str, tuple[Right, ...]] = {}
+    for right in rights:
+        found[right.target] = (*found.get(right.target, ()), right)
+    return found

@@ -1,0 +1,165 @@
+"""Queries over Karpenter's metrics that lie in the cluster: rules of Prometheus and dashboards of Grafana.
+
+Only objects that name such a metric are kept, and of those only the queries that do.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from migrations_app.inventory.objects.base import Named, Projection
+from migrations_app.inventory.objects.karpenter import ConfigMap
+from migrations_app.inventory.parse import decoder, read_one
+from migrations_app.inventory.parts import Quarantined, Seen
+from migrations_app.karpenter.metrics import MARK, matchers_in, names_in
+
+DASHBOARD_LABEL = "grafana_dashboard"
+"""What the sidecar of Grafana's chart finds dashboards by; its value does not matter."""
+
+LONGEST_QUERY = 1000
+QUERIES_KEPT = 300
+OBJECTS_KEPT = 1000
+_MARK = MARK.encode()
+
+
+class Query(Projection, frozen=True):
+    """`path` says where in the object; a text longer than LONGEST_QUERY is cut down to its names and matchers."""
+
+    path: str
+    text: str
+
+
+class MetricUser(Named, frozen=True):
+    """A PrometheusRule or a ConfigMap with dashboards that names metrics of Karpenter."""
+
+    queries: list[Query] = []
+
+
+class _Rule(Projection, frozen=True):
+    alert: str | None = None
+    record: str | None = None
+    expr: str | float | None = None
+
+
+class _Group(Projection, frozen=True):
+    name: str = ""
+    rules: list[_Rule] | None = None
+
+
+class _RuleSpec(Projection, frozen=True):
+    groups: list[_Group] | None = None
+
+
+class PrometheusRule(Named, frozen=True):
+    """As the operator's CRD words it; read, never kept."""
+
+    spec: _RuleSpec = _RuleSpec()
+
+
+Reader = Callable[[msgspec.Raw], MetricUser | Quarantined]
+
+
+@dataclass(slots=True)
+class MetricFold:
+    """Takes pages with `add`, answers once with `seen`. Objects that name no metric count and are let go at once."""
+
+    read: Reader
+    total: int = 0
+    items: list[MetricUser] = field(default_factory=list)
+    bad: list[Quarantined] = field(default_factory=list)
+
+    def add(self, items: Iterable[msgspec.Raw]) -> None:
+        for item in items:
+            self.total += 1
+            if _MARK in bytes(item):
+                self._file(self.read(item))
+
+    def seen(self, served: str) -> Seen[MetricUser]:
+        return Seen(tuple(self.items), served, tuple(self.bad), total=self.total)
+
+    def _file(self, found: MetricUser | Quarantined) -> None:
+        if isinstance(found, Quarantined):
+            self.bad.append(found)
+        elif found.queries and len(self.items) < OBJECTS_KEPT:
+            self.items.append(found)
+        elif found.queries:
+            self.bad.append(Quarantined(found.kind, found.namespace, found.name, "$", "too many of them"))
+
+
+def rules_fold() -> MetricFold:
+    """Folds a list of PrometheusRules."""
+    return MetricFold(partial(_read, kind=PrometheusRule, queries=_of_rule))
+
+
+def dashboards_fold() -> MetricFold:
+    """Folds a list of ConfigMaps that hold dashboards."""
+    return MetricFold(partial(_read, kind=ConfigMap, queries=dashboard_queries))
+
+
+def dashboard_queries(found: ConfigMap) -> Iterator[Query]:
+    """The queries of every file in the ConfigMap, with the titles of the dashboard and the panel around them."""
+    for name, text in (found.data or {}).items():
+        if MARK not in text:
+            continue
+        for titles, query in _in_file(text):
+            told = f"data[{name}]" + (f": {' / '.join(titles)}" if titles else "")
+            yield Query(path=told[:300], text=short(query))
+
+
+def short(query: str) -> str:
+    """The query, or where it is too long what it names."""
+    if len(query) <= LONGEST_QUERY:
+        return query
+    matchers = (f'{label}="{value}"' for label, value in matchers_in(query))
+    return " ".join((*names_in(query), *matchers))[:LONGEST_QUERY]
+
+
+def _read(
+    item: msgspec.Raw, *, kind: type[Named], queries: Callable[[Any], Iterator[Query]]
+) -> MetricUser | Quarantined:
+    found = read_one(item, kind, take=decoder(kind).decode)
+    if isinstance(found, Quarantined):
+        return found
+    kept: list[Query] = []
+    for query in queries(found):
+        if len(kept) == QUERIES_KEPT:
+            return Quarantined(kind.__name__, found.namespace, found.name, query.path, "too many queries")
+        kept.append(query)
+    return MetricUser(kind=kind.__name__, api_version=found.api_version, metadata=found.metadata, queries=kept)
+
+
+def _of_rule(found: PrometheusRule) -> Iterator[Query]:
+    for group in found.spec.groups or ():
+        for rule in group.rules or ():
+            text = str(rule.expr)
+            if names_in(text):
+                path = f"spec.groups[{group.name}].rules[{rule.alert or rule.record or ''}].expr"
+                yield Query(path=path[:300], text=short(text))
+
+
+def _in_file(text: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Each string of a dashboard that names a metric, under its titles; the whole text where it is no JSON."""
+    try:
+        tree = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        yield (), text
+        return
+    waiting: list[tuple[tuple[str, ...], Any]] = [((), tree)]
+    while waiting:
+        titles, value = waiting.pop()
+        if isinstance(value, str):
+            if names_in(value):
+                yield titles, value
+        elif isinstance(value, list):
+            waiting += [(titles, one) for one in reversed(value)]
+        elif isinstance(value, dict):
+            inner = _titled(titles, value)
+            waiting += [(inner, one) for one in reversed(value.values())]
+
+
+def _titled(titles: tuple[str, ...], value: dict[str, Any]) -> tuple[str, ...]:
+    title = value.get("title")
+    return (*titles, title[:100]) if isinstance(title, str) and title and len(titles) < 5 else titles

@@ -1,0 +1,267 @@
+"""What was seen in AWS for one EKS cluster at one moment: frozen values, each part Seen or Unseen.
+
+Documents are kept as the text that AWS gave; judging them is for karpenter/iam and the checks.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from migrations_app.inventory.objects.cluster_arn import AwsPlace
+from migrations_app.inventory.parts import NOT_ASKED, Part
+
+Kind = Literal["aws_managed", "customer_managed", "inline"]
+FoundBy = Literal["pod_identity", "pod_identity_target", "irsa", "environment", "assume_role", "given"]
+"""How a role was found; `given` are documents that somebody handed in, without any role."""
+Agreement = Literal["agree", "disagree", "cannot_tell"]
+
+# Characters without white space; inline policies share theirs between all of a role.
+LIMITS: dict[Kind, int] = {"aws_managed": 6144, "customer_managed": 6144, "inline": 10240}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who AWS takes us for."""
+
+    account: str
+    arn: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EksCluster:
+    """DescribeCluster: `ca_data` is base64 of a PEM text, `version` the Kubernetes minor such as 1.30."""
+
+    name: str
+    arn: str
+    status: str
+    version: str
+    platform_version: str
+    endpoint: str
+    ca_data: str
+    issuer: str
+    authentication_mode: str
+    """API, API_AND_CONFIG_MAP or CONFIG_MAP; empty where the cluster is too old to say, which means CONFIG_MAP."""
+    auto_mode: bool
+
+    @property
+    def asks_access_entries(self) -> bool:
+        return "API" in self.authentication_mode
+
+    @property
+    def asks_aws_auth(self) -> bool:
+        return self.authentication_mode != "API"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role:
+    """An IAM role. `trust` is its trust policy as JSON text; `boundary_arn` is empty without a permissions boundary."""
+
+    name: str
+    arn: str
+    path: str
+    trust: str
+    boundary_arn: str
+    max_session_seconds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachedPolicy:
+    """A managed policy by name, its document unread."""
+
+    name: str
+    arn: str
+
+    @property
+    def kind(self) -> Kind:
+        return "aws_managed" if ":iam::aws:policy/" in self.arn else "customer_managed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyDocument:
+    """A policy with its text. `arn` and `version` are empty for inline ones; `size` counts as IAM does."""
+
+    name: str
+    kind: Kind
+    text: str
+    size: int
+    arn: str = ""
+    version: str = ""
+
+    @property
+    def room(self) -> int:
+        """Characters left up to the limit of its kind, as if it were the only inline policy of its role."""
+        return LIMITS[self.kind] - self.size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerRole:
+    """A role of the controller and how it was found. An empty `role` part means that AWS has no role of that ARN."""
+
+    found_by: FoundBy
+    arn: str
+    role: Part[Role]
+    policies: Part[PolicyDocument]
+    boundary: Part[PolicyDocument]
+    """Empty when the role has none."""
+    namespace: str = ""
+    service_account: str = ""
+
+    @property
+    def inline_size(self) -> int:
+        """Characters of all inline policies together, which share 10,240."""
+        return sum(one.size for one in self.policies.items if one.kind == "inline")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Association:
+    """An EKS Pod Identity association. With a target, pods work as `target_role_arn`; `role_arn` only leads there."""
+
+    id: str
+    namespace: str
+    service_account: str
+    role_arn: str
+    target_role_arn: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedBy:
+    """The object that names something, and where in it."""
+
+    kind: str
+    name: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceProfile:
+    """An instance profile that is named somewhere. `exists` False: AWS has none of that name."""
+
+    name: str
+    exists: bool
+    arn: str = ""
+    role_arns: tuple[str, ...] = ()
+    named_by: tuple[NamedBy, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessEntry:
+    """An EKS access entry; `type` is STANDARD, EC2_LINUX, EC2_WINDOWS, ..."""
+
+    principal_arn: str
+    type: str
+    groups: tuple[str, ...] = ()
+    username: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeRole:
+    """A role that nodes run as. An empty `role` part means that AWS has none of that name."""
+
+    name: str
+    role: Part[Role]
+    policies: Part[AttachedPolicy]
+    inline: Part[str]
+    """Names of its inline policies."""
+    access_entry: Part[AccessEntry]
+    """Empty when the cluster has no entry for the role, or asks aws-auth alone."""
+    named_by: tuple[NamedBy, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthRow:
+    """One row of mapRoles in aws-auth."""
+
+    role_arn: str
+    username: str
+    groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """The interruption queue that the controller is told of. `exists` False: SQS has none of that name here."""
+
+    name: str
+    exists: bool
+    arn: str = ""
+    policy: str = ""
+    """Its resource policy as JSON text; empty without one."""
+    retention_seconds: int | None = None
+    kms_key: str = ""
+    managed_encryption: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OidcProvider:
+    """The IAM identity provider of the cluster's issuer."""
+
+    arn: str
+    url: str
+    client_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaggedInstances:
+    """Instances of Karpenter alike in the tags that controllers list and judge by."""
+
+    tags: tuple[tuple[str, str], ...]
+    count: int
+    samples: tuple[str, ...]
+    """The first instance ids, at most three."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrossCheck:
+    """One request as our evaluator and as SimulatePrincipalPolicy judge it. `because` tells why AWS refused or not."""
+
+    release: str
+    role_arn: str
+    action: str
+    resource: str
+    ours: str
+    theirs: str
+    agreement: Agreement
+    because: str = ""
+    probes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AwsSeen:
+    """All that was seen in AWS for one cluster. A part that nobody filled in is Unseen, never empty."""
+
+    place: AwsPlace
+    identity: Part[Caller] = NOT_ASKED
+    cluster: Part[EksCluster] = NOT_ASKED
+    """Empty when EKS has no cluster of that name in the region."""
+    controller_roles: Part[ControllerRole] = NOT_ASKED
+    """Empty when neither an association nor an annotation nor the environment names one."""
+    oidc_provider: Part[OidcProvider] = NOT_ASKED
+    pod_identity_agent: Part[str] = NOT_ASKED
+    """The add-on's status; empty where it is not installed as an add-on of EKS."""
+    instance_profiles: Part[InstanceProfile] = NOT_ASKED
+    node_roles: Part[NodeRole] = NOT_ASKED
+    aws_auth: Part[AuthRow] = NOT_ASKED
+    queue: Part[Queue] = NOT_ASKED
+    """Empty when no queue is configured."""
+    spot_role: Part[Role] = NOT_ASKED
+    """The Spot service-linked role; empty where the account has none."""
+    instances: Part[TaggedInstances] = NOT_ASKED
+    simulation: Part[CrossCheck] = NOT_ASKED
+
+    def part(self, name: str) -> Part[object]:
+        """The part of that name; raises AttributeError for a name that is none."""
+        found: Part[object] = getattr(self, name)
+        return found
+
+    @property
+    def asked(self) -> bool:
+        """Whether AWS was looked at, or documents were handed in."""
+        return any(self.part(name) != NOT_ASKED for name in AWS_PART_NAMES)
+
+    @property
+    def disagreements(self) -> tuple[CrossCheck, ...]:
+        """Requests that AWS judges otherwise than our evaluator does."""
+        return tuple(one for one in self.simulation.items if one.agreement == "disagree")
+
+
+AWS_PART_NAMES: tuple[str, ...] = tuple(f.name for f in fields(AwsSeen) if f.name != "place")
+NO_AWS = AwsSeen(place=AwsPlace(region="", cluster=""))
+"""Nobody gave access to AWS: every part is Unseen as `not_asked`."""

@@ -1,0 +1,259 @@
+"""Projections of pods, of what runs them and of what protects them: only what upgrade checks read."""
+
+from migrations_app.inventory.objects.base import Condition, Metadata, Named, Projection, Strings
+
+JOB_OVER = ("Complete", "Failed")
+"""The conditions after which a Job starts no pod any more."""
+
+
+class Toleration(Projection, frozen=True):
+    key: str | None = None
+    operator: str | None = None
+    value: str | None = None
+    effect: str | None = None
+
+
+class Expression(Projection, frozen=True):
+    key: str = ""
+    operator: str = ""
+    values: list[str] | None = None
+
+
+class NodeTerm(Projection, frozen=True):
+    match_expressions: list[Expression] | None = None
+
+
+class WeightedNodeTerm(Projection, frozen=True):
+    weight: int | None = None
+    preference: NodeTerm | None = None
+
+
+class NodeTerms(Projection, frozen=True):
+    node_selector_terms: list[NodeTerm] | None = None
+
+
+class NodeAffinity(Projection, frozen=True):
+    required_during_scheduling_ignored_during_execution: NodeTerms | None = None
+    preferred_during_scheduling_ignored_during_execution: list[WeightedNodeTerm] | None = None
+
+
+class PodAffinityTerm(Projection, frozen=True):
+    topology_key: str | None = None
+
+
+class WeightedPodAffinityTerm(Projection, frozen=True):
+    pod_affinity_term: PodAffinityTerm | None = None
+
+
+class PodAffinity(Projection, frozen=True):
+    required_during_scheduling_ignored_during_execution: list[PodAffinityTerm] | None = None
+    preferred_during_scheduling_ignored_during_execution: list[WeightedPodAffinityTerm] | None = None
+
+
+class Affinity(Projection, frozen=True):
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class Spread(Projection, frozen=True):
+    topology_key: str | None = None
+    when_unsatisfiable: str | None = None
+
+
+class Unread(Projection, frozen=True):
+    """Something of which only the presence counts."""
+
+
+class EnvironmentVariable(Projection, frozen=True):
+    """Of a reference to another object only the presence is kept, as `value_from`."""
+
+    name: str = ""
+    value: str | None = None
+    value_from: Unread | None = None
+
+
+class EnvironmentSource(Projection, frozen=True):
+    """That variables are taken from elsewhere; which object holds them is not kept."""
+
+
+class Resources(Projection, frozen=True):
+    """Quantities by name; a number is as good as a text."""
+
+    requests: dict[str, str | int | float] | None = None
+    limits: dict[str, str | int | float] | None = None
+
+
+class Container(Projection, frozen=True):
+    name: str = ""
+    image: str | None = None
+    env: list[EnvironmentVariable] | None = None
+    env_from: list[EnvironmentSource] | None = None
+    args: list[str] | None = None
+    resources: Resources | None = None
+
+
+class Placement(Projection, frozen=True):
+    """Where a pod may run: the part of a pod spec that upgrade checks read."""
+
+    node_name: str | None = None
+    node_selector: Strings | None = None
+    affinity: Affinity | None = None
+    tolerations: list[Toleration] | None = None
+    topology_spread_constraints: list[Spread] | None = None
+    host_network: bool | None = None
+    service_account_name: str | None = None
+
+
+class EmptyDir(Projection, frozen=True):
+    medium: str | None = None
+
+
+class Volume(Projection, frozen=True):
+    empty_dir: EmptyDir | None = None
+    host_path: Unread | None = None
+    persistent_volume_claim: Unread | None = None
+    ephemeral: Unread | None = None
+
+
+class PodSpec(Placement, frozen=True):
+    volumes: list[Volume] | None = None
+    termination_grace_period_seconds: int | None = None
+
+
+class PodStatus(Projection, frozen=True):
+    phase: str | None = None
+
+
+class Pod(Named, frozen=True):
+    spec: PodSpec = PodSpec()
+    status: PodStatus | None = None
+
+
+class Ended(Projection, frozen=True):
+    reason: str | None = None
+
+
+class ContainerState(Projection, frozen=True):
+    terminated: Ended | None = None
+
+
+class ContainerStatus(Projection, frozen=True):
+    name: str = ""
+    restart_count: int | None = None
+    last_state: ContainerState | None = None
+
+
+class ControllerPodStatus(PodStatus, frozen=True):
+    container_statuses: list[ContainerStatus] | None = None
+
+
+class ControllerPod(Pod, frozen=True):
+    """A pod of the controller, with how its containers fared."""
+
+    status: ControllerPodStatus | None = None
+
+
+class ControllerPlacement(Placement, frozen=True):
+    containers: list[Container] | None = None
+    dns_policy: str | None = None
+
+
+class PodTemplate(Projection, frozen=True):
+    metadata: Metadata = Metadata()
+    spec: ControllerPlacement = ControllerPlacement()
+
+
+class LabelSelector(Projection, frozen=True):
+    match_labels: Strings | None = None
+    match_expressions: list[Expression] | None = None
+
+
+class WorkloadSpec(Projection, frozen=True):
+    replicas: int | None = None
+    template: PodTemplate = PodTemplate()
+    job_template: "JobTemplate | None" = None
+    selector: LabelSelector | None = None
+
+
+class JobTemplateSpec(Projection, frozen=True):
+    template: PodTemplate = PodTemplate()
+
+
+class JobTemplate(Projection, frozen=True):
+    metadata: Metadata = Metadata()
+    spec: JobTemplateSpec = JobTemplateSpec()
+
+
+class WorkloadStatus(Projection, frozen=True):
+    ready_replicas: int | None = None
+    succeeded: int | None = None
+    """Of a Job: pods that ended well."""
+    failed: int | None = None
+    conditions: list[Condition] | None = None
+
+
+class Workload(Named, frozen=True):
+    """A Deployment, StatefulSet, DaemonSet, Job or CronJob: placement and annotations of its pods."""
+
+    spec: WorkloadSpec = WorkloadSpec()
+    status: WorkloadStatus | None = None
+
+    @property
+    def template(self) -> PodTemplate:
+        return self.spec.job_template.spec.template if self.spec.job_template else self.spec.template
+
+    @property
+    def over(self) -> bool:
+        """Whether it is a Job that has ended, well or not: it keeps a template, and starts no pod of it."""
+        told = (self.status and self.status.conditions) or ()
+        return any(one.type in JOB_OVER and one.status == "True" for one in told)
+
+
+class BudgetSpec(Projection, frozen=True):
+    min_available: int | str | None = None
+    max_unavailable: int | str | None = None
+    selector: LabelSelector | None = None
+
+
+class BudgetStatus(Projection, frozen=True):
+    disruptions_allowed: int | None = None
+    expected_pods: int | None = None
+    current_healthy: int | None = None
+    desired_healthy: int | None = None
+
+
+class DisruptionBudget(Named, frozen=True):
+    spec: BudgetSpec = BudgetSpec()
+    status: BudgetStatus | None = None
+
+
+class PodGroup(Projection, frozen=True):
+    """Pods alike in what upgrade checks ask for; memory follows the number of groups, not of pods."""
+
+    namespace: str
+    owner_kind: str
+    owner_name: str
+    markers: Strings
+    """Annotations and labels of the pods whose keys are Karpenter's."""
+    placement: list["Constraint"]
+    """Selectors, affinities, spread keys and tolerations that name a Karpenter key."""
+    count: int
+    samples: list[str]
+    """Names of the first pods of the group, at most three."""
+    nodes: list[str]
+    """Nodes they run on, at most 50; of a DaemonSet only where the group has markers."""
+    labels: Strings = {}
+    """The labels of the first pod: pods of one workload share those that budgets select by."""
+    storage: list[str] = []
+    """Which kinds of volumes they have that a move concerns: `claim`, `emptyDir` (on disk), `hostPath`."""
+    grace_seconds: int = 0
+    """The longest terminationGracePeriodSeconds among them."""
+
+
+class Constraint(Projection, frozen=True):
+    """One mention of a Karpenter key in a placement. `path` as in spec.nodeSelector or spec.tolerations."""
+
+    path: str
+    key: str
+    value: str

@@ -1,0 +1,211 @@
+"""Every mention of a Karpenter key in a placement: selectors, affinities, spread keys and tolerations.
+
+Folds pods into groups as their pages arrive, so that memory follows the number of workloads and not of pods.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+
+import msgspec
+
+from migrations_app.inventory.objects.karpenter import (
+    Affinity,
+    Constraint,
+    Expression,
+    Metadata,
+    NodeAffinity,
+    OwnerReference,
+    Placement,
+    Pod,
+    PodAffinity,
+    PodGroup,
+    PodSpec,
+    Workload,
+)
+from migrations_app.inventory.parse import BETA_NODE_KEYS, TEMPLATE_KEYS, decoder, is_karpenter, read_one
+from migrations_app.inventory.parts import Quarantined, Seen
+
+
+def constraints(
+    spec: Placement, *, below: str = "spec", also: Collection[str] = BETA_NODE_KEYS
+) -> tuple[Constraint, ...]:
+    """The mentions, in the order of the fields; `below` is the path of the pod spec inside its object.
+
+    `also` are keys that are not Karpenter's and matter all the same.
+    """
+    return tuple(
+        Constraint(path=f"{below}.{path}", key=key, value=value)
+        for path, key, value in _mentions(spec)
+        if is_karpenter(key) or key in also
+    )
+
+
+def markers(metadata: Metadata) -> dict[str, str]:
+    """The labels and annotations whose keys are Karpenter's; an annotation wins over a label of the same key."""
+    found = (metadata.labels or {}) | (metadata.annotations or {})
+    return {key: value[:253] for key, value in found.items() if is_karpenter(key)}
+
+
+def names_karpenter(workload: Workload) -> bool:
+    """Whether a workload or its pods' template mentions a Karpenter key, or one of old that upgrades turn on."""
+    template = workload.template
+    placed = constraints(template.spec, also=TEMPLATE_KEYS)
+    return bool(markers(workload.metadata) or markers(template.metadata) or placed)
+
+
+Mention = tuple[str, str, str]
+
+
+def _mentions(spec: Placement) -> Iterator[Mention]:
+    for key, value in (spec.node_selector or {}).items():
+        yield "nodeSelector", key, value
+    if spec.affinity:
+        yield from _affinity(spec.affinity)
+    for spread in spec.topology_spread_constraints or ():
+        yield "topologySpreadConstraints", spread.topology_key or "", ""
+    for toleration in spec.tolerations or ():
+        yield "tolerations", toleration.key or "", toleration.value or ""
+
+
+def _affinity(affinity: Affinity) -> Iterator[Mention]:
+    if affinity.node_affinity:
+        yield from _node_affinity(affinity.node_affinity)
+    for name, terms in (("podAffinity", affinity.pod_affinity), ("podAntiAffinity", affinity.pod_anti_affinity)):
+        if terms:
+            yield from _pod_affinity(f"affinity.{name}", terms)
+
+
+def _node_affinity(affinity: NodeAffinity) -> Iterator[Mention]:
+    required = affinity.required_during_scheduling_ignored_during_execution
+    for term in (required.node_selector_terms if required else None) or ():
+        yield from _expressions("affinity.nodeAffinity.required", term.match_expressions)
+    for weighted in affinity.preferred_during_scheduling_ignored_during_execution or ():
+        if weighted.preference:
+            yield from _expressions("affinity.nodeAffinity.preferred", weighted.preference.match_expressions)
+
+
+def _expressions(path: str, expressions: list[Expression] | None) -> Iterator[Mention]:
+    for expression in expressions or ():
+        yield path, expression.key, " ".join([expression.operator, *(expression.values or ())])
+
+
+def _pod_affinity(path: str, terms: PodAffinity) -> Iterator[Mention]:
+    for term in terms.required_during_scheduling_ignored_during_execution or ():
+        yield f"{path}.required", term.topology_key or "", ""
+    for weighted in terms.preferred_during_scheduling_ignored_during_execution or ():
+        if weighted.pod_affinity_term:
+            yield f"{path}.preferred", weighted.pod_affinity_term.topology_key or "", ""
+
+
+SAMPLES = 3
+NODES_KEPT = 50
+BAD_KEPT = 1000
+_OVER = ("Succeeded", "Failed")
+
+Key = tuple[str, str, str, tuple[tuple[str, str], ...], tuple[Constraint, ...], tuple[str, ...]]
+
+
+@dataclass(slots=True)
+class _Tally:
+    count: int = 0
+    samples: list[str] = field(default_factory=list)
+    nodes: dict[str, None] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    grace: int = 0
+
+
+@dataclass(slots=True)
+class PodFold:
+    """Takes pages with `add`, answers once with `seen`. Finished pods count in the total and in no group."""
+
+    total: int = 0
+    groups: dict[Key, _Tally] = field(default_factory=dict)
+    bad: list[Quarantined] = field(default_factory=list)
+    bad_total: int = 0
+    names: dict[str, str] = field(default_factory=dict)
+    """Each node's name once: every pod page spells them anew."""
+
+    def add(self, items: Iterable[msgspec.Raw]) -> None:
+        take = decoder(Pod).decode
+        for item in items:
+            found = read_one(item, Pod, take=take)
+            if isinstance(found, Quarantined):
+                self._set_aside(found)
+            else:
+                self._count(found)
+
+    def seen(self, served: str) -> Seen[PodGroup]:
+        groups = tuple(_group(key, tally) for key, tally in self.groups.items())
+        return Seen(groups, served, tuple(self.bad), total=self.total + self.bad_total)
+
+    def _set_aside(self, found: Quarantined) -> None:
+        self.bad_total += 1
+        if len(self.bad) < BAD_KEPT:
+            self.bad.append(found)
+
+    def _count(self, pod: Pod) -> None:
+        self.total += 1
+        if pod.status and pod.status.phase in _OVER:
+            return
+        key = _key(pod)
+        tally = self.groups.get(key)
+        if tally is None:
+            tally = self.groups[key] = _Tally(labels=pod.metadata.labels or {})
+        tally.count += 1
+        tally.grace = max(tally.grace, pod.spec.termination_grace_period_seconds or 0)
+        if len(tally.samples) < SAMPLES:
+            tally.samples.append(pod.name)
+        if (key[3] or key[1] != "DaemonSet") and pod.spec.node_name and len(tally.nodes) < NODES_KEPT:
+            tally.nodes[self.names.setdefault(pod.spec.node_name, pod.spec.node_name)] = None
+
+
+def _key(pod: Pod) -> Key:
+    kind, name = _owner(pod.metadata)
+    marks = tuple(sorted(markers(pod.metadata).items()))
+    return pod.namespace, kind, name, marks, constraints(pod.spec), _storage(pod.spec)
+
+
+def _storage(spec: PodSpec) -> tuple[str, ...]:
+    found = set()
+    for volume in spec.volumes or ():
+        if volume.persistent_volume_claim is not None or volume.ephemeral is not None:
+            found.add("claim")
+        elif volume.host_path is not None:
+            found.add("hostPath")
+        elif volume.empty_dir is not None and volume.empty_dir.medium != "Memory":
+            found.add("emptyDir")
+    return tuple(sorted(found))
+
+
+def _owner(metadata: Metadata) -> tuple[str, str]:
+    """The workload behind the pod: of a ReplicaSet with its template hash in the name, the Deployment."""
+    owner = _controller(metadata.owner_references)
+    if owner is None:
+        return "", ""
+    template_hash = metadata.label("pod-template-hash")
+    if owner.kind == "ReplicaSet" and template_hash and owner.name.endswith(f"-{template_hash}"):
+        return "Deployment", owner.name.removesuffix(f"-{template_hash}")
+    return owner.kind, owner.name
+
+
+def _controller(references: list[OwnerReference] | None) -> OwnerReference | None:
+    if not references:
+        return None
+    return next((reference for reference in references if reference.controller), references[0])
+
+
+def _group(key: Key, tally: _Tally) -> PodGroup:
+    namespace, kind, name, marks, places, storage = key
+    return PodGroup(
+        namespace=namespace,
+        owner_kind=kind,
+        owner_name=name,
+        markers=dict(marks),
+        placement=list(places),
+        count=tally.count,
+        samples=tally.samples,
+        nodes=list(tally.nodes),
+        labels=tally.labels,
+        storage=list(storage),
+        grace_seconds=tally.grace,
+    )

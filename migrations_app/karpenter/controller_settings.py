@@ -1,0 +1,251 @@
+"""Variables that the chart writes by itself and leaves out where they are not read: nothing is lost with them.
+
+ASSUME_ROLE_DURATION stands in every Deployment of 0.32 to 0.37; only ASSUME_ROLE_ARN beside it gives it a meaning.
+LOGGING_CONFIG is none of them: no chart from 0.28 to 1.0 writes it, so whoever has it set it by hand.
+Source: charts/karpenter/templates/deployment.yaml of aws/karpenter-provider-aws at v0.32.10, v0.37.8 and v1.0.14.
+
+Settings of the controller per release: Helm values, environment variables, gates, and which are still read.
+
+Keys of the ConfigMap karpenter-global-settings, and where each setting lives once the ConfigMap is no longer read.
+
+Source: charts/karpenter/templates/configmap.yaml of v0.31.5 and deployment.yaml of v0.32.10 and v0.33.12 in
+aws/karpenter-provider-aws. From 0.33 on the ConfigMap is neither read nor rendered.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from migrations_app.karpenter.releases import RELEASES, Table, beyond_table, find
+from migrations_app.karpenter.tables.env_rows import ENV_NAMES, EnvName
+from migrations_app.karpenter.tables.helm_rows import CRD_CHART, MAIN_CHART, READ_BY_ALL, HelmKey
+from migrations_app.karpenter.versions import Release, minor_order, within
+
+CHART_SWITCHES = frozenset({"DISABLE_WEBHOOK", "WEBHOOK_METRICS_PORT", "ASSUME_ROLE_DURATION"})
+
+
+def ends_with_webhooks(key: str, coming: Release) -> bool:
+    """Whether a Helm value goes together with what it configures: 1.1 has no webhooks, so nothing is lost with it."""
+    return key.partition(".")[0] == "webhook" and minor_order(coming.minor) >= (1, 1)
+
+
+GLOBAL_SETTINGS = "karpenter-global-settings"
+"""The ConfigMap that held the settings up to 0.32."""
+DRIFT_KEY = "featureGates.driftEnabled"
+"""Its key for the drift gate."""
+
+_DEEPEST = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadKey:
+    """Something given that the release does not read. `replacement` is empty where nothing takes its place there."""
+
+    key: str
+    replacement: str = ""
+    fate: str = ""
+
+
+def unread_helm_keys(
+    config: Mapping[str, object],
+    release: Release,
+    *,
+    table: Table = RELEASES,
+    rows: tuple[HelmKey, ...] = MAIN_CHART,
+) -> list[UnreadKey]:
+    """The values given to the chart karpenter that its chart of that release does not read, in the order given.
+
+    Values without rows are left alone, but for those below `settings` from 0.32 on: the chart passes on none that it
+    does not name. Null and empty values are not given.
+    """
+    return _unread(config, release, rows=rows, closed=_closed(release, table=table))
+
+
+def unread_crd_chart_keys(config: Mapping[str, object], release: Release) -> list[UnreadKey]:
+    """As `unread_helm_keys`, for the chart karpenter-crd."""
+    return _unread(config, release, rows=CRD_CHART, closed=False)
+
+
+def lost_crd_chart_keys(config: Mapping[str, object], release: Release) -> list[UnreadKey]:
+    """The same without those that end together with what they configure."""
+    every = unread_crd_chart_keys(config, release)
+    return [one for one in every if not ends_with_webhooks(one.key, release)]
+
+
+def lost_helm_keys(config: Mapping[str, object], release: Release) -> list[UnreadKey]:
+    """As `unread_helm_keys`, without those that end together with what they configure."""
+    return [one for one in unread_helm_keys(config, release) if not ends_with_webhooks(one.key, release)]
+
+
+def unknown_helm_keys(config: Mapping[str, object]) -> list[str]:
+    """The values given to the chart karpenter that no chart here ever read, without those below `settings`.
+
+    Each is told by the shortest name that is no part of a known one. What lies in a known value is the user's own.
+    """
+    known = (*(row.key for row in MAIN_CHART), *READ_BY_ALL)
+    given = (name for name in _leaves(config) if name.partition(".")[0] != "settings")
+    return list(dict.fromkeys(_shortest(name, known) for name in given if not _lies_in(name, known)))
+
+
+def _lies_in(given: str, known: Iterable[str]) -> bool:
+    return any(given == key or given.startswith(f"{key}.") or key.startswith(f"{given}.") for key in known)
+
+
+def _shortest(given: str, known: tuple[str, ...]) -> str:
+    steps = given.split(".")
+    starts = (".".join(steps[:count]) for count in range(1, len(steps) + 1))
+    return next((start for start in starts if not _lies_in(start, known)), given)
+
+
+def unread_env_names(
+    names: Iterable[str], release: Release, *, rows: tuple[EnvName, ...] = ENV_NAMES
+) -> list[UnreadKey]:
+    """The names that some release heeds but that one does not; names we do not know are left alone."""
+    given = frozenset(names)
+    return [
+        UnreadKey(key=row.name, replacement=row.replacement, fate=row.fate or _span(row.first, row.last))
+        for row in rows
+        if row.name in given and not within(release, first=row.first, last=row.last)
+    ]
+
+
+def unread_gates(feature_gates: str, release: Release, *, table: Table = RELEASES) -> list[str]:
+    """The gates named in FEATURE_GATES that the release does not know; empty for a release beyond the tables."""
+    row = find(release, table=table)
+    if row is None:
+        return []
+    return [name for name in parse_gates(feature_gates) if row.gate_default(name) is None]
+
+
+def parse_gates(feature_gates: str) -> dict[str, bool]:
+    """The gates of a FEATURE_GATES text such as "Drift=true,NodeRepair=false"; parts that are neither are dropped."""
+    pairs = (part.strip().partition("=") for part in feature_gates.split(","))
+    told = {name.strip(): _TRUTH.get(value.strip()) for name, _, value in pairs}
+    return {name: value for name, value in told.items() if name and value is not None}
+
+
+_TRUTH = {
+    **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
+}
+"""As Go's strconv.ParseBool reads them, which is what the controller uses."""
+
+
+def is_true(text: str) -> bool:
+    """Whether the controller takes the text for true."""
+    return _TRUTH.get(text) is True
+
+
+def drift_is_on(
+    release: Release,
+    *,
+    feature_gates: str | None = None,
+    global_settings: Mapping[str, str] | None = None,
+    table: Table = RELEASES,
+) -> bool | None:
+    """Whether nodes drift under that release with those settings; None for a minor the tables do not know.
+
+    `feature_gates` is None where the variable is not set. A value that leaves Drift out turns it off.
+    """
+    row = find(release, table=table)
+    if row is None or row.drift == "always_on":
+        return None if row is None else True
+    if minor_order(row.minor) < (0, 32):
+        return bool(_TRUTH.get((global_settings or {}).get(DRIFT_KEY, ""), False))
+    if feature_gates:
+        return parse_gates(feature_gates).get("Drift", False)
+    return row.drift == "on_by_default"
+
+
+def _closed(release: Release, *, table: Table) -> bool:
+    """Whether a value below `settings` that has no row is known to be read by nobody."""
+    return minor_order(release.minor) >= (0, 32) and not beyond_table(release, table=table)
+
+
+def _unread(
+    config: Mapping[str, object], release: Release, *, rows: tuple[HelmKey, ...], closed: bool
+) -> list[UnreadKey]:
+    found: dict[str, UnreadKey] = {}
+    for given in _leaves(config):
+        matching = _rows_for(given, rows)
+        if matching and not any(not row.never and within(release, first=row.first, last=row.last) for row in matching):
+            found.setdefault(matching[0].key, _told(matching[0], release, rows=rows))
+        elif not matching and closed and given.startswith("settings."):
+            found.setdefault(given, UnreadKey(key=given, fate="no chart of a known release reads it"))
+    return list(found.values())
+
+
+def _told(row: HelmKey, release: Release, *, rows: tuple[HelmKey, ...]) -> UnreadKey:
+    fate = row.fate or _span(row.first, row.last)
+    return UnreadKey(key=row.key, replacement=_usable(row.replacement, release, rows=rows), fate=fate)
+
+
+def _usable(name: str, release: Release, *, rows: tuple[HelmKey, ...]) -> str:
+    """`name` where that release reads it, else the name it had before where that is read, else empty."""
+    known = [row for row in rows if row.key == name]
+    if not known or any(within(release, first=row.first, last=row.last) for row in known):
+        return name
+    older = [row for row in rows if row.key == known[0].replacement]
+    return known[0].replacement if any(within(release, first=row.first, last=row.last) for row in older) else ""
+
+
+def _rows_for(given: str, rows: tuple[HelmKey, ...]) -> list[HelmKey]:
+    """The rows of that value or of the value it lies in."""
+    return [row for row in rows if given == row.key or given.startswith(row.key + ".")]
+
+
+def _leaves(config: Mapping[str, object], *, above: str = "", depth: int = 0) -> Iterator[str]:
+    """The dotted names of all values that are given; nothing below a depth that no chart has."""
+    for key, value in config.items():
+        name = f"{above}{key}"
+        if isinstance(value, Mapping) and value and depth < _DEEPEST:
+            yield from _leaves(value, above=f"{name}.", depth=depth + 1)
+        elif value not in (None, "", {}, []):
+            yield name
+
+
+def _span(first: str, last: str) -> str:
+    if first and last:
+        return f"read from {first} to {last}"
+    return f"read from {first} on" if first else f"read up to {last}"
+
+
+LAST_READ = "0.32"
+
+
+class SettingRow(NamedTuple):
+    """`env` and `value` are the variable and the Helm value that took over; both empty where nothing did, and then
+    `fate` says what to do instead. `default` is what holds when neither is given."""
+
+    key: str
+    env: str = ""
+    value: str = ""
+    default: str = ""
+    fate: str = ""
+
+
+SETTINGS: tuple[SettingRow, ...] = (
+    SettingRow("aws.clusterName", "CLUSTER_NAME", "settings.clusterName"),
+    SettingRow("aws.clusterEndpoint", "CLUSTER_ENDPOINT", "settings.clusterEndpoint"),
+    SettingRow("aws.clusterCABundle", "CLUSTER_CA_BUNDLE", "settings.clusterCABundle"),
+    SettingRow("aws.interruptionQueueName", "INTERRUPTION_QUEUE", "settings.interruptionQueue"),
+    SettingRow("aws.isolatedVPC", "ISOLATED_VPC", "settings.isolatedVPC", "false"),
+    SettingRow(
+        "aws.vmMemoryOverheadPercent", "VM_MEMORY_OVERHEAD_PERCENT", "settings.vmMemoryOverheadPercent", "0.075"
+    ),
+    SettingRow("aws.reservedENIs", "RESERVED_ENIS", "settings.reservedENIs", "0"),
+    SettingRow("aws.assumeRoleARN", "ASSUME_ROLE_ARN", "settings.assumeRoleARN"),
+    SettingRow("aws.assumeRoleDuration", "ASSUME_ROLE_DURATION", "settings.assumeRoleDuration", "15m"),
+    SettingRow("batchMaxDuration", "BATCH_MAX_DURATION", "settings.batchMaxDuration", "10s"),
+    SettingRow("batchIdleDuration", "BATCH_IDLE_DURATION", "settings.batchIdleDuration", "1s"),
+    SettingRow("aws.defaultInstanceProfile", fate="set spec.role or spec.instanceProfile on every EC2NodeClass"),
+    SettingRow("aws.tags", default="{}", fate="set spec.tags on every EC2NodeClass"),
+    SettingRow(
+        "aws.enableENILimitedPodDensity", default="true", fate="set maxPods in the kubelet settings of the pools"
+    ),
+)
+
+
+def setting_row(key: str) -> SettingRow | None:
+    """The row of a key of the ConfigMap; None for one that needs nothing or that we do not know."""
+    return next((row for row in SETTINGS if row.key == key), None)

@@ -1,0 +1,28 @@
+"""Every change of a release and every known pain, with the check that answers it or the reason why none does."""
+
+from functools import cache
+
+from migrations_app.karpenter.coverage.changes_alpha import ALPHA_CHANGES
+from migrations_app.karpenter.coverage.changes_beta import BETA_CHANGES
+from migrations_app.karpenter.coverage.changes_to_beta import TO_BETA_CHANGES
+from migrations_app.karpenter.coverage.changes_to_v1 import TO_V1_CHANGES
+from migrations_app.karpenter.coverage.changes_v1 import V1_CHANGES
+from migrations_app.karpenter.coverage.entry import Coverage
+from migrations_app.karpenter.coverage.pains_platform import PLATFORM_PAINS
+from migrations_app.karpenter.coverage.pains_work import WORK_PAINS
+from migrations_app.karpenter.versions import minor_order
+
+CHANGES: tuple[Coverage, ...] = (*ALPHA_CHANGES, *TO_BETA_CHANGES, *BETA_CHANGES, *TO_V1_CHANGES, *V1_CHANGES)
+PAINS: tuple[Coverage, ...] = (*PLATFORM_PAINS, *WORK_PAINS)
+
+
+@cache
+def covers(check: str) -> tuple[Coverage, ...]:
+    """The entries that a check answers, changes before pains; empty for one that rests on no recorded entry."""
+    return tuple(entry for entry in (*CHANGES, *PAINS) if check in entry.checks)
+
+
+def introduced_by(check: str) -> str:
+    """The oldest minor among the changes that a check answers; empty where it answers none."""
+    releases = {entry.release for entry in covers(check) if entry.release}
+    return min(releases, key=minor_order, default="")

@@ -1,0 +1,238 @@
+"""Fields by which the CRD of one release is told from that of the release before: what an older one cannot hold.
+
+Source: the schemas below pkg/apis/crds of every tag v0.32.0 .. v1.14.1 of aws/karpenter-provider-aws, compared tag by
+tag. A path goes through `properties`; `[]` is the items of a list, `=X` a value that an enumeration allows.
+
+The eight sets of CRDs that releases ship: every CRD with its versions, and whether the charts convert between them.
+
+Source: charts/karpenter-crd and pkg/apis/crds of every tag v0.28.0 .. v1.14.1 of aws/karpenter-provider-aws.
+Which release ships which set stands in the release rows.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.kinds import Kind
+from migrations_app.karpenter.versions import Release, within
+
+Tree = dict[str, Any]
+POOLS, CLAIMS, CLASSES = kinds.NODE_POOL.crd_name, kinds.NODE_CLAIM.crd_name, kinds.EC2_NODE_CLASS.crd_name
+
+
+class FieldMark(NamedTuple):
+    """A field of one version of a CRD, there from that release on; `loss` is what happens where it is missing."""
+
+    crd: str
+    version: str
+    path: str
+    first: str
+    loss: str
+
+
+FIELD_MARKS: tuple[FieldMark, ...] = (
+    FieldMark(CLASSES, "v1beta1", "spec.instanceProfile", "0.32.2", "instance profiles of node classes are dropped"),
+    FieldMark(POOLS, "v1beta1", "spec.disruption.budgets", "0.34", "budgets of pools are dropped"),
+    FieldMark(CLASSES, "v1beta1", "spec.instanceStorePolicy", "0.34", "the instance store policy is dropped"),
+    FieldMark(POOLS, "v1beta1", "spec.template.spec.requirements[].minValues", "0.35", "minValues of pools is dropped"),
+    FieldMark(CLAIMS, "v1beta1", "spec.requirements[].minValues", "0.35", "minValues of claims is dropped"),
+    FieldMark(CLASSES, "v1beta1", "spec.associatePublicIPAddress", "0.35", "the choice of public addresses is dropped"),
+    FieldMark(CLASSES, "v1beta1", "status.conditions", "0.37", "no node class becomes ready, nothing is launched"),
+    FieldMark(CLASSES, "v1", "spec.capacityReservationSelectorTerms", "1.3", "reservations cannot be selected"),
+    FieldMark(POOLS, "v1", "status.nodeClassObservedGeneration", "1.4", "pools do not tell which class they have seen"),
+    FieldMark(CLASSES, "v1", "spec.amiSelectorTerms[].ssmParameter", "1.4", "images cannot be selected by parameter"),
+    FieldMark(
+        CLASSES, "v1", "spec.blockDeviceMappings[].ebs.volumeInitializationRate", "1.5", "the volume rate is dropped"
+    ),
+    FieldMark(CLASSES, "v1", "status.capacityReservations[].state", "1.6", "expiring reservations are not told"),
+    FieldMark(POOLS, "v1", "spec.replicas", "1.8", "pools of a fixed size cannot be written"),
+    FieldMark(CLASSES, "v1", "spec.ipPrefixCount", "1.8", "the number of address prefixes is dropped"),
+    FieldMark(
+        POOLS,
+        "v1",
+        "spec.template.spec.requirements[].operator=Gte",
+        "1.9",
+        "pools cannot use the operators Gte and Lte",
+    ),
+    FieldMark(
+        CLAIMS,
+        "v1",
+        "spec.requirements[].operator=Gte",
+        "1.9",
+        "claims with Gte are refused, nothing is launched",
+    ),
+    FieldMark(CLASSES, "v1", "spec.networkInterfaces", "1.11", "network interfaces of node classes are dropped"),
+    FieldMark(CLASSES, "v1", "spec.cpuOptions", "1.13", "CPU options of node classes are dropped"),
+    FieldMark(
+        POOLS, "v1", "spec.disruption.consolidationPolicy=Balanced", "1.14", "the policy Balanced cannot be written"
+    ),
+)
+
+
+def marks_of(crd: str, version: str, *, running: Release) -> tuple[FieldMark, ...]:
+    """The marks which that version of the CRD carries as the release ships it."""
+    return tuple(
+        mark
+        for mark in FIELD_MARKS
+        if (mark.crd, mark.version) == (crd, version) and within(running, first=mark.first, last="")
+    )
+
+
+def paths_of(crd: str, version: str) -> tuple[str, ...]:
+    """The paths that are looked for in that version of the CRD."""
+    return tuple(mark.path for mark in FIELD_MARKS if (mark.crd, mark.version) == (crd, version))
+
+
+def has(schema: Tree, path: str) -> bool:
+    """Whether the schema has that field; the path is written as in `crd_fields`."""
+    path, equals, value = path.partition("=")
+    here: Any = schema
+    for step in path.split("."):
+        name, items = step.removesuffix("[]"), step.endswith("[]")
+        here = _inner(_inner(here, "properties"), name)
+        here = _inner(here, "items") if items else here
+    allowed = _inner(here, "enum")
+    return bool(here) and (not equals or (isinstance(allowed, list) and value in allowed))
+
+
+def pruned(schema: Tree, paths: Iterable[str]) -> Tree:
+    """A small schema for which `has` answers alike for those paths."""
+    return sketched(path for path in paths if has(schema, path))
+
+
+def _draw(schema: Tree, path: str) -> None:
+    path, _, value = path.partition("=")
+    here = schema
+    for step in path.split("."):
+        name, items = step.removesuffix("[]"), step.endswith("[]")
+        here = here.setdefault("properties", {}).setdefault(name, {"type": "array" if items else "object"})
+        here = here.setdefault("items", {"type": "object"}) if items else here
+    if value:
+        here |= {"type": "string", "enum": [*here.get("enum", ()), value]}
+
+
+def sketched(paths: Iterable[str]) -> Tree:
+    """A schema that has just those fields."""
+    made: Tree = {"type": "object", "properties": {"spec": {"type": "object"}, "status": {"type": "object"}}}
+    for path in paths:
+        _draw(made, path)
+    return made
+
+
+def _inner(here: object, key: str) -> Any:  # noqa: ANN401 - plain JSON
+    return here.get(key) if isinstance(here, dict) else None
+
+
+class CrdVersion(NamedTuple):
+    """No set marks a version as deprecated, so that cannot be read from a CRD."""
+
+    name: str
+    served: bool
+    storage: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Crd:
+    """One CRD as one set ships it."""
+
+    kind: Kind
+    versions: tuple[CrdVersion, ...]
+    short_names: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.kind.crd_name
+
+    @property
+    def served(self) -> tuple[str, ...]:
+        return tuple(version.name for version in self.versions if version.served)
+
+    @property
+    def storage(self) -> str:
+        return next(version.name for version in self.versions if version.storage)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrdSet:
+    """`main_chart_converts`, `crd_chart_converts`: does the conversion block of that chart say Webhook.
+
+    The main chart's block is fixed (service karpenter, namespace kube-system, port 8443) and is applied on first
+    install only; the karpenter-crd chart follows its value webhook.enabled, so True there means "unless switched off".
+    """
+
+    name: str
+    summary: str
+    crds: tuple[Crd, ...]
+    main_chart_converts: bool = False
+    crd_chart_converts: bool = False
+
+    def crd(self, name: str) -> Crd | None:
+        """The CRD of that name ("nodepools.karpenter.sh"), or None when the set does not ship it."""
+        return next((crd for crd in self.crds if crd.name == name), None)
+
+
+MAIN_CHART_WEBHOOK_SERVICE = ("karpenter", "kube-system", 8443)
+"""Name, namespace and port that the main chart's CRDs are born with, wherever the controller runs."""
+REVIEW_VERSIONS = ("v1beta1", "v1")
+
+_CLASS_SHORT = ("ec2nc", "ec2ncs")
+
+
+def _only(version: str) -> tuple[CrdVersion, ...]:
+    return (CrdVersion(version, served=True, storage=True),)
+
+
+def _trio(versions: tuple[CrdVersion, ...]) -> tuple[Crd, ...]:
+    return (
+        Crd(kinds.NODE_POOL, versions),
+        Crd(kinds.NODE_CLAIM, versions),
+        Crd(kinds.EC2_NODE_CLASS, versions, _CLASS_SHORT),
+    )
+
+
+_ALPHA = (
+    Crd(kinds.PROVISIONER, _only("v1alpha5")),
+    Crd(kinds.MACHINE, _only("v1alpha5")),
+    Crd(kinds.AWS_NODE_TEMPLATE, _only("v1alpha1")),
+)
+_BETA_STORED = (CrdVersion("v1", served=True, storage=False), CrdVersion("v1beta1", served=True, storage=True))
+_V1_STORED = (CrdVersion("v1", served=True, storage=True), CrdVersion("v1beta1", served=True, storage=False))
+_OVERLAY = (Crd(kinds.NODE_OVERLAY, _only("v1alpha1"), ("overlays",)),)
+_BUFFER = (Crd(kinds.CAPACITY_BUFFER, _only("v1beta1"), ("cb",)),)
+
+CRD_SETS: tuple[CrdSet, ...] = (
+    CrdSet(name="alpha", summary="alpha kinds only", crds=_ALPHA),
+    CrdSet(
+        name="alpha_and_beta",
+        summary="alpha and beta as separate kinds; nothing converts one into the other",
+        crds=_ALPHA + _trio(_only("v1beta1")),
+    ),
+    CrdSet(name="beta", summary="beta only", crds=_trio(_only("v1beta1"))),
+    CrdSet(
+        name="beta_storage_v1_served",
+        summary="v1 is served but v1beta1 still stored: the way back from 1.0",
+        crds=_trio(_BETA_STORED),
+        main_chart_converts=True,
+        crd_chart_converts=True,
+    ),
+    CrdSet(
+        name="v1_storage_beta_served",
+        summary="v1 is stored, v1beta1 still served",
+        crds=_trio(_V1_STORED),
+        main_chart_converts=True,
+        crd_chart_converts=True,
+    ),
+    CrdSet(name="v1", summary="v1 only", crds=_trio(_only("v1"))),
+    CrdSet(name="v1_overlay", summary="v1 and the alpha NodeOverlay", crds=_trio(_only("v1")) + _OVERLAY),
+    CrdSet(
+        name="v1_overlay_buffer",
+        summary="v1, the alpha NodeOverlay and CapacityBuffer",
+        crds=_trio(_only("v1")) + _OVERLAY + _BUFFER,
+    ),
+)
+
+
+def find(name: str) -> CrdSet | None:
+    """The set of that name, or None."""
+    return next((row for row in CRD_SETS if row.name == name), None)

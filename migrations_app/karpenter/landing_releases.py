@@ -1,0 +1,119 @@
+"""Which releases a path lands on: the stops between two releases, each at the best patch for its Kubernetes."""
+
+from migrations_app.karpenter.hops import STOPS, Stop
+from migrations_app.karpenter.releases import Table, between, find
+from migrations_app.karpenter.table_types import KubernetesWindow, MinorRelease
+from migrations_app.karpenter.versions import Release, minor_order, release
+
+
+def landings(start: Release, goal: Release, *, kubernetes: str | None, table: Table) -> tuple[Release, ...]:
+    """The releases from `start` (left out) to `goal` (the last one), each newer than the one before."""
+    found: list[Release] = []
+    here = start
+    for stop in STOPS:
+        landed = _landing(stop, here, goal=goal, kubernetes=_raised(kubernetes, here, table=table), table=table)
+        if landed is not None and here < landed < goal:
+            found.append(landed)
+            here = landed
+    forced = _forced(here, goal, kubernetes=_raised(kubernetes, here, table=table), table=table)
+    last = (goal,) if goal > start else ()
+    return (*found, *forced, *last)
+
+
+def best_patch(row: MinorRelease, *, kubernetes: str | None) -> Release | None:
+    """The newest patch not known to be bad, of those that support that Kubernetes where any does; None without one."""
+    good = [patch for patch in row.releases if not row.bad_reasons(patch)]
+    fitting = [patch for patch in good if kubernetes and row.kubernetes_window(patch).holds(kubernetes)]
+    return max(fitting or good, default=None)
+
+
+def best_in(rows: Table, *, kubernetes: str | None, oldest_first: bool = False) -> Release | None:
+    """The best patch of the first of the rows that supports that Kubernetes, newest row first unless told otherwise.
+
+    Where none does: of the rows that Kubernetes can still be raised to, the first; else the one that reaches highest.
+    """
+    choice = [patch for row in rows if (patch := best_patch(row, kubernetes=kubernetes)) is not None]
+    if not oldest_first:
+        choice.reverse()
+    if not choice or kubernetes is None:
+        return choice[0] if choice else None
+    windows = {patch: window for patch in choice if (window := _window(patch, rows)) is not None}
+    fitting = [patch for patch in choice if windows[patch].holds(kubernetes)]
+    above = [patch for patch in choice if minor_order(windows[patch].min) > minor_order(kubernetes)]
+    if fitting or above:
+        return (fitting or above)[0]
+    return max(choice, key=lambda patch: minor_order(windows[patch].max))
+
+
+def _landing(stop: Stop, here: Release, *, goal: Release, kubernetes: str | None, table: Table) -> Release | None:
+    """Where to land at that stop; None when it need not be made."""
+    if not stop.last:
+        return _first_after(stop, here, goal=goal, kubernetes=kubernetes, table=table)
+    if stop.ahead_of(goal) or stop.spans(goal):
+        return None
+    rows = between(stop.first, stop.last, table=table)
+    if stop.ahead_of(here):
+        return best_in(rows, kubernetes=kubernetes, oldest_first=stop.prefer == "oldest")
+    return _bridge(here, rows=rows, kubernetes=kubernetes) if stop.spans(here) else None
+
+
+def _first_after(stop: Stop, here: Release, *, goal: Release, kubernetes: str | None, table: Table) -> Release | None:
+    if not stop.ahead_of(here) or stop.ahead_of(goal):
+        return None
+    return best_in(between(stop.first, goal.minor, table=table), kubernetes=kubernetes, oldest_first=True)
+
+
+def _bridge(here: Release, *, rows: Table, kubernetes: str | None) -> Release | None:
+    """The patch to reach within the stop before leaving it; None when the running one is new enough."""
+    own = find(here, table=rows)
+    if own is None or not own.leave_from or here >= release(own.leave_from):
+        return None
+    patch = best_patch(own, kubernetes=kubernetes)
+    if patch is not None and (kubernetes is None or own.kubernetes_window(patch).holds(kubernetes)):
+        return patch
+    return best_in(tuple(row for row in rows if row.order >= own.order), kubernetes=kubernetes)
+
+
+def _forced(here: Release, goal: Release, *, kubernetes: str | None, table: Table) -> tuple[Release, ...]:
+    """Stops without which Kubernetes could not be raised from what one release supports to what the next one does."""
+    found: list[Release] = []
+    while kubernetes is not None:
+        through = _between_windows(here, goal, kubernetes=kubernetes, table=table)
+        if through is None:
+            break
+        found.append(through)
+        here, kubernetes = through, _raised(kubernetes, through, table=table)
+    return tuple(found)
+
+
+def _between_windows(here: Release, goal: Release, *, kubernetes: str | None, table: Table) -> Release | None:
+    """The newest release that can be entered on what `here` supports and reaches higher; None when none is needed."""
+    ours, wanted = _window(here, table), _window(goal, table)
+    if ours is None or wanted is None or kubernetes is None:
+        return None
+    ceiling = max(minor_order(ours.max), minor_order(kubernetes))
+    if minor_order(wanted.min) <= ceiling:
+        return None
+    inner = [row for row in between(here.minor, goal.minor, table=table) if row.minor not in (here.minor, goal.minor)]
+    for row in reversed(inner):
+        patch = best_patch(row, kubernetes=None)
+        if patch and _reaches(row.kubernetes_window(patch), ceiling=ceiling):
+            return patch
+    return None
+
+
+def _reaches(window: KubernetesWindow, *, ceiling: tuple[int, int]) -> bool:
+    return minor_order(window.min) <= ceiling < minor_order(window.max)
+
+
+def _raised(kubernetes: str | None, here: Release, *, table: Table) -> str | None:
+    """Kubernetes as it is once `here` runs: raised to its window where it was below."""
+    window = _window(here, table)
+    if kubernetes is None or window is None:
+        return kubernetes
+    return max(kubernetes, window.min, key=minor_order)
+
+
+def _window(running: Release, table: Table) -> KubernetesWindow | None:
+    row = find(running, table=table)
+    return row.kubernetes_window(running) if row else None

@@ -1,0 +1,357 @@
+"""The admission webhook configurations of the charts, and the releases that ship them.
+
+Source: webhooks.yaml and webhooks-core.yaml below charts/karpenter/templates in aws/karpenter-provider-aws at v0.28.1,
+v0.31.5, v0.32.10, v0.33.12 and v0.37.8; both are gone at v1.0.0. Left-overs from before 0.28: #5504 there.
+
+What is known about image families: until when they exist, what they do with user data, which patches insist.
+
+Sources stand with each row; P = aws/karpenter-provider-aws, K = kubernetes-sigs/karpenter.
+
+The EventBridge rules that feed the interruption queue.
+
+Source: getting-started-with-karpenter/cloudformation.yaml of aws/karpenter-provider-aws, v0.28.1 to v1.14.1; from 1.10
+on it has a fifth for interruptible capacity reservations.
+
+What a hop does that cannot be undone, by the phase of the work after which it holds.
+
+Which minors make Karpenter replace nodes: what a PodDisruptionBudget can hold up.
+
+How the nodes of Provisioners are made to go: the fence, and the short life, that the official guides name.
+
+How much the controller needs by the number of nodes: below it, it is killed or starved sooner or later.
+
+The first row is what the getting-started guide of aws/karpenter-provider-aws sets (1 CPU, 1 GiB); the guide to 0.34
+says that disruption in batches needs more and names no figure. The later rows are our judgement.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.releases import RELEASES, Table, find
+from migrations_app.karpenter.versions import Release, minor_order, release
+
+MUTATING = "MutatingWebhookConfiguration"
+VALIDATING = "ValidatingWebhookConfiguration"
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionRow:
+    """A configuration and the last minor whose chart ships it; `last` is empty for one older than the tables."""
+
+    name: str
+    kind: str
+    last: str
+
+    def shipped_by(self, running: Release) -> bool:
+        return bool(self.last) and minor_order(running.minor) <= minor_order(self.last)
+
+
+ADMISSION_WEBHOOKS: tuple[AdmissionRow, ...] = (
+    AdmissionRow("defaulting.webhook.karpenter.k8s.aws", MUTATING, "0.37"),
+    AdmissionRow("validation.webhook.karpenter.k8s.aws", VALIDATING, "0.37"),
+    AdmissionRow("validation.webhook.karpenter.sh", VALIDATING, "0.37"),
+    AdmissionRow("validation.webhook.config.karpenter.sh", VALIDATING, "0.37"),
+    AdmissionRow("defaulting.webhook.karpenter.sh", MUTATING, ""),
+    AdmissionRow("defaulting.webhook.provisioners.karpenter.sh", MUTATING, ""),
+    AdmissionRow("validation.webhook.provisioners.karpenter.sh", VALIDATING, ""),
+)
+
+
+def admission_row(name: str) -> AdmissionRow | None:
+    """The row of a configuration; None for one that no chart of Karpenter ever shipped."""
+    return next((row for row in ADMISSION_WEBHOOKS if row.name == name), None)
+
+
+def admits(running: Release, *, webhooks_off: bool, table: Table = RELEASES) -> bool | None:
+    """Whether a controller of that release answers admission webhooks; None for a minor the table does not know."""
+    row = find(running, table=table)
+    if row is None:
+        return None
+    if row.webhooks.admission == "removed":
+        return False
+    return row.webhooks.admission == "always_on" or not webhooks_off
+
+
+AL2, AL2023, BOTTLEROCKET, UBUNTU, CUSTOM = "AL2", "AL2023", "Bottlerocket", "Ubuntu", "Custom"
+
+
+class FamilyStart(NamedTuple):
+    """The first release that knows the family, in spec.amiFamily and as an alias; one without a row is as old as v1."""
+
+    family: str
+    release: Release
+    source: str
+
+
+FAMILY_STARTS: Final = (
+    FamilyStart("Windows2025", release("1.9.0"), "P@v1.9.0:pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml"),
+)
+
+
+class FamilyEnd(NamedTuple):
+    """From that Kubernetes minor on, EKS publishes no image of the family."""
+
+    family: str
+    kubernetes: str
+    instead: str
+    source: str
+
+
+FAMILY_ENDS: Final = (
+    FamilyEnd(AL2, "1.33", "AL2023 or Bottlerocket", "P@v1.14.1:website/content/en/preview/concepts/nodeclasses.md"),
+)
+
+UBUNTU_UNFOUND_FROM: Final = "1.29"
+"""From that Kubernetes minor on the images are of 22.04, which discovery does not find.
+P@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md."""
+
+BOTTLEROCKET_RAID0_FROM: Final = (1, 22, 0)
+"""The first Bottlerocket that knows RAID0. P@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md."""
+
+
+class Enforced(NamedTuple):
+    """Patches, first to last, on which a node that joins without the taint karpenter.sh/unregistered stays out."""
+
+    first: str
+    last: str
+
+    def covers(self, running: Release) -> bool:
+        return release(self.first) <= running <= release(self.last)
+
+
+UNREGISTERED_ENFORCED: Final = (Enforced("1.0.0", "1.0.8"), Enforced("1.1.0", "1.1.3"), Enforced("1.2.0", "1.2.1"))
+"""Others write an event and go on. K@v1.0.0:pkg/controllers/nodeclaim/lifecycle/registration.go, K#1991."""
+
+
+class OwnBootstrap(NamedTuple):
+    """How user data of a family starts the kubelet by itself, past what Karpenter adds."""
+
+    family: str
+    call: str
+
+
+OWN_BOOTSTRAPS: Final = (
+    OwnBootstrap(AL2, "/etc/eks/bootstrap.sh"),
+    OwnBootstrap(UBUNTU, "/etc/eks/bootstrap.sh"),
+    OwnBootstrap(AL2023, "nodeadm init"),
+)
+"""P@v1.14.1:website/content/en/preview/concepts/nodeclasses.md: user data is merged before Karpenter's own part."""
+
+_BOTTLEROCKET: Final = re.compile(r"v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:-[0-9a-f]+)?(?!\d)", re.ASCII)
+
+
+def enforces_unregistered(running: Release) -> bool:
+    """Whether that patch leaves nodes out that join without the taint."""
+    return any(row.covers(running) for row in UNREGISTERED_ENFORCED)
+
+
+def starts_kubelet(family: str, user_data: str) -> str:
+    """The call by which user data of that family starts the kubelet itself; empty where it does not."""
+    return next((row.call for row in OWN_BOOTSTRAPS if row.family == family and row.call in user_data), "")
+
+
+def family_start(family: str) -> Release | None:
+    """The first release that knows the family; None where each that serves v1 does."""
+    return next((row.release for row in FAMILY_STARTS if row.family == family), None)
+
+
+def family_end(family: str) -> FamilyEnd | None:
+    """When images of the family end; None while they do not."""
+    return next((row for row in FAMILY_ENDS if row.family == family), None)
+
+
+def bottlerocket_version(told: str) -> tuple[int, int, int] | None:
+    """The release in an alias ("bottlerocket@v1.21.1") or an image's name; None for latest and anything else."""
+    found = _BOTTLEROCKET.search(told.rpartition("@")[2] if "@" in told else told.rpartition("-v")[2])
+    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+
+
+class Rule(NamedTuple):
+    id: str
+    source: str
+    detail_type: str
+
+    @property
+    def pattern(self) -> str:
+        """The event pattern as EventBridge takes it."""
+        return json.dumps({"source": [self.source], "detail-type": [self.detail_type]})
+
+
+RULES = (
+    Rule("ScheduledChange", "aws.health", "AWS Health Event"),
+    Rule("SpotInterruption", "aws.ec2", "EC2 Spot Instance Interruption Warning"),
+    Rule("Rebalance", "aws.ec2", "EC2 Instance Rebalance Recommendation"),
+    Rule("InstanceStateChange", "aws.ec2", "EC2 Instance State-change Notification"),
+)
+
+
+GUIDES = "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading"
+
+
+class NoReturn(NamedTuple):
+    """`after` is a phase of the work; `what` is for good from then on; `back` says what is still possible."""
+
+    hop: str
+    after: str
+    what: str
+    back: str
+    source: str
+
+
+NO_RETURN: tuple[NoReturn, ...] = (
+    NoReturn(
+        "0.32",
+        "rollout",
+        "Nodes that a NodePool launched stay nodes of a NodePool, and those they replaced are gone",
+        "0.31.4 and later leave them alone and adopt none; drain and end them by hand after going back",
+        f"{GUIDES}/v1beta1-migration.md",
+    ),
+    NoReturn(
+        "0.32",
+        "cleanup",
+        "Provisioners and AWSNodeTemplates are deleted, and with a Provisioner every node that it still holds",
+        "Objects come back from an export only; their nodes do not",
+        f"{GUIDES}/v1beta1-migration.md",
+    ),
+    NoReturn(
+        "0.33+",
+        "cleanup",
+        "Deleting an alpha CRD deletes every object of its kind",
+        "0.32 needs those CRDs: apply them again, and the objects from an export",
+        "aws/karpenter-provider-aws@v0.37.8:website/content/en/v0.32/upgrading/v1beta1-migration.md",
+    ),
+    NoReturn(
+        "1.0",
+        "crds",
+        "Whatever is written from now on is stored as v1",
+        "Only patches that serve v1 beside v1beta1 can take over again, with their webhook switched on",
+        f"{GUIDES}/v1-migration.md",
+    ),
+    NoReturn(
+        "1.0",
+        "resources",
+        "Fields that only v1 has are lost once an older release writes the object",
+        "Keep an export of the objects as they were before the hop",
+        f"{GUIDES}/v1-migration.md",
+    ),
+    NoReturn(
+        "1.1+",
+        "crds",
+        "v1beta1 is gone from the CRDs, and no release before 1.0 can read what is stored",
+        "No way back below 1.0; that 1.0.9 and later can take over is inferred, no guide says so",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+    ),
+)
+
+
+def after(hop: str, phase: str) -> tuple[NoReturn, ...]:
+    """What holds for good once that phase of that hop is done."""
+    return tuple(row for row in NO_RETURN if (row.hop, row.after) == (hop, phase))
+
+
+class Replacement(NamedTuple):
+    """Entering `minor` replaces nodes of these owners; `why` may be shown to people."""
+
+    minor: str
+    owners: tuple[str, ...]
+    why: str
+    source: str
+
+
+REPLACEMENTS: tuple[Replacement, ...] = (
+    Replacement(
+        "0.33",
+        ("karpenter_alpha",),
+        "every node behind a Machine has to be replaced before it",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+    ),
+    Replacement(
+        "1.0",
+        ("karpenter_beta", "karpenter_v1"),
+        "expired nodes are drained at once and drift cannot be switched off any more",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+    ),
+    Replacement(
+        "1.12",
+        ("karpenter_v1",),
+        "the cluster's CA bundle becomes part of the node class hash, which may mark every node as drifted",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+    ),
+)
+
+
+def replacements(entered: tuple[str, ...]) -> tuple[Replacement, ...]:
+    """What entering these minors replaces."""
+    return tuple(row for row in REPLACEMENTS if row.minor in entered)
+
+
+class Fence(NamedTuple):
+    """A taint that keeps new pods off new nodes of a Provisioner."""
+
+    key: str
+    value: str
+    effect: str
+    source: str
+
+    @property
+    def taint(self) -> dict[str, str]:
+        """The taint as spec.taints holds it."""
+        return {"key": self.key, "value": self.value, "effect": self.effect}
+
+
+class ShortLife(NamedTuple):
+    """How many seconds nodes are left to live where expiry replaces them, and how many are too few or no roll."""
+
+    seconds: int
+    least: int
+    most: int
+    source: str
+
+
+class RollsOn(NamedTuple):
+    """The minor that runs Provisioners and NodePools side by side; only there one takes over from the other."""
+
+    minor: str
+    source: str
+
+
+FENCE: Final = Fence(
+    key=labels.LEGACY_TAINT,
+    value="true",
+    effect="NoSchedule",
+    source="aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+)
+SHORT_LIFE: Final = ShortLife(
+    seconds=300,
+    least=60,
+    most=86_400,
+    source="aws/karpenter-provider-aws@v0.37.8:website/content/en/v0.32/upgrading/v1beta1-migration.md (2023-12-19)",
+)
+ROLLS_ON: Final = RollsOn(
+    minor="0.32",
+    source="aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+)
+
+
+class Size(NamedTuple):
+    """Limits that fit a cluster of up to that many nodes; `nodes` is 0 in the last row, which has no end."""
+
+    nodes: int
+    memory: str
+    cpu: str
+
+
+SIZES: tuple[Size, ...] = (
+    Size(100, "1Gi", "1"),
+    Size(500, "2Gi", "1"),
+    Size(1000, "4Gi", "2"),
+    Size(0, "8Gi", "4"),
+)
+
+
+def size_for(nodes: int) -> Size:
+    """The row for a cluster of that many nodes."""
+    return next((row for row in SIZES if nodes <= row.nodes), SIZES[-1])

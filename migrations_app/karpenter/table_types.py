@@ -1,0 +1,288 @@
+"""What is recorded about one label, annotation, taint, finalizer or EC2 tag.
+
+What is recorded about one Karpenter minor. The rows stand in release_rows_*.py, their readers in releases.py.
+
+A fact that changed within a minor is a tuple of `Since`: each holds from its patch on until the next one, the last
+for every later patch too, so that a patch newer than these tables is judged like its newest sibling.
+
+What several release rows have in common: API groups, switches, sentences.
+"""
+
+from dataclasses import dataclass
+from typing import Generic, Literal, NamedTuple, TypeVar
+
+from migrations_app.karpenter.kinds import AWS_GROUP, CORE_GROUP
+from migrations_app.karpenter.versions import Release, minor_order, release
+
+KeyKind = Literal["label", "annotation", "taint", "finalizer", "tag"]
+KeyGeneration = Literal["alpha", "beta", "v1"]
+
+ALL: tuple[KeyGeneration, ...] = ("alpha", "beta", "v1")
+NODE_PROPERTY = ("Node", "requirements", "Pod selectors")
+V1_KEYS = "aws/karpenter-provider-aws@v1.14.1:pkg/apis/v1/labels.go"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelRow:
+    """One key in one role; the same text may be a label and a tag. No generations: not a key of Karpenter's.
+
+    `first_seen` names the first release of each branch that has it; empty where it is older than the tables or not
+    bound to a release. `last_seen` is the last minor in which it has an effect; empty while it has one.
+    """
+
+    key: str
+    kind: KeyKind
+    generations: tuple[KeyGeneration, ...]
+    first_seen: tuple[str, ...] = ()
+    last_seen: str = ""
+    objects: tuple[str, ...]
+    set_by: str
+    values: tuple[str, ...] = ()
+    replacement: str = ""
+    note: str = ""
+    source: str
+
+    def retired_in(self, running: Release) -> bool:
+        """Whether that release no longer heeds the key."""
+        return bool(self.last_seen) and minor_order(running.minor) > minor_order(self.last_seen)
+
+
+ReleaseGeneration = Literal["alpha", "alpha_and_beta", "beta", "v1_with_beta_conversion", "v1"]
+DriftMode = Literal["off_by_default", "on_by_default", "always_on"]
+Admission = Literal["always_on", "on_by_default", "follows_value", "removed"]
+Conversion = Literal["none", "bridge_patches_only", "follows_value", "removed"]
+T = TypeVar("T")
+
+
+class Patch(NamedTuple):
+    """A tagged patch; the date is that of the tag."""
+
+    version: str
+    date: str
+
+
+@dataclass(frozen=True, slots=True)
+class Since(Generic[T]):
+    """A value that holds from that patch on."""
+
+    patch: str
+    value: T
+
+
+class KubernetesWindow(NamedTuple):
+    """The Kubernetes minors a release supports, both ends included."""
+
+    min: str
+    max: str
+
+    def holds(self, minor: str) -> bool:
+        """Whether that Kubernetes minor lies in the window."""
+        return minor_order(self.min) <= minor_order(minor) <= minor_order(self.max)
+
+    def __str__(self) -> str:
+        return f"{self.min} to {self.max}"
+
+
+class Api(NamedTuple):
+    """A group and version the controller reads and writes, with its kinds."""
+
+    group: str
+    version: str
+    kinds: tuple[str, ...]
+
+
+class Gate(NamedTuple):
+    """A feature gate and its default."""
+
+    name: str
+    default: bool
+
+
+class CrdChartWebhook(NamedTuple):
+    """Defaults of the karpenter-crd chart. An empty namespace means the namespace of its release."""
+
+    enabled: bool
+    service_namespace: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Webhooks:
+    """`enabled` and `crd_chart` are chart defaults; empty where the chart has no such value."""
+
+    admission: Admission
+    conversion: Conversion
+    enabled: tuple[Since[bool], ...] = ()
+    crd_chart: tuple[Since[CrdChartWebhook], ...] = ()
+    port: int = 8443
+    metrics_port: int | None = None
+    note: str = ""
+
+
+class BadPatch(NamedTuple):
+    """Patches, first to last, that must not be stopped at; `why` may be shown to people."""
+
+    first: str
+    last: str
+    why: str
+    fixed_in: str
+
+    def covers(self, running: Release) -> bool:
+        """Whether that release is one of them."""
+        return release(self.first) <= running <= release(self.last)
+
+
+class RollbackTarget(NamedTuple):
+    """A minor one can go back to, from that patch on; an empty `since` means any patch."""
+
+    minor: str
+    since: str = ""
+
+    def accepts(self, candidate: Release) -> bool:
+        """Whether that release is a way back."""
+        return candidate.minor == self.minor and (not self.since or candidate >= release(self.since))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MinorRelease:
+    """One minor. `upgrade_from` is the oldest and the newest minor that may go to it in one step."""
+
+    minor: str
+    generation: ReleaseGeneration
+    patches: tuple[Patch, ...]
+    kubernetes: tuple[Since[KubernetesWindow], ...]
+    crds: tuple[Since[str], ...]
+    apis: tuple[Api, ...]
+    drift: DriftMode
+    drift_switch: str = ""
+    gates: tuple[Gate, ...] = ()
+    nodepool_hash: tuple[Since[str], ...] = ()
+    """Version of the hash function; empty text where hashes carry no version, no row where there is no hash yet."""
+    nodeclass_hash: tuple[Since[str], ...] = ()
+    webhooks: Webhooks
+    metrics_port: int
+    upgrade_from: tuple[str, str] | None
+    upgrade_note: str = ""
+    upgrade_needs: tuple[str, ...] = ()
+    rollback_to: tuple[RollbackTarget, ...] = ()
+    rollback_caveats: tuple[str, ...] = ()
+    bad: tuple[BadPatch, ...] = ()
+    hook_job_patch: str = ""
+    """The patch whose main chart patches the CRDs from a post-install Job."""
+    leave_from: str = ""
+    """The oldest patch from which the next mandatory stop may be entered with a way back."""
+    crd_chart_drops_v1_from: str = ""
+    """From this patch on, karpenter-crd with webhook.enabled=false leaves v1 out of the CRDs."""
+    tag_prefix: str = ""
+    """What image tags and OCI chart versions start with: "v" before 0.35."""
+    sources: tuple[str, ...] = ()
+
+    @property
+    def order(self) -> tuple[int, int]:
+        return minor_order(self.minor)
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """The known patches, oldest first."""
+        return tuple(release(patch.version) for patch in self.patches)
+
+    @property
+    def newest(self) -> Release:
+        return self.releases[-1]
+
+    @property
+    def newest_good(self) -> Release | None:
+        """The newest patch that is not known to be bad; None when all are."""
+        return next((patch for patch in reversed(self.releases) if not self.bad_reasons(patch)), None)
+
+    def knows(self, candidate: Release) -> bool:
+        """Whether that very patch is in the table."""
+        return candidate in self.releases
+
+    def bad_reasons(self, running: Release) -> tuple[BadPatch, ...]:
+        """Why that patch must not be stopped at; empty when nothing is known against it."""
+        every = (self.bad, self._hook_job(), self._half_converted())
+        told = (tuple(row for row in rows if row.covers(running)) for rows in every)
+        return next((found for found in told if found), ())
+
+    def _hook_job(self) -> tuple[BadPatch, ...]:
+        if not self.hook_job_patch:
+            return ()
+        here = release(self.hook_job_patch)
+        unsound = self._half_converted()
+        following = next(
+            patch for patch in self.releases if patch > here and not any(row.covers(patch) for row in unsound)
+        )
+        return (BadPatch(self.hook_job_patch, self.hook_job_patch, HOOK_JOB, str(following)),)
+
+    def _half_converted(self) -> tuple[BadPatch, ...]:
+        """The patches whose CRDs convert by default while the controller's webhooks are off."""
+        off = [patch for patch in self.releases if (told := self.crd_chart_webhook(patch)) and not told.enabled]
+        if not off:
+            return ()
+        following = next(patch for patch in self.releases if patch > off[-1])
+        return (BadPatch(str(off[0]), str(off[-1]), HALF_CONVERTED, str(following)),)
+
+    def kubernetes_window(self, running: Release) -> KubernetesWindow:
+        """The Kubernetes minors that patch supports."""
+        return _at(self.kubernetes, running) or self.kubernetes[0].value
+
+    def crd_set(self, running: Release) -> str:
+        """The name of the CRD set that patch ships."""
+        return _at(self.crds, running) or self.crds[0].value
+
+    def webhook_enabled(self, running: Release) -> bool | None:
+        """The default of webhook.enabled in the main chart of that patch; None where the chart has no such value."""
+        return _at(self.webhooks.enabled, running)
+
+    def crd_chart_webhook(self, running: Release) -> CrdChartWebhook | None:
+        """The defaults of karpenter-crd at that patch; None where it has no webhook values."""
+        return _at(self.webhooks.crd_chart, running)
+
+    def hash_versions(self, running: Release) -> tuple[str | None, str | None]:
+        """Hash versions of NodePool and node class; empty text means unversioned, None no hash at all."""
+        return _at(self.nodepool_hash, running), _at(self.nodeclass_hash, running)
+
+    def gate_default(self, name: str) -> bool | None:
+        """The default of that feature gate; None where the minor does not know it."""
+        return next((gate.default for gate in self.gates if gate.name == name), None)
+
+
+HALF_CONVERTED = (
+    "its CRDs ask a conversion webhook that is off by default: objects cannot be read in the version that is not stored"
+)
+HOOK_JOB = (
+    "the main chart patches the CRDs from a post-install hook Job: Argo CD never finishes syncing it, "
+    "and its kubectl image is built for x86_64 only"
+)
+
+
+def _at(rows: tuple[Since[T], ...], running: Release) -> T | None:
+    """The value in force at that patch. A pre-release counts as its release."""
+    place = (running.major, running.minor_number, running.patch)
+    return next((row.value for row in reversed(rows) if release(row.patch).order[:3] <= place), None)
+
+
+GUIDE = "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md"
+
+ALPHA_APIS = (
+    Api(CORE_GROUP, "v1alpha5", ("Provisioner", "Machine")),
+    Api(AWS_GROUP, "v1alpha1", ("AWSNodeTemplate",)),
+)
+BETA_APIS = (
+    Api(CORE_GROUP, "v1beta1", ("NodePool", "NodeClaim")),
+    Api(AWS_GROUP, "v1beta1", ("EC2NodeClass",)),
+)
+V1_APIS = (
+    Api(CORE_GROUP, "v1", ("NodePool", "NodeClaim")),
+    Api(AWS_GROUP, "v1", ("EC2NodeClass",)),
+)
+
+CONFIG_MAP_SWITCH = "settings.featureGates.driftEnabled (ConfigMap karpenter-global-settings)"
+BOTH_SWITCHES = "settings.featureGates.drift (env FEATURE_GATES), settings.featureGates.driftEnabled still honoured"
+GATE_SWITCH = "settings.featureGates.drift (env FEATURE_GATES; a value that leaves Drift out turns it off)"
+
+ALWAYS_ADMITTED = Webhooks(admission="always_on", conversion="none")
+NO_WEBHOOKS = Webhooks(admission="removed", conversion="removed")
+
+UNGUIDED = "The upgrade guides do not describe this way back"
+NEVER_REGISTERED = "a node that joins without the taint karpenter.sh/unregistered is never registered"

@@ -1,0 +1,339 @@
+"""One step of a path: the hop, the patch to land on, what Kubernetes has to be, and the way back.
+
+What a target text means: a release, a minor, a hop, or nothing for the newest release.
+
+The path from the running release to a target: each hop, the patch to land on, Kubernetes, and the way back.
+
+`path` is pure: it says what the tables say. Whether a cluster is ready for a hop is for the checks to tell.
+"""
+
+from dataclasses import dataclass, replace
+
+from migrations_app.errors import BadInput
+from migrations_app.karpenter import hops
+from migrations_app.karpenter.detection import Detected
+from migrations_app.karpenter.hops import HOPS, STOPS, hop_of
+from migrations_app.karpenter.landing_releases import best_in, best_patch, landings
+from migrations_app.karpenter.releases import (
+    RELEASES,
+    Table,
+    between,
+    beyond_table,
+    find,
+    kubernetes_window,
+    newest,
+    rollback_targets,
+    row_of,
+)
+from migrations_app.karpenter.table_types import KubernetesWindow, MinorRelease
+from migrations_app.karpenter.versions import (
+    Release,
+    kubernetes_minor,
+    minor_order,
+    parse,
+    parse_minor,
+    release,
+    spoken,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One hop of a path."""
+
+    hop: str
+    start: Release
+    release: Release
+    """What to land on: never a patch known to be bad."""
+    kubernetes: KubernetesWindow
+    kubernetes_fits: bool | None = None
+    """Whether the cluster's Kubernetes, raised as earlier steps ask, lies in the window; None when it is not known."""
+    kubernetes_change: str = ""
+    """What has to happen to Kubernetes before the step; empty when nothing has to."""
+    rollback_to: tuple[Release, ...] = ()
+    """Where one can go back to, `start` first where it is among them; empty when no way back is known."""
+    rollback_caveats: tuple[str, ...] = ()
+    mandatory: bool = True
+    why: str = ""
+    needs: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    """Minors passed over without running them."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def entered(self) -> tuple[str, ...]:
+        """Every minor whose changes come with this step, the last one being that of `release`."""
+        own = () if self.release.minor == self.start.minor else (self.release.minor,)
+        return (*self.skipped, *own)
+
+
+def walk(start: Release, goal: Release, *, kubernetes: str | None, table: Table) -> tuple[Step, ...]:
+    """The steps from `start` to `goal`; `kubernetes` is the cluster's minor, or None where it is not known."""
+    found: list[Step] = []
+    here, minor = start, kubernetes
+    for landing in landings(start, goal, kubernetes=kubernetes, table=table):
+        step = _step(here, landing, kubernetes=minor, table=table)
+        found.append(step)
+        here = landing
+        minor = minor and max(minor, step.kubernetes.min, key=minor_order)
+    return tuple(found)
+
+
+def _step(start: Release, landing: Release, *, kubernetes: str | None, table: Table) -> Step:
+    row = row_of(landing, table=table)
+    hop = hop_of(landing, start=start)
+    stop = hops.named(hop)
+    window = row.kubernetes_window(landing)
+    change = _kubernetes_change(start, landing, kubernetes=kubernetes, table=table)
+    back = _way_back(start, row=row, table=table)
+    skipped = _skipped(start, landing, table=table)
+    return Step(
+        hop=hop,
+        start=start,
+        release=landing,
+        kubernetes=window,
+        kubernetes_fits=None if kubernetes is None else window.holds(kubernetes),
+        kubernetes_change=change,
+        rollback_to=back,
+        rollback_caveats=_caveats(start, row=row, back=back, kubernetes=kubernetes, table=table),
+        mandatory=stop is not None and stop.strength == "mandatory",
+        why=stop.why if stop else "",
+        needs=_needs(start, landing, table=table),
+        skipped=skipped,
+        notes=_notes(start, row=row, change=change, skipped=skipped, table=table),
+    )
+
+
+def _skipped(start: Release, landing: Release, *, table: Table) -> tuple[str, ...]:
+    inner = between(start.minor, landing.minor, table=table)
+    return tuple(row.minor for row in inner if row.minor not in (start.minor, landing.minor))
+
+
+def _needs(start: Release, landing: Release, *, table: Table) -> tuple[str, ...]:
+    """What every minor entered asks for, the skipped ones included."""
+    entered = [row for row in between(start.minor, landing.minor, table=table) if row.minor != start.minor]
+    return tuple(dict.fromkeys(need for row in entered for need in row.upgrade_needs))
+
+
+def _notes(
+    start: Release, *, row: MinorRelease, change: str, skipped: tuple[str, ...], table: Table
+) -> tuple[str, ...]:
+    passed = f"Passes over {spoken(skipped)}: read their release notes too" if skipped else ""
+    upgrade = row.upgrade_note if row.minor != start.minor else ""
+    told = (change, _leaving(start, row=row, table=table), passed, upgrade)
+    return tuple(note for note in told if note)
+
+
+def _leaving(start: Release, *, row: MinorRelease, table: Table) -> str:
+    """What to know about the patch one comes from, where the stop has a word on it and a newer patch is out."""
+    stop = next((stop for stop in hops.STOPS if stop.last and stop.spans(start)), None)
+    own = find(start, table=table)
+    if stop is None or own is None or not own.leave_from:
+        return ""
+    if row.minor == own.minor or stop.spans(row.newest):
+        return stop.leaving if start < release(own.leave_from) else ""
+    newer = own.newest_good
+    return f"{newer} is out. {stop.leaving}" if newer is not None and newer > start else ""
+
+
+def _kubernetes_change(start: Release, landing: Release, *, kubernetes: str | None, table: Table) -> str:
+    window = kubernetes_window(landing, table=table)
+    if kubernetes is None or window is None or window.holds(kubernetes):
+        return ""
+    if minor_order(kubernetes) > minor_order(window.max):
+        return (
+            f"{landing} supports Kubernetes {window} and the cluster runs {kubernetes}, which cannot be taken back: "
+            "pass through without staying, outside the supported window, or build a new cluster"
+        )
+    before = kubernetes_window(start, table=table)
+    if before is None or minor_order(before.max) >= minor_order(window.min):
+        top = min(window.max, before.max, key=minor_order) if before else window.max
+        return f"Before this step raise Kubernetes from {kubernetes} to {window.min}; up to {top} fits both releases"
+    return (
+        f"Raise Kubernetes from {kubernetes} to {window.min} together with this step: "
+        f"{start} supports no more than {before.max}, {landing} no less than {window.min}"
+    )
+
+
+def _way_back(start: Release, *, row: MinorRelease, table: Table) -> tuple[Release, ...]:
+    """`start` where it can take over again, then of each minor that can the newest patch and the oldest one named."""
+    able = rollback_targets(row.newest, table=table)
+    named = [release(target.since) for target in row.rollback_to if target.since]
+    newest = [next((patch for patch in able if patch.minor == target.minor), None) for target in row.rollback_to]
+    others = {patch for patch in (*named, *newest) if patch in able and patch != start}
+    own = start in able or (start.minor == row.minor and not row.bad_reasons(start))
+    return (*((start,) if own else ()), *sorted(others, reverse=True))
+
+
+def _caveats(
+    start: Release, *, row: MinorRelease, back: tuple[Release, ...], kubernetes: str | None, table: Table
+) -> tuple[str, ...]:
+    strange = f"{start}, where this step starts, is not known to be able to take over again"
+    within = f"Going back to {start} within the minor is not described anywhere; nothing is known against it"
+    told = strange if start not in back else within if start.minor == row.minor else ""
+    raised = kubernetes and max(kubernetes, row.kubernetes_window(row.newest).min, key=minor_order)
+    return tuple(note for note in (*row.rollback_caveats, told, _outgrown(back, raised, table=table)) if note)
+
+
+def _outgrown(back: tuple[Release, ...], kubernetes: str | None, *, table: Table) -> str:
+    """Which of the ways back do not support the cluster's Kubernetes; empty when all do."""
+    windows = {patch: kubernetes_window(patch, table=table) for patch in back}
+    small = [str(patch) for patch, window in windows.items() if kubernetes and window and not window.holds(kubernetes)]
+    return f"Kubernetes {kubernetes} is outside what these support: {', '.join(small)}" if small else ""
+
+
+UNKNOWN = "unknown_target"
+
+
+def resolve_target(
+    target: Release | str | None, *, current: Release, kubernetes: str | None = None, table: Table = RELEASES
+) -> Release:
+    """The release that a target text means: "1.4.2", "1.4" (its newest good patch), a hop such as "0.33+", or None.
+
+    Raises BadInput for a release or minor nobody knows, one known to be bad, and one older than `current`.
+    """
+    if target is None:
+        return newest(table=table)
+    text = str(target).strip()
+    stop = hops.named(text) if text in HOPS else None
+    if stop is not None and text.endswith("+"):
+        return _by_hop(stop, current=current, kubernetes=kubernetes, table=table)
+    minor = parse_minor(text)
+    if minor is not None:
+        return _not_below(_by_minor(minor, current=current, kubernetes=kubernetes, table=table), current)
+    return _by_release(text, current=current, table=table)
+
+
+def _by_hop(stop: hops.Stop, *, current: Release, kubernetes: str | None, table: Table) -> Release:
+    """Inside an open hop, its target is the newest patch of the running minor."""
+    if stop.spans(current):
+        return _by_minor(current.minor, current=current, kubernetes=kubernetes, table=table)
+    rows = between(stop.first, stop.last or table[-1].minor, table=table)
+    found = best_in(rows, kubernetes=kubernetes, oldest_first=stop.prefer == "oldest")
+    if found is None:
+        raise BadInput(f"no release of hop {stop.hop} is known", code="unknown_target")
+    return _not_below(found, current)
+
+
+def _by_minor(minor: str, *, current: Release, kubernetes: str | None, table: Table) -> Release:
+    row = find(minor, table=table)
+    found = best_patch(row, kubernetes=kubernetes) if row else None
+    if found is None and minor != current.minor:
+        raise BadInput(f"{minor} is no Karpenter minor that is known; the newest is {table[-1].minor}", code=UNKNOWN)
+    return current if found is None or (current.minor == minor and current > found) else found
+
+
+def _by_release(text: str, *, current: Release, table: Table) -> Release:
+    wanted = parse(text)
+    if wanted is None:
+        raise BadInput(f"{text[:40]!r} is neither a release (1.4.2), a minor (1.4) nor a hop (0.33+)", code=UNKNOWN)
+    row = find(wanted, table=table)
+    if row is None or not row.knows(wanted):
+        raise BadInput(f"{wanted} is not a release that is known; the newest is {newest(table=table)}", code=UNKNOWN)
+    _not_below(wanted, current)
+    if bad := row.bad_reasons(wanted):
+        raise BadInput(f"{wanted} must not be stopped at: {bad[-1].why}; take {row.newest_good}", code="bad_target")
+    return wanted
+
+
+def _not_below(wanted: Release, current: Release) -> Release:
+    if wanted < current:
+        raise BadInput(f"the target {wanted} is older than the running {current}", code="target_below_current")
+    return wanted
+
+
+__all__ = ["HOPS", "STOPS", "Path", "Step", "hop_of", "path", "resolve_target"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Path:
+    """The way from `current` to `target`; no steps means that there is nothing left to do."""
+
+    current: Release
+    target: Release
+    steps: tuple[Step, ...] = ()
+    notes: tuple[str, ...] = ()
+    assumed: bool = False
+    """`current` is the oldest candidate of a range, not a release that was read."""
+
+    @property
+    def hops(self) -> tuple[str, ...]:
+        return tuple(step.hop for step in self.steps)
+
+    @property
+    def next(self) -> Step | None:
+        return self.steps[0] if self.steps else None
+
+
+def path(
+    current: Release | Detected | str | None,
+    *,
+    target: Release | str | None = None,
+    kubernetes: str | None = None,
+    table: Table = RELEASES,
+) -> Path:
+    """The path to `target`: a release, a minor, a hop, or None for the newest known release.
+
+    Raises BadInput, with the codes no_karpenter, unknown_current, unknown_target, bad_target, target_below_current
+    and bad_kubernetes. Without `kubernetes` nothing is said about whether it fits.
+    """
+    start, notes = _start(current, table=table)
+    minor = _kubernetes(kubernetes)
+    goal = resolve_target(target, current=start, kubernetes=minor, table=table)
+    found = Path(current=start, target=goal, notes=notes, assumed=_is_range(current))
+    if target is None and goal < start:
+        newer = f"{start} is newer than the tables know, which end at {goal}"
+        return replace(found, target=start, notes=(*notes, newer))
+    steps = walk(start, goal, kubernetes=minor, table=table)
+    unread = ("Kubernetes version not known: whether it fits was not judged",) if steps and minor is None else ()
+    return replace(found, steps=steps, notes=(*notes, *unread))
+
+
+def _start(current: Release | Detected | str | None, *, table: Table) -> tuple[Release, tuple[str, ...]]:
+    """The release the path starts from, and what has to be said about it."""
+    if current is None or (isinstance(current, Detected) and current.absent):
+        raise BadInput("no Karpenter runs in the cluster", code="no_karpenter")
+    if isinstance(current, Detected):
+        return _detected(current, table=table)
+    running = parse(current) if isinstance(current, str) else current
+    if running is None:
+        raise BadInput(f"{str(current)[:40]!r} is not a Karpenter release", code="unknown_current")
+    return running, _remarks(running, table=table)
+
+
+def _detected(current: Detected, *, table: Table) -> tuple[Release, tuple[str, ...]]:
+    if current.release is not None:
+        return current.release, _remarks(current.release, table=table)
+    row = find(current.minors[0], table=table) if current.minors else None
+    if row is None:
+        raise BadInput(f"the running Karpenter release is not known: {current.how}", code="unknown_current")
+    told = f"only known to run {spoken(current.minors)}; the path starts from the oldest, {row.releases[0]}"
+    return row.releases[0], (told,)
+
+
+def _is_range(current: object) -> bool:
+    return isinstance(current, Detected) and current.release is None
+
+
+def _remarks(running: Release, *, table: Table) -> tuple[str, ...]:
+    """Notes on the running release; raises BadInput for one that never existed."""
+    row = find(running, table=table)
+    if row is not None:
+        faults = row.bad_reasons(running)
+        return tuple(f"{running} has a known fault: {bad.why}; fixed in {bad.fixed_in}" for bad in faults)
+    if minor_order(running.minor) < table[0].order:
+        return (
+            f"{running} is older than {table[0].minor}, where the tables begin: read the notes of its minors first",
+        )
+    if beyond_table(running, table=table):
+        return ()
+    raise BadInput(f"there is no Karpenter {running.minor}", code="unknown_current")
+
+
+def _kubernetes(text: str | None) -> str | None:
+    if text is None:
+        return None
+    minor = kubernetes_minor(text)
+    if minor is None:
+        raise BadInput(f"{text[:40]!r} is not a Kubernetes version", code="bad_kubernetes")
+    return minor

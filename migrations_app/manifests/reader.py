@@ -1,0 +1,282 @@
+"""Manifests in YAML or JSON text: read as kubectl reads them, each with its place in its file.
+
+A document that cannot be read is a fault and never hides the others. Sizes, aliases, depth and repeated keys are
+limited here, because the text comes from anybody.
+"""
+
+import codecs
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import yaml
+
+from migrations_app.manifests.json_reader import documents_of
+from migrations_app.manifests.writer import Path, Plain
+from migrations_app.manifests.yaml_reader import Composed, NotReadable, Repeat, compose
+
+MOST_BYTES: Final = 8 * 1024 * 1024
+
+_DOCUMENT_START: Final = re.compile(r"^---(?=\s|$)", re.MULTILINE)
+_MAYBE_ENDLESS: Final = re.compile(r"\.nan|\.inf|\bNaN\b|Infinity|\de\+?\d{3}|\d{300}", re.IGNORECASE)
+_OURS: Final = ("karpenter.sh/", "karpenter.k8s.aws/")
+_LISTS: Final = {
+    f"{kind}List": kind
+    for kind in ("Provisioner", "Machine", "AWSNodeTemplate", "NodePool", "NodeClaim", "EC2NodeClass")
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What could not be read: a loss code, the place, one sentence, and the object where it is known."""
+
+    code: str
+    file: str
+    document: int
+    line: int
+    path: Path
+    what: str
+    kind: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document with its place: file, number from 1, the line of its first character, its text and comments."""
+
+    composed: Composed
+    file: str
+    number: int
+    line: int
+    text: str
+    head: str
+    odd_numbers: bool = False
+    """Whether its text may hold numbers that JSON has not; looked at once, for a List may hold thousands of objects."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One object and the document it stands in; `item` is its index when the document is a List, `at` its path."""
+
+    body: dict[str, Any]
+    document: Document
+    item: int | None = None
+    at: Path = ()
+
+    @property
+    def head(self) -> str:
+        """The comment lines above the document; a List's comments belong to its first item."""
+        return self.document.head if all(step in ("items", 0) for step in self.at) else ""
+
+    @property
+    def place(self) -> str:
+        """`pools.yaml, document 2`, with the item where it is part of a List."""
+        item = "" if self.item is None else f", item {self.item + 1}"
+        return f"{self.document.file}, document {self.document.number}{item}"
+
+    def line_of(self, path: Path) -> int:
+        """The line of the field in the file, or that of its nearest ancestor which is written there."""
+        return self.document.line + self.document.composed.line_of((*self.at, *path))
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """`documents`: how many documents could be read, whatever they hold."""
+
+    file: str
+    manifests: list[Manifest]
+    faults: list[Fault]
+    documents: int
+
+
+def read(data: bytes | str, *, file: str) -> Reading:
+    """Every object in the text, Lists flattened, and what could not be read."""
+    if len(data) > MOST_BYTES:
+        what = f"the input is larger than {MOST_BYTES // 1024**2} MiB; split it"
+        return Reading(file, [], [Fault("too-large", file, 0, 0, (), what)], 0)
+    try:
+        text = _decoded(data) if isinstance(data, bytes) else data
+    except UnicodeDecodeError as error:
+        what = f"this is no {error.encoding.upper()} text: byte {error.start} cannot be read"
+        return Reading(file, [], [Fault("not-yaml", file, 1, 1, (), what)], 0)
+    return _Reader(file).read(text)
+
+
+def _decoded(data: bytes) -> str:
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16")
+    return data.decode("utf-8-sig")
+
+
+class _Chunk:
+    """The text between two `---` lines: its first line number and the comments that stand before its content."""
+
+    def __init__(self, text: str, line: int) -> None:
+        self.text = text
+        self.line = line
+        self.comments: list[str] = []
+        self.is_empty = True
+        for part in text.splitlines():
+            stripped = part.strip()
+            if stripped.startswith("#"):
+                self.comments.append(part.rstrip())
+            elif stripped and not (part.startswith("---") and stripped.partition("#")[0].strip() == "---"):
+                self.is_empty = False
+                break
+
+    @property
+    def is_directive(self) -> bool:
+        """True for a %YAML line, which belongs to the document behind the `---`."""
+        return self.text.lstrip().startswith("%") and "\n---" not in self.text
+
+
+def _chunks(text: str) -> Iterator[_Chunk]:
+    """The parts of the text; comments and directives that stand alone go to the part behind them."""
+    starts = [0, *(match.start() for match in _DOCUMENT_START.finditer(text) if match.start())]
+    line, before, comments = 1, "", list[str]()
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        part = text[start:end]
+        chunk = _Chunk(before + part, line - before.count("\n"))
+        line += part.count("\n")
+        before = chunk.text if chunk.is_directive else ""
+        comments = [*comments, *chunk.comments] if not before else comments
+        if not before and not chunk.is_empty:
+            chunk.comments, comments = comments, []
+            yield chunk
+
+
+class _Reader:
+    """Reads the documents of one file."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.reading: list[Manifest] = []
+        self.faults: list[Fault] = []
+        self.number = 0
+        self.readable = 0
+
+    def read(self, text: str) -> Reading:
+        # kubectl adds the final newline too; without it a literal block at the end would lose its own
+        ended = text if text.endswith("\n") else f"{text}\n"
+        for chunk in _chunks(ended):
+            try:
+                self._read_chunk(chunk)
+            except NotReadable as error:
+                self._fault("not-yaml", chunk.line + error.line, path=(), what=error.message)
+            except yaml.YAMLError as error:
+                self._not_yaml(chunk, error)
+        return Reading(self.file, self.reading, self.faults, self.readable)
+
+    def _read_chunk(self, chunk: _Chunk) -> None:
+        for found, line, text in _documents(chunk):
+            if found.value is None:
+                continue
+            self.number += 1
+            self.readable += 1
+            head = "\n".join(chunk.comments)
+            odd = _MAYBE_ENDLESS.search(text) is not None
+            self._take(Document(found, self.file, self.number, line, text, head, odd))
+
+    def _not_yaml(self, chunk: _Chunk, error: yaml.YAMLError) -> None:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
+        hint = "; it looks like a template, render it first" if "{{" in chunk.text or "{%" in chunk.text else ""
+        self.number += 1
+        self._add_fault("not-yaml", chunk.line + (mark.line if mark else 0), path=(), what=f"not YAML: {problem}{hint}")
+
+    def _fault(self, code: str, line: int, *, path: Path, what: str) -> None:
+        self.number += 1
+        self._add_fault(code, line, path=path, what=what)
+
+    def _add_fault(self, code: str, line: int, *, path: Path, what: str) -> None:
+        self.faults.append(Fault(code, self.file, self.number, line, path, what))
+
+    def _take(self, document: Document) -> None:
+        value = document.composed.value
+        if not isinstance(value, dict):
+            what = f"the document is {'a list' if isinstance(value, list) else 'plain text'}, an object is wanted"
+            self._add_fault("bad-type", document.line + document.composed.line, path=(), what=what)
+        else:
+            self._take_value(value, document, item=None, at=())
+
+    def _take_value(self, value: dict[str, Any], document: Document, *, item: int | None, at: Path) -> None:
+        if _is_list(value):
+            self._take_list(value, document, item=item, at=at)
+        else:
+            self._take_object(value, document, item=item, at=at)
+
+    def _take_list(self, value: dict[str, Any], document: Document, *, item: int | None, at: Path) -> None:
+        """Its items; a List inside a List counts as part of the outer one's item."""
+        lost = [repeat for repeat in document.composed.repeats if repeat.path == (*at, "items")]
+        if lost:
+            self.faults += [_repeated(repeat, document, body=value) for repeat in lost]
+            return
+        for index, inner in enumerate(value.get("items") or []):
+            here, number = (*at, "items", index), index if item is None else item
+            if not isinstance(inner, dict):
+                line = document.line + document.composed.line_of(here)
+                self._add_fault("bad-type", line, path=here, what="the item is no object")
+                continue
+            self._take_value(_told_by_list(value, inner), document, item=number, at=here)
+
+    def _take_object(self, body: dict[str, Any], document: Document, *, item: int | None, at: Path) -> None:
+        ours = str(body.get("apiVersion")).startswith(_OURS)
+        repeats = [repeat for repeat in document.composed.repeats if repeat.path[: len(at)] == at]
+        faults = [_repeated(repeat, document, body=body) for repeat in repeats if ours]
+        if ours and document.odd_numbers:
+            faults += [_endless(path, document, at=at) for path in _endless_paths(body)]
+        self.faults += faults
+        if not faults:
+            self.reading.append(Manifest(body, document, item, at))
+
+
+def _endless_paths(value: Plain, at: Path = ()) -> Iterator[Path]:
+    """Where a number is infinite or none at all; the API server takes JSON, which has no such numbers."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield at
+    elif isinstance(value, dict | list):
+        for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _endless_paths(inner, (*at, step))
+
+
+def _endless(path: Path, document: Document, *, at: Path) -> Fault:
+    line = document.line + document.composed.line_of((*at, *path))
+    what = "this is no number that JSON can hold"
+    return Fault("bad-type", document.file, document.number, line, path, what)
+
+
+def _told_by_list(outer: Mapping[str, Any], item: dict[str, Any]) -> dict[str, Any]:
+    """The item of a typed list, such as a NodePoolList, with the kind that only the list names."""
+    kind = _LISTS.get(str(outer.get("kind")))
+    return {**item, "apiVersion": outer.get("apiVersion"), "kind": kind} if kind and not item.get("kind") else item
+
+
+def _repeated(repeat: Repeat, document: Document, *, body: Mapping[str, Any]) -> Fault:
+    what = f"{repeat.path[-1]} is written twice in one map; keep the one that is meant"
+    line = document.line + repeat.line
+    kind, metadata = body.get("kind"), body.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, Mapping) else ""
+    return Fault(
+        "duplicate-key", document.file, document.number, line, repeat.path, what, str(kind or ""), str(name or "")
+    )
+
+
+def _is_list(value: Mapping[str, Any]) -> bool:
+    kind = value.get("kind")
+    is_ours = kind == "List" or (kind in _LISTS and str(value.get("apiVersion")).startswith(_OURS))
+    return is_ours and isinstance(value.get("items") or [], list)
+
+
+def _documents(chunk: _Chunk) -> Iterator[tuple[Composed, int, str]]:
+    """(document, line of its first character, its text) of a part that is YAML, JSON, or JSON objects in a row."""
+    body = chunk.text.removeprefix("---")
+    if body.lstrip()[:1] in ("{", "["):
+        found = documents_of(body)
+        if found is not None:
+            for document in found:
+                yield document.composed, chunk.line + body.count("\n", 0, document.start), document.text
+            return
+    for composed in compose(chunk.text):
+        yield composed, chunk.line, chunk.text

@@ -1,0 +1,107 @@
+"""Who may do what to which clusters.
+
+Answers kept for a day, so that a request that is sent twice is done once.
+
+Accounts that sign in at an identity provider.
+
+What karpdash adds to Django's user.
+
+API tokens, kept as digests.
+"""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+
+
+class Grant(models.Model):
+    """A role, given to a person or to a team (a group of accounts), over a group of clusters or over all of them."""
+
+    class Role(models.TextChoices):
+        VIEWER = "viewer"
+        OPERATOR = "operator"
+        APPROVER = "approver"
+        ADMIN = "admin"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="grants"
+    )
+    team = models.ForeignKey("auth.Group", null=True, blank=True, on_delete=models.CASCADE, related_name="grants")
+    over = models.ForeignKey(
+        "migrations_app.ClusterGroup", null=True, blank=True, on_delete=models.CASCADE, related_name="grants"
+    )
+    """None: every cluster there is and will be."""
+    role = models.CharField(max_length=20, choices=Role.choices)
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.CharField(max_length=150, blank=True, default="")
+
+    class Meta:
+        constraints = (
+            models.CheckConstraint(
+                condition=models.Q(person__isnull=False, team__isnull=True)
+                | models.Q(person__isnull=True, team__isnull=False),
+                name="grant_to_a_person_or_a_team",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.role} for {self.person or self.team} over {self.over or 'every cluster'}"
+
+
+class ApiIdempotency(models.Model):
+    """`digest` is of the request; `sealed` holds the answer, encrypted, for it may hold a token's secret. `status` is
+    null while the request is under way."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    key = models.CharField(max_length=128)
+    digest = models.CharField(max_length=64)
+    status = models.PositiveSmallIntegerField(null=True)
+    sealed = models.BinaryField(null=True)
+    created_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["owner", "key"], name="one_answer_per_key")]
+
+
+class Identity(models.Model):
+    """Ties an account to what the provider calls it. Names and addresses may be given to others later; this may not."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE, related_name="identity"
+    )
+    issuer = models.CharField(max_length=500)
+    subject = models.CharField(max_length=255)
+    made_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("issuer", "subject"), name="one_account_of_an_identity"),)
+
+    def __str__(self) -> str:
+        return f"{self.subject} at {self.issuer}"
+
+
+class TemporaryPassword(models.Model):
+    """Marks a user whose password was printed or sent: it is good for one thing, choosing another."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE)
+
+
+class ApiToken(models.Model):
+    """`digest` is the SHA-256 of a random 256-bit secret that was shown once; `prefix` lets people tell them apart."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
+    name = models.CharField(max_length=80)
+    prefix = models.CharField(max_length=12)
+    digest = models.CharField(max_length=64, unique=True)
+    scopes = models.JSONField(default=list)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    last_used_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-created_at"]

@@ -1,0 +1,65 @@
+"""API tokens of a person; never their secrets, which nobody keeps."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q
+
+from migrations_app.errors import NotFound
+from migrations_app.models.account import ApiToken
+from migrations_app.queries import pagination
+from migrations_app.queries.pagination import Page, moment_and_id, page_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenRow:
+    """`prefix` is how the secret begins, for telling tokens apart."""
+
+    id: uuid.UUID
+    name: str
+    prefix: str
+    scopes: tuple[str, ...]
+    created_at: datetime
+    expires_at: datetime
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+
+
+def tokens_of(owner_id: int) -> tuple[TokenRow, ...]:
+    """Every token of a user, newest first."""
+    return tuple(_row(row) for row in ApiToken.objects.filter(owner_id=owner_id).order_by("-created_at", "-pk"))
+
+
+def token_page(owner_id: int, *, after: str, limit: int) -> Page[TokenRow]:
+    """One page of a user's tokens, newest first."""
+    rows = ApiToken.objects.filter(owner_id=owner_id).order_by("-created_at", "-pk")
+    keys = moment_and_id(after)
+    if keys:
+        when, last = keys
+        rows = rows.filter(Q(created_at__lt=when) | Q(created_at=when, pk__lt=last))
+    found = list(rows[: limit + 1])
+    return page_of(
+        found, limit=limit, row=_row, key=lambda row: pagination.encode((row.created_at.isoformat(), str(row.pk)))
+    )
+
+
+def token_of(token_id: uuid.UUID, *, owner_id: int) -> TokenRow:
+    """One token of that user. Raises NotFound for one that is absent or another's."""
+    row = ApiToken.objects.filter(pk=token_id, owner_id=owner_id).first()
+    if row is None:
+        raise NotFound("no such token")
+    return _row(row)
+
+
+def _row(row: ApiToken) -> TokenRow:
+    return TokenRow(
+        id=row.pk,
+        name=row.name,
+        prefix=row.prefix,
+        scopes=tuple(row.scopes),
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+        last_used_at=row.last_used_at,
+        revoked_at=row.revoked_at,
+    )

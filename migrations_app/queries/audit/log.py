@@ -1,0 +1,196 @@
+"""The only reader of the audit log: pages for people and tools, and the whole of it as lines for whoever proves it."""
+
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
+
+from django.db.models import Count, Q, QuerySet
+from django.db.models.functions import Substr
+
+from migrations_app.audit_verify import FIELDS, Link, line_of
+from migrations_app.models.audit import AuditEvent, AuditHead
+from migrations_app.queries import pagination
+from migrations_app.queries.pagination import Page, keys_of, page_of
+from migrations_app.queries.visibility import visible_clusters, visible_texts
+
+CHUNK = 2000
+FAMILIES = (
+    "rollout", "step", "policy", "switch", "cluster", "group", "view", "waiver", "access", "scan", "token", "sign_in",
+    "account", "audit",
+)  # fmt: skip
+"""What verbs begin with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditAsk:
+    """What is looked for; empty texts mean no filter. `verb` is a whole verb or a family, `text` stands anywhere."""
+
+    actor: str = ""
+    verb: str = ""
+    outcome: str = ""
+    cluster: str = ""
+    plan: str = ""
+    correlation: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    text: str = ""
+    first: int | None = None
+    last: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditLine:
+    """One event, as it was written (A50)."""
+
+    seq: int
+    at: str
+    actor: str
+    method: str
+    token_id: str
+    address: str
+    verb: str
+    object: str
+    cluster_id: str
+    cluster_identity: str
+    plan_digest: str
+    step: str
+    attempt: int
+    request_digest: str
+    outcome: str
+    correlation: str
+    detail: str
+    prev: str
+    hash: str
+
+
+COLUMNS = tuple(column.name for column in fields(AuditLine))
+
+
+def audit_page(ask: AuditAsk, *, after: str, limit: int) -> Page[AuditLine]:
+    """One page, newest first. Raises BadInput for a cursor that is none of this list."""
+    rows = matching(ask).order_by("-seq")
+    keys = keys_of(after, (int,))
+    if keys:
+        rows = rows.filter(seq__lt=keys[0])
+    found = list(rows[: limit + 1])
+    return page_of(found, limit=limit, row=_line, key=lambda row: pagination.encode((row.seq,)))
+
+
+def audit_lines(ask: AuditAsk) -> Iterator[AuditLine]:
+    """Every event that fits and is there now, oldest first, in short reads: nothing is held open while it is sent.
+
+    What may be seen is settled by the call, and not when the first line is asked for.
+    """
+    return _walked(matching(ask), first=ask.first or 1, last=min(ask.last or head_seq(), head_seq()))
+
+
+def _walked(fitting: QuerySet[AuditEvent], *, first: int, last: int) -> Iterator[AuditLine]:
+    seen = first - 1
+    while seen < last:
+        rows = list(fitting.filter(seq__gt=seen, seq__lte=last).order_by("seq")[:CHUNK])
+        yield from map(_line, rows)
+        if len(rows) < CHUNK:
+            return
+        seen = rows[-1].seq
+
+
+def export_lines(ask: AuditAsk | None = None) -> Iterator[bytes]:
+    """The same as lines that `audit verify` reads, each with its end."""
+    return map(as_line, audit_lines(ask or AuditAsk()))
+
+
+def as_line(event: AuditLine) -> bytes:
+    """The event as it is exported."""
+    return line_of({name: getattr(event, name) for name in (*FIELDS, "hash")})
+
+
+def density(ask: AuditAsk, *, now: datetime, days: int = 30) -> tuple[tuple[str, int], ...]:
+    """How many events that fit fell on each of the last days, oldest first."""
+    start = now.astimezone(UTC) - timedelta(days=days - 1)
+    rows = matching(ask).filter(at__gte=f"{start:%Y-%m-%d}").order_by()
+    counted = rows.annotate(day=Substr("at", 1, 10)).values("day").annotate(number=Count("seq"))
+    found = {str(row["day"]): int(row["number"]) for row in counted}
+    every = (f"{start + timedelta(days=day):%Y-%m-%d}" for day in range(days))
+    return tuple((day, found.get(day, 0)) for day in every)
+
+
+def cluster_names(lines: Iterable[AuditLine]) -> dict[str, str]:
+    """The names that the clusters of these events have now, by id; a removed one is missing."""
+    ids = {line.cluster_id for line in lines if line.cluster_id}
+    return {str(row.pk): row.name for row in visible_clusters().filter(pk__in=[one for one in ids if _is_id(one)])}
+
+
+def _is_id(text: str) -> bool:
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        return False
+    return True
+
+
+def head() -> Link:
+    """The newest event as the head row names it; number 0 for an empty log."""
+    row = AuditHead.objects.filter(pk=1).first()
+    return Link(row.seq, "", row.hash) if row else Link(0, "", "")
+
+
+def head_seq() -> int:
+    """The number of the newest event."""
+    return head().seq
+
+
+def moment_of(seq: int) -> datetime | None:
+    """When that event was written; None when there is none."""
+    at = AuditEvent.objects.filter(pk=seq).values_list("at", flat=True).first()
+    return datetime.fromisoformat(at) if at else None
+
+
+def count_since(verb: str, *, since: datetime, address: str = "") -> int:
+    """How many events of that verb there were since then, of that address if one is named."""
+    rows = AuditEvent.objects.filter(verb=verb, at__gte=as_text(since))
+    return (rows.filter(address=address) if address else rows).count()
+
+
+def newest(verb: str) -> AuditLine | None:
+    """The newest event of that verb."""
+    row = AuditEvent.objects.filter(verb=verb).order_by("-seq").first()
+    return _line(row) if row else None
+
+
+def as_text(moment: datetime) -> str:
+    """A moment as the log writes it: texts of one length, which sort as the moments do."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def matching(ask: AuditAsk) -> QuerySet[AuditEvent]:
+    """The rows that fit."""
+    wanted = {
+        "actor": ask.actor,
+        "outcome": ask.outcome,
+        "cluster_id": ask.cluster,
+        "correlation": ask.correlation,
+        "at__gte": as_text(ask.since) if ask.since else "",
+        "at__lt": as_text(ask.until) if ask.until else "",
+        "seq__gte": ask.first,
+        "seq__lte": ask.last,
+    }
+    rows = AuditEvent.objects.filter(**{name: value for name, value in wanted.items() if value})
+    if (mine := visible_texts("audit")) is not None:
+        rows = rows.filter(cluster_id__in=mine)
+    if ask.plan:
+        rows = rows.filter(plan_digest__startswith=ask.plan.removeprefix("sha256:"))
+    if ask.verb:
+        rows = rows.filter(Q(verb=ask.verb) | Q(verb__startswith=f"{ask.verb}."))
+    for word in ask.text.split():
+        rows = rows.filter(
+            Q(object__icontains=word)
+            | Q(detail__icontains=word)
+            | Q(actor__icontains=word)
+            | Q(outcome__icontains=word)
+        )
+    return rows
+
+
+def _line(row: AuditEvent) -> AuditLine:
+    return AuditLine(**{name: getattr(row, name) for name in COLUMNS})

@@ -1,0 +1,248 @@
+"""One cluster: its head, the scan under way, one snapshot of it, and the list of its snapshots."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, Exists, OuterRef, Q
+from django.utils import timezone
+
+from migrations_app.errors import NotFound
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.scan import Scan, Snapshot
+from migrations_app.queries import pagination
+from migrations_app.queries.fleet.clusters import UNREACHABLE_AFTER, stale_after
+from migrations_app.queries.fleet.scan_interval import interval_of, with_intervals
+from migrations_app.queries.fleet.waivers import held_at
+from migrations_app.queries.visibility import visible, visible_clusters
+from migrations_app.readiness.report import OwnedNode, Report
+from migrations_app.readiness.waivers import apply, from_stored
+
+ACTIVE = (Scan.State.QUEUED, Scan.State.RUNNING)
+PAGE = 50
+SPARK = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotRow:
+    """The numbers of one snapshot; evidence and nodes are read apart."""
+
+    id: uuid.UUID
+    scanned_at: datetime
+    complete: bool
+    stage: str
+    karpenter_version: str
+    kubernetes_version: str
+    next_hop: str
+    verdict: str
+    blockers: int
+    warnings: int
+    unknowns: int
+    legacy_left: int | None
+    nodes_total: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanRow:
+    """One attempt to look. `parts_done` of `parts_total` is 0 of 0 before the first part arrived."""
+
+    id: uuid.UUID
+    state: str
+    requested_by: str
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    attempts: int
+    parts_done: int
+    parts_total: int
+    now: str
+    error_code: str
+    error_detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterHead:
+    """What every page about a cluster shows on top. `snapshot` is None for one that was never scanned."""
+
+    id: uuid.UUID
+    name: str
+    environment: str
+    source: str
+    server: str
+    context: str
+    target: str
+    created_at: datetime
+    created_by: str
+    last_attempt_at: datetime | None
+    last_success_at: datetime | None
+    failures: int
+    failing_since: datetime | None
+    last_error_code: str
+    last_error_detail: str
+    next_due_at: datetime | None
+    interval_seconds: int | None
+    eks_arn: str
+    role_arn: str
+    external_id: str
+    version: int
+    snapshots: int
+    snapshot: SnapshotRow | None
+    is_latest: bool
+    active: ScanRow | None
+    stale: bool
+
+    @property
+    def unreachable(self) -> bool:
+        """Failed so often that the result shown is history, or never answered at all."""
+        return self.failures >= UNREACHABLE_AFTER or (self.failures > 0 and self.snapshot is None)
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotPage:
+    rows: tuple[SnapshotRow, ...]
+    next_cursor: str
+
+
+def cluster_head(cluster_id: uuid.UUID, *, now: datetime, at: uuid.UUID | None = None) -> ClusterHead:
+    """The head with the latest snapshot, or with snapshot `at`. Raises NotFound for either that is not there."""
+    rows = visible_clusters().select_related("latest").defer("sealed").annotate(kept=Count("snapshots"))
+    row: Any = with_intervals(rows).filter(pk=cluster_id).first()  # with its annotations, as in `report_of`
+    if row is None:
+        raise NotFound("no such cluster")
+    chosen = row.latest if at is None else _snapshot(cluster_id, at)
+    limit = stale_after(interval_of(row))
+    return ClusterHead(
+        id=row.pk,
+        name=row.name,
+        environment=row.environment,
+        source=row.source,
+        server=row.server,
+        context=row.context,
+        target=row.target,
+        created_at=row.created_at,
+        created_by=row.created_by,
+        last_attempt_at=row.last_attempt_at,
+        last_success_at=row.last_success_at,
+        failures=row.failures,
+        failing_since=row.failing_since,
+        last_error_code=row.last_error_code,
+        last_error_detail=row.last_error_detail,
+        next_due_at=row.next_due_at,
+        interval_seconds=row.interval_seconds,
+        eks_arn=row.eks_arn,
+        role_arn=row.role_arn,
+        external_id=row.external_id,
+        version=row.version,
+        snapshots=row.kept,
+        snapshot=_snapshot_row(chosen) if chosen else None,
+        is_latest=chosen is None or chosen.pk == row.latest_id,
+        active=active_scan(cluster_id),
+        stale=bool(chosen and limit and now - chosen.scanned_at > limit),
+    )
+
+
+def active_scan(cluster_id: uuid.UUID) -> ScanRow | None:
+    """The scan that is queued or runs; None when there is none. There is never more than one."""
+    row = Scan.objects.filter(cluster_id=cluster_id, state__in=ACTIVE).first()
+    return _scan_row(row) if row else None
+
+
+def report_of(snapshot_id: uuid.UUID) -> Report:
+    """The whole report of a snapshot, with the waivers put over it: those that hold now where it is the latest of its
+    cluster, else those it was counted with last. Raises NotFound."""
+    row: Any = _with_content(snapshot_id)  # with its annotation, which the plugin loses between functions
+    now, latest = timezone.now(), row.is_latest
+    held = held_at(row.cluster_id, now) if latest else from_stored(row.waived)
+    return apply(row.report(), held, now=now if latest else row.scanned_at)
+
+
+def nodes_of(snapshot_id: uuid.UUID) -> tuple[OwnedNode, ...]:
+    """Every node of a snapshot and whose it is. Raises NotFound."""
+    return _with_content(snapshot_id).nodes()
+
+
+def snapshots_of(cluster_id: uuid.UUID, *, after: str = "", limit: int = PAGE) -> SnapshotPage:
+    """Newest first, one page."""
+    rows = Snapshot.objects.filter(cluster_id=cluster_id).order_by("-scanned_at", "-pk")
+    keys = pagination.decode(after, (str, str))
+    if keys is not None:
+        rows = rows.filter(_before(str(keys[0]), str(keys[1])))
+    found = list(rows[: limit + 1])
+    following = _cursor_after(found[limit - 1]) if len(found) > limit else ""
+    return SnapshotPage(tuple(_snapshot_row(row) for row in found[:limit]), following)
+
+
+def legacy_trend(cluster_id: uuid.UUID, *, limit: int = SPARK) -> tuple[tuple[datetime, int | None], ...]:
+    """Legacy objects left at each of the newest snapshots, oldest first; None where they could not be counted."""
+    rows = (
+        Snapshot.objects.filter(cluster_id=cluster_id).order_by("-scanned_at").values_list("scanned_at", "legacy_left")
+    )
+    return tuple(reversed(rows[:limit]))
+
+
+def _cursor_after(last: Snapshot) -> str:
+    return pagination.encode((last.scanned_at.isoformat(), str(last.pk)))
+
+
+def _before(moment: str, key: str) -> Q:
+    try:
+        when, last = datetime.fromisoformat(moment), uuid.UUID(key)
+    except ValueError:
+        return Q()
+    return Q(scanned_at__lt=when) | Q(scanned_at=when, pk__lt=last)
+
+
+def _snapshot(cluster_id: uuid.UUID, snapshot_id: uuid.UUID) -> Snapshot:
+    row = Snapshot.objects.filter(pk=snapshot_id, cluster_id=cluster_id).first()
+    if row is None:
+        raise NotFound("no such snapshot of this cluster")
+    return row
+
+
+def _with_content(snapshot_id: uuid.UUID) -> Snapshot:
+    # The sheet of permissions has a reader of its own, in queries/iam.py.
+    latest = Cluster.objects.filter(latest_id=OuterRef("pk"))
+    rows = Snapshot.objects.filter(visible()).annotate(is_latest=Exists(latest))
+    row = rows.select_related("content").defer("content__iam").filter(pk=snapshot_id).first()
+    if row is None:
+        raise NotFound("no such snapshot")
+    return row
+
+
+def _snapshot_row(row: Snapshot) -> SnapshotRow:
+    return SnapshotRow(
+        id=row.pk,
+        scanned_at=row.scanned_at,
+        complete=row.complete,
+        stage=row.stage,
+        karpenter_version=row.karpenter_version,
+        kubernetes_version=row.kubernetes_version,
+        next_hop=row.next_hop,
+        verdict=row.verdict,
+        blockers=row.blockers,
+        warnings=row.warnings,
+        unknowns=row.unknowns,
+        legacy_left=row.legacy_left,
+        nodes_total=row.nodes_total,
+        digest=row.content_id,
+    )
+
+
+def _scan_row(row: Scan) -> ScanRow:
+    progress = row.progress if isinstance(row.progress, dict) else {}
+    return ScanRow(
+        id=row.pk,
+        state=row.state,
+        requested_by=row.requested_by,
+        created_at=row.created_at,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+        attempts=row.attempts,
+        parts_done=int(progress.get("parts_done") or 0),
+        parts_total=int(progress.get("parts_total") or 0),
+        now=str(progress.get("now") or ""),
+        error_code=row.error_code,
+        error_detail=row.error_detail,
+    )

@@ -1,0 +1,58 @@
+"""The sheet of permissions of one cluster or snapshot.
+
+The runbook of a cluster, as its newest snapshot tells it.
+"""
+
+import uuid
+from datetime import datetime
+from typing import NamedTuple
+
+from migrations_app.errors import NotFound
+from migrations_app.models.scan import Snapshot
+from migrations_app.queries.cluster.detail import report_of
+from migrations_app.queries.visibility import visible, visible_clusters
+from migrations_app.readiness.report import IamSheet
+from migrations_app.readiness.runbook import Runbook, runbook
+
+
+class Newest(NamedTuple):
+    """The sheet of the newest snapshot of a cluster."""
+
+    snapshot: uuid.UUID
+    scanned_at: datetime
+    sheet: IamSheet
+
+
+def sheet_of(snapshot_id: uuid.UUID) -> IamSheet | None:
+    """The sheet of a snapshot; None where it has none. Raises NotFound."""
+    rows = Snapshot.objects.select_related("content").defer("content__report", "content__nodes")
+    row = rows.filter(visible(), pk=snapshot_id).first()
+    if row is None:
+        raise NotFound("no such snapshot")
+    return row.iam_sheet()
+
+
+def newest_sheet(cluster_id: uuid.UUID) -> Newest:
+    """The newest sheet. Raises NotFound for a cluster that has none, or that is none."""
+    row = visible_clusters().select_related("latest").defer("sealed").filter(pk=cluster_id).first()
+    if row is None:
+        raise NotFound("no such cluster")
+    sheet = sheet_of(row.latest.pk) if row.latest else None
+    if row.latest is None or sheet is None:
+        raise NotFound("it has no sheet of permissions: never scanned, or no Karpenter runs in it")
+    return Newest(row.latest.pk, row.latest.scanned_at, sheet)
+
+
+class NewestRunbook(NamedTuple):
+    scanned_at: datetime
+    plan: Runbook
+
+
+def newest_runbook(cluster_id: uuid.UUID) -> NewestRunbook:
+    """The runbook of the newest snapshot. Raises NotFound for a cluster that was never scanned, or that is none."""
+    row = visible_clusters().select_related("latest").defer("sealed").filter(pk=cluster_id).first()
+    if row is None:
+        raise NotFound("no such cluster")
+    if row.latest is None:
+        raise NotFound("it was never scanned, so there is no plan")
+    return NewestRunbook(row.latest.scanned_at, runbook(report_of(row.latest.pk)))

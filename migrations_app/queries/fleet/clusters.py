@@ -1,0 +1,363 @@
+"""Clusters that one check stands in the way of.
+
+The fleet: clusters by what they wait for, counted, sorted and paged in the database.
+"""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import (
+    Case,
+    Count,
+    Exists,
+    F,
+    IntegerField,
+    OuterRef,
+    Prefetch,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+    Value,
+    When,
+)
+from django.db.models.functions import Coalesce
+
+from migrations_app.inventory.facts.node_claims import moment
+from migrations_app.models.cluster import Cluster, ClusterGroup
+from migrations_app.models.scan import FindingRow, Scan
+from migrations_app.queries import pagination
+from migrations_app.queries.fleet.groups import groups_in_sight
+from migrations_app.queries.fleet.labels import Label, label_expression, shown_labels, with_labels
+from migrations_app.queries.fleet.scan_interval import interval_of, with_intervals
+from migrations_app.queries.fleet.waivers import held_everywhere
+from migrations_app.queries.pagination import Key
+from migrations_app.queries.visibility import visible_clusters
+from migrations_app.readiness.waivers import Waived
+
+NEXT = "next"
+"""The hop that each cluster takes next, whichever that is."""
+
+
+def where_it_fails(rows: QuerySet[Cluster], check: str, *, hop: str, now: datetime) -> QuerySet[Cluster]:
+    """The clusters whose latest snapshot has the check fail, not waived, at that hop; without one: at any."""
+    found = FindingRow.objects.filter(content=OuterRef("latest__content"), check_id=check, status="fail")
+    if hop:
+        found = found.filter(hop=OuterRef("latest__next_hop") if hop == NEXT else hop)
+    held = held_everywhere(now)
+    blocks, warns = Exists(found.filter(severity="blocker")), Exists(found.exclude(severity="blocker"))
+    return rows.filter(blocks & ~_waived(held, check, blockers=True) | warns & ~_waived(held, check))
+
+
+def _waived(held: Mapping[uuid.UUID | None, tuple[Waived, ...]], check: str, *, blockers: bool = False) -> Q:
+    """Clusters at which a waiver covers the check; `blockers`: also where it blocks."""
+    fit = {place: [one for one in ones if one.check == check] for place, ones in held.items()}
+    places = {place for place, ones in fit.items() if any(one.blockers or not blockers for one in ones)}
+    everywhere = Q(pk__isnull=False)
+    return everywhere if None in places else Q(pk__in=places)
+
+
+BUCKETS: tuple[str, ...] = (
+    "never_scanned",
+    "unreachable",
+    "needs_facts",
+    "blocked",
+    "ready_with_warnings",
+    "ready",
+    "in_progress",
+    "done",
+    "no_karpenter",
+)
+"""What a cluster waits for, in the order in which the fleet page shows the groups."""
+STAGES: tuple[str, ...] = ("alpha", "mixed", "beta", "beta_v1", "v1", "no_karpenter", "unknown")
+SORTS: tuple[str, ...] = ("name", "stage", "hop", "blockers", "legacy", "scanned")
+GROUP = "group"
+UNREACHABLE_AFTER = 3
+"""Failed scans in a row after which a cluster counts as unreachable; before that its old result stands."""
+STALE_INTERVALS = 3
+PAGE = 60
+"""Rows of one page: every fleet of 50 fits, and a page of a large one costs little more than that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetAsk:
+    """What a reader asked for. Empty texts mean no filter; `flat` sorts across all groups.
+
+    `labels` are texts such as team:shop, all of which must fit; `check` with `hop`: where that check fails, see
+    `where_it_fails`. `by` arranges the rows by GROUP, or by the label of a key, instead of by what they wait for.
+    """
+
+    q: str = ""
+    bucket: str = ""
+    stage: str = ""
+    environment: str = ""
+    group: uuid.UUID | None = None
+    labels: tuple[str, ...] = ()
+    check: str = ""
+    hop: str = ""
+    by: str = ""
+    sort: str = "name"
+    descending: bool = False
+    flat: bool = False
+    cursor: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetRow:
+    """One cluster as the fleet page shows it; `active` is the state of a scan under way, or empty. `groups` are the
+    names of those in sight; `part` is the group or label under which the row stands, where it is arranged so."""
+
+    id: uuid.UUID
+    name: str
+    environment: str
+    source: str
+    bucket: str
+    stage: str
+    karpenter_version: str
+    kubernetes_version: str
+    next_hop: str
+    verdict: str
+    blockers: int
+    warnings: int
+    unknowns: int
+    legacy_left: int | None
+    nodes_total: int
+    complete: bool
+    scanned_at: datetime | None
+    stale: bool
+    active: str
+    failures: int
+    failing_since: datetime | None
+    last_error_code: str
+    groups: tuple[str, ...] = ()
+    labels: tuple[Label, ...] = ()
+    part: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counts over the whole of what the search and the environment leave. `legacy_exact` is False for a lower bound."""
+
+    clusters: int = 0
+    stages: dict[str, int] = field(default_factory=dict)
+    buckets: dict[str, int] = field(default_factory=dict)
+    legacy: int = 0
+    legacy_exact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FleetPage:
+    """`matching` counts all clusters the filters leave; `next_cursor` is empty on the last page. `parts` counts those
+    under each heading, where they are arranged by group or label: a cluster stands under each of its groups."""
+
+    rows: tuple[FleetRow, ...]
+    totals: Totals
+    matching: int
+    next_cursor: str
+    environments: tuple[str, ...]
+    parts: Mapping[str, int] = field(default_factory=dict)
+
+
+def fleet_page(ask: FleetAsk, *, now: datetime, limit: int = PAGE) -> FleetPage:
+    """One page of the fleet, in a few queries whatever its size."""
+    base = _narrowed(_annotated(), ask, now=now)
+    counted = _cells(base)
+    chosen = base.filter(**_chosen(ask))
+    found = list(_after(_ordered(chosen, ask), ask).prefetch_related("labels", _groups())[: limit + 1])
+    rows = tuple(_row(cluster, ask, now=now) for cluster in found[:limit])
+    following = _cursor_after(found[limit - 1], ask) if len(found) > limit else ""
+    named = visible_clusters().exclude(environment="").order_by("environment").values_list("environment", flat=True)
+    environments = tuple(named.distinct()[:200])
+    parts = _parts(chosen, ask)
+    return FleetPage(rows, _totals(counted), _matching(counted, ask), following, environments, parts)
+
+
+def fleet_ids(ask: FleetAsk, *, now: datetime) -> tuple[uuid.UUID, ...]:
+    """Every cluster that the filters leave."""
+    chosen = _narrowed(_annotated(), ask, now=now).filter(**_chosen(ask))
+    return tuple(chosen.order_by("pk").values_list("pk", flat=True))
+
+
+def _groups() -> "Prefetch[str, QuerySet[ClusterGroup], str]":
+    return Prefetch("groups", queryset=ClusterGroup.objects.filter(groups_in_sight()).only("name"))
+
+
+def _parts(chosen: QuerySet[Cluster], ask: FleetAsk) -> dict[str, int]:
+    if not ask.by or ask.flat:
+        return {}
+    rows: QuerySet[Any, dict[str, Any]] = _arranged(chosen, ask).order_by().values("heading")  # type: ignore[misc]  # as in `_cells`
+    return {told["heading"]: told["n"] for told in rows.annotate(n=Count("pk"))}
+
+
+def _arranged(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
+    """Each row with its heading: a number, or a text where groups or labels are asked for."""
+    if ask.flat or not ask.by:
+        return rows.annotate(heading=Value(0) if ask.flat else F("bucket"))
+    if ask.by != GROUP:
+        return rows.annotate(heading=label_expression(ask.by))
+    # Joined to the groups, once: a cluster out of all groups in sight is only seen by those who see every group.
+    mine = Q(groups=ask.group) if ask.group else groups_in_sight("groups")
+    return rows.filter(mine).annotate(heading=Coalesce(F("groups__name"), Value("")))
+
+
+def _cells(rows: QuerySet[Cluster]) -> tuple[dict[str, Any], ...]:
+    """Clusters and legacy objects by bucket and stage: one small table that every count is made from."""
+    grouped: QuerySet[Any, dict[str, Any]] = rows.order_by().values("bucket", "stage_shown")  # type: ignore[misc]  # the plugin loses annotations between functions
+    return tuple(grouped.annotate(n=Count("pk"), known=Count("latest__legacy_left"), legacy=Sum("latest__legacy_left")))
+
+
+def stale_after(interval: int) -> timedelta | None:
+    """The age from which a result is called stale; None where scans run on demand only, every 0 seconds."""
+    return timedelta(seconds=STALE_INTERVALS * interval) if interval else None
+
+
+def bucket_case() -> Case:
+    """What a cluster waits for, as an index into BUCKETS."""
+    failed = Q(failures__gte=UNREACHABLE_AFTER) | Q(latest=None, failures__gt=0)
+    verdicts = [When(latest__verdict=name, then=_rank(name)) for name in BUCKETS[2:8]]
+    return Case(
+        When(failed, then=_rank("unreachable")),
+        When(latest=None, then=_rank("never_scanned")),
+        When(latest__stage="no_karpenter", then=_rank("no_karpenter")),
+        *verdicts,
+        default=_rank("needs_facts"),
+        output_field=IntegerField(),
+    )
+
+
+def _rank(bucket: str) -> Value:
+    return Value(BUCKETS.index(bucket))
+
+
+def _stage_case() -> Case:
+    whens = [When(latest__stage=name, then=Value(index)) for index, name in enumerate(STAGES[:-1])]
+    return Case(*whens, default=Value(len(STAGES) - 1), output_field=IntegerField())
+
+
+def _annotated() -> QuerySet[Cluster]:
+    running = Scan.objects.filter(cluster=OuterRef("pk"), state__in=("queued", "running")).values("state")[:1]
+    return (
+        with_intervals(visible_clusters())
+        .select_related("latest")
+        .annotate(bucket=bucket_case(), stage_shown=_stage_case(), active=Coalesce(Subquery(running), Value("")))
+    )
+
+
+def _narrowed(rows: QuerySet[Cluster], ask: FleetAsk, *, now: datetime) -> QuerySet[Cluster]:
+    for word in ask.q.split()[:5]:
+        rows = rows.filter(
+            Q(name__icontains=word)
+            | Q(environment__icontains=word)
+            | Q(server__icontains=word)
+            | Q(latest__karpenter_version__startswith=word.removeprefix("v"))
+        )
+    if ask.environment:
+        rows = rows.filter(environment=ask.environment)
+    if ask.group:
+        members = ClusterGroup.objects.filter(groups_in_sight(), pk=ask.group).values("clusters")
+        rows = rows.filter(pk__in=members)
+    if ask.check:
+        rows = where_it_fails(rows, ask.check, hop=ask.hop, now=now)
+    return with_labels(rows, ask.labels)
+
+
+def _chosen(ask: FleetAsk) -> dict[str, int]:
+    chosen = {}
+    if ask.bucket:
+        chosen["bucket"] = BUCKETS.index(ask.bucket)
+    if ask.stage:
+        chosen["stage_shown"] = STAGES.index(ask.stage)
+    return chosen
+
+
+def _sort_expression(sort: str) -> Any:  # noqa: ANN401 - Django's expressions share no public base type
+    """Never null, so that a keyset comparison cannot lose rows; signed, since Django drops a comparison of a positive
+    field with -1 as one that nothing can fulfil."""
+    return {
+        "name": Value(0),
+        "stage": F("stage_shown"),
+        "hop": Coalesce(F("latest__next_hop"), Value("")),
+        "blockers": Coalesce(F("latest__blockers"), Value(-1), output_field=IntegerField()),
+        "legacy": Coalesce(F("latest__legacy_left"), Value(-1), output_field=IntegerField()),
+        "scanned": Coalesce(F("latest__scanned_at"), F("created_at")),
+    }[sort]
+
+
+def _ordered(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
+    found: Any = _arranged(rows, ask).annotate(key=_sort_expression(ask.sort))
+    turn = "-" if ask.descending else ""
+    name = f"{turn}name" if ask.sort == "name" else "name"
+    ordered: QuerySet[Cluster] = found.order_by("heading", f"{turn}key", name)
+    return ordered
+
+
+def _after(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
+    heading: type[Key] = str if ask.by and not ask.flat else int
+    kinds: tuple[type[Key], ...] = (heading, str if ask.sort in ("hop", "scanned") else int, str)
+    keys = pagination.decode(ask.cursor, kinds)
+    if keys is None:
+        return rows
+    group, key, name = keys
+    value: Key | datetime | None = moment(str(key)) if ask.sort == "scanned" else key
+    if value is None:
+        return rows
+    beyond = "lt" if ask.descending else "gt"
+    by_name = beyond if ask.sort == "name" else "gt"
+    later = Q(**{f"key__{beyond}": value}) | Q(key=value, **{f"name__{by_name}": name})
+    return rows.filter(Q(heading__gt=group) | Q(heading=group) & later)
+
+
+def _cursor_after(last: Any, ask: FleetAsk) -> str:  # noqa: ANN401 - a Cluster with annotations of `_ordered`
+    key = last.key.isoformat() if ask.sort == "scanned" else last.key
+    return pagination.encode((last.heading, key, last.name))
+
+
+def _row(cluster: Any, ask: FleetAsk, *, now: datetime) -> FleetRow:  # noqa: ANN401 - a Cluster with annotations of `_annotated`
+    latest = cluster.latest
+    limit = stale_after(interval_of(cluster))
+    return FleetRow(
+        id=cluster.pk,
+        name=cluster.name,
+        environment=cluster.environment,
+        source=cluster.source,
+        bucket=BUCKETS[cluster.bucket],
+        stage=latest.stage if latest else "",
+        karpenter_version=latest.karpenter_version if latest else "",
+        kubernetes_version=latest.kubernetes_version if latest else "",
+        next_hop=latest.next_hop if latest else "",
+        verdict=latest.verdict if latest else "",
+        blockers=latest.blockers if latest else 0,
+        warnings=latest.warnings if latest else 0,
+        unknowns=latest.unknowns if latest else 0,
+        legacy_left=latest.legacy_left if latest else None,
+        nodes_total=latest.nodes_total if latest else 0,
+        complete=latest.complete if latest else True,
+        scanned_at=latest.scanned_at if latest else None,
+        stale=bool(latest and limit and now - latest.scanned_at > limit),
+        active=cluster.active,
+        failures=cluster.failures,
+        failing_since=cluster.failing_since,
+        last_error_code=cluster.last_error_code,
+        groups=tuple(group.name for group in cluster.groups.all()),
+        labels=shown_labels(cluster),
+        part=str(cluster.heading) if ask.by and not ask.flat else "",
+    )
+
+
+def _totals(counted: tuple[dict[str, Any], ...]) -> Totals:
+    stages = dict.fromkeys(STAGES, 0)
+    buckets = dict.fromkeys(BUCKETS, 0)
+    for cell in counted:
+        stages[STAGES[cell["stage_shown"]]] += cell["n"]
+        buckets[BUCKETS[cell["bucket"]]] += cell["n"]
+    legacy = sum(cell["legacy"] or 0 for cell in counted)
+    exact = all(cell["known"] == cell["n"] for cell in counted)
+    return Totals(sum(buckets.values()), stages, buckets, legacy, exact)
+
+
+def _matching(counted: tuple[dict[str, Any], ...], ask: FleetAsk) -> int:
+    chosen = _chosen(ask)
+    return sum(cell["n"] for cell in counted if all(cell[name] == wanted for name, wanted in chosen.items()))

@@ -1,0 +1,101 @@
+"""Groups of clusters, as far as whoever asks may see them."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Q, QuerySet
+
+from migrations_app.errors import NotFound
+from migrations_app.models.cluster import ClusterGroup
+from migrations_app.queries import pagination
+from migrations_app.queries.pagination import Page, keys_of, page_of
+from migrations_app.queries.visibility import sees_all, sight, visible_clusters
+
+MOST, MOST_OUTSIDE = 200, 2000
+"""Groups, and clusters outside of a group, that a page offers to choose from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupRow:
+    """`interval_seconds` is None where its clusters are scanned as often as everything else."""
+
+    id: uuid.UUID
+    name: str
+    interval_seconds: int | None
+    clusters: int
+    version: int
+    created_at: datetime
+    created_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    id: uuid.UUID
+    name: str
+    environment: str
+
+
+def groups_in_sight(column: str = "pk") -> Q:
+    """For rows that name a group: those over which whoever asks may look."""
+    if sees_all():
+        return Q()
+    return Q(**{f"{column}__in": sight().standing.groups_with("view")})
+
+
+def group_page(*, after: str = "", limit: int = 100) -> Page[GroupRow]:
+    """One page, by name."""
+    keys = keys_of(after, (str,))
+    rows = _rows().filter(name__gt=keys[0]) if keys else _rows()
+    found = list(rows.order_by("name")[: limit + 1])
+    return page_of(found, limit=limit, row=_row, key=lambda row: pagination.encode((row.name,)))
+
+
+def group_of(group_id: uuid.UUID) -> GroupRow:
+    """One group. Raises NotFound."""
+    row = _rows().filter(pk=group_id).first()
+    if row is None:
+        raise NotFound("no such group")
+    return _row(row)
+
+
+def members_of(group_id: uuid.UUID) -> tuple[Member, ...]:
+    """Its clusters by name: whoever sees a group sees all of them."""
+    rows = ClusterGroup.clusters.through.objects.filter(groups_in_sight("clustergroup_id"), clustergroup_id=group_id)
+    found = rows.order_by("cluster__name").values_list("cluster_id", "cluster__name", "cluster__environment")
+    return tuple(Member(*one) for one in found)
+
+
+def outside_of(group_id: uuid.UUID) -> tuple[Member, ...]:
+    """The clusters in sight that are not in the group, by name; at most MOST_OUTSIDE."""
+    inside = ClusterGroup.clusters.through.objects.filter(clustergroup_id=group_id).values("cluster_id")
+    rows = visible_clusters().exclude(pk__in=inside).order_by("name").values_list("pk", "name", "environment")
+    return tuple(Member(*one) for one in rows[:MOST_OUTSIDE])
+
+
+def groups_of_cluster(cluster_id: uuid.UUID) -> tuple[tuple[uuid.UUID, str], ...]:
+    """Ids and names of the groups in sight that the cluster is in, by name."""
+    rows = ClusterGroup.objects.filter(groups_in_sight(), clusters=cluster_id).order_by("name")
+    return tuple(rows.values_list("pk", "name"))
+
+
+def group_choices() -> tuple[tuple[uuid.UUID, str], ...]:
+    """Ids and names, by name."""
+    rows = ClusterGroup.objects.filter(groups_in_sight()).order_by("name").values_list("pk", "name")
+    return tuple(rows[:MOST])
+
+
+def _rows() -> QuerySet[ClusterGroup]:
+    return ClusterGroup.objects.filter(groups_in_sight()).annotate(members=Count("clusters"))
+
+
+def _row(row: ClusterGroup) -> GroupRow:
+    return GroupRow(
+        id=row.pk,
+        name=row.name,
+        interval_seconds=row.interval_seconds,
+        clusters=getattr(row, "members", 0),
+        version=row.version,
+        created_at=row.created_at,
+        created_by=row.created_by,
+    )

@@ -1,0 +1,77 @@
+"""The numbers of a scrape, in four queries whatever the size of the fleet."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count
+
+from migrations_app.models.monitoring import Tally
+from migrations_app.models.rollout import Rollout
+from migrations_app.queries.fleet.waivers import waiver_states
+from migrations_app.queries.visibility import visible_clusters
+
+Cell = tuple[Any, ...]
+"""Values of the labels, and the number last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """How many scans fell into each bucket, told by its upper end in seconds; not added up yet."""
+
+    buckets: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numbers:
+    """Labels begin with the cluster's name. `ages` are in seconds, of clusters that were scanned at all."""
+
+    verdicts: tuple[Cell, ...] = ()
+    checks: tuple[Cell, ...] = ()
+    objects: tuple[Cell, ...] = ()
+    legacy_nodes: tuple[Cell, ...] = ()
+    ages: tuple[Cell, ...] = ()
+    errors: tuple[Cell, ...] = ()
+    requests: tuple[Cell, ...] = ()
+    rollouts: tuple[Cell, ...] = ()
+    waivers: tuple[Cell, ...] = ()
+    """By state alone: a label of the cluster would make a series of each."""
+    duration: Duration = Duration()
+
+
+def numbers(*, now: datetime) -> Numbers:
+    """Everything that is told to the monitoring."""
+    rows = list(visible_clusters().values_list("pk", "name", "last_success_at", "gauges__body").order_by("name"))
+    names = {key: name for key, name, _, _ in rows}
+    told = [(name, body) for _, name, _, body in rows if isinstance(body, dict)]
+    tallies = list(Tally.objects.order_by("pk").values_list("subject", "what", "first", "second", "count"))
+    by_name = {str(key): name for key, name in names.items()}
+    counted = [(by_name[subject], *rest) for subject, *rest in tallies if subject in by_name]
+    return Numbers(
+        verdicts=tuple((name, hop, word) for name, body in told for hop, word in body.get("verdicts", {}).items()),
+        checks=tuple((name, *cell) for name, body in told for cell in body.get("checks", ())),
+        objects=tuple((name, *cell) for name, body in told for cell in body.get("objects", ())),
+        legacy_nodes=tuple((name, count) for name, body in told if (count := body.get("legacy_nodes")) is not None),
+        ages=tuple((name, (now - at).total_seconds()) for _, name, at, _ in rows if at is not None),
+        errors=tuple((name, first, count) for name, what, first, _, count in counted if what == "error"),
+        requests=tuple(
+            (name, first, second, count) for name, what, first, second, count in counted if what == "request"
+        ),
+        rollouts=_rollouts(names),
+        waivers=tuple(waiver_states(now).items()),
+        duration=_duration(tallies),
+    )
+
+
+def _rollouts(names: Mapping[uuid.UUID, str]) -> tuple[Cell, ...]:
+    found = Rollout.objects.order_by("cluster_id", "state").values_list("cluster_id", "state").annotate(n=Count("pk"))
+    return tuple((names[key], state, count) for key, state, count in found if key in names)
+
+
+def _duration(tallies: list[Any]) -> Duration:
+    buckets = {first: count for subject, what, first, _, count in tallies if not subject and what == "duration"}
+    total = sum(count for subject, what, _, _, count in tallies if not subject and what == "milliseconds")
+    return Duration(buckets, total / 1000)

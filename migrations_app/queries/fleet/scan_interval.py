@@ -1,0 +1,60 @@
+"""How often a cluster is scanned: the one place that knows whose word counts."""
+
+import hashlib
+import uuid
+from datetime import UTC, datetime, timedelta
+
+from django.conf import settings
+from django.db.models import Min, OuterRef, Q, QuerySet, Subquery
+
+from migrations_app.models.cluster import Cluster, ClusterGroup
+
+OF_GROUPS = "of_groups"
+
+
+def interval_of(cluster: Cluster) -> int:
+    """Seconds between two scans: the cluster's own, else the shortest of its groups', else the default; 0: on demand
+    only. Rows of `with_intervals` are not asked about again."""
+    if cluster.interval_seconds:
+        return cluster.interval_seconds
+    told = vars(cluster)
+    of_groups = told[OF_GROUPS] if OF_GROUPS in told else _shortest(cluster.pk)
+    return of_groups or int(settings.ENV.scan_interval)
+
+
+def with_intervals(rows: QuerySet[Cluster]) -> QuerySet[Cluster]:
+    """The same rows, each with the shortest interval of its groups."""
+    mine = _timed().filter(clusters=OuterRef("pk")).order_by("interval_seconds").values("interval_seconds")
+    return rows.annotate(**{OF_GROUPS: Subquery(mine[:1])})
+
+
+def _shortest(cluster_id: uuid.UUID) -> int | None:
+    told: dict[str, int | None] = _timed().filter(clusters=cluster_id).aggregate(least=Min("interval_seconds"))
+    return told["least"]
+
+
+def _timed() -> QuerySet[ClusterGroup]:
+    return ClusterGroup.objects.filter(interval_seconds__gt=0)
+
+
+def on_a_timetable() -> Q:
+    """Clusters that are scanned without being asked."""
+    if settings.ENV.scan_interval:
+        return Q()
+    return Q(interval_seconds__gt=0) | Q(pk__in=_timed().values("clusters"))
+
+
+def next_slot(cluster_id: uuid.UUID, interval: int, *, now: datetime) -> datetime:
+    """The next moment of the cluster's own timetable, half an interval away at least.
+
+    Each cluster has its own second within the interval, always the same one: so a fleet that was added, or waited for
+    a beat, at one moment is spread over the whole interval from the next scan on.
+    """
+    earliest = now + timedelta(seconds=interval / 2)
+    late = (earliest.timestamp() - share(cluster_id) * interval) % interval
+    return datetime.fromtimestamp(earliest.timestamp() + (interval - late) % interval, UTC)
+
+
+def share(cluster_id: uuid.UUID) -> float:
+    """A number from 0 to below 1 that belongs to this cluster."""
+    return int.from_bytes(hashlib.sha256(cluster_id.bytes).digest()[:6]) / 2**48

@@ -1,0 +1,203 @@
+"""Waivers: those that hold at a cluster, and the list of all that ever were."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from django.db.models import Count, Exists, OuterRef, Q
+
+from migrations_app.errors import NotFound
+from migrations_app.models.cluster import ClusterGroup
+from migrations_app.models.policy import GroupWaiver, Waiver
+from migrations_app.queries import pagination
+from migrations_app.queries.fleet.groups import groups_in_sight
+from migrations_app.queries.pagination import Page, moment_and_id, page_of
+from migrations_app.queries.visibility import visible_or_of_all
+from migrations_app.readiness.waivers import Waived
+
+State = Literal["active", "ended", "revoked"]
+STATES: tuple[State, ...] = ("active", "ended", "revoked")
+SOON = timedelta(days=14)
+_MEMBERS = ClusterGroup.clusters.through
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaiverRow:
+    """`cluster` is None for a waiver of a group, named by `group`, and for one of all clusters. `group` is None as well
+    where the group is gone; its name stays. `days_left` is 0 on its last day, and once it is over."""
+
+    id: uuid.UUID
+    check: str
+    cluster: uuid.UUID | None
+    cluster_name: str
+    group: uuid.UUID | None = None
+    group_name: str = ""
+    reason: str
+    owner: str
+    blockers: bool
+    made_by: str
+    made_at: datetime
+    ends_at: datetime
+    revoked_by: str
+    revoked_at: datetime | None
+    state: State
+    days_left: int
+    soon: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaiverAsk:
+    """Empty texts mean no filter; `cluster` leaves those of its groups and of all in, since they hold there too."""
+
+    cluster: uuid.UUID | None = None
+    group: uuid.UUID | None = None
+    check: str = ""
+    state: State | Literal[""] = ""
+
+
+def holding(now: datetime) -> Q:
+    """Waivers that are neither over nor revoked."""
+    return Q(revoked_at=None, ends_at__gt=now)
+
+
+def held_at(cluster_id: uuid.UUID, now: datetime) -> tuple[Waived, ...]:
+    """What holds at one cluster."""
+    return tuple(_waived(row) for row in Waiver.objects.filter(holding(now), reaching(cluster_id)))
+
+
+def held_everywhere(now: datetime) -> Mapping[uuid.UUID | None, tuple[Waived, ...]]:
+    """What holds, by cluster; under None stands what holds at all of them."""
+    found: dict[uuid.UUID | None, tuple[Waived, ...]] = {}
+    rows = list(Waiver.objects.filter(holding(now)).select_related("scope"))
+    members = _members({scope.group_id for row in rows if (scope := _scope(row)) and scope.group_id})
+    for row in rows:
+        scope = _scope(row)
+        for place in members.get(scope.group_id, ()) if scope else (row.cluster_id,):
+            found[place] = (*found.get(place, ()), _waived(row))
+    return found
+
+
+def reaching(cluster_id: uuid.UUID) -> Q:
+    """Waivers that are given for that cluster, for a group that it is in, or for all clusters."""
+    in_group = Q(scope__group__in=_MEMBERS.objects.filter(cluster_id=cluster_id).values("clustergroup_id"))
+    return Q(cluster=None, scope=None) | Q(cluster=cluster_id) | in_group
+
+
+def waivers_in_sight() -> Q:
+    """Those of clusters and groups that whoever asks may see, and those of all clusters."""
+    return visible_or_of_all() & (Q(scope=None) | Q(groups_in_sight("scope__group"), scope__isnull=False))
+
+
+def waiver_states(now: datetime) -> dict[str, int]:
+    """How many waivers in sight there are in each state; those that end soon are counted as `ending`, not as active."""
+    soon = Q(ends_at__lte=now + SOON)
+    wanted = {
+        "active": holding(now) & ~soon,
+        "ending": holding(now) & soon,
+        "ended": _in_state("ended", now),
+        "revoked": _in_state("revoked", now),
+    }
+    rows = Waiver.objects.filter(waivers_in_sight())
+    return dict(rows.aggregate(**{name: Count("pk", filter=which) for name, which in wanted.items()}))
+
+
+def _scope(row: Waiver) -> GroupWaiver | None:
+    return getattr(row, "scope", None)
+
+
+def _members(groups: set[uuid.UUID]) -> Mapping[uuid.UUID | None, tuple[uuid.UUID, ...]]:
+    """The clusters of each group; asked for only where there is a group."""
+    found: dict[uuid.UUID | None, tuple[uuid.UUID, ...]] = {}
+    rows = _MEMBERS.objects.filter(clustergroup_id__in=groups) if groups else _MEMBERS.objects.none()
+    for group, cluster in rows.order_by("pk").values_list("clustergroup_id", "cluster_id"):
+        found[group] = (*found.get(group, ()), cluster)
+    return found
+
+
+def covered(now: datetime, *, cluster: str) -> Q:
+    """For rows of findings: whether a waiver covers the failing check; `cluster` names the column of its cluster."""
+    mine = Q(cluster=None, scope=None) | Q(cluster=OuterRef(cluster)) | Q(scope__group__clusters=OuterRef(cluster))
+    rows = Waiver.objects.filter(holding(now), mine, check_id=OuterRef("check_id"))
+    return Q(status="fail") & (Exists(rows.filter(blockers=True)) | ~Q(severity="blocker") & Exists(rows))
+
+
+def waiver_of(waiver_id: uuid.UUID, *, now: datetime) -> WaiverRow:
+    """One waiver. Raises NotFound."""
+    row = (
+        Waiver.objects.filter(waivers_in_sight())
+        .select_related("cluster", "scope")
+        .defer("cluster__sealed")
+        .filter(pk=waiver_id)
+        .first()
+    )
+    if row is None:
+        raise NotFound("no such waiver")
+    return _row(row, now)
+
+
+def waiver_page(ask: WaiverAsk, *, now: datetime, after: str = "", limit: int = 100) -> Page[WaiverRow]:
+    """One page, newest first."""
+    rows = Waiver.objects.filter(_in_state(ask.state, now), waivers_in_sight())
+    rows = rows.select_related("cluster", "scope").defer("cluster__sealed")
+    if ask.cluster:
+        rows = rows.filter(reaching(ask.cluster))
+    if ask.group:
+        rows = rows.filter(scope__group=ask.group)
+    if ask.check:
+        rows = rows.filter(check_id=ask.check)
+    keys = moment_and_id(after)
+    if keys:
+        when, last = keys
+        rows = rows.filter(Q(made_at__lt=when) | Q(made_at=when, pk__lt=last))
+    found = list(rows.order_by("-made_at", "-pk")[: limit + 1])
+    return page_of(found, limit=limit, row=lambda row: _row(row, now), key=_key)
+
+
+def _in_state(state: str, now: datetime) -> Q:
+    return {
+        "active": holding(now),
+        "ended": Q(revoked_at=None, ends_at__lte=now),
+        "revoked": Q(revoked_at__isnull=False),
+    }.get(state, Q())
+
+
+def _key(row: Waiver) -> str:
+    return pagination.encode((row.made_at.isoformat(), str(row.pk)))
+
+
+def _waived(row: Waiver) -> Waived:
+    return Waived(
+        check=row.check_id,
+        owner=row.owner_name,
+        reason=row.reason,
+        ends_at=row.ends_at,
+        blockers=row.blockers,
+        own=row.cluster_id is not None,
+    )
+
+
+def _row(row: Waiver, now: datetime) -> WaiverRow:
+    state: State = "revoked" if row.revoked_at else "active" if row.ends_at > now else "ended"
+    left = row.ends_at - now if state == "active" else timedelta(0)
+    scope = _scope(row)
+    return WaiverRow(
+        id=row.pk,
+        check=row.check_id,
+        cluster=row.cluster_id,
+        cluster_name=row.cluster.name if row.cluster else "",
+        group=scope.group_id if scope else None,
+        group_name=scope.group_name if scope else "",
+        reason=row.reason,
+        owner=row.owner_name,
+        blockers=row.blockers,
+        made_by=row.made_by_name,
+        made_at=row.made_at,
+        ends_at=row.ends_at,
+        revoked_by=row.revoked_by_name,
+        revoked_at=row.revoked_at,
+        state=state,
+        days_left=left.days,
+        soon=state == "active" and left <= SOON,
+    )

@@ -1,0 +1,165 @@
+"""Channels for news, and the log of what was sent; never an address or a secret."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q, QuerySet
+
+from migrations_app.errors import NotFound
+from migrations_app.models.cluster import ClusterGroup
+from migrations_app.models.notification import Channel, Delivery
+from migrations_app.queries import pagination
+from migrations_app.queries.pagination import Page, moment_and_id, page_of
+
+MOST = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupName:
+    """A group of clusters that a channel may be narrowed to."""
+
+    id: uuid.UUID
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelRow:
+    """`place` is the host of an address, or a mailbox. Without `everywhere` it hears of the clusters of its groups."""
+
+    id: uuid.UUID
+    name: str
+    kind: str
+    place: str
+    events: tuple[str, ...]
+    everywhere: bool
+    groups: tuple[GroupName, ...]
+    enabled: bool
+    failures: int
+    version: int
+    made_by: str
+    made_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One try; an empty code: it was received."""
+
+    at: datetime
+    code: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryRow:
+    """One event for one channel. `last_error` is a code; empty when nothing went wrong."""
+
+    id: uuid.UUID
+    channel: uuid.UUID
+    channel_name: str
+    event_id: str
+    topic: str
+    subject: str
+    state: str
+    attempts: int
+    log: tuple[Attempt, ...]
+    made_at: datetime
+    next_at: datetime
+    sent_at: datetime | None
+    last_error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryAsk:
+    """What a reader asked for. Nothing told: everything."""
+
+    channel: uuid.UUID | None = None
+    state: str = ""
+
+
+STATES: tuple[str, ...] = tuple(Delivery.State.values)
+
+
+def all_channels() -> tuple[ChannelRow, ...]:
+    """Every channel by name; there are few."""
+    return tuple(_channel(row) for row in _rows()[: MOST + 1])
+
+
+def channel_row(channel_id: uuid.UUID) -> ChannelRow:
+    """One channel. Raises NotFound."""
+    row = _rows().filter(pk=channel_id).first()
+    if row is None:
+        raise NotFound("no such channel")
+    return _channel(row)
+
+
+def group_names() -> tuple[GroupName, ...]:
+    """The groups of clusters there are, by name."""
+    return tuple(GroupName(id=key, name=name) for key, name in ClusterGroup.objects.values_list("pk", "name")[:1000])
+
+
+def delivery_row(delivery_id: uuid.UUID) -> DeliveryRow:
+    """One delivery. Raises NotFound."""
+    row = _deliveries().filter(pk=delivery_id).first()
+    if row is None:
+        raise NotFound("no such delivery")
+    return _delivery(row)
+
+
+def delivery_page(ask: DeliveryAsk | None = None, *, after: str = "", limit: int = 50) -> Page[DeliveryRow]:
+    """One page of the log, newest first."""
+    wanted, rows = ask or DeliveryAsk(), _deliveries()
+    if wanted.channel:
+        rows = rows.filter(channel_id=wanted.channel)
+    if wanted.state:
+        rows = rows.filter(state=wanted.state)
+    keys = moment_and_id(after)
+    if keys:
+        rows = rows.filter(Q(made_at__lt=keys[0]) | Q(made_at=keys[0], pk__lt=keys[1]))
+    return page_of(list(rows[: limit + 1]), limit=limit, row=_delivery, key=_key)
+
+
+def _rows() -> QuerySet[Channel]:
+    return Channel.objects.defer("sealed").prefetch_related("groups").order_by("name")
+
+
+def _deliveries() -> QuerySet[Delivery]:
+    return Delivery.objects.select_related("channel").defer("channel__sealed").order_by("-made_at", "-pk")
+
+
+def _key(row: Delivery) -> str:
+    return pagination.encode((row.made_at.isoformat(), str(row.pk)))
+
+
+def _channel(row: Channel) -> ChannelRow:
+    return ChannelRow(
+        id=row.pk,
+        name=row.name,
+        kind=row.kind,
+        place=row.place,
+        events=tuple(row.events),
+        everywhere=row.everywhere,
+        groups=tuple(GroupName(id=group.pk, name=group.name) for group in row.groups.all()),
+        enabled=row.enabled,
+        failures=row.failures,
+        version=row.version,
+        made_by=row.made_by_name,
+        made_at=row.made_at,
+    )
+
+
+def _delivery(row: Delivery) -> DeliveryRow:
+    return DeliveryRow(
+        id=row.pk,
+        channel=row.channel_id,
+        channel_name=row.channel.name,
+        event_id=row.event_id,
+        topic=row.topic,
+        subject=str(row.body.get("subject", "")),
+        state=row.state,
+        attempts=row.attempts,
+        log=tuple(Attempt(at=datetime.fromisoformat(one["at"]), code=one["code"]) for one in row.log),
+        made_at=row.made_at,
+        next_at=row.next_at,
+        sent_at=row.sent_at,
+        last_error=row.last_error,
+    )

@@ -1,0 +1,81 @@
+"""Keyset cursors: where a list goes on, as one opaque text. They hold sort keys only and are checked on the way in.
+
+Keyset pages as values, for lists that tools walk through.
+"""
+
+import base64
+import binascii
+import json
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Generic, TypeAlias, TypeVar
+
+from migrations_app.errors import BadInput
+
+Key: TypeAlias = str | int
+LONGEST = 1500
+
+
+def encode(keys: Sequence[Key]) -> str:
+    """One text for a query string."""
+    packed = json.dumps(list(keys), separators=(",", ":"), ensure_ascii=False).encode()
+    return base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
+
+def decode(text: str, kinds: Sequence[type[Key]]) -> tuple[Key, ...] | None:
+    """The keys of a cursor, checked against the types expected; None when it is none of ours."""
+    if not text or len(text) > LONGEST:
+        return None
+    try:
+        keys = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except (binascii.Error, ValueError, RecursionError):
+        return None
+    if not isinstance(keys, list) or [type(key) for key in keys] != list(kinds):
+        return None
+    return tuple(keys)
+
+
+Row = TypeVar("Row")
+Source = TypeVar("Source")
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Row]):
+    """`next_cursor` is empty on the last page."""
+
+    rows: tuple[Row, ...]
+    next_cursor: str
+
+
+def page_of(
+    found: Sequence[Source], *, limit: int, row: Callable[[Source], Row], key: Callable[[Source], str]
+) -> Page[Row]:
+    """The page out of `limit + 1` rows that were asked for: the one too many tells that there is more."""
+    following = key(found[limit - 1]) if len(found) > limit else ""
+    return Page(tuple(row(one) for one in found[:limit]), following)
+
+
+def keys_of(text: str, kinds: Sequence[type[Key]]) -> tuple[Key, ...] | None:
+    """The keys of a cursor; None for an empty one. Raises BadInput for one that we did not give out."""
+    if not text:
+        return None
+    keys = decode(text, kinds)
+    if keys is None:
+        raise BadInput("is no cursor of this list", where="cursor", code="bad_cursor")
+    return keys
+
+
+def moment_and_id(text: str) -> tuple[datetime, uuid.UUID] | None:
+    """The keys of a list that is ordered by a moment and then by id. Raises BadInput."""
+    keys = keys_of(text, (str, str))
+    if keys is None:
+        return None
+    try:
+        when, last = datetime.fromisoformat(str(keys[0])), uuid.UUID(str(keys[1]))
+    except ValueError:
+        raise BadInput("is no cursor of this list", where="cursor", code="bad_cursor") from None
+    if when.tzinfo is None:
+        raise BadInput("is no cursor of this list", where="cursor", code="bad_cursor")
+    return when, last

@@ -1,0 +1,118 @@
+"""Policies and the kill switch, as they stand now: read by pages, by the API and by every start."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+
+from migrations_app.actions.changes import RISKS, Risk
+from migrations_app.models.policy import ASKED, KillSwitch, Policy
+from migrations_app.models.rollout import Rollout
+from migrations_app.queries.visibility import visible
+
+NEVER_ALONE: dict[Risk, int] = {"destructive": 1}
+"""Approvals that no policy can do without (A43)."""
+ENVIRONMENT = "KARPDASH_STOP_ALL_ACTIONS is set: whoever runs karpdash takes it away"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyRow:
+    """The policy that holds. `own` is False where a cluster follows the policy of all."""
+
+    cluster: uuid.UUID | None
+    own: bool
+    version: int
+    approvals: dict[str, int]
+    actions: tuple[str, ...]
+    windows: tuple[dict[str, Any], ...]
+    frozen: bool
+    frozen_why: str
+    batch: int
+    per_hour: int
+    pool_percent: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch:
+    """The kill switch. `by_environment`: it is on because of a setting, and no page can lift it."""
+
+    on: bool = False
+    by_environment: bool = False
+    why: str = ""
+    by: str = ""
+    since: datetime | None = None
+    lifting_by: str = ""
+    lifting_id: int | None = None
+    version: int = 0
+
+
+def policy_of(cluster_id: uuid.UUID | None) -> Policy:
+    """The cluster's own policy, else that of all; an unsaved one with the defaults where nobody made any."""
+    own = Policy.objects.filter(cluster_id=cluster_id).first() if cluster_id else None
+    return own or Policy.objects.filter(cluster=None).first() or Policy()
+
+
+def policy_row(cluster_id: uuid.UUID | None) -> PolicyRow:
+    """The same as a value; the numbers of approvals as they count, whatever the row holds."""
+    row = policy_of(cluster_id)
+    return PolicyRow(
+        cluster=cluster_id,
+        own=row.pk is not None and row.cluster_id == cluster_id,
+        version=row.version,
+        approvals={risk: approvals_asked(row, risk) for risk in RISKS},
+        actions=tuple(row.actions),
+        windows=tuple(row.windows),
+        frozen=row.frozen,
+        frozen_why=row.frozen_why,
+        batch=row.batch,
+        per_hour=row.per_hour,
+        pool_percent=row.pool_percent,
+    )
+
+
+def own_policies() -> tuple[tuple[uuid.UUID, str, int], ...]:
+    """(id, name, version) of the clusters that have a policy of their own, by name."""
+    rows = Policy.objects.filter(visible()).exclude(cluster=None).select_related("cluster").order_by("cluster__name")
+    return tuple((row.cluster.pk, row.cluster.name, row.version) for row in rows if row.cluster)
+
+
+def approvals_asked(policy: Policy, risk: Risk) -> int:
+    """How many different people have to agree; unreadable numbers count as the default."""
+    told = policy.approvals.get(risk)
+    asked = told if isinstance(told, int) and not isinstance(told, bool) and told >= 0 else ASKED[risk]
+    return max(asked, NEVER_ALONE.get(risk, 0))
+
+
+def needed(row: Rollout) -> int:
+    """How many approvals its risk asks for now."""
+    return approvals_asked(policy_of(row.cluster_id), risk_of(row.risk))
+
+
+def risk_of(word: str) -> Risk:
+    """The risk of that word; an unknown one counts as the highest."""
+    return next((risk for risk in RISKS if risk == word), "destructive")
+
+
+def everything_stopped() -> bool:
+    """Whether nothing may change any cluster now: by the environment, or by the switch."""
+    return settings.ENV.stop_all_actions or KillSwitch.objects.filter(on=True).exists()
+
+
+def switch_now() -> Switch:
+    """Whether everything is stopped, by whom and why."""
+    row = KillSwitch.objects.order_by("pk").first()
+    if settings.ENV.stop_all_actions:
+        return Switch(on=True, by_environment=True, why=ENVIRONMENT, version=row.version if row else 0)
+    if row is None:
+        return Switch()
+    return Switch(
+        on=row.on,
+        why=row.why,
+        by=row.by_name,
+        since=row.since,
+        lifting_by=row.lifting_by,
+        lifting_id=row.lifting_id,
+        version=row.version,
+    )

@@ -1,0 +1,171 @@
+"""Plans and rollouts: lists, one whole, and what waits for somebody's approval."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+
+from migrations_app.actions.states import FINAL, HOLDING, PLANNED
+from migrations_app.errors import NotFound
+from migrations_app.models.rollout import Approval, Rollout
+from migrations_app.queries import pagination
+from migrations_app.queries.pagination import Page, moment_and_id, page_of
+from migrations_app.queries.visibility import visible, visible_clusters
+
+PAGE = 50
+MOST_WAITING = 100
+GROUPS: dict[str, frozenset[str]] = {
+    "planned": frozenset(PLANNED),
+    "under_way": frozenset(HOLDING) | {"rolling_back"},
+    "ended": frozenset(FINAL) | {"failed", "aborted"},
+}
+"""What a reader may narrow a list to, beside single states."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutAsk:
+    """What a reader asked for; empty means no filter. `state` is a state or one of GROUPS."""
+
+    cluster: uuid.UUID | None = None
+    state: str = ""
+    action: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutRow:
+    """One plan and its execution, without the plan itself. `alone`: one person approved it in an emergency (A45)."""
+
+    id: uuid.UUID
+    cluster: uuid.UUID
+    cluster_name: str
+    environment: str
+    action: str
+    title: str
+    risk: str
+    digest: str
+    state: str
+    version: int
+    cause_code: str
+    cause: str
+    wish: str
+    waits_for: str
+    author: str
+    author_id: int | None
+    started_by: str
+    made_at: datetime
+    expires_at: datetime
+    changed_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    rolls_back: uuid.UUID | None
+    ticket: str
+    note: str
+    approvals: int
+    alone: bool
+
+
+def rollout_page(ask: RolloutAsk, *, after: str = "", limit: int = PAGE) -> Page[RolloutRow]:
+    """Newest first. Raises NotFound for a cluster that is not there, BadInput for a cursor of another list."""
+    rows = _rows()
+    if ask.cluster is not None:
+        if not visible_clusters().filter(pk=ask.cluster).exists():
+            raise NotFound("no such cluster")
+        rows = rows.filter(cluster_id=ask.cluster)
+    if ask.state:
+        rows = rows.filter(state__in=sorted(GROUPS.get(ask.state, {ask.state})))
+    if ask.action:
+        rows = rows.filter(action=ask.action)
+    keys = moment_and_id(after)
+    if keys:
+        when, last = keys
+        rows = rows.filter(Q(made_at__lt=when) | Q(made_at=when, pk__lt=last))
+    found = list(rows.order_by("-made_at", "-pk")[: limit + 1])
+    return page_of(found, limit=limit, row=row_of, key=_key)
+
+
+def rollout_row(rollout_id: uuid.UUID) -> RolloutRow:
+    """One, without its plan. Raises NotFound."""
+    found = _rows().filter(pk=rollout_id).first()
+    if found is None:
+        raise NotFound("no such rollout")
+    return row_of(found)
+
+
+def inbox(person_id: int) -> tuple[RolloutRow, ...]:
+    """What waits for the approval of that person, the oldest first: not their own, not what they approved."""
+    mine = Approval.objects.filter(rollout=OuterRef("pk"), approver_id=person_id)
+    waiting = (
+        _rows()
+        .filter(visible(right="approve"), state="awaiting_approval")
+        .exclude(author_id=person_id)
+        .exclude(Exists(mine))
+    )
+    return tuple(row_of(row) for row in waiting.order_by("made_at")[:MOST_WAITING])
+
+
+def lately_alone(since: datetime) -> tuple[RolloutRow, ...]:
+    """What one person approved alone since then: every approver is told of it (A45)."""
+    told = Approval.objects.filter(break_glass=True, at__gte=since).values("rollout_id")
+    return tuple(row_of(row) for row in _rows().filter(pk__in=told).order_by("-made_at")[:MOST_WAITING])
+
+
+def holder_of(cluster_id: uuid.UUID) -> RolloutRow | None:
+    """The rollout that holds the cluster; None where another may begin."""
+    row = _rows().filter(cluster_id=cluster_id, state__in=sorted(HOLDING)).first()
+    return row_of(row) if row else None
+
+
+def counts_by_group(cluster_id: uuid.UUID | None = None) -> dict[str, int]:
+    """How many rollouts each group holds."""
+    rows = Rollout.objects.filter(visible())
+    rows = rows.filter(cluster_id=cluster_id) if cluster_id else rows
+    counted = dict(rows.order_by().values_list("state").annotate(n=Count("pk")))
+    return {group: sum(counted.get(state, 0) for state in states) for group, states in GROUPS.items()}
+
+
+def _rows() -> QuerySet[Rollout]:
+    alone = Approval.objects.filter(rollout=OuterRef("pk"), break_glass=True)
+    return (
+        Rollout.objects.filter(visible())
+        .select_related("cluster")
+        .defer("plan", "cluster__sealed", "picture", "baseline")
+        .annotate(given=Count("approvals"), alone=Exists(alone))
+    )
+
+
+def row_of(row: Rollout) -> RolloutRow:
+    """The row as a value; of rows that `_rows` annotated."""
+    return RolloutRow(
+        id=row.pk,
+        cluster=row.cluster_id,
+        cluster_name=row.cluster_name,
+        environment=row.cluster.environment,
+        action=row.action,
+        title=row.title,
+        risk=row.risk,
+        digest=row.digest,
+        state=row.state,
+        version=row.version,
+        cause_code=row.cause_code,
+        cause=row.cause,
+        wish=row.wish,
+        waits_for=row.waits_for,
+        author=row.author_name,
+        author_id=row.author_id,
+        started_by=row.started_by_name,
+        made_at=row.made_at,
+        expires_at=row.expires_at,
+        changed_at=row.changed_at,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+        rolls_back=row.rolls_back_id,
+        ticket=row.ticket,
+        note=row.note,
+        approvals=getattr(row, "given", 0),
+        alone=getattr(row, "alone", False),
+    )
+
+
+def _key(row: Rollout) -> str:
+    return pagination.encode((row.made_at.isoformat(), str(row.pk)))

@@ -1,0 +1,75 @@
+"""Scans: attempts to look at a cluster, newest first."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q
+
+from migrations_app.errors import NotFound
+from migrations_app.models.scan import Scan
+from migrations_app.queries import pagination
+from migrations_app.queries.pagination import Page, moment_and_id, page_of
+from migrations_app.queries.visibility import visible, visible_clusters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanAttempt:
+    """`snapshot` is None until the scan is done, and for one that failed."""
+
+    id: uuid.UUID
+    cluster: uuid.UUID
+    state: str
+    requested_by: str
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    attempts: int
+    parts_done: int
+    parts_total: int
+    error_code: str
+    error_detail: str
+    snapshot: uuid.UUID | None
+
+
+def scan_attempt(scan_id: uuid.UUID) -> ScanAttempt:
+    """One scan. Raises NotFound."""
+    row = Scan.objects.filter(visible(), pk=scan_id).first()
+    if row is None:
+        raise NotFound("no such scan")
+    return _row(row)
+
+
+def scan_page(cluster_id: uuid.UUID, *, after: str, limit: int) -> Page[ScanAttempt]:
+    """One page of a cluster's scans. Raises NotFound for a cluster that is not there."""
+    if not visible_clusters().filter(pk=cluster_id).exists():
+        raise NotFound("no such cluster")
+    rows = Scan.objects.filter(cluster_id=cluster_id).order_by("-created_at", "-pk")
+    keys = moment_and_id(after)
+    if keys:
+        when, last = keys
+        rows = rows.filter(Q(created_at__lt=when) | Q(created_at=when, pk__lt=last))
+    return page_of(list(rows[: limit + 1]), limit=limit, row=_row, key=_key)
+
+
+def _key(row: Scan) -> str:
+    return pagination.encode((row.created_at.isoformat(), str(row.pk)))
+
+
+def _row(row: Scan) -> ScanAttempt:
+    progress = row.progress if isinstance(row.progress, dict) else {}
+    return ScanAttempt(
+        id=row.pk,
+        cluster=row.cluster_id,
+        state=row.state,
+        requested_by=row.requested_by,
+        created_at=row.created_at,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+        attempts=row.attempts,
+        parts_done=int(progress.get("parts_done") or 0),
+        parts_total=int(progress.get("parts_total") or 0),
+        error_code=row.error_code,
+        error_detail=row.error_detail,
+        snapshot=row.snapshot_id,
+    )

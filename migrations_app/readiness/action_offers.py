@@ -1,0 +1,136 @@
+"""Which actions a report calls for, with the words of their buttons; and why the others are not offered.
+
+Pages and the REST interface show what is said here, and decide nothing. Only what the report says and who asks is
+looked at: policy and the state of the cluster right now are for the preview.
+"""
+
+import string
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from migrations_app.actions.base import Action
+from migrations_app.actions.changes import Risk
+from migrations_app.actions.registry import all_actions
+from migrations_app.checks.base import Check, Finding
+from migrations_app.checks.registry import all_checks
+from migrations_app.readiness.report import Report
+
+ROLL_BACK = "roll_back"
+"""Offered at the rollout that it takes back, never at a check."""
+READ_ONLY = ("sample", "bundle")
+NEVER_SCANNED = "The cluster was never scanned."
+MAY_NOT = "Your account may not prepare plans: the right “prepare and start rollouts” is missing."
+OLDER = "This is an older snapshot."
+
+
+class Offer(msgspec.Struct, frozen=True, kw_only=True):
+    """One button. `why` says what is missing where it is not enabled; `checks` are those that call for it."""
+
+    action_id: str
+    label: str
+    purpose: str
+    risk: Risk
+    enabled: bool
+    why: str = ""
+    checks: tuple[str, ...] = ()
+
+
+def held(*, may_prepare: bool, source: str, is_latest: bool = True) -> str:
+    """What keeps everybody, or whoever asks, from every action; empty when nothing does."""
+    if not may_prepare:
+        return MAY_NOT
+    if source in READ_ONLY:
+        return f"A {source} is only looked at."
+    return "" if is_latest else OLDER
+
+
+def offers(
+    report: Report | None,
+    *,
+    held: str = "",
+    actions: Iterable[Action] | None = None,
+    checks: Iterable[Check] | None = None,
+) -> tuple[Offer, ...]:
+    """An offer for each action: those that something calls for come first, and what destroys comes last.
+
+    `held` is told before what keeps the single action. Without a report nothing is enabled.
+    """
+    resolving = _resolving(all_checks() if checks is None else checks)
+    given = [one for one in (all_actions() if actions is None else actions) if one.id != ROLL_BACK]
+    found = [_offer(one, report, named=resolving.get(one.id, ()), held=held) for one in given]
+    return tuple(sorted(found, key=lambda one: (not one.enabled, one.risk == "destructive", one.label)))
+
+
+def by_check(given: Iterable[Offer], findings: Iterable[Finding]) -> Mapping[str, tuple[Offer, ...]]:
+    """The buttons of a checklist, by the id of the check; none where nothing is to be done."""
+    known = {one.action_id: one for one in given}
+    resolving = {check.id: check.resolved_by for check in all_checks()}
+    asking = [one for one in findings if one.status not in ("pass", "not_applicable")]
+    rows = {one.id: tuple(known[name] for name in resolving.get(one.id, ()) if name in known) for one in asking}
+    return {check: buttons for check, buttons in rows.items() if buttons}
+
+
+def _resolving(checks: Iterable[Check]) -> dict[str, tuple[str, ...]]:
+    """The ids of the checks that name an action, by its id."""
+    found: dict[str, tuple[str, ...]] = {}
+    for check in checks:
+        for name in check.resolved_by:
+            found[name] = (*found.get(name, ()), check.id)
+    return found
+
+
+def _offer(action: Action, report: Report | None, *, named: tuple[str, ...], held: str) -> Offer:
+    asked = [one for one in report.checks if one.id in named] if report else []
+    failing = [one for one in asked if one.status == "fail"]
+    why = held or (_unseen(action, report) or _why_not(failing, asked) if report else NEVER_SCANNED)
+    return Offer(
+        action_id=action.id,
+        label=_label(action, report, failing=failing) if report else action.title,
+        purpose=action.why,
+        risk=action.risk,
+        enabled=not why,
+        why=why,
+        checks=tuple(dict.fromkeys(one.id for one in failing)),
+    )
+
+
+def _unseen(action: Action, report: Report) -> str:
+    """Why nothing can be planned on what was read; an action is never offered on a half-known cluster."""
+    lines = {line.name: line for line in report.parts}
+    return next((told for name in action.parts if (told := _missing(name, lines))), "")
+
+
+def _missing(name: str, lines: Mapping[str, object]) -> str:
+    line = lines.get(name)
+    seen, why = getattr(line, "seen", False), getattr(line, "why", "")
+    if not seen:
+        return f"{name} could not be read: {why or 'not asked'}"
+    odd = getattr(line, "quarantined", 0)
+    return f"{odd} of {name} could not be read" if odd else ""
+
+
+def _why_not(failing: list[Finding], asked: list[Finding]) -> str:
+    if failing:
+        return ""
+    unknown = next((one for one in asked if one.status in ("unknown", "manual")), None)
+    if unknown is not None:
+        return f"not known yet: {unknown.title}: {unknown.summary}"
+    return "nothing calls for it at the hops that were judged"
+
+
+def _label(action: Action, report: Report, *, failing: list[Finding]) -> str:
+    """The button with its counts; the title alone where one of them is not known."""
+    known = dict(_counts(report, failing))
+    wanted = {name for _, name, _, _ in string.Formatter().parse(action.button) if name}
+    return action.button.format(**known) if wanted <= set(known) else action.title
+
+
+def _counts(report: Report, failing: list[Finding]) -> Iterator[tuple[str, str]]:
+    """`count`: the largest count that a check gives, as several may speak of the same objects."""
+    most = max(failing, key=lambda one: one.evidence_total, default=None)
+    if most is not None:
+        yield "count", f"{'' if most.evidence_exact else 'at least '}{most.evidence_total}"
+    nodes = report.legacy.get("Node")
+    if nodes:  # where none is left the action is called for by something else, which is not counted in nodes
+        yield "nodes", str(nodes)

@@ -1,0 +1,190 @@
+"""The hop that the running release has landed on: done, or work of it still in progress.
+
+Inventory -> report: detects, walks the path, puts every check at every hop, and gives the verdicts. Pure.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from migrations_app.checks.base import Case, Check, Finding
+from migrations_app.checks.registry import all_checks
+from migrations_app.checks.runner import run
+from migrations_app.errors import BadInput
+from migrations_app.inventory.facts.node_classes import convertible
+from migrations_app.inventory.facts.ownership import Ownership, ownership
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.karpenter.detection import Detected
+from migrations_app.karpenter.upgrade_path import Path, Step, hop_of, path
+from migrations_app.karpenter.versions import kubernetes_minor, minor_order
+from migrations_app.readiness import stage as facts
+from migrations_app.readiness.iam_sheet.build import IamSheet, iam_sheet
+from migrations_app.readiness.report import (
+    OWNERS,
+    ClusterFacts,
+    Collected,
+    Counts,
+    HopLine,
+    KubernetesWindow,
+    NodeCounts,
+    PathStep,
+    Report,
+    Scanned,
+    Stage,
+    Target,
+    Verdict,
+)
+from migrations_app.readiness.stage import stage_of
+from migrations_app.readiness.verdict import hop_line, order
+
+FIRST_HOP = (0, 32)
+BEFORE_V1 = ("0.32", "0.33+")
+"""On these v1beta1 is what is meant to be stored, even where v1 is served beside it for the way back."""
+KARPENTER_OWNERS = ("karpenter_alpha", "karpenter_beta", "karpenter_v1")
+
+
+def landed_line(
+    running: Detected, stage: Stage, *, legacy: Mapping[str, int | None], by_owner: Mapping[str, int]
+) -> HopLine | None:
+    """None while the release is not known, or is older than the first hop."""
+    if running.release is None or minor_order(running.release.minor) < FIRST_HOP:
+        return None
+    hop = hop_of(running.release, start=running.release)
+    left = None if None in legacy.values() else sum(count or 0 for count in legacy.values())
+    verdict, reasons = _work(hop, stage, left=left)
+    percent = 100 if verdict == "done" else _percent(by_owner)
+    return HopLine(hop=hop, verdict=verdict, done_percent=percent, counts=Counts(), reasons=reasons)
+
+
+def _work(hop: str, stage: Stage, *, left: int | None) -> tuple[Verdict, tuple[str, ...]]:
+    if stage == "unknown" or left is None:
+        return "needs_facts", ("what is left of the older generation could not be read",)
+    if left:
+        return "in_progress", (f"{left} alpha objects and nodes are left",)
+    if stage == "beta_v1" and hop not in BEFORE_V1:
+        return "in_progress", ("v1beta1 is still served or stored",)
+    return "done", ()
+
+
+def _percent(by_owner: Mapping[str, int]) -> int:
+    """Nodes that have left alpha, of all Karpenter nodes; below 100 while anything is left."""
+    total = sum(by_owner.get(owner, 0) for owner in KARPENTER_OWNERS)
+    moved = total - by_owner.get("karpenter_alpha", 0)
+    return min(99, 100 * moved // total) if total else 0
+
+
+NO_PATH = ("no_karpenter", "unknown_current")
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    inventory: Inventory
+    running: Detected
+    stage: Stage
+    kubernetes: str | None
+    owned: Ownership
+    path: Path | None
+
+
+def evaluate(collected: Collected, *, target: str | None = None, checks: tuple[Check, ...] | None = None) -> Scanned:
+    """The report and the rows of its nodes. Raises BadInput for a target that is no release, no hop, or behind."""
+    known = _know(collected.inventory, target)
+    findings = _judge(known, all_checks() if checks is None else checks)
+    report = _report(known, collected, findings=findings)
+    objects = convertible(known.inventory)
+    return Scanned(report=report, nodes=known.owned.nodes, objects=objects, iam=_permissions(known))
+
+
+def _know(inventory: Inventory, target: str | None) -> _Known:
+    running = facts.running(inventory)
+    version = next(iter(inventory.version.items), None)
+    kubernetes = (version.git_version or None) if version else None
+    return _Known(
+        inventory=inventory,
+        running=running,
+        stage=stage_of(inventory, running),
+        kubernetes=kubernetes,
+        owned=ownership(inventory),
+        path=_path(running, target, kubernetes=kubernetes_minor(kubernetes)),
+    )
+
+
+def _path(running: Detected, target: str | None, *, kubernetes: str | None) -> Path | None:
+    try:
+        return path(running, target=target, kubernetes=kubernetes)
+    except BadInput as reason:
+        if reason.code in NO_PATH:
+            return None
+        raise
+
+
+def _judge(known: _Known, checks: tuple[Check, ...]) -> tuple[Finding, ...]:
+    found: list[Finding] = []
+    for step in known.path.steps if known.path else ():
+        case = Case(known.inventory, step, known.running, known.stage, known.inventory.taken_at, known.owned)
+        found += sorted(run(checks, case), key=order)
+    return tuple(found)
+
+
+def _permissions(known: _Known) -> IamSheet | None:
+    """The sheet of permissions; None where no Karpenter runs, which then needs none."""
+    if known.stage == "no_karpenter":
+        return None
+    steps = known.path.steps if known.path else ()
+    running = str(known.running.release) if known.running.release else ""
+    return iam_sheet(known.inventory, steps=[(step.hop, str(step.release)) for step in steps], running=running)
+
+
+def _report(known: _Known, collected: Collected, *, findings: tuple[Finding, ...]) -> Report:
+    legacy = facts.legacy(known.inventory, known.owned)
+    landed = landed_line(known.running, known.stage, legacy=legacy, by_owner=known.owned.by_owner)
+    steps = known.path.steps if known.path else ()
+    ahead = tuple(hop_line(step.hop, (f for f in findings if f.hop == step.hop)) for step in steps)
+    by_owner = known.owned.by_owner
+    return Report(
+        cluster=_cluster(known),
+        scanned_at=known.inventory.taken_at,
+        complete=collected.complete,
+        parts=collected.parts,
+        target=_target(known.path),
+        hops=((landed,) if landed and landed.hop not in {line.hop for line in ahead} else ()) + ahead,
+        checks=findings,
+        nodes=NodeCounts(len(known.owned.nodes), {owner: by_owner.get(owner, 0) for owner in OWNERS}),
+        anomalies=known.owned.anomalies,
+        legacy=legacy,
+    )
+
+
+def _cluster(known: _Known) -> ClusterFacts:
+    running = known.running
+    return ClusterFacts(
+        name=known.inventory.cluster,
+        kubernetes_version=known.kubernetes,
+        karpenter_version=str(running.release) if running.release else None,
+        stage=known.stage,
+        karpenter_told_by=running.how,
+        karpenter_certainty=running.certainty,
+        karpenter_range=running.minors if running.release is None else (),
+        disagreements=running.disagreements,
+        installed=facts.installed(known.inventory),
+    )
+
+
+def _target(found: Path | None) -> Target:
+    if found is None:
+        return Target(None, (), ())
+    return Target(str(found.target), tuple(_step(step) for step in found.steps), found.notes)
+
+
+def _step(step: Step) -> PathStep:
+    return PathStep(
+        hop=step.hop,
+        release=str(step.release),
+        rollback_to=tuple(str(release) for release in step.rollback_to),
+        kubernetes=KubernetesWindow(step.kubernetes.min, step.kubernetes.max),
+        kubernetes_fits=step.kubernetes_fits,
+        mandatory=step.mandatory,
+        why=step.why,
+        needs=step.needs,
+        notes=step.notes,
+        caveats=step.rollback_caveats,
+    )

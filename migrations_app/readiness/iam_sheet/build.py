@@ -1,0 +1,137 @@
+"""Inventory and path -> the sheet of permissions: what releases need, what roles allow, what closes the gap."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from migrations_app.errors import BadInput
+from migrations_app.iam.policy import Policy
+from migrations_app.iam.requirements.features import MEANING, Feature
+from migrations_app.iam.requirements.gaps import Report, find_gaps
+from migrations_app.iam.requirements.output import remedy, stand_ins
+from migrations_app.iam.site import Site
+from migrations_app.inventory.aws_facts.permissions import (
+    Permissions,
+    RolePolicies,
+    features_seen,
+    permissions,
+    site_seen,
+)
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.parts import Unseen
+from migrations_app.readiness.iam_sheet.patch import patch, sized
+from migrations_app.readiness.iam_sheet.roles import profiles_of, roles_of, simulation_of
+from migrations_app.readiness.iam_sheet.rows import Judged, RoleReport, Tally, rows_of, tally
+from migrations_app.readiness.iam_sheet.values import Answered, IamColumn, IamNames, IamPatch, IamSetting, IamSheet
+
+__all__ = ["IamSheet", "iam_sheet"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """What all columns are judged with. No `roles`: nobody could look, for the reason in `unseen`."""
+
+    site: Site
+    assumed: frozenset[Feature]
+    roles: tuple[RolePolicies, ...]
+    legacy: bool
+    """Whether Provisioners may still own capacity."""
+    unseen: Unseen | None
+
+    def report(self, policies: tuple[Policy, ...], release: str, *, boundary: tuple[Policy, ...] | None) -> Report:
+        found = find_gaps(policies, release=release, site=self.site, assumed=self.assumed, boundary=boundary)
+        return found if self.legacy else replace(found, legacy_gaps=())
+
+
+def iam_sheet(inventory: Inventory, *, steps: Sequence[tuple[str, str]], running: str) -> IamSheet:
+    """The sheet. `steps` are hop and release of the path; `running` is empty where the release is not known.
+
+    Where the permissions were not seen it still lists what each release needs, and the whole document for a new role.
+    """
+    asked = _asked(inventory)
+    releases = [*([("", running)] if running else []), *steps]
+    judged = [_judged(asked, release) for _, release in releases]
+    rows = rows_of(judged)
+    return IamSheet(
+        seen=asked.unseen is None,
+        why=asked.unseen.why if asked.unseen else "",
+        detail=asked.unseen.detail if asked.unseen else "",
+        names=_names(asked.site),
+        settings=tuple(IamSetting(name=one.value, meaning=MEANING[one], on=one in asked.assumed) for one in Feature),
+        columns=tuple(
+            _column(asked, column, hop=hop, release=release, counts=tally(rows, place))
+            for place, ((hop, release), column) in enumerate(zip(releases, judged, strict=True))
+        ),
+        rows=rows,
+        roles=roles_of(inventory.aws.controller_roles),
+        profiles=profiles_of(inventory.aws.instance_profiles),
+        simulation=simulation_of(inventory.aws.simulation),
+    )
+
+
+def _asked(inventory: Inventory) -> _Asked:
+    found = permissions(inventory)
+    legacy = _owned_by_provisioners(inventory)
+    if isinstance(found, Permissions):
+        roles = tuple(map(_in_order, found.roles))
+        return _Asked(site=found.site, assumed=found.assumed, roles=roles, legacy=legacy, unseen=None)
+    site, assumed = site_seen(inventory), features_seen(inventory)
+    return _Asked(site=site, assumed=assumed, roles=(), legacy=legacy, unseen=found)
+
+
+def _owned_by_provisioners(inventory: Inventory) -> bool:
+    """False only where both kinds were seen and there is none: then nothing can be launched or ended for them."""
+    parts = (inventory.provisioners, inventory.machines)
+    return any(isinstance(part, Unseen) or part.items or part.quarantined for part in parts)
+
+
+def _in_order(one: RolePolicies) -> RolePolicies:
+    """The same role with its documents by name: AWS lists them in an order that may change from scan to scan."""
+    ordered = tuple(sorted(one.policies, key=lambda policy: (policy.name, repr(policy.statements))))
+    return replace(one, policies=ordered)
+
+
+def _judged(asked: _Asked, release: str) -> Judged:
+    try:
+        needs = asked.report((), release, boundary=None)
+    except BadInput as unknown:
+        return Judged(needs=None, why=unknown.message)
+    lacks = tuple(
+        RoleReport(role=one, report=asked.report(one.policies, release, boundary=one.boundary)) for one in asked.roles
+    )
+    return Judged(needs=needs, lacks=lacks, why="" if asked.unseen is None else asked.unseen.detail)
+
+
+def _column(asked: _Asked, column: Judged, *, hop: str, release: str, counts: Tally) -> IamColumn:
+    if column.needs is None:
+        return IamColumn(release=release, hop=hop, why=column.why)
+    patches = tuple(patch(one, asked.site, after_hop=bool(hop)) for one in column.lacks)
+    new_role = RoleReport(role=None, report=column.needs)
+    return IamColumn(
+        release=release,
+        hop=hop,
+        ok=_together(patches),
+        refused=counts.refused,
+        doubtful=counts.doubtful,
+        conditional=counts.conditional,
+        whole=sized(remedy(column.needs, asked.site, policies=()).documents(), name="needed"),
+        patches=patches or (patch(new_role, asked.site, after_hop=False),),
+    )
+
+
+def _together(patches: Sequence[IamPatch]) -> Answered:
+    """No as soon as one role says no; yes only where all do."""
+    said = {one.ok for one in patches}
+    return "no" if "no" in said else "yes" if said == {"yes"} else "unknown"
+
+
+def _names(site: Site) -> IamNames:
+    return IamNames(
+        cluster=site.cluster,
+        account=site.account,
+        region=site.region,
+        partition=site.partition,
+        queue=site.queue_name,
+        node_roles=site.roles,
+        assume_role_arn=site.assume_role_arn,
+        stand_ins=stand_ins(site),
+    )

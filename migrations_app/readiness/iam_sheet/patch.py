@@ -1,0 +1,78 @@
+"""What closes the gaps of one role for one release, in every form, and what may go when the hop is done."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from migrations_app.errors import BadPolicy
+from migrations_app.iam.evaluate import Verdict
+from migrations_app.iam.policy import Policy
+from migrations_app.iam.requirements.gaps import Report
+from migrations_app.iam.requirements.output import Remedy, remedy
+from migrations_app.iam.requirements.remedies import MANAGED_LIMIT, Document, Removal, removable, size_of
+from migrations_app.iam.site import Site
+from migrations_app.readiness.iam_sheet.rows import RoleReport
+from migrations_app.readiness.iam_sheet.values import Answered, IamModule, IamPatch, IamRemoval, IamSize
+
+MODULES = ("19.21", "20.37", "21.19")
+"""The last minor of each major version of the module that can be told something: what is set differs between them."""
+
+
+def patch(one: RoleReport, site: Site, *, after_hop: bool) -> IamPatch:
+    """What the role lacks and how to add it; with `after_hop` also what of it may go then.
+
+    Without a role it is everything that a new one needs.
+    """
+    policies = one.role.policies if one.role else ()
+    added = remedy(one.report, site, policies=policies)
+    documents = added.documents()
+    merged, merged_why = _merged(added) if one.role and documents else ((), "")
+    return IamPatch(
+        role=one.name,
+        ok=answered(one.report) if one.role else "unknown",
+        documents=sized(documents, name="addition"),
+        merged=sized(merged, name="merged"),
+        merged_why=merged_why,
+        cloudformation=added.text("cloudformation") if documents else "",
+        terraform=added.text("terraform") if documents else "",
+        modules=_modules(added) if one.role and documents else (),
+        remarks=added.remarks(),
+        removable=_removable(added, release=one.report.release) if one.role and after_hop else (),
+    )
+
+
+def answered(report: Report) -> Answered:
+    """Whether the role may do all that is always needed, capacity that Provisioners still own included."""
+    always = [gap.verdict for gap in (*report.gaps, *report.legacy_gaps) if gap.required == "always"]
+    if not always:
+        return "yes"
+    return "unknown" if set(always) == {Verdict.UNKNOWN} else "no"
+
+
+def sized(documents: Iterable[Document], *, name: str) -> tuple[IamSize, ...]:
+    """The documents with their sizes, numbered."""
+    return tuple(
+        IamSize(name=f"{name}-{n}", size=size_of(document), limit=MANAGED_LIMIT, document=document)
+        for n, document in enumerate(documents, start=1)
+    )
+
+
+def _merged(added: Remedy) -> tuple[tuple[Document, ...], str]:
+    try:
+        return added.documents("merged"), ""
+    except BadPolicy as large:
+        return (), str(large)
+
+
+def _modules(added: Remedy) -> tuple[IamModule, ...]:
+    return tuple(IamModule(version=version, text=added.text("module", version=version)) for version in MODULES)
+
+
+def _removable(added: Remedy, *, release: str) -> tuple[IamRemoval, ...]:
+    """What of the role's own documents may go once the additions are there; the additions themselves stay."""
+    statements = tuple(replace(statement, where="") for statement in added.added.statements)
+    found = removable((*added.policies, Policy(name="", statements=statements)), release=release, site=added.site)
+    return tuple(map(_removal, (one for one in found if one.statement.where)))
+
+
+def _removal(one: Removal) -> IamRemoval:
+    return IamRemoval(where=one.statement.where, sid=one.statement.sid, actions=one.actions)

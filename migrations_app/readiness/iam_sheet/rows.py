@@ -1,0 +1,119 @@
+"""The matrix: one row an action, one cell a release."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from migrations_app.iam.evaluate import Verdict
+from migrations_app.iam.requirements.gaps import Gap, Report
+from migrations_app.inventory.aws_facts.permissions import RolePolicies
+from migrations_app.readiness.iam_sheet.values import IamCell, IamRow
+
+# Of the answers of several roles the first of these names the cell.
+WORST_FIRST = (
+    Verdict.DENIED,
+    Verdict.MISSING,
+    Verdict.BLOCKED_BY_CONDITION,
+    Verdict.BLOCKED_BY_RESOURCE,
+    Verdict.UNKNOWN,
+)
+Key = tuple[bool, str]
+"""Whether it is for capacity that Provisioners still own, and the action."""
+Gaps = Mapping[Key, Gap]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleReport:
+    """What a role lacks for one release. Without a role: what one lacks that has nothing."""
+
+    role: RolePolicies | None
+    report: Report
+
+    @property
+    def name(self) -> str:
+        """The role's ARN; for documents that were handed in, that; empty for no role."""
+        return "" if self.role is None else self.role.role.arn or "documents handed in"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """A column of the matrix. `needs` is None where the needs of the release are not known; `why` then tells it.
+
+    Without roles in `lacks` nobody could look, and `why` tells that.
+    """
+
+    needs: Report | None
+    lacks: tuple[RoleReport, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tally:
+    """How many cells of a column stand open."""
+
+    refused: int
+    doubtful: int
+    conditional: int
+
+
+def rows_of(columns: Sequence[Judged]) -> tuple[IamRow, ...]:
+    """A row for each action that any column needs, those of capacity of Provisioners behind the others."""
+    cells = [_cells(column) for column in columns]
+    keys = sorted(set(chain.from_iterable(cells)))
+    other = [IamCell(verdict="unknown", causes=(one.why,)) if one.needs is None else IamCell() for one in columns]
+    return tuple(
+        IamRow(
+            action=action,
+            legacy=legacy,
+            cells=tuple(found.get((legacy, action), blank) for found, blank in zip(cells, other, strict=True)),
+        )
+        for legacy, action in keys
+    )
+
+
+def tally(rows: Sequence[IamRow], column: int) -> Tally:
+    """The open cells of the column at that place."""
+    cells = [row.cells[column] for row in rows]
+    always = [cell.verdict for cell in cells if cell.required == "always" and cell.verdict != "allowed"]
+    doubtful = always.count("unknown")
+    rarely = sum(cell.required == "conditional" and cell.verdict != "allowed" for cell in cells)
+    return Tally(refused=len(always) - doubtful, doubtful=doubtful, conditional=rarely)
+
+
+def by_key(report: Report) -> dict[Key, Gap]:
+    """The gaps of a report by action, apart for capacity of Provisioners."""
+    current = {(False, gap.action): gap for gap in report.gaps}
+    return current | {(True, gap.action): gap for gap in report.legacy_gaps}
+
+
+def _cells(column: Judged) -> dict[Key, IamCell]:
+    if column.needs is None:
+        return {}
+    lacks = [(one.name, by_key(one.report)) for one in column.lacks]
+    return {key: _cell(need, key, lacks=lacks, why=column.why) for key, need in by_key(column.needs).items()}
+
+
+def _cell(need: Gap, key: Key, *, lacks: Sequence[tuple[str, Gaps]], why: str) -> IamCell:
+    if not lacks:
+        return _told(need, verdict=Verdict.UNKNOWN, causes=(why,) if why else ())
+    gaps = [(name, found[key]) for name, found in lacks if key in found]
+    if not gaps:
+        return _told(need, verdict=Verdict.ALLOWED, causes=())
+    gaps.sort(key=lambda one: (one[1].required, WORST_FIRST.index(one[1].verdict)))
+    several = len(lacks) > 1
+    causes = [f"{name}: {cause}" if several else cause for name, gap in gaps for cause in gap.causes]
+    return _told(gaps[0][1], verdict=gaps[0][1].verdict, causes=tuple(dict.fromkeys(causes)))
+
+
+def _told(gap: Gap, *, verdict: Verdict, causes: tuple[str, ...]) -> IamCell:
+    return IamCell(
+        verdict=verdict.value,
+        required=gap.required,
+        severity=gap.severity,
+        when=gap.when,
+        resource=gap.resource,
+        needed_for=gap.needed_for,
+        effect=gap.effect,
+        causes=causes,
+        logs=gap.logs,
+    )

@@ -1,0 +1,84 @@
+"""The report as JSON, which is the contract with other tools; its JSON Schema is `schema.py`.
+
+The JSON Schema of a report, made from the types, so that it cannot say anything else than they do.
+"""
+
+import json
+import re
+from typing import Any
+
+import msgspec
+
+from migrations_app.checks.base import Reason
+from migrations_app.readiness.iam_sheet.values import SCHEMA, IamSheet
+from migrations_app.readiness.outputs.wording import escaped_json
+from migrations_app.readiness.published import INTERNAL, published
+from migrations_app.readiness.report import Report
+from migrations_app.readiness.runbook import Runbook
+
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+def render(report: Report) -> str:
+    """Indented JSON in the fixed order of the fields, ending in a line break."""
+    return written(published(report))
+
+
+def written(value: object) -> str:
+    """Any value of ours as indented JSON whose invisible characters are escapes; half characters become U+FFFD."""
+    text = json.dumps(msgspec.to_builtins(value), indent=2, ensure_ascii=False)
+    return escaped_json(_LONE.sub("\ufffd", text)) + "\n"
+
+
+PLAN = "karpdash/plan/v1"
+REFERENCES = "#/$defs/{name}"
+
+
+def definitions(template: str = REFERENCES) -> dict[str, Any]:
+    """The schema of each type of a report by name; `template` says how they refer to each other."""
+    found = _of(Report, template)
+    found["Report"]["properties"]["schema"] = {"const": "karpdash/scan/v1"}
+    return found
+
+
+def sheet_definitions(template: str = REFERENCES) -> dict[str, Any]:
+    """The same for the sheet of permissions."""
+    found = _of(IamSheet, template)
+    found["IamSheet"]["properties"]["schema"] = {"const": SCHEMA}
+    return found
+
+
+def plan_definitions(template: str = REFERENCES) -> dict[str, Any]:
+    """The same for the runbook."""
+    found = _of(Runbook, template)
+    found["Runbook"]["properties"]["schema"] = {"const": PLAN}
+    return found
+
+
+def scan_schema() -> dict[str, Any]:
+    """The published document, docs/schema/scan-v1.json."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "karpdash/scan/v1",
+        "description": "What `karpdash scan -o json` prints and what the API serves as a snapshot.",
+        "$ref": REFERENCES.format(name="Report"),
+        "$defs": definitions(),
+    }
+
+
+def _of(kind: type, template: str) -> dict[str, Any]:
+    _, found = msgspec.json.schema_components([kind], ref_template=template)
+    found.pop(Reason.__name__, None)
+    for name, schema in found.items():
+        for field in INTERNAL.get(name, ()):
+            del schema["properties"][field]
+        _tighten(schema)
+    return found
+
+
+def _tighten(schema: dict[str, Any]) -> None:
+    """We write every field, defaults included, and a reader may rely on that."""
+    schema["required"] = sorted(schema.get("properties", {}))
+    schema.pop("default", None)
+    for field in schema.get("properties", {}).values():
+        field.pop("default", None)

@@ -1,0 +1,165 @@
+"""The report for a person at a terminal: verdicts first, what is open below, what passed only counted."""
+
+from collections.abc import Callable, Iterator
+
+from migrations_app.checks.base import Finding
+from migrations_app.readiness.next_step import Cause, Group, grouped, next_step
+from migrations_app.readiness.outputs.wording import (
+    OPEN,
+    STAGES,
+    VERDICTS,
+    counted,
+    ids,
+    karpenter,
+    left_out,
+    nodes_line,
+    object_line,
+    path_line,
+    plain,
+    plain_lines,
+    sized,
+)
+from migrations_app.readiness.report import HopLine, PartLine, Report
+
+EVIDENCE_SHOWN = 5
+REMEDY_LINES = 12
+_MARKS = {"fail": "x", "unknown": "?", "manual": "!", "waived": "~"}
+_COLOURS = {
+    "blocked": "31",
+    "fail": "31",
+    "needs_facts": "35",
+    "unknown": "35",
+    "manual": "35",
+    "ready_with_warnings": "33",
+    "warning": "33",
+    "waived": "2",
+    "ready": "32",
+    "done": "32",
+    "in_progress": "36",
+    "head": "1",
+}
+Paint = Callable[[str, str], str]
+
+
+def render(report: Report, *, colour: bool = False) -> str:
+    """Lines of text, ending in a line break. With `colour`, ANSI colours go beside the words, never instead."""
+    paint = _ansi if colour else _bare
+    lines = [*_head(report, paint), *_hops(report, paint), *_parts(report), *_anomalies(report)]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _bare(_name: str, text: str) -> str:
+    return text
+
+
+def _ansi(name: str, text: str) -> str:
+    code = _COLOURS.get(name)
+    return f"\x1b[{code}m{text}\x1b[0m" if code else text
+
+
+def _head(report: Report, paint: Paint) -> Iterator[str]:
+    facts = report.cluster
+    yield f"Cluster     {paint('head', plain(facts.name))}"
+    yield f"Karpenter   {karpenter(report)}, objects: {STAGES[facts.stage]}"
+    yield f"Kubernetes  {plain(facts.kubernetes_version or 'unknown')}"
+    yield f"Nodes       {nodes_line(report)}"
+    yield f"Scanned     {plain(report.scanned_at)}, {sized(report)}"
+    if report.target.release:
+        way = f" by {path_line(report.target.path)}" if report.target.path else ""
+        yield f"Target      {report.target.release}{way}"
+    yield from (f"Note        {plain(note)}" for note in (*facts.disagreements, *report.target.notes))
+
+
+def _hops(report: Report, paint: Paint) -> Iterator[str]:
+    told: set[Cause] = set()
+    for hop in report.hops:
+        yield ""
+        yield _hop_line(hop, report, paint=paint)
+        found = [one for one in report.checks if one.hop == hop.hop]
+        yield from _next(hop, found, report=report)
+        groups = grouped((one for one in found if one.status in (*OPEN, "waived")), cluster=report.cluster.name)
+        for group in groups:
+            if group.severity != "info":
+                yield from _group(group, paint, told=told)
+        yield from _infos([group for group in groups if group.severity == "info"])
+
+
+def _hop_line(hop: HopLine, report: Report, *, paint: Paint) -> str:
+    release = _release(hop, report)
+    lands = f" -> {release}" if release else ""
+    verdict = paint(hop.verdict, VERDICTS[hop.verdict].upper())
+    told = f"  ({counted(hop.counts)})" if lands else ""
+    return f"Hop {hop.hop}{lands}  {verdict}  {hop.done_percent} % done{told}"
+
+
+def _release(hop: HopLine, report: Report) -> str:
+    return next((step.release for step in report.target.path if step.hop == hop.hop), "")
+
+
+def _next(hop: HopLine, found: list[Finding], *, report: Report) -> Iterator[str]:
+    """Nothing is said of a hop that has landed: nothing was asked about it."""
+    release = _release(hop, report)
+    if release:
+        told = next_step(hop.verdict, found, release=release, cluster=report.cluster.name)
+        yield f"  {told.safe}. Next: {plain(told.do)}"
+
+
+def _group(group: Group, paint: Paint, *, told: set[Cause]) -> Iterator[str]:
+    """One line a cause. How to see what is not known is told once, at the first hop that asks for it."""
+    first = group.first
+    mark = paint(first.status, f"{_MARKS[first.status]} {first.status:<7}")
+    if group.alone:
+        yield f"  {mark} {first.severity:<7} {first.phase:<10} {first.id}: {plain(first.summary)}"
+    else:
+        yield f"  {mark} {first.severity:<7} {len(group.findings):>3} checks {plain(group.summary)}"
+        yield f"      {ids(group)}"
+    if first.status == "waived":
+        return
+    yield from (f"      - {object_line(row)}" for row in first.evidence[:EVIDENCE_SHOWN])
+    if more := left_out(first, EVIDENCE_SHOWN):
+        yield f"      - {more}"
+    if first.status != "unknown" or group.cause not in told:
+        yield from _remedy(group)
+    told.add(group.cause)
+
+
+def _infos(groups: list[Group]) -> Iterator[str]:
+    """What is only good to know, a line each."""
+    if groups:
+        yield f"  Good to know: {len(groups)}"
+    for group in groups:
+        yield f"    {_MARKS[group.status]} {ids(group)}: {plain(group.summary)}"
+
+
+def _remedy(group: Group) -> Iterator[str]:
+    """The first remedy only: the others are in the JSON and in the runbook."""
+    for remedy in group.remedies[:1]:
+        lines = plain_lines(remedy.text).splitlines()
+        yield f"      fix ({remedy.how}): {lines[0] if lines else ''}"
+        yield from (f"          {line}" for line in lines[1:REMEDY_LINES])
+        if len(lines) > REMEDY_LINES:
+            yield f"          ... {len(lines) - REMEDY_LINES} more lines, see: karpdash plan"
+
+
+def _parts(report: Report) -> Iterator[str]:
+    short = [line for line in report.parts if not line.seen or line.quarantined]
+    if short:
+        yield ""
+        yield "Not read whole"
+    yield from (f"  {_part(line)}" for line in short)
+
+
+def _part(line: PartLine) -> str:
+    if not line.seen:
+        return plain(f"{line.name}: {line.why}" + (f" ({line.detail})" if line.detail else ""))
+    return plain(f"{line.name}: {line.quarantined} of {line.count} objects set aside ({line.detail})")
+
+
+def _anomalies(report: Report) -> Iterator[str]:
+    if report.anomalies:
+        yield ""
+        yield f"Ownership that does not add up: {len(report.anomalies)}"
+    for row in report.anomalies[:EVIDENCE_SHOWN]:
+        yield plain(f"  {row.kind} {row.name}: {row.id}" + (f" ({row.detail})" if row.detail else ""))
+    if len(report.anomalies) > EVIDENCE_SHOWN:
+        yield f"  and {len(report.anomalies) - EVIDENCE_SHOWN} more"

@@ -1,0 +1,184 @@
+"""Text that came from a cluster or a file, made harmless for terminals, XML and tables.
+
+Lines of a runbook that its outputs share.
+
+Words and short lines that several outputs share, so that they say the same.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from migrations_app.checks.base import Evidence, Finding
+from migrations_app.readiness.next_step import Group
+from migrations_app.readiness.report import Counts, PathStep, Report
+from migrations_app.readiness.runbook import ForecastLine, Stage
+
+
+def plain(text: str) -> str:
+    """The text on one line: every control, bidi or other invisible character is shown as its escape."""
+    return text if text.isprintable() else "".join(map(_shown, text))
+
+
+def plain_lines(text: str) -> str:
+    """As `plain`, with the line breaks kept: for commands and manifests."""
+    return "\n".join(plain(line.replace("\t", "    ")) for line in text.splitlines())
+
+
+def escaped_json(text: str) -> str:
+    """Indented JSON whose invisible characters are escapes: they occur inside strings only, so the value stays."""
+    return text if text.isprintable() else "".join(one if _harmless(one) else _unit_escapes(one) for one in text)
+
+
+def _shown(one: str) -> str:
+    return one if one.isprintable() else repr(one)[1:-1]
+
+
+def _harmless(one: str) -> bool:
+    return one == "\n" or one.isprintable()
+
+
+def _unit_escapes(one: str) -> str:
+    units = one.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
+PARTS = {"before": "Before", "land": "Land", "after": "After", "verify": "Verify"}
+PHASES = {"iam": "IAM", "crds": "CRDs", "cleanup": "clean-up"}
+
+
+def stage_title(stage: Stage) -> str:
+    """`Before, IAM: Attach what the new release needs`."""
+    phase = "" if stage.part == "verify" else f", {PHASES.get(stage.phase, stage.phase)}"
+    return f"{PARTS[stage.part]}{phase}: {stage.does}"
+
+
+def landing(step: PathStep) -> Iterator[str]:
+    """What is to be known about a landing, a line each."""
+    if step.why:
+        yield f"Why here: {step.why}"
+    fits = {True: "fits", False: "does not fit: move Kubernetes first", None: "not known whether it fits"}
+    yield f"Kubernetes {step.kubernetes.min} to {step.kubernetes.max}: {fits[step.kubernetes_fits]}"
+    yield from (f"Needs: {need}" for need in step.needs)
+    yield from (f"Note: {note}" for note in step.notes)
+    yield f"Way back: {', '.join(step.rollback_to) or 'none'}"
+    yield from (f"Before going back: {caveat}" for caveat in step.caveats)
+
+
+def forecast_number(line: ForecastLine) -> str:
+    """`11`, `at least 11` or `not known`."""
+    if line.count is None:
+        return "not known"
+    return f"at least {line.count:,}" if line.certainty == "at_least" else f"{line.count:,}"
+
+
+def ids(group: Group, shown: int = 8) -> str:
+    """The checks of a group by their ids; a long list ends in a number."""
+    named = ", ".join(finding.id for finding in group.findings[:shown])
+    more = len(group.findings) - shown
+    return f"{named} and {more} more" if more > 0 else named
+
+
+def settled(stage: Stage) -> str:
+    """`12 checks are settled`; empty where none is."""
+    if not stage.settled:
+        return ""
+    return "1 check is settled" if stage.settled == 1 else f"{stage.settled} checks are settled"
+
+
+VERDICTS = {
+    "ready": "ready",
+    "ready_with_warnings": "ready with warnings",
+    "needs_facts": "needs facts",
+    "blocked": "blocked",
+    "in_progress": "in progress",
+    "done": "done",
+}
+STAGES = {
+    "no_karpenter": "no Karpenter",
+    "alpha": "v1alpha5",
+    "mixed": "v1alpha5 and v1beta1 together",
+    "beta": "v1beta1",
+    "beta_v1": "v1beta1 and v1 together",
+    "v1": "v1",
+    "unknown": "unknown",
+}
+OPEN = ("fail", "unknown", "manual")
+"""Statuses that still want something from somebody."""
+
+
+def counted(counts: Counts) -> str:
+    """`8 pass, 3 fail`: what is there, in words."""
+    named = (
+        (counts.fail, "fail"),
+        (counts.unknown, "unknown"),
+        (counts.manual, "manual"),
+        (counts.waived, "waived"),
+        (counts.passed, "pass"),
+        (counts.not_applicable, "not applicable"),
+    )
+    return ", ".join(f"{number} {word}" for number, word in named if number) or "no checks"
+
+
+def object_line(row: Evidence) -> str:
+    """`Pod shop/cart-1 metadata.annotations: seen x, wanted y (500 objects)`."""
+    name = f"{row.namespace}/{row.name}" if row.namespace else row.name
+    told = [f"{word} {text}" for word, text in (("seen", row.seen), ("wanted", row.wanted)) if text]
+    line = " ".join(part for part in (row.kind, name, row.path) if part)
+    line += f": {', '.join(told)}" if told else ""
+    return plain(line + (f" ({row.count} objects)" if row.count > 1 else ""))
+
+
+def left_out(finding: Finding, shown: int) -> str:
+    """How much evidence is not shown, as a line; empty when all of it is."""
+    if not finding.evidence_total:
+        return ""
+    total = sum(row.count for row in finding.evidence[:shown])
+    missing = finding.evidence_total - total
+    if missing <= 0:
+        return "" if finding.evidence_exact else "at least these: a list was only partly read"
+    return f"and {missing} more" if finding.evidence_exact else f"and at least {missing} more"
+
+
+def evidence_count(finding: Finding) -> str:
+    """`500 objects`, `at least 500 objects`; empty where there is no evidence."""
+    if not finding.evidence_total:
+        return ""
+    bound = "" if finding.evidence_exact else "at least "
+    return f"{bound}{finding.evidence_total:,} object{'' if finding.evidence_total == 1 else 's'}"
+
+
+def karpenter(report: Report) -> str:
+    """`0.32.10 (told by image tag)`, a range of minors, or `release unknown`."""
+    facts = report.cluster
+    if facts.stage == "no_karpenter":
+        return "not installed"
+    if facts.karpenter_version:
+        told = f" (told by {facts.karpenter_told_by})" if facts.karpenter_told_by else ""
+        return plain(facts.karpenter_version + told)
+    if facts.karpenter_range:
+        return plain(f"one of {', '.join(facts.karpenter_range)}")
+    return "release unknown"
+
+
+def path_line(steps: Iterable[PathStep]) -> str:
+    """`0.32 (0.32.10), 0.33+ (0.37.8)`: each hop and where it lands."""
+    return ", ".join(f"{step.hop} ({step.release})" for step in steps)
+
+
+def nodes_line(report: Report) -> str:
+    """`112: 100 karpenter_beta, 12 managed_node_group`, `at least 112: ...`, or that nobody knows."""
+    if report.nodes_certainty == "unknown":
+        return "unknown, they could not be read"
+    bound = "at least " if report.nodes_certainty == "at_least" else ""
+    return f"{bound}{report.nodes.total}: {owners_line(report)}"
+
+
+def owners_line(report: Report) -> str:
+    """`100 karpenter_beta, 12 managed_node_group`: whose the nodes are, most first."""
+    rows = sorted(report.nodes.by_owner.items(), key=lambda row: (-row[1], row[0]))
+    return ", ".join(f"{count} {owner}" for owner, count in rows if count) or "none"
+
+
+def sized(report: Report) -> str:
+    """`complete`, or `partial: 3 of 25 parts could not be read whole`."""
+    short = [line for line in report.parts if not line.seen or line.quarantined]
+    return "complete" if report.complete else f"partial: {len(short)} of {len(report.parts)} parts not read whole"

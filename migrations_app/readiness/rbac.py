@@ -1,0 +1,204 @@
+"""What a scan must be allowed to read in a cluster, and the ClusterRole that grants it. Read only, nothing else.
+
+The published ClusterRoles: what a scan may read, and the least that actions may do, made from the declarations.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from migrations_app.actions.base import Action
+from migrations_app.actions.changes import Need
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.kinds import Kind
+from migrations_app.karpenter.release_facts import ADMISSION_WEBHOOKS
+
+READ: tuple[Kind, ...] = (
+    kinds.CRD,
+    kinds.PROVISIONER,
+    kinds.AWS_NODE_TEMPLATE,
+    kinds.MACHINE,
+    kinds.NODE_POOL,
+    kinds.EC2_NODE_CLASS,
+    kinds.NODE_CLAIM,
+    kinds.NODE,
+    kinds.POD,
+    kinds.DEPLOYMENT,
+    kinds.STATEFUL_SET,
+    kinds.DAEMON_SET,
+    kinds.JOB,
+    kinds.CRON_JOB,
+    kinds.DISRUPTION_BUDGET,
+    kinds.VALIDATING_WEBHOOKS,
+    kinds.MUTATING_WEBHOOKS,
+    kinds.CONFIG_MAP,
+    kinds.SERVICE_ACCOUNT,
+    kinds.SERVICE,
+    kinds.ENDPOINTS,
+    kinds.SECRET,
+    kinds.FLUX_HELM_RELEASE,
+    kinds.FLUX_KUSTOMIZATION,
+    kinds.ARGO_APPLICATION,
+    kinds.PROMETHEUS_RULE,
+    kinds.CLUSTER_ROLE,
+    kinds.CLUSTER_ROLE_BINDING,
+    kinds.NETWORK_POLICY,
+)
+"""Secrets: only Helm's release records (label owner=helm) in Karpenter's namespaces are asked for; RBAC is coarser."""
+
+PART_KINDS: dict[str, tuple[Kind, ...]] = {
+    "crds": (kinds.CRD,),
+    "provisioners": (kinds.PROVISIONER,),
+    "awsnodetemplates": (kinds.AWS_NODE_TEMPLATE,),
+    "machines": (kinds.MACHINE,),
+    "nodepools": (kinds.NODE_POOL,),
+    "ec2nodeclasses": (kinds.EC2_NODE_CLASS,),
+    "nodeclaims": (kinds.NODE_CLAIM,),
+    "nodes": (kinds.NODE,),
+    "pods": (kinds.POD,),
+    "deployments": (kinds.DEPLOYMENT,),
+    "statefulsets": (kinds.STATEFUL_SET,),
+    "daemonsets": (kinds.DAEMON_SET,),
+    "jobs": (kinds.JOB,),
+    "cronjobs": (kinds.CRON_JOB,),
+    "pdbs": (kinds.DISRUPTION_BUDGET,),
+    "controller": (kinds.DEPLOYMENT,),
+    "controller_pods": (kinds.POD,),
+    "controller_accounts": (kinds.SERVICE_ACCOUNT,),
+    "services": (kinds.SERVICE,),
+    "endpoints": (kinds.ENDPOINTS,),
+    "settings": (kinds.CONFIG_MAP,),
+    "aws_auth": (kinds.CONFIG_MAP,),
+    "webhooks": (kinds.VALIDATING_WEBHOOKS, kinds.MUTATING_WEBHOOKS),
+    "helm_releases": (kinds.SECRET,),
+    "deliveries": (kinds.FLUX_HELM_RELEASE, kinds.FLUX_KUSTOMIZATION, kinds.ARGO_APPLICATION),
+    "prometheus_rules": (kinds.PROMETHEUS_RULE,),
+    "dashboards": (kinds.CONFIG_MAP,),
+    "controller_rbac": (kinds.CLUSTER_ROLE, kinds.CLUSTER_ROLE_BINDING),
+    "network_policies": (kinds.NETWORK_POLICY,),
+}
+"""Which kinds a part is read from; `version` and `discovery` are open to every signed-in client."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A kind that may not be listed."""
+
+    group: str
+    plural: str
+
+
+def kinds_of(parts: Iterable[str]) -> tuple[Missing, ...]:
+    """The kinds behind parts that could not be read, each once."""
+    found = (Missing(kind.group, kind.plural) for name in parts for kind in PART_KINDS.get(name, ()))
+    return tuple(dict.fromkeys(found))
+
+
+def cluster_role(missing: Iterable[Missing], *, name: str = "karpdash-scan") -> str:
+    """A ClusterRole as YAML that grants `list` on those kinds; the text needs a binding to be of use."""
+    by_group: dict[str, list[str]] = {}
+    for kind in missing:
+        by_group.setdefault(kind.group, []).append(kind.plural)
+    rules = "".join(_rule(group, sorted(plurals)) for group, plurals in sorted(by_group.items()))
+    head = f"apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: {name}\nrules:\n"
+    return head + rules if rules else ""
+
+
+def everything() -> tuple[Missing, ...]:
+    """All that a scan reads, for the ClusterRole of a new cluster."""
+    return tuple(Missing(kind.group, kind.plural) for kind in READ)
+
+
+def _rule(group: str, plurals: list[str]) -> str:
+    resources = ", ".join(plurals)
+    return f'  - apiGroups: ["{group}"]\n    resources: [{resources}]\n    verbs: ["list"]\n'
+
+
+SCAN = "karpdash-scan"
+RELEASES = "karpdash-scan-releases"
+ACT = "karpdash-act"
+
+NARROWED: dict[tuple[str, str], tuple[str, ...]] = {
+    (kinds.CRD.group, kinds.CRD.plural): tuple(kind.crd_name for kind in kinds.KARPENTER_KINDS),
+    **{
+        (row.group, row.plural): tuple(one.name for one in ADMISSION_WEBHOOKS if one.kind == row.kind)
+        for row in (kinds.MUTATING_WEBHOOKS, kinds.VALIDATING_WEBHOOKS)
+    },
+}
+"""Objects whose names are known beforehand: a rule about them names them. RBAC cannot do that for `create`."""
+
+PICTURE = (kinds.NODE, kinds.POD, kinds.DISRUPTION_BUDGET, kinds.PROVISIONER, kinds.MACHINE, kinds.NODE_CLAIM)
+"""What is counted while a rollout runs."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Rule:
+    """One rule of RBAC; without `names` it holds for every object of the resources."""
+
+    group: str
+    resources: tuple[str, ...]
+    verbs: tuple[str, ...]
+    names: tuple[str, ...] = ()
+
+    @property
+    def yaml(self) -> str:
+        text = f'  - apiGroups: ["{self.group}"]\n    resources: [{", ".join(self.resources)}]\n'
+        if self.names:
+            text += "    resourceNames:\n" + "".join(f"      - {name}\n" for name in self.names)
+        return f"{text}    verbs: [{', '.join(self.verbs)}]\n"
+
+
+IDENTITY = Rule("", ("namespaces",), ("get",), ("kube-system",))
+"""The uid of kube-system tells one cluster from another (A05)."""
+REVIEWS = Rule("authorization.k8s.io", ("selfsubjectaccessreviews",), ("create",))
+"""Asking the server what one may do; most clusters let everybody."""
+
+
+def scan_rules() -> tuple[Rule, ...]:
+    """Lists, and nothing else; Secrets are apart, for one namespace."""
+    return (IDENTITY, REVIEWS, *_lists(kind for kind in READ if kind is not kinds.SECRET))
+
+
+def release_rules() -> tuple[Rule, ...]:
+    """Helm's release records are Secrets: to be bound by a RoleBinding in the namespaces of Karpenter's releases."""
+    return _lists((kinds.SECRET,))
+
+
+def act_rules(actions: Iterable[Action]) -> tuple[Rule, ...]:
+    """What the requests of those actions ask for, reading their objects again, and the picture of a run."""
+    declared = {need for action in actions for need in action.may}
+    read = {Need(verb="get", group=need.group, plural=need.plural) for need in declared}
+    return (IDENTITY, REVIEWS, *_lists(PICTURE), *_merged(declared | read))
+
+
+def _lists(rows: Iterable[Kind]) -> tuple[Rule, ...]:
+    by_group: dict[str, list[str]] = {}
+    for kind in rows:
+        by_group.setdefault(kind.group, []).append(kind.plural)
+    return tuple(Rule(group, tuple(sorted(plurals)), ("list",)) for group, plurals in sorted(by_group.items()))
+
+
+def _merged(needs: Iterable[Need]) -> tuple[Rule, ...]:
+    """Resources of a group with the same verbs share a rule; two rules where `create` cannot be narrowed to names."""
+    verbs: dict[tuple[str, str, tuple[str, ...]], set[str]] = {}
+    for need in needs:
+        names = () if need.verb == "create" else NARROWED.get((need.group, need.plural), ())
+        resource = f"{need.plural}/{need.subresource}" if need.subresource else need.plural
+        verbs.setdefault((need.group, resource, names), set()).add(need.verb)
+    alike: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for (group, resource, names), found in verbs.items():
+        alike.setdefault((group, tuple(sorted(found)), names), []).append(resource)
+    return tuple(
+        sorted(Rule(group, tuple(sorted(found)), asked, names) for (group, asked, names), found in alike.items())
+    )
+
+
+def manifest(name: str, rules: Iterable[Rule], *, said: str) -> str:
+    """A ClusterRole as YAML behind a comment."""
+    comment = "".join(f"# {line}\n" for line in said.splitlines())
+    head = f"apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: {name}\n"
+    return f"{comment}{head}rules:\n{body(rules)}"
+
+
+def body(rules: Iterable[Rule]) -> str:
+    """The rules alone, as YAML: for whoever names the role otherwise."""
+    return "".join(rule.yaml for rule in rules)

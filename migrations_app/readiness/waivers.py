@@ -1,0 +1,83 @@
+"""Failing checks that somebody took on, for a while and with a reason: they stay visible, and stop counting as open.
+
+Only what certainly fails can be waived. Nobody can take on what is not known.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from migrations_app.checks.base import Check, Finding, Severity, Status
+from migrations_app.readiness.report import HopLine, Report
+from migrations_app.readiness.verdict import hop_line
+
+
+class Waived(msgspec.Struct, frozen=True, kw_only=True):
+    """One waiver that holds. `blockers`: it was given by somebody who may accept what blocks; `own`: for this cluster
+    alone, not for a group or for all of them."""
+
+    check: str
+    owner: str
+    reason: str
+    ends_at: datetime
+    blockers: bool = False
+    own: bool = True
+
+    def covers(self, *, check: str, status: Status, severity: Severity) -> bool:
+        return status == "fail" and check == self.check and (self.blockers or severity != "blocker")
+
+    def words(self, summary: str) -> str:
+        """What failed, with who took it on, until when and why."""
+        until = self.ends_at.astimezone(UTC).date().isoformat()
+        return f"{summary} (accepted by {self.owner} until {until}: {self.reason})"
+
+
+def apply(report: Report, waivers: Sequence[Waived], *, now: datetime) -> Report:
+    """The report with every finding that a waiver covers at `now` as waived, and its hops judged and counted again."""
+    held = [one for one in waivers if one.ends_at > now]
+    checks = tuple(_waived(finding, held) for finding in report.checks)
+    moved = {new.hop for old, new in zip(report.checks, checks, strict=True) if new is not old}
+    if not moved:
+        return report
+    hops = tuple(_judged(line, checks) if line.hop in moved else line for line in report.hops)
+    return msgspec.structs.replace(report, checks=checks, hops=hops)
+
+
+def covering(waivers: Iterable[Waived], *, check: str, status: Status, severity: Severity) -> Waived | None:
+    """The waiver that counts for such a finding: the cluster's own before that of all, then the one that lasts longest;
+    None when there is none."""
+    fit = (one for one in waivers if one.covers(check=check, status=status, severity=severity))
+    return max(fit, key=lambda one: (one.own, one.ends_at, one.owner), default=None)
+
+
+def as_stored(held: Iterable[Waived]) -> list[dict[str, object]]:
+    """What a snapshot remembers of the waivers that it was counted with."""
+    told: list[dict[str, object]] = msgspec.to_builtins(sorted(held, key=_order))
+    return told
+
+
+def _order(one: Waived) -> tuple[str, bool, datetime, str, str, bool]:
+    """One order of any waivers, however they were found."""
+    return one.check, one.own, one.ends_at, one.owner, one.reason, one.blockers
+
+
+def from_stored(told: Iterable[object] | None) -> tuple[Waived, ...]:
+    """The same, read back."""
+    return msgspec.convert(tuple(told or ()), type=tuple[Waived, ...])
+
+
+def can_block(check: Check) -> bool:
+    """Whether the check is a blocker at any hop."""
+    return "blocker" in (check.severity, *check.severity_at.values())
+
+
+def _waived(finding: Finding, waivers: Sequence[Waived]) -> Finding:
+    found = covering(waivers, check=finding.id, status=finding.status, severity=finding.severity)
+    if found is None:
+        return finding
+    return msgspec.structs.replace(finding, status="waived", summary=found.words(finding.summary))
+
+
+def _judged(line: HopLine, checks: Iterable[Finding]) -> HopLine:
+    return hop_line(line.hop, (finding for finding in checks if finding.hop == line.hop))

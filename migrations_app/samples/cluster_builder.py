@@ -1,0 +1,136 @@
+"""Collects the objects of one story's cluster: its own nodes, its workloads, and their pods."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.releases import find
+from migrations_app.karpenter.versions import release
+from migrations_app.samples.aws_account import Account
+from migrations_app.samples.karpenter_objects import Launched
+from migrations_app.samples.kubernetes_objects import (
+    Doc,
+    Strings,
+    budget,
+    containers,
+    machine_labels,
+    node,
+    pods_of,
+    server_version,
+    template,
+    token,
+    workload,
+)
+
+_HASHES = (
+    (labels.NODEPOOL_HASH, labels.NODEPOOL_HASH_VERSION),
+    (labels.EC2_NODE_CLASS_HASH, labels.EC2_NODE_CLASS_HASH_VERSION),
+)
+
+
+@dataclass(slots=True)
+class Site:
+    """An EKS cluster under construction. `add` takes anything; the other methods answer with node names."""
+
+    name: str
+    kubernetes: str
+    region: str = "eu-central-1"
+    docs: list[Doc] = field(default_factory=list)
+    managed: list[str] = field(default_factory=list)
+
+    @property
+    def kubelet(self) -> str:
+        return f"v{self.kubernetes}.4-eks-a5df82a"
+
+    @property
+    def version(self) -> Doc:
+        return server_version(self.kubernetes)
+
+    def account(self, *granted: str, **more: Any) -> Account:  # noqa: ANN401 - the fields of Account
+        """The AWS account of the cluster, in which the controller may do all that these releases need."""
+        return Account(
+            cluster=self.name,
+            kubernetes=self.kubernetes,
+            region=self.region,
+            granted=granted,
+            docs=tuple(self.docs),
+            **{"queue": self.name} | more,
+        )
+
+    def add(self, *docs: Doc) -> None:
+        self.docs.extend(docs)
+
+    def node_group(self, name: str, count: int, *, instance_type: str = "m6i.large") -> list[str]:
+        """Nodes of a managed node group over three zones, and the add-ons that run on every cluster."""
+        made = [self._managed_node(name, place, instance_type=instance_type) for place in range(count)]
+        self.managed += made
+        return made
+
+    def _managed_node(self, group: str, place: int, *, instance_type: str) -> str:
+        zone = f"{self.region}{'abc'[place % 3]}"
+        name = f"ip-10-{20 + place % 3}-200-{10 + place}.{self.region}.compute.internal"
+        marks = machine_labels(instance_type=instance_type, zone=zone) | {"eks.amazonaws.com/nodegroup": group}
+        provider_id = f"aws:///{zone}/i-{token(self.name, group, place)}"
+        self.add(node(name, kubelet=self.kubelet, provider_id=provider_id, labels=marks))
+        return name
+
+    def add_ons(self, nodes: Sequence[str]) -> None:
+        """CoreDNS on the managed nodes; the network plugin and the proxy on all."""
+        self.deploy("coredns", "kube-system", replicas=2, nodes=self.managed, image="eks/coredns:v1.11.1", spare=1)
+        for name, image in (("aws-node", "amazon-k8s-cni:v1.18.3"), ("kube-proxy", "eks/kube-proxy:v1.29.7")):
+            pod = template({"app": name}, {"hostNetwork": True, "containers": containers(name, image)})
+            found = workload("DaemonSet", name, namespace="kube-system", replicas=len(nodes), pod=pod)
+            self.add(found, *pods_of(found, nodes, count=len(nodes)))
+
+    def launched(self, pool: str, count: int, **more: Any) -> list[Launched]:  # noqa: ANN401 - the fields of Launched
+        """That many instances of a pool, in three zones."""
+        zones = [f"{self.region}{letter}" for letter in "abc"]
+        return [
+            Launched(pool=pool, number=place, cluster=self.name, kubelet=self.kubelet, zone=zones[place % 3], **more)
+            for place in range(count)
+        ]
+
+    def hash_as(self, version: str) -> None:
+        """Marks pools, node classes and claims with the drift hashes that this release of the controller writes."""
+        running = release(version)
+        row = find(running)
+        versions = row.hash_versions(running) if row else (None, None)
+        for one in self.docs:
+            for (key, version_key), of, written in zip(_HASHES, _hashed(one), versions, strict=True):
+                if of:
+                    marks = one["metadata"].setdefault("annotations", {})
+                    marks |= {key: token("hash", of, length=20)} | ({version_key: written} if written else {})
+
+    def deploy(
+        self,
+        name: str,
+        namespace: str,
+        *,
+        replicas: int,
+        nodes: Sequence[str],
+        image: str = "",
+        kind: str = "Deployment",
+        annotations: Strings | None = None,
+        placement: Doc | None = None,
+        spare: int | None = None,
+    ) -> None:
+        """A workload with its pods; with `spare` also a PodDisruptionBudget that allows so many to be away."""
+        spec = {"containers": containers(name, image or f"registry.example/{namespace}/{name}:2026.9.1")}
+        pod = template({"app": name}, spec | (placement or {}), annotations=annotations)
+        found = workload(kind, name, namespace=namespace, replicas=replicas, pod=pod)
+        self.add(found, *pods_of(found, nodes, count=replicas))
+        if spare is not None:
+            self.add(budget(name, namespace, healthy=replicas, allowed=spare, maxUnavailable=spare))
+
+
+def _hashed(one: Doc) -> tuple[str, str]:
+    """The pool and the node class whose hashes an object carries; empty where it carries none."""
+    match one["kind"]:
+        case "NodePool":
+            return one["metadata"]["name"], ""
+        case "EC2NodeClass":
+            return "", one["metadata"]["name"]
+        case "NodeClaim":
+            return one["metadata"]["labels"][labels.NODEPOOL], one["spec"]["nodeClassRef"]["name"]
+    return "", ""

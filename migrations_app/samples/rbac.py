@@ -1,0 +1,42 @@
+"""Builders of the ClusterRole that the chart gives the controller, with its binding."""
+
+from collections.abc import Iterable, Mapping
+
+from migrations_app.karpenter.tables.rbac_rows import Right, needed
+from migrations_app.karpenter.versions import release
+from migrations_app.samples.kubernetes_objects import Doc, doc, meta
+
+RBAC = "rbac.authorization.k8s.io"
+
+
+def cluster_roles(
+    version: str,
+    *,
+    namespace: str,
+    webhooks: bool = True,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+) -> list[Doc]:
+    """What the release needs, in one ClusterRole, bound to the service account karpenter of that namespace."""
+    metadata = meta("karpenter-core", labels=dict(labels or {}), annotations=dict(annotations or {}))
+    role = doc(
+        f"{RBAC}/v1",
+        "ClusterRole",
+        metadata=metadata,
+        rules=_rules(needed(release(version), webhooks=webhooks)),
+    )
+    binding = doc(
+        f"{RBAC}/v1",
+        "ClusterRoleBinding",
+        metadata=metadata,
+        roleRef={"apiGroup": RBAC, "kind": "ClusterRole", "name": "karpenter-core"},
+        subjects=[{"kind": "ServiceAccount", "name": "karpenter", "namespace": namespace}],
+    )
+    return [role, binding]
+
+
+def _rules(rights: Iterable[Right]) -> list[Doc]:
+    verbs: dict[tuple[str, str], dict[str, None]] = {}
+    for right in rights:
+        verbs.setdefault((right.group, right.resource), {})[right.verb] = None
+    return [{"apiGroups": [group], "resources": [name], "verbs": list(found)} for (group, name), found in verbs.items()]

@@ -1,0 +1,178 @@
+"""Accounts, teams and roles: made, given and taken back, each with its line in the audit log.
+
+Whoever is closed out is out at once: their sessions and tokens end in the same transaction (T28).
+"""
+
+import secrets
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.contrib.auth.models import Group, User
+from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.contrib.sessions.models import Session
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
+
+from migrations_app.access import ROLES, Person, may_appoint
+from migrations_app.errors import BadInput, Conflict, NotFound
+from migrations_app.models.account import ApiToken, Grant, TemporaryPassword
+from migrations_app.models.cluster import ClusterGroup
+from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.audit.log import actor, tell
+
+LONGEST = 150
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gift:
+    """A role for the account or for the team of that name; without a group it is over every cluster."""
+
+    role: str
+    person: str = ""
+    team: str = ""
+    over: uuid.UUID | None = None
+
+
+def may(person: Person | None) -> None:
+    """Raises Denied unless the person may appoint others; None stands for whoever is at the terminal of the server."""
+    if person is not None:
+        refuse_person(may_appoint(over(person, None)))
+
+
+def make_account(name: str, *, person: Person | None) -> str:
+    """The one-time password of a new account. Raises Denied, BadInput, Conflict `name_taken`."""
+    may(person)
+    try:
+        UnicodeUsernameValidator()(name)
+    except ValidationError:
+        raise BadInput("letters, digits and @ . + - _ only", where="name", code="bad_name") from None
+    if len(name) > LONGEST:
+        raise BadInput(f"at most {LONGEST} characters", where="name", code="bad_name")
+    password = secrets.token_urlsafe(12)
+    with transaction.atomic():
+        if User.objects.filter(username=name).exists():
+            raise Conflict("there is an account of that name", code="name_taken")
+        row = User.objects.create_user(username=name, password=password)
+        TemporaryPassword.objects.create(user=row)
+        tell("account.made", name, rights="none yet")
+    return password
+
+
+def set_active(name: str, *, active: bool, person: Person | None) -> None:
+    """Closes an account with its sessions and tokens, or opens it again without them.
+
+    Raises Denied, NotFound, and Conflict for one's own account and for the last that may appoint others.
+    """
+    may(person)
+    with transaction.atomic():
+        row = _account(name)
+        if row.is_active == active:
+            return
+        if person is not None and row.pk == person.id:
+            raise Conflict("nobody closes their own account", code="own_account")
+        User.objects.filter(pk=row.pk).update(is_active=active)
+        ended = 0 if active else _end_everything(row)
+        if not active:
+            refuse_nobody_left()
+        tell("account.opened" if active else "account.closed", name, ended=ended)
+
+
+def join(team: str, *, member: str, person: Person | None) -> None:
+    """Puts an account into a team, which is made where there is none. Raises Denied, NotFound, BadInput."""
+    may(person)
+    if not team.strip() or len(team) > LONGEST or not team.isprintable():
+        raise BadInput(f"a team has a name of 1 to {LONGEST} characters", where="team", code="bad_name")
+    with transaction.atomic():
+        row = _account(member)
+        Group.objects.get_or_create(name=team.strip())[0].user_set.add(row)
+        tell("account.joined", member, team=team.strip())
+
+
+def leave(team: str, *, member: str, person: Person | None) -> None:
+    """Takes an account out of a team. Raises Denied, NotFound, Conflict `last_admin`."""
+    may(person)
+    with transaction.atomic():
+        row = _account(member)
+        _team(team).user_set.remove(row)
+        refuse_nobody_left()
+        tell("account.left", member, team=team)
+
+
+def give(gift: Gift, *, person: Person | None) -> uuid.UUID:
+    """The id of the grant. Raises Denied, NotFound, BadInput, Conflict `given_already`."""
+    may(person)
+    if gift.role not in ROLES:
+        raise BadInput(f"a role is one of {', '.join(ROLES)}", where="role", code="bad_role")
+    if bool(gift.person) is bool(gift.team):
+        raise BadInput("a role is given to a person or to a team", where="person", code="bad_receiver")
+    with transaction.atomic():
+        group = _group(gift.over) if gift.over else None
+        to = {"person": _account(gift.person) if gift.person else None, "team": _team(gift.team) if gift.team else None}
+        if Grant.objects.filter(**to, over=group, role=gift.role).exists():
+            raise Conflict("that role was given already", code="given_already")
+        row = Grant.objects.create(**to, over=group, role=gift.role, created_by=actor().name)
+        tell("access.given", _receiver(row), role=row.role, over=group.name if group else "every cluster")
+    return row.pk
+
+
+def take_back(grant_id: uuid.UUID, *, person: Person | None) -> None:
+    """Ends a grant at once. Raises Denied, NotFound, and Conflict `last_admin` for the last that keeps the house."""
+    may(person)
+    with transaction.atomic():
+        row = Grant.objects.select_related("person", "team", "over").filter(pk=grant_id).first()
+        if row is None:
+            raise NotFound("no such grant")
+        row.delete()
+        refuse_nobody_left()
+        tell("access.taken_back", _receiver(row), role=row.role, over=row.over.name if row.over else "every cluster")
+
+
+def refuse_nobody_left() -> None:
+    """Raises Conflict when nobody is left who may appoint others: nobody could mend that any more."""
+    if not any(_appointing()):
+        raise Conflict("nobody would be left who may decide what others may do", code="last_admin")
+
+
+def _appointing() -> Iterator[bool]:
+    live = User.objects.filter(is_active=True)
+    yield live.filter(is_superuser=True).exists()
+    admin = Grant.objects.filter(role=Grant.Role.ADMIN, over=None)
+    yield admin.filter(person__is_active=True).exists()
+    yield admin.filter(team__user__is_active=True).exists()
+
+
+def _end_everything(row: User) -> int:
+    """How many sessions and tokens ended."""
+    ended = ApiToken.objects.filter(owner=row, revoked_at=None).update(revoked_at=timezone.now())
+    for session in Session.objects.filter(expire_date__gt=timezone.now()).iterator():
+        if session.get_decoded().get("_auth_user_id") == str(row.pk):
+            session.delete()
+            ended += 1
+    return ended
+
+
+def _receiver(row: Grant) -> str:
+    return row.person.username if row.person else f"team {row.team.name if row.team else ''}"
+
+
+def _account(name: str) -> User:
+    row = User.objects.filter(username=name).first()
+    if row is None:
+        raise NotFound("no such account", where="person")
+    return row
+
+
+def _team(name: str) -> Group:
+    row = Group.objects.filter(name=name).first()
+    if row is None:
+        raise NotFound("no such team", where="team")
+    return row
+
+
+def _group(group_id: uuid.UUID) -> ClusterGroup:
+    row = ClusterGroup.objects.filter(pk=group_id).first()
+    if row is None:
+        raise NotFound("no such group of clusters", where="over")
+    return row

@@ -1,0 +1,206 @@
+"""Sign-in at an identity provider: a code -> a checked token -> an account with the teams that the token names.
+
+Every doubt about a token is a refusal. Nothing but the provider's own name of a person ties them to an account: an
+account that exists already, with a password or from elsewhere, is never taken over by a name or an e-mail address.
+"""
+
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jwt
+from django.conf import settings
+from django.contrib.auth.models import Group, User
+from django.db import IntegrityError, transaction
+from mozilla_django_oidc.auth import OIDCAuthenticationBackend  # type: ignore[import-untyped]  # the package has no types
+
+from migrations_app.clients.identity_provider import OidcClient, Provider, discover, keys_of, tokens_for
+from migrations_app.errors import CouldNotLook, Denied
+from migrations_app.models.account import Identity
+from migrations_app.use_cases.audit.log import tell
+from migrations_app.use_cases.runtime.connections import reach
+
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+"""Signatures with the provider's own key only: `none`, and HMAC with a key that others know, are refused."""
+CLAIMS = ("iss", "sub", "aud", "exp", "iat", "nonce")
+LEEWAY = 60
+MOST_TEAMS = 200
+LONGEST_NAME = 150
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ticket:
+    """What was kept in the session when the browser was sent away, and the code that it came back with."""
+
+    code: str
+    nonce: str
+    verifier: str
+    back: str
+
+
+class OidcBackend(OIDCAuthenticationBackend):  # type: ignore[misc]  # the package has no types
+    """Stands in no list of backends: only the page that the provider sends people back to asks it."""
+
+    def __init__(self) -> None:
+        self.provider = provider()
+        self.UserModel = User
+
+    def get_token(self, payload: Mapping[str, str]) -> dict[str, Any]:
+        return tokens_for(self.provider, payload, reach=reach())
+
+    def retrieve_matching_jwk(self, token: str) -> jwt.PyJWK:
+        """The one key that the token names. Raises Denied."""
+        header = jwt.get_unverified_header(token)
+        kid, algorithm = header.get("kid"), header.get("alg")
+        if algorithm not in ALGORITHMS:
+            raise _refused("the token is not signed in a way that is taken")
+        if not isinstance(kid, str) or not kid:
+            raise _refused("the token does not say which key signed it")
+        fitting = [key for key in keys_of(self.provider, reach=reach()) if key.get("kid") == kid and _signs(key)]
+        if len(fitting) != 1:
+            raise _refused("no key of the provider is the one that the token names")
+        return jwt.PyJWK(fitting[0], algorithm=algorithm)
+
+    def verify_token(self, token: str, **kwargs: Any) -> dict[str, Any]:  # noqa: ANN401 - the package's signature
+        """The claims. Raises Denied."""
+        try:
+            key = self.retrieve_matching_jwk(token)
+            claims: dict[str, Any] = jwt.decode(
+                token,
+                key,
+                algorithms=[key.algorithm_name],
+                audience=client().client_id,
+                issuer=self.provider.issuer,
+                leeway=LEEWAY,
+                options={"require": list(CLAIMS)},
+            )
+        except (jwt.PyJWTError, KeyError, TypeError, ValueError) as wrong:
+            raise _refused(f"the token does not hold ({type(wrong).__name__})") from None
+        nonce, parties = str(claims["nonce"]), claims["aud"]
+        if not secrets.compare_digest(nonce.encode(), str(kwargs["nonce"]).encode()):
+            raise _refused("the token answers another question")
+        if isinstance(parties, list) and len(parties) > 1 and claims.get("azp") != client().client_id:
+            raise _refused("the token was given to somebody else")
+        return claims
+
+
+def client() -> OidcClient:
+    """The settings. Raises Denied where there are none."""
+    found: OidcClient | None = settings.ENV.oidc
+    if found is None:
+        raise _refused("no identity provider is set")
+    return found
+
+
+def provider() -> Provider:
+    """Where the settings say that people sign in. Raises CouldNotLook."""
+    return discover(client().issuer, reach=reach())
+
+
+def claims_for(ticket: Ticket) -> dict[str, Any]:
+    """What the provider says of whoever came back. Raises Denied, CouldNotLook."""
+    backend = OidcBackend()
+    asked = {
+        "grant_type": "authorization_code",
+        "client_id": client().client_id,
+        "client_secret": client().client_secret.reveal(),
+        "code": ticket.code,
+        "redirect_uri": ticket.back,
+        "code_verifier": ticket.verifier,
+    }
+    try:
+        token = backend.get_token(asked).get("id_token")
+    except CouldNotLook as wrong:
+        raise _refused(wrong.message) from None
+    if not isinstance(token, str):
+        raise _refused("the provider gave no token")
+    return backend.verify_token(token, nonce=ticket.nonce)
+
+
+def account_of(claims: Mapping[str, Any]) -> User:
+    """The account with its teams brought up to date; made at the first sign-in. Raises Denied."""
+    name, teams = _name(claims), _teams(claims)
+    issuer, subject = str(claims["iss"]), str(claims["sub"])
+    if not 0 < len(subject) <= 255:
+        raise _refused("the provider's name of the person cannot be kept")
+    with transaction.atomic():
+        known = Identity.objects.select_related("user").filter(issuer=issuer, subject=subject).first()
+        user = known.user if known else _made(name, issuer=issuer, subject=subject)
+        if not user.is_active:
+            raise _refused("the account is closed")
+        _bring_up_to_date(user, teams)
+    return user
+
+
+def provider_of(user_id: int) -> OidcClient | None:
+    """Where that account signs in, if it does so at the provider of the settings."""
+    told: OidcClient | None = settings.ENV.oidc
+    tied = told is not None and Identity.objects.filter(user_id=user_id, issuer=told.issuer).exists()
+    return told if tied else None
+
+
+def proven_since(claims: Mapping[str, Any], *, user_id: int, since: int) -> None:
+    """Returns where the claims are of that account and the provider asked the person after `since`, in Unix seconds.
+
+    Raises Denied: a provider that does not say when it asked has not shown that it did.
+    """
+    tied = Identity.objects.filter(user_id=user_id, issuer=str(claims["iss"]), subject=str(claims["sub"]))
+    if not tied.exists():
+        raise _refused("somebody else signed in at the provider")
+    asked = claims.get("auth_time")
+    if not isinstance(asked, int) or isinstance(asked, bool) or not since - LEEWAY <= asked <= time.time() + LEEWAY:
+        raise _refused("the provider does not say that it asked the person again")
+
+
+def _made(name: str, *, issuer: str, subject: str) -> User:
+    if User.objects.filter(username__iexact=name).exists():
+        raise _refused("an account of that name exists already and is not of this provider")
+    try:
+        with transaction.atomic():
+            user = User.objects.create_user(username=name)
+            Identity.objects.create(user=user, issuer=issuer, subject=subject)
+    except IntegrityError:
+        raise _refused("the account was made meanwhile; sign in once more") from None
+    tell("account.made", name, rights="those of its teams", by=issuer)
+    return user
+
+
+def _bring_up_to_date(user: User, wanted: frozenset[str]) -> None:
+    """The provider decides on the teams of its people: what it no longer names is taken away."""
+    had = frozenset(user.groups.values_list("name", flat=True))
+    if had == wanted:
+        return
+    for name in wanted - had:
+        user.groups.add(Group.objects.get_or_create(name=name)[0])
+    user.groups.remove(*user.groups.filter(name__in=had - wanted))
+    tell("account.teams", user.username, joined=sorted(wanted - had), left=sorted(had - wanted))
+
+
+def _name(claims: Mapping[str, Any]) -> str:
+    name = claims.get(client().username_claim)
+    if not isinstance(name, str) or not name.isprintable() or not 0 < len(name.strip()) <= LONGEST_NAME:
+        raise _refused("the token holds no name that can be used")
+    return name.strip()
+
+
+def _teams(claims: Mapping[str, Any]) -> frozenset[str]:
+    """The groups that count, without their prefix; none where the token names none."""
+    told = claims.get(client().groups_claim) or []
+    if not isinstance(told, list) or not all(isinstance(one, str) for one in told) or len(told) > 10 * MOST_TEAMS:
+        raise _refused("the token's groups cannot be read")
+    prefix = client().groups_prefix
+    found = {one.removeprefix(prefix) for one in told if one.startswith(prefix)}
+    usable = frozenset(name for name in found if name.strip() == name and name.isprintable() and 0 < len(name) <= 150)
+    if len(usable) > MOST_TEAMS:
+        raise _refused(f"more than {MOST_TEAMS} groups count: narrow them by a prefix")
+    return usable
+
+
+def _signs(key: Mapping[str, Any]) -> bool:
+    return key.get("kty") in ("RSA", "EC", "OKP") and key.get("use", "sig") == "sig"
+
+
+def _refused(words: str) -> Denied:
+    return Denied(words, code="sign_in_refused")

@@ -1,0 +1,67 @@
+"""Records who signed in, and who was refused; a flood of refusals is told once and does not fill the log (T28).
+
+A password given again counts for some minutes: what cannot be undone wants a person who is there now (A44).
+"""
+
+from datetime import datetime, timedelta
+
+from django.contrib.auth import get_user_model
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from migrations_app.queries.audit.log import count_since
+from migrations_app.use_cases.audit.log import Actor, Event, record, record_alone, sealed
+
+SPAN = timedelta(minutes=1)
+MOST_OF_ADDRESS = 10
+MOST = 100
+REFUSED = "sign_in.refused"
+
+
+def signed_in(user_id: int, name: str, *, address: str) -> int:
+    """Records it in the transaction of the session; the event's number."""
+    actor = Actor(name=name, id=user_id, address=address)
+    return record(Event(verb="sign_in.done", actor=actor, object=name, outcome="done"))
+
+
+def refused(name: str, *, address: str, locked: bool) -> int:
+    """Records a refusal; 0 when enough of them were recorded in the last minute.
+
+    A name that no account has may be a password in the wrong field: it is kept as an HMAC only.
+    """
+    since = timezone.now() - SPAN
+    of_address = MOST_OF_ADDRESS - count_since(REFUSED, since=since, address=address)
+    room = min(of_address, MOST - count_since(REFUSED, since=since))
+    if room <= 0:
+        return 0
+    known = get_user_model().objects.filter(username=name).exists()
+    return record_alone(
+        Event(
+            verb=REFUSED,
+            actor=Actor(name=name if known else "unknown", address=address),
+            object=name if known else sealed(name),
+            outcome="locked" if locked else "refused",
+            detail={"more": "further ones are not recorded for a minute"} if room == 1 else {},
+        )
+    )
+
+
+SESSION_KEY = "fresh_until"
+GOOD_FOR = timedelta(minutes=10)
+
+
+def signed_in_again(by: Actor) -> str:
+    """What to keep in the session, after the password was right."""
+    record_alone(Event(verb="sign_in.again", actor=by, object=by.name, outcome="right"))
+    return (timezone.now() + GOOD_FOR).isoformat()
+
+
+def refused_again(by: Actor, *, locked: bool) -> None:
+    """Notes a wrong password, told as at the sign-in: a flood of them does not fill the log (T28)."""
+    refused(by.name, address=by.address, locked=locked)
+
+
+def fresh_until(kept: object) -> datetime | None:
+    """Until when the session counts as fresh; None for what is no time of ours."""
+    found = parse_datetime(kept) if isinstance(kept, str) else None
+    return found if found is not None and found.tzinfo is not None else None

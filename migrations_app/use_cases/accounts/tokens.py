@@ -1,0 +1,106 @@
+"""Issues, checks and revokes API tokens. The secret leaves `issue` once and is stored nowhere."""
+
+import hashlib
+import secrets
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth import get_user_model
+from django.db import transaction
+from django.utils import timezone
+
+from migrations_app.errors import BadInput, NotFound
+from migrations_app.models.account import ApiToken
+from migrations_app.use_cases.audit.log import tell, token_mark
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractBaseUser, User
+
+SCOPES: tuple[str, ...] = ("read", "scan", "plan", "act", "admin", "audit", "metrics")
+LONGEST_DAYS = 90
+SEEN_EVERY = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """`secret` is what the client sends as a bearer token."""
+
+    id: uuid.UUID
+    secret: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUse:
+    id: uuid.UUID
+    owner: "User"
+    scopes: tuple[str, ...]
+
+
+def issue(owner: "AbstractBaseUser", *, name: str, scopes: Sequence[str], days: int) -> Issued:
+    """A new token. Raises BadInput for an unknown scope, no scope, no name, or a life over 90 days."""
+    strange = [scope for scope in scopes if scope not in SCOPES]
+    if strange or not scopes:
+        raise BadInput(f"scopes must be some of {', '.join(SCOPES)}", where="scopes")
+    if not 1 <= days <= LONGEST_DAYS:
+        raise BadInput(f"a token lives 1 to {LONGEST_DAYS} days", where="days")
+    if not name.strip():
+        raise BadInput("a token needs a name", where="name")
+    secret = f"kd_{secrets.token_urlsafe(32)}"
+    with transaction.atomic():
+        row = ApiToken.objects.create(
+            owner_id=owner.pk,
+            name=name.strip(),
+            prefix=secret[:9],
+            digest=_digest(secret),
+            scopes=sorted(set(scopes)),
+            expires_at=timezone.now() + timedelta(days=days),
+        )
+        tell("token.made", row.name, **_told(row, owner.get_username()))
+    return Issued(row.id, secret, row.expires_at)
+
+
+def issue_for(username: str, *, name: str, scopes: Sequence[str], days: int) -> Issued:
+    """As `issue`, for the user of that name. Raises NotFound when there is none."""
+    return issue(owner_named(username), name=name, scopes=scopes, days=days)
+
+
+def owner_named(username: str) -> "User":
+    """The active user of that name. Raises NotFound."""
+    found = get_user_model().objects.filter(username=username, is_active=True).first()
+    if found is None:
+        raise NotFound("no such user", where="user")
+    return found
+
+
+def authenticate(secret: str) -> TokenUse | None:
+    """Whose token that is; None when it is unknown, revoked, expired, or its owner is disabled."""
+    now = timezone.now()
+    row = ApiToken.objects.select_related("owner").filter(digest=_digest(secret), revoked_at=None).first()
+    if row is None or row.expires_at <= now or not row.owner.is_active:
+        return None
+    if row.last_used_at is None or now - row.last_used_at > SEEN_EVERY:
+        ApiToken.objects.filter(pk=row.pk).update(last_used_at=now)
+    return TokenUse(row.id, row.owner, tuple(row.scopes))
+
+
+def revoke(token_id: uuid.UUID, *, owner_id: int) -> None:
+    """Ends a token at once. Raises NotFound for one that is absent or another's."""
+    with transaction.atomic():
+        live = ApiToken.objects.filter(pk=token_id, owner_id=owner_id, revoked_at=None)
+        if not live.update(revoked_at=timezone.now()):
+            raise NotFound("no such token")
+        row = ApiToken.objects.select_related("owner").get(pk=token_id)
+        tell("token.revoked", row.name, **_told(row, row.owner.get_username()))
+
+
+def _told(row: ApiToken, owner: str) -> dict[str, Any]:
+    mark = token_mark(str(row.pk))
+    return {"mark": mark, "owner": owner, "scopes": row.scopes, "expires_at": row.expires_at.isoformat()}
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()

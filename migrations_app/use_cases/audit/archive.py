@@ -1,0 +1,79 @@
+"""Retention: a part of the log as a file with its checkpoints, proven and recorded. Nothing is deleted (A56)."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.db import transaction
+
+from migrations_app.audit_verify import verify
+from migrations_app.errors import BadInput, BadSetting, Conflict
+from migrations_app.models.checkpoint import Checkpoint
+from migrations_app.queries.audit.log import AuditAsk, export_lines, newest
+from migrations_app.use_cases.audit.checkpoints import public_key
+from migrations_app.use_cases.audit.log import sign_head, tell
+from migrations_app.use_cases.audit.proof import checkpoint_lines
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """Events `first` to `last`; `digest` is the SHA-256 of their file."""
+
+    first: int
+    last: int
+    file: Path
+    checkpoints: Path
+    digest: str
+
+
+def seal(folder: Path) -> Segment:
+    """Writes what came since the last seal, reads it back, and records that it is kept there.
+
+    Raises BadInput for a folder that cannot be written or where there is nothing new, BadSetting without a signing key,
+    Conflict (code `audit_broken`) when the part does not prove.
+    """
+    first = _last_sealed() + 1
+    last = sign_head(Checkpoint.Why.SEAL)
+    if not last:
+        raise BadSetting("a segment is sealed with a signature, and there is no signing key", where="audit seal")
+    if last < first:
+        raise BadInput("nothing came since the last seal", where="audit seal")
+    name = f"audit-{first:010}-{last:010}"
+    file, signed = folder / f"{name}.jsonl", folder / f"{name}.checkpoints.jsonl"
+    digest = _written(file, export_lines(AuditAsk(first=first, last=last)))
+    _written(signed, checkpoint_lines(first=first - 1, last=last))
+    _prove(file, signed, first=first, last=last)
+    with transaction.atomic():
+        tell("audit.sealed", file.name, first=first, last=last, sha256=digest)
+    return Segment(first=first, last=last, file=file, checkpoints=signed, digest=digest)
+
+
+def _last_sealed() -> int:
+    event = newest("audit.sealed")
+    return int(json.loads(event.detail)["last"]) if event else 0
+
+
+def _written(path: Path, lines: Iterable[bytes]) -> str:
+    """The SHA-256 of the new file, which nobody can write any more and which is on the disk."""
+    digest = hashlib.sha256()
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o440)
+        with os.fdopen(descriptor, "wb") as file:
+            for line in lines:
+                digest.update(line)
+                file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as wrong:
+        raise BadInput(f"can not be written: {wrong.strerror}", where=str(path)) from None
+    return digest.hexdigest()
+
+
+def _prove(file: Path, signed: Path, *, first: int, last: int) -> None:
+    with file.open("rb") as lines, signed.open("rb") as kept:
+        verdict = verify(lines, checkpoints=kept, keys=[public_key()], first=first, to=last)
+    if not verdict.ok:
+        raise Conflict(f"the segment does not prove: {verdict.why}", code="audit_broken")

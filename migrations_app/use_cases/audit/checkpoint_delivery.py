@@ -1,0 +1,92 @@
+"""Keeps the checkpoints going: one a minute where there is news, and each of them to every sink outside (A53, R30)."""
+
+import logging
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from migrations_app.clients import audit_sink
+from migrations_app.errors import CouldNotLook
+from migrations_app.models.checkpoint import AuditSink, Checkpoint
+from migrations_app.queries.audit.log import head_seq
+from migrations_app.use_cases.audit import checkpoints
+from migrations_app.use_cases.audit.log import sign_head
+from migrations_app.use_cases.runtime.connections import reach
+
+log = logging.getLogger(__name__)
+NEWS = timedelta(seconds=60)
+BATCH = 200
+BATCHES = 20
+CLAIM = timedelta(seconds=10)
+"""Longer than one delivery may take: a worker that died holds a sink up no longer than this."""
+
+
+def keep_up() -> int:
+    """Signs what is due and delivers what is not outside yet; how many checkpoints were delivered."""
+    sign_news()
+    return sum(deliver(target) for target in settings.ENV.audit_sinks.targets)
+
+
+def sign_news() -> bool:
+    """Signs the head when there is news and the newest checkpoint is a minute old."""
+    last = Checkpoint.objects.order_by("-seq").first()
+    if head_seq() <= (last.seq if last else 0):
+        return False
+    if last is not None and timezone.now() - datetime.fromisoformat(last.at) < NEWS:
+        return False
+    return bool(sign_head(Checkpoint.Why.TIME))
+
+
+def deliver(target: str) -> int:
+    """Sends what the sink has not received, oldest first, until it has all or fails; how many it took.
+
+    None are lost: what was not taken is sent again the next time, and a line that arrives twice says the same.
+    """
+    AuditSink.objects.bulk_create([AuditSink(target=target)], ignore_conflicts=True)
+    taken = 0
+    for _ in range(BATCHES):
+        if not _claimed(target):
+            return taken
+        count = _deliver(AuditSink.objects.get(target=target))
+        taken += count
+        if not count:
+            return taken
+    return taken
+
+
+def _claimed(target: str) -> bool:
+    free = Q(busy_until=None) | Q(busy_until__lt=Now())
+    return bool(AuditSink.objects.filter(free, target=target).update(busy_until=Now() + CLAIM))
+
+
+def _deliver(sink: AuditSink) -> int:
+    rows = list(Checkpoint.objects.filter(seq__gt=sink.seq).order_by("seq")[:BATCH])
+    if not rows:
+        _note(sink)
+        return 0
+    lines = b"".join(checkpoints.line(row) + b"\n" for row in rows)
+    try:
+        # After a failure half a line may stand at the end of the file: the next one begins on its own.
+        _send(sink.target, b"\n" + lines if sink.failing_since else lines)
+    except CouldNotLook as reason:
+        log.warning("audit sink failed", extra={"sink": sink.target, "code": reason.code})
+        since = sink.failing_since or timezone.now()
+        _note(sink, failing_since=since, error=reason.code[:60], detail=reason.message[:300])
+        return 0
+    _note(sink, seq=rows[-1].seq, delivered_at=timezone.now(), failing_since=None, error="", detail="")
+    return len(rows)
+
+
+def _send(target: str, lines: bytes) -> None:
+    sinks = settings.ENV.audit_sinks
+    if target == sinks.url:
+        audit_sink.post(target, lines, token=sinks.token, reach=reach())
+    else:
+        audit_sink.append(sinks.file, lines)
+
+
+def _note(sink: AuditSink, **columns: object) -> None:
+    AuditSink.objects.filter(target=sink.target).update(busy_until=None, **columns)

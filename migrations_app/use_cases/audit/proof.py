@@ -1,0 +1,72 @@
+"""Proves the log of this database: the whole of it for the command line, its newest part for the page."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.conf import settings
+
+from migrations_app.audit_verify import Verdict, verify
+from migrations_app.errors import BadSetting
+from migrations_app.models.checkpoint import Checkpoint
+from migrations_app.queries.audit.log import AuditAsk, export_lines, head
+from migrations_app.use_cases.audit import checkpoints
+from migrations_app.use_cases.audit.delivery_lag import Lag, lags
+
+NEWEST = 1000
+"""As many events as the page proves each time it is looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainStatus:
+    """What the page tells: `sealed` is the newest event with a checkpoint, `since` the first one proven here."""
+
+    events: int
+    sealed: int
+    sealed_at: datetime | None
+    since: int
+    verdict: Verdict
+    sinks: tuple[Lag, ...]
+    signing: bool
+
+
+def prove(*, keys: Collection[str] = (), outside: Iterator[bytes] | None = None) -> Verdict:
+    """The verdict on the whole log, held against its head and the checkpoints of `outside`, or else its own."""
+    from_outside = None if outside is None else list(outside)  # before the head, which only grows meanwhile
+    end = head()
+    kept = checkpoint_lines(last=end.seq) if from_outside is None else from_outside
+    lines = export_lines(AuditAsk(last=end.seq)) if end.seq else iter(())
+    return verify(lines, checkpoints=kept, keys=keys or _own_key(), head=end)
+
+
+def status() -> ChainStatus:
+    """How the log stands; the events since the newest checkpoint, at most NEWEST, are proven on the way."""
+    end = head()
+    sealed = Checkpoint.objects.filter(seq__lte=end.seq).order_by("-seq").first()
+    since = max(1, sealed.seq if sealed else 1, end.seq - NEWEST + 1)
+    lines = export_lines(AuditAsk(first=since, last=end.seq)) if end.seq else iter(())
+    kept = [checkpoints.line(sealed)] if sealed else []
+    return ChainStatus(
+        events=end.seq,
+        sealed=sealed.seq if sealed else 0,
+        sealed_at=datetime.fromisoformat(sealed.at) if sealed else None,
+        since=since,
+        verdict=verify(lines, checkpoints=kept, keys=_own_key(), first=since, head=end),
+        sinks=lags(),
+        signing=bool(settings.ENV.audit_signing_key),
+    )
+
+
+def checkpoint_lines(*, first: int = 0, last: int | None = None) -> Iterator[bytes]:
+    """The checkpoints of the database as sinks get them, each with its end."""
+    rows = Checkpoint.objects.filter(seq__gte=first)
+    if last is not None:
+        rows = rows.filter(seq__lte=last)
+    return (checkpoints.line(row) + b"\n" for row in rows.order_by("seq").iterator(chunk_size=1000))
+
+
+def _own_key() -> tuple[str, ...]:
+    try:
+        return (checkpoints.public_key(),)
+    except BadSetting:
+        return ()

@@ -1,0 +1,131 @@
+"""Another kubeconfig for a registered cluster: proven first, and refused when it leads to another cluster (A05)."""
+
+import uuid
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+from django.db import transaction
+
+from migrations_app.actions.plan import Plan
+from migrations_app.clients.kubernetes.connection import Connection
+from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
+from migrations_app.clients.kubernetes.writer import open_writer
+from migrations_app.errors import BadInput, BadSetting, Conflict, CouldNotLook
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.rollout import Rollout
+from migrations_app.use_cases.audit.log import tell
+from migrations_app.use_cases.clusters.connection_test import ConnectionTest, try_server
+from migrations_app.use_cases.clusters.registration import found_cluster
+from migrations_app.use_cases.rollouts.lifecycle import void_plans
+from migrations_app.use_cases.runtime.connections import FIELD, connect_writer, keys, reach
+from migrations_app.use_cases.scans.probe import SHORT
+
+Same = Literal["same", "other", "unknown"]
+OTHER = "it leads to another cluster: the namespace kube-system there is not the one that was known; register it anew"
+UNKNOWN = (
+    "whether it leads to the same cluster can not be told: the namespace kube-system was not readable with the old "
+    "kubeconfig, or is not with the new one; type the cluster's name to keep it all the same"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A look with the new kubeconfig; `same` compares the cluster behind it with the one that was known."""
+
+    result: ConnectionTest
+    same: Same = "unknown"
+
+
+def try_kubeconfig_for(cluster_id: uuid.UUID, text: bytes, *, context: str = "") -> Replacement:
+    """Looks once, stores nothing. Raises NotFound, BadInput for another source or a kubeconfig that is refused."""
+    cluster = _with_kubeconfig(cluster_id)
+    connection = read_kubeconfig(text, context=context)
+    result = try_server(connection)
+    return Replacement(result, _compared(cluster, connection) if result.reachable else "unknown")
+
+
+def replace_kubeconfig(
+    cluster_id: uuid.UUID, text: bytes, *, context: str = "", typed_name: str = "", version: int | None = None
+) -> int:
+    """The row's new version: its plans are over, and what runs pauses.
+
+    Raises NotFound; BadInput for a kubeconfig that is refused, does not reach a server (code of the failure), leads
+    elsewhere (`other_cluster`), or perhaps does and the name was not typed (`name_not_typed`); Conflict when `version`
+    is not the current one.
+    """
+    cluster = _with_kubeconfig(cluster_id)
+    if version is not None and version != cluster.version:
+        raise _stale()
+    connection = read_kubeconfig(text, context=context)
+    result = try_server(connection)
+    if not result.reachable:
+        raise BadInput(f"it does not reach the cluster: {result.detail}", where="kubeconfig", code=result.error)
+    same = _compared(cluster, connection)
+    if same == "other":
+        raise BadInput(OTHER, where="kubeconfig", code="other_cluster")
+    if same == "unknown" and typed_name != cluster.name:
+        raise BadInput(UNKNOWN, where="typed_name", code="name_not_typed")
+    return _kept(cluster, text, connection=connection, same=same)
+
+
+def _with_kubeconfig(cluster_id: uuid.UUID) -> Cluster:
+    cluster = found_cluster(cluster_id)
+    if cluster.source != Cluster.Source.KUBECONFIG:
+        raise BadInput(f"this cluster is no kubeconfig's but {cluster.source}", code="no_kubeconfig_here")
+    return cluster
+
+
+def _compared(cluster: Cluster, connection: Connection) -> Same:
+    now = _uid_behind(connection)
+    known = _known_uids(cluster) if now else set()
+    if not now or not known:
+        return "unknown"
+    return "same" if known == {now} else "other"
+
+
+def _uid_behind(connection: Connection) -> str:
+    """The uid of kube-system there; empty where it is not to be read."""
+    try:
+        with closing(open_writer(connection, reach=reach(), limits=SHORT)) as there:
+            return there.identity().kube_system_uid
+    except CouldNotLook:
+        return ""
+
+
+def _known_uids(cluster: Cluster) -> set[str]:
+    """What the newest plan was made for and what answers to the old kubeconfig, as far as either tells."""
+    found = set()
+    row = Rollout.objects.filter(cluster_id=cluster.pk).exclude(plan=b"").order_by("-made_at").first()
+    if row is not None:
+        found.add(msgspec.json.decode(bytes(row.plan), type=Plan).identity.kube_system_uid)
+    try:
+        with connect_writer(cluster, within=SHORT) as writer:
+            found.add(writer.identity().kube_system_uid)
+    except (CouldNotLook, BadInput, BadSetting):
+        pass
+    return found
+
+
+def _kept(cluster: Cluster, text: bytes, *, connection: Connection, same: Same) -> int:
+    sealed = keys().seal(text, owner=str(cluster.pk), field=FIELD)
+    server, context = connection.server.url, connection.context
+    with transaction.atomic():
+        changed = Cluster.objects.filter(pk=cluster.pk, version=cluster.version).update(
+            sealed=sealed,
+            server=server,
+            context=context,
+            version=cluster.version + 1,
+            credential_version=cluster.credential_version + 1,
+        )
+        if not changed:
+            raise _stale()
+        changes = {"server": [cluster.server, server], "context": [cluster.context, context]}
+        tell("access.replaced", cluster.name, cluster_id=cluster.pk, changes=changes, same_cluster=same)
+        void_plans(cluster.pk)
+    return cluster.version + 1
+
+
+def _stale() -> Conflict:
+    return Conflict("the cluster was changed meanwhile", code="stale")

@@ -1,0 +1,139 @@
+"""Clusters are arranged in groups, which roles, intervals and waivers are given to.
+
+Whoever may change a group decides over rights, so the pages and the API ask for the right to administer everything.
+"""
+
+import uuid
+from collections.abc import Collection
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from migrations_app.errors import BadInput, Conflict, NotFound
+from migrations_app.models.cluster import Cluster, ClusterGroup
+from migrations_app.models.policy import Waiver
+from migrations_app.queries.fleet.scan_interval import interval_of, next_slot, with_intervals
+from migrations_app.queries.fleet.waivers import holding
+from migrations_app.use_cases.audit.log import actor, tell
+from migrations_app.use_cases.clusters.registration import LONGEST_INTERVAL, SHORTEST_INTERVAL
+
+LONGEST_NAME = 80
+NAMED = 50
+"""Clusters that the audit log names of one change; the number of all is told."""
+
+
+def make_group(name: str, *, interval: int | None = None) -> uuid.UUID:
+    """A new group without clusters. Raises BadInput, Conflict `name_taken`."""
+    called = _checked(name, interval)
+    try:
+        with transaction.atomic():
+            row = ClusterGroup.objects.create(name=called, interval_seconds=interval, created_by=actor().name)
+            tell("group.made", called, group=str(row.pk), interval_seconds=interval)
+    except IntegrityError:
+        raise _taken(called) from None
+    return row.pk
+
+
+def change_group(group_id: uuid.UUID, *, name: str, interval: int | None, version: int) -> None:
+    """Another name or interval; its clusters are due by the new one. Raises NotFound, BadInput, Conflict."""
+    called = _checked(name, interval)
+    try:
+        with transaction.atomic():
+            row = _held(group_id, version=version)
+            before = {"name": row.name, "interval_seconds": row.interval_seconds}
+            retimed = row.interval_seconds != interval
+            row.name, row.interval_seconds, row.version = called, interval, row.version + 1
+            row.save(update_fields=["name", "interval_seconds", "version"])
+            after = {"name": called, "interval_seconds": interval}
+            moved = {key: [before[key], after[key]] for key in after if before[key] != after[key]}
+            tell("group.changed", called, group=str(group_id), changes=moved)
+            if retimed:
+                _retime(row.clusters.all())
+    except IntegrityError:
+        raise _taken(called) from None
+
+
+def put_in(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID]) -> int:
+    """How many clusters are new in the group. Raises NotFound for a group or a cluster that is not there."""
+    return _moved(group_id, cluster_ids, into=True)
+
+
+def take_out(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID]) -> int:
+    """How many clusters were in the group, and are no more. Raises NotFound as `put_in`."""
+    return _moved(group_id, cluster_ids, into=False)
+
+
+def drop_group(group_id: uuid.UUID, *, version: int | None = None) -> None:
+    """Forgets the group with the roles over it; its waivers are revoked, its clusters stay.
+
+    Raises NotFound, Conflict.
+    """
+    with transaction.atomic():
+        row = _held(group_id, version=version)
+        there = list(row.clusters.values_list("pk", flat=True))
+        held = Waiver.objects.filter(holding(timezone.now()), scope__group=row)
+        for waiver in list(held):
+            Waiver.objects.filter(pk=waiver.pk).update(revoked_at=timezone.now(), revoked_by_name=actor().name)
+            tell("waiver.revoked", f"check {waiver.check_id}", waiver=str(waiver.pk), why="the group is removed")
+        told: dict[str, Any] = {"clusters": len(there), "roles": row.grants.count()}
+        told |= {"interval_seconds": row.interval_seconds}
+        tell("group.removed", row.name, group=str(group_id), **told)
+        row.delete()
+        _retime(Cluster.objects.filter(pk__in=there))
+
+
+def _moved(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID], *, into: bool) -> int:
+    wanted = set(cluster_ids)
+    with transaction.atomic():
+        row = _held(group_id)
+        there = set(row.clusters.values_list("pk", flat=True))
+        found = dict(Cluster.objects.filter(pk__in=wanted).values_list("pk", "name"))
+        if wanted - set(found):
+            raise NotFound("no such cluster")
+        moved = wanted - there if into else wanted & there
+        if not moved:
+            return 0
+        change = row.clusters.add if into else row.clusters.remove
+        change(*Cluster.objects.filter(pk__in=moved).only("pk"))
+        ClusterGroup.objects.filter(pk=row.pk).update(version=row.version + 1)
+        names = sorted(found[one] for one in moved)
+        verb = "group.joined" if into else "group.left"
+        tell(verb, row.name, group=str(group_id), number=len(names), clusters=names[:NAMED])
+        _retime(Cluster.objects.filter(pk__in=moved))
+    return len(moved)
+
+
+def _retime(clusters: QuerySet[Cluster]) -> None:
+    """The next scan by the interval that holds now; a cluster with one of its own, or never scanned, is left alone."""
+    now = timezone.now()
+    rows = list(
+        with_intervals(clusters.filter(interval_seconds=None, failures=0).exclude(next_due_at=None)).defer("sealed")
+    )
+    for row in rows:
+        seconds = interval_of(row)
+        row.next_due_at = next_slot(row.pk, seconds, now=now) if seconds else None
+    Cluster.objects.bulk_update(rows, ["next_due_at"], batch_size=200)
+
+
+def _held(group_id: uuid.UUID, *, version: int | None = None) -> ClusterGroup:
+    row = ClusterGroup.objects.select_for_update().filter(pk=group_id).first()
+    if row is None:
+        raise NotFound("no such group")
+    if version is not None and version != row.version:
+        raise Conflict("the group was changed meanwhile", code="stale")
+    return row
+
+
+def _checked(name: str, interval: int | None) -> str:
+    called = name.strip()
+    if not called or len(called) > LONGEST_NAME or not called.isprintable():
+        raise BadInput(f"a name of 1 to {LONGEST_NAME} printable characters is needed", where="name")
+    if interval is not None and not SHORTEST_INTERVAL <= interval <= LONGEST_INTERVAL:
+        raise BadInput(f"{SHORTEST_INTERVAL} to {LONGEST_INTERVAL} seconds", where="interval_seconds")
+    return called
+
+
+def _taken(name: str) -> Conflict:
+    return Conflict(f"there is a group named {name}", code="name_taken")

@@ -1,0 +1,108 @@
+"""Labels of clusters are set and taken away; `environment` among them is the cluster's own column."""
+
+import re
+import uuid
+from collections.abc import Iterable, Mapping
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from migrations_app.errors import BadInput, Conflict, NotFound
+from migrations_app.models.cluster import Cluster, ClusterLabel
+from migrations_app.queries.fleet.labels import DERIVED, ENVIRONMENT, place_in
+from migrations_app.queries.visibility import visible
+from migrations_app.use_cases.audit.log import tell
+
+LONGEST_ENVIRONMENT, LONGEST_VALUE = 40, 120
+MOST = 30
+"""Labels that one cluster has at most."""
+_KEY = re.compile(r"[a-z0-9](?:[a-z0-9._/-]{0,61}[a-z0-9])?", re.ASCII)
+
+
+def set_labels(cluster_id: uuid.UUID, wanted: Mapping[str, str], *, version: int | None = None) -> int:
+    """The cluster's new version; an empty value takes a label away, what is not named stays.
+
+    Raises NotFound for one that may not be changed, BadInput, and Conflict `stale` or `derived`.
+    """
+    said = checked(wanted)
+    with transaction.atomic():
+        row = (
+            Cluster.objects.select_for_update()
+            .defer("sealed")
+            .filter(visible("pk", right="change"), pk=cluster_id)
+            .first()
+        )
+        if row is None:
+            raise NotFound("no such cluster")
+        if version is not None and version != row.version:
+            raise Conflict("the cluster was changed meanwhile", code="stale")
+        return _set(row, said)
+
+
+def label_all(cluster_ids: Iterable[uuid.UUID], wanted: Mapping[str, str]) -> tuple[int, tuple[str, ...]]:
+    """How many clusters got the labels, and the names of those whose ARN says otherwise. Those that may not be changed
+    are left out. Raises BadInput."""
+    said = checked(wanted)
+    refused: list[str] = []
+    done = 0
+    with transaction.atomic():
+        rows = _changeable()
+        for row in rows.filter(pk__in=set(cluster_ids)).order_by("pk"):
+            try:
+                _set(row, said)
+                done += 1
+            except (BadInput, Conflict):
+                refused.append(row.name)
+    return done, tuple(sorted(refused))
+
+
+def checked(wanted: Mapping[str, str]) -> dict[str, str]:
+    """The labels without spaces around them. Raises BadInput for what can be no key or no value."""
+    said = {key.strip(): value.strip() for key, value in wanted.items()}
+    for key, value in said.items():
+        if not _KEY.fullmatch(key):
+            raise BadInput("a key has 1 to 63 of a-z 0-9 . _ / -, with a letter or digit at both ends", where="key")
+        longest = LONGEST_ENVIRONMENT if key == ENVIRONMENT else LONGEST_VALUE
+        if len(value) > longest or not value.isprintable() or "," in value:
+            raise BadInput(f"at most {longest} printable characters, and no comma", where="value")
+    return said
+
+
+def _changeable() -> QuerySet[Cluster]:
+    return Cluster.objects.select_for_update().defer("sealed").filter(visible("pk", right="change"))
+
+
+def _set(row: Cluster, said: Mapping[str, str]) -> int:
+    """Stores what differs, and tells it. Raises Conflict `derived` before anything is stored."""
+    known = place_in(row.eks_arn)
+    for key in DERIVED:
+        if key in said and key in known and said[key] != known[key]:
+            raise Conflict(f"the {key} stands in the cluster's ARN: {known[key]}", code="derived")
+    had = dict(row.labels.values_list("key", "value")) | {ENVIRONMENT: row.environment}
+    moved = {
+        key: [had.get(key, ""), value] for key, value in said.items() if had.get(key, "") != value and key not in known
+    }
+    if not moved:
+        return row.version
+    _refuse_too_many(had, said)
+    _store(row, {key: pair[1] for key, pair in moved.items()})
+    tell("cluster.labelled", row.name, cluster_id=row.pk, changes=moved)
+    return row.version
+
+
+def _refuse_too_many(had: Mapping[str, str], said: Mapping[str, str]) -> None:
+    if sum(bool(value) for value in (dict(had) | dict(said)).values()) > MOST:
+        raise BadInput(f"a cluster has {MOST} labels at most", where="labels")
+
+
+def _store(row: Cluster, said: Mapping[str, str]) -> None:
+    row.environment = said.get(ENVIRONMENT, row.environment)
+    row.version += 1
+    row.save(update_fields=["environment", "version"])
+    for key, value in said.items():
+        if key == ENVIRONMENT:
+            continue
+        if value:
+            ClusterLabel.objects.update_or_create(cluster=row, key=key, defaults={"value": value})
+        else:
+            ClusterLabel.objects.filter(cluster=row, key=key).delete()

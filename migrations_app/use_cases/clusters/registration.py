@@ -1,0 +1,197 @@
+"""Adds, changes and removes clusters. Credentials are checked, then sealed; nothing of them is kept in clear."""
+
+import uuid
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
+from migrations_app.clients.kubernetes.reader import LiveApi
+from migrations_app.errors import BadInput, Conflict, CouldNotLook, NotFound
+from migrations_app.karpenter.releases import RELEASES
+from migrations_app.karpenter.upgrade_path import resolve_target
+from migrations_app.models.cluster import Cluster
+from migrations_app.queries.fleet.scan_interval import interval_of, next_slot
+from migrations_app.use_cases.audit.log import tell
+from migrations_app.use_cases.clusters.connection_test import ConnectionTest, failed, look, try_server
+from migrations_app.use_cases.rollouts.lifecycle import refuse_held
+from migrations_app.use_cases.runtime.connections import FIELD, connect, keys
+
+LONGEST_NAME = 120
+SHORTEST_INTERVAL, LONGEST_INTERVAL = 60, 604_800
+OLDEST = RELEASES[0].releases[0]
+LIVE = (Cluster.Source.KUBECONFIG, Cluster.Source.IN_CLUSTER, Cluster.Source.EKS)
+"""Sources with an API server behind them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Details:
+    """What a person says about a cluster; empty texts mean: not said."""
+
+    name: str
+    environment: str = ""
+    target: str = ""
+    interval: int | None = None
+    """Seconds between two scans; None: as everywhere."""
+    by: str = ""
+
+
+def try_kubeconfig(text: bytes, *, context: str = "") -> ConnectionTest:
+    """Looks once, stores nothing. Raises BadKubeconfig for a text that is refused."""
+    return try_server(read_kubeconfig(text, context=context))
+
+
+def register_kubeconfig(text: bytes, details: Details, *, context: str = "") -> uuid.UUID:
+    """The new cluster's id. Raises BadInput for a bad name, target or kubeconfig, Conflict for a taken name."""
+    connection = read_kubeconfig(text, context=context)
+    row = new_row(details, source=Cluster.Source.KUBECONFIG)
+    row.server, row.context = connection.server.url, connection.context
+    return stored(row, text)
+
+
+def register_bundle(body: bytes, details: Details) -> uuid.UUID:
+    """As `register_kubeconfig`, of an uploaded bundle. Raises BadBundle for one that cannot be read."""
+    open_bundle(body).close()
+    return stored(new_row(details, source=Cluster.Source.BUNDLE), body)
+
+
+def register_in_cluster(details: Details) -> uuid.UUID:
+    """The cluster that karpdash itself runs in, read as its own service account."""
+    return stored(new_row(details, source=Cluster.Source.IN_CLUSTER), None)
+
+
+def try_cluster(cluster_id: uuid.UUID) -> ConnectionTest:
+    """Looks at a registered cluster once. Raises NotFound."""
+    cluster = found_cluster(cluster_id)
+    if cluster.source not in LIVE:
+        return ConnectionTest(reachable=True, server=cluster.source)
+    try:
+        with connect(cluster) as api:
+            return look(api, cluster.server) if isinstance(api, LiveApi) else ConnectionTest(reachable=True)
+    except (CouldNotLook, BadInput) as reason:
+        return failed(reason, server=cluster.server)
+
+
+def change(cluster_id: uuid.UUID, details: Details, *, version: int | None = None) -> int:
+    """The row's new version. Raises NotFound, BadInput, or Conflict when `version` is not the current one."""
+    current = found_cluster(cluster_id)
+    if version is not None and version != current.version:
+        raise Conflict("the cluster was changed meanwhile", code="stale")
+    fresh = new_row(details, source=current.source)
+    try:
+        with transaction.atomic():
+            changed = Cluster.objects.filter(pk=cluster_id, version=current.version).update(
+                name=fresh.name,
+                environment=fresh.environment,
+                target=fresh.target,
+                version=current.version + 1,
+                **_timetable(current, fresh),
+            )
+            if changed:
+                tell("cluster.changed", fresh.name, cluster_id=cluster_id, changes=_differences(current, fresh))
+    except IntegrityError:
+        raise Conflict(f"there is a cluster named {fresh.name}", code="name_taken") from None
+    if not changed:
+        raise Conflict("the cluster was changed meanwhile", code="stale")
+    return current.version + 1
+
+
+def remove(cluster_id: uuid.UUID, *, typed_name: str) -> None:
+    """Forgets a cluster, its credentials and snapshots.
+
+    Raises NotFound, BadInput unless its name was typed, Conflict while a rollout holds it.
+    """
+    cluster = found_cluster(cluster_id)
+    if typed_name != cluster.name:
+        raise BadInput("type the cluster's name to remove it", where="name", code="name_not_typed")
+    with transaction.atomic():
+        refuse_held(cluster_id)
+        tell("cluster.removed", cluster.name, cluster_id=cluster_id, **_told(cluster))
+        cluster.delete()
+
+
+def found_cluster(cluster_id: uuid.UUID) -> Cluster:
+    """The row. Raises NotFound."""
+    cluster = Cluster.objects.filter(pk=cluster_id).first()
+    if cluster is None:
+        raise NotFound("no such cluster")
+    return cluster
+
+
+def new_row(details: Details, *, source: str) -> Cluster:
+    """A row that is not stored yet. Raises BadInput for what cannot be a name, environment or target."""
+    name = details.name.strip()
+    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+        raise BadInput(f"a name of 1 to {LONGEST_NAME} printable characters is needed", where="name")
+    if len(details.environment) > 40:
+        raise BadInput("at most 40 characters", where="environment")
+    if details.target:
+        _check_target(details.target)
+    if details.interval is not None and not SHORTEST_INTERVAL <= details.interval <= LONGEST_INTERVAL:
+        raise BadInput(f"{SHORTEST_INTERVAL} to {LONGEST_INTERVAL} seconds", where="interval_seconds")
+    return Cluster(
+        name=name,
+        source=source,
+        environment=details.environment,
+        target=details.target,
+        interval_seconds=details.interval,
+        created_by=details.by,
+    )
+
+
+def _check_target(target: str) -> None:
+    try:
+        resolve_target(target, current=OLDEST)
+    except BadInput as wrong:
+        raise BadInput(wrong.message, where="target", code=wrong.code) from None
+
+
+def stored(row: Cluster, secret: bytes | None) -> uuid.UUID:
+    """The id of the row, which now is in the database. Raises Conflict for a taken name or a draft used before."""
+    if secret is not None:
+        row.sealed = keys().seal(secret, owner=str(row.pk), field=FIELD)
+    try:
+        with transaction.atomic():
+            row.save(force_insert=True)
+            tell("cluster.registered", row.name, cluster_id=row.pk, **_told(row))
+    except IntegrityError:
+        raise _taken(row) from None
+    return row.pk
+
+
+def _told(row: Cluster) -> dict[str, str]:
+    """What the audit log keeps of a cluster: where it is, never how it is entered."""
+    names = ("source", "server", "context", "environment", "target", "eks_arn", "role_arn", "external_id")
+    return {name: str(getattr(row, name)) for name in names if getattr(row, name)}
+
+
+def _timetable(before: Cluster, after: Cluster) -> dict[str, Any]:
+    """What changes with another interval: the next scan is due by the new one."""
+    if before.interval_seconds == after.interval_seconds:
+        return {}
+    then = copy(before)
+    then.interval_seconds = after.interval_seconds
+    seconds = interval_of(then)
+    due = next_slot(before.pk, seconds, now=timezone.now()) if seconds else None
+    return {"interval_seconds": after.interval_seconds, "next_due_at": due}
+
+
+def _differences(before: Cluster, after: Cluster) -> dict[str, list[Any]]:
+    names = ("name", "environment", "target", "interval_seconds")
+    pairs = {name: [getattr(before, name), getattr(after, name)] for name in names}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _taken(row: Cluster) -> Conflict:
+    if row.external_id and not Cluster.objects.filter(name=row.name).exists():
+        return draft_used()
+    return Conflict(f"there is a cluster named {row.name}", code="name_taken")
+
+
+def draft_used() -> Conflict:
+    """Why an external id is not taken twice."""
+    return Conflict("this draft already belongs to a cluster; ask for a new one", code="draft_used")

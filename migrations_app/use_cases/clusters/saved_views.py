@@ -1,0 +1,51 @@
+"""A way to look at the fleet is kept under a name, shared, and forgotten."""
+
+import uuid
+from typing import Any
+
+from django.db import transaction
+
+from migrations_app.errors import BadInput, NotFound
+from migrations_app.models.cluster import SavedView
+from migrations_app.use_cases.audit.log import tell
+
+LONGEST_NAME, LONGEST_QUERY = 80, 2000
+MOST = 100
+"""Views that one person keeps at most."""
+
+
+def keep_view(person_id: int, *, name: str, query: str, shared: bool = False) -> uuid.UUID:
+    """The id of the view; one's own of that name now shows this. Raises BadInput."""
+    called = _checked(name, query)
+    with transaction.atomic():
+        mine = SavedView.objects.filter(owner_id=person_id)
+        if mine.exclude(name=called).count() >= MOST:
+            raise BadInput(f"{MOST} views are kept at most; remove one first", where="name")
+        told: dict[str, Any] = {"query": query.lstrip("?"), "shared": shared}
+        row, _ = SavedView.objects.update_or_create(owner_id=person_id, name=called, defaults=told)
+        tell("view.kept", called, view=str(row.pk), **told)
+    return row.pk
+
+
+def forget_view(view_id: uuid.UUID, *, person_id: int) -> None:
+    """Raises NotFound for one that is not there, or is another's."""
+    with transaction.atomic():
+        row = _own(view_id, person_id)
+        tell("view.removed", row.name, view=str(view_id))
+        row.delete()
+
+
+def _own(view_id: uuid.UUID, person_id: int) -> SavedView:
+    row = SavedView.objects.select_for_update().filter(pk=view_id, owner_id=person_id).first()
+    if row is None:
+        raise NotFound("no such view of yours")
+    return row
+
+
+def _checked(name: str, query: str) -> str:
+    called = name.strip()
+    if not called or len(called) > LONGEST_NAME or not called.isprintable():
+        raise BadInput(f"a name of 1 to {LONGEST_NAME} printable characters is needed", where="name")
+    if len(query) > LONGEST_QUERY or not query.isprintable():
+        raise BadInput(f"at most {LONGEST_QUERY} printable characters", where="query")
+    return called

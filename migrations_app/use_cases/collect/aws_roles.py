@@ -1,0 +1,205 @@
+"""Roles that nodes run as: named by node classes, or held by the instance profiles that classes and templates name.
+
+The controller's role: from its Pod Identity association, the annotation of its service account, or its settings.
+
+Puts the requests of the controller to SimulatePrincipalPolicy and compares the answers with our evaluator's.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from migrations_app.errors import CouldNotLook
+from migrations_app.iam.policy import Policy, parse_policy
+from migrations_app.iam.site import Site
+from migrations_app.inventory.aws_facts import names as aws_named
+from migrations_app.inventory.aws_facts.names import Account, Named, controller_accounts, own_credentials, setting
+from migrations_app.inventory.aws_facts.permissions import working
+from migrations_app.inventory.aws_facts.simulation import asked, compared, questions
+from migrations_app.inventory.objects.aws import (
+    AccessEntry,
+    ControllerRole,
+    CrossCheck,
+    FoundBy,
+    InstanceProfile,
+    NamedBy,
+    NodeRole,
+    PolicyDocument,
+    Role,
+)
+from migrations_app.inventory.objects.cluster_arn import read_role_arn
+from migrations_app.inventory.parts import NOT_ASKED, Part, Quarantined, Seen, Unseen
+from migrations_app.use_cases.collect.aws_reader import AwsReading, boundary, each, part, policies, read_one, role_part
+
+
+def instance_profiles(reading: AwsReading) -> Part[InstanceProfile]:
+    """Every profile that is named, with `exists` False where AWS has none."""
+    named = aws_named.instance_profiles(reading.inventory)
+    if isinstance(named, Unseen):
+        return named
+    found = each(named.items, lambda item: _profile(reading, item), kind="InstanceProfile", name=lambda item: item.name)
+    if isinstance(found, Unseen):
+        return found
+    return replace(found, quarantined=(*named.quarantined, *found.quarantined))
+
+
+def _profile(reading: AwsReading, named: Named) -> InstanceProfile:
+    found = reading.api.instance_profile(named.name)
+    return replace(found or InstanceProfile(name=named.name, exists=False), named_by=named.by)
+
+
+def node_roles(reading: AwsReading, profiles: Part[InstanceProfile]) -> Part[NodeRole]:
+    """Every node role once; profiles that could not be read are set aside here too, since they may hold another."""
+    named = aws_named.node_roles(reading.inventory)
+    if isinstance(named, Unseen):
+        return named
+    names = {item.name: item.by for item in named.items}
+    for name, by in _held(profiles):
+        names[name] = (*names.get(name, ()), *by)
+    bad = (*named.quarantined, *_doubts(profiles))
+    return Seen(tuple(_role(reading, Named(name, by)) for name, by in names.items()), None, bad)
+
+
+def _held(profiles: Part[InstanceProfile]) -> list[tuple[str, tuple[NamedBy, ...]]]:
+    arns = [(arn, profile.named_by) for profile in profiles.items for arn in profile.role_arns]
+    return [(parsed.name, by) for arn, by in arns if (parsed := read_role_arn(arn))]
+
+
+def _doubts(profiles: Part[InstanceProfile]) -> tuple[Quarantined, ...]:
+    if isinstance(profiles, Seen):
+        return tuple(bad for bad in profiles.quarantined if bad.kind == "InstanceProfile")
+    return (Quarantined("InstanceProfile", "", "", "", profiles.detail or profiles.why),)
+
+
+def _role(reading: AwsReading, named: Named) -> NodeRole:
+    role: Part[Role] = part(lambda: read_one(reading.api.role(named.name)))
+    names = [found.name for found in role.items]
+    if isinstance(role, Unseen):
+        return NodeRole(name=named.name, role=role, policies=role, inline=role, access_entry=role, named_by=named.by)
+    return NodeRole(
+        name=named.name,
+        role=role,
+        policies=part(lambda: Seen(tuple(row for name in names for row in reading.api.attached_policies(name)))),
+        inline=part(lambda: Seen(tuple(row for name in names for row in reading.api.inline_names(name)))),
+        access_entry=_access_entry(reading, role),
+        named_by=named.by,
+    )
+
+
+def _access_entry(reading: AwsReading, role: Seen[Role]) -> Part[AccessEntry]:
+    if isinstance(reading.cluster, Unseen):
+        return reading.cluster
+    asked = [found.arn for cluster in reading.cluster.items if cluster.asks_access_entries for found in role.items]
+    return part(lambda: Seen(tuple(entry for arn in asked if (entry := reading.api.access_entry(arn)))))
+
+
+ASSUMED = "aws.assumeRoleARN"
+_Found = tuple[FoundBy, str, Account]
+
+
+def controller_roles(reading: AwsReading) -> Part[ControllerRole]:
+    """Every role the controller may work as, in the order in which they count; a role by assume-role comes last.
+
+    Unseen when it cannot be told; set aside is what might name one more.
+    """
+    accounts = controller_accounts(reading.inventory)
+    if isinstance(accounts, Unseen):
+        return accounts
+    found: list[_Found] = []
+    bad: list[Quarantined] = list(accounts.quarantined)
+    for account in accounts.items:
+        by_account = _of_account(reading, account)
+        if isinstance(by_account, Unseen):
+            return by_account
+        found += by_account.items
+        bad += by_account.quarantined
+    assumed = setting(reading.inventory, ASSUMED)
+    if isinstance(assumed, Unseen):
+        bad.append(Quarantined("Deployment", "", "karpenter", "", f"assume-role setting: {assumed.detail}"))
+    found += [("assume_role", arn, Account("", "", "")) for arn in assumed.items]
+    return Seen(tuple(_read(reading, one) for one in found), None, tuple(bad))
+
+
+def _of_account(reading: AwsReading, account: Account) -> Part[_Found]:
+    """Roles of one service account. A refused look at associations leaves the annotation, and the doubt."""
+    annotated: list[_Found] = [("irsa", account.annotated, account)] if account.annotated else []
+    try:
+        associated = list(_associated(reading, account))
+    except CouldNotLook as reason:
+        if not annotated:
+            return Unseen(reason.code, reason.message)
+        doubt = Quarantined("PodIdentityAssociation", account.namespace, account.name, "", reason.message)
+        return Seen(tuple(annotated), None, (doubt,))
+    found = [*associated, *annotated]
+    return Seen(tuple(found)) if found else _from_environment(reading, account)
+
+
+def _associated(reading: AwsReading, account: Account) -> Iterator[_Found]:
+    for one in reading.api.associations(namespace=account.namespace, service_account=account.name):
+        yield "pod_identity", one.role_arn, account
+        if one.target_role_arn:
+            yield "pod_identity_target", one.target_role_arn, account
+
+
+def _from_environment(reading: AwsReading, account: Account) -> Part[_Found]:
+    given = dict(own_credentials(reading.inventory))
+    if "AWS_ACCESS_KEY_ID" in given:
+        return Unseen("not_asked", "the controller has access keys in its environment; whose they are cannot be told")
+    arn = given.get("AWS_ROLE_ARN", "")
+    return Seen((("environment", arn, account),) if arn else ())
+
+
+def _read(reading: AwsReading, found: _Found) -> ControllerRole:
+    found_by, arn, account = found
+    parsed = read_role_arn(arn)
+    role = role_part(reading, parsed) if parsed else Unseen("bad_name", f"{arn[:100]!r} is not the ARN of a role")
+    return ControllerRole(
+        found_by=found_by,
+        arn=arn,
+        role=role,
+        policies=policies(reading, role),
+        boundary=boundary(reading, role),
+        namespace=account.namespace,
+        service_account=account.name,
+    )
+
+
+def simulation(
+    reading: AwsReading, roles: Part[ControllerRole], *, releases: Sequence[str], site: Site
+) -> Part[CrossCheck]:
+    """One row a request, for the role on which the controller's requests fall; Unseen where AWS does not simulate."""
+    if isinstance(roles, Unseen):
+        return roles
+    judged = working(roles.items)
+    unread = next((found for one in judged if (found := _unread(one))), None)
+    if unread is not None:
+        return unread
+    if not judged or not releases:
+        return NOT_ASKED
+    return part(
+        lambda: Seen(
+            tuple(
+                row
+                for one in judged
+                for release in releases
+                for row in _checked(reading, one, release=release, site=site)
+            )
+        )
+    )
+
+
+def _unread(role: ControllerRole) -> Unseen | None:
+    parts: tuple[Part[object], ...] = (role.role, role.policies, role.boundary)
+    return next((found for found in parts if isinstance(found, Unseen)), None)
+
+
+def _checked(reading: AwsReading, role: ControllerRole, *, release: str, site: Site) -> tuple[CrossCheck, ...]:
+    if not role.role.items:
+        return ()
+    limit = _parsed(role.boundary) if role.boundary.items else None
+    rows = asked(_parsed(role.policies), release=release, site=site, boundary=limit)
+    replies = {question: reading.api.simulated(role.arn, question) for question in questions(rows)}
+    return compared(rows, replies, release=release, role_arn=role.arn)
+
+
+def _parsed(documents: Part[PolicyDocument]) -> list[Policy]:
+    return [parse_policy(document.text, name=document.name) for document in documents.items]

@@ -1,0 +1,121 @@
+"""Client -> Inventory: reads every part, a few at a time; what cannot be read is Unseen with its reason."""
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import UNSET
+
+from migrations_app.clients.kubernetes.api import ClusterApi
+from migrations_app.errors import CouldNotLook
+from migrations_app.inventory.inventory import PART_NAMES, Inventory
+from migrations_app.inventory.parts import Behind, Part, Seen, Unseen
+from migrations_app.readiness.report import Collected, PartLine
+from migrations_app.use_cases.collect import parts as readers
+from migrations_app.use_cases.collect.reading import Parts, Reading
+
+PARALLEL = 4
+"""Lists under way at once: enough to hide latency, few enough for an API server under load."""
+
+DOCUMENTS = "documents"
+"""Where documents of a bundle were passed over, the name of the line that says so; it is no part of an inventory."""
+
+Progress = Callable[[str, int], None]
+"""Called with the name of each part as it is read, and how many of PART_NAMES are."""
+
+
+@dataclass(slots=True)
+class _Run:
+    reading: Reading
+    on_part: Progress | None
+    parts: dict[str, Part[Any]]
+    seconds: dict[str, float]
+
+    def read(self, job: "readers.Job") -> None:
+        """Runs one job and files its parts; never raises for what the cluster did."""
+        started = time.monotonic()
+        found = self._blocked(job) or self._asked(job)
+        for name in job.gives:
+            self.parts[name] = found[name]
+            self.seconds[name] = round(time.monotonic() - started, 3)
+            if self.on_part:
+                self.on_part(name, len(self.parts))
+
+    def _asked(self, job: "readers.Job") -> "Parts":
+        try:
+            self.reading.check_deadline()
+            return job.read(self.reading)
+        except CouldNotLook as reason:
+            return {name: Unseen(reason.code, reason.message) for name in job.gives}
+
+    def _blocked(self, job: "readers.Job") -> "Parts":
+        for name in job.needs:
+            part = self.parts[name]
+            if isinstance(part, Unseen):
+                # Not the reason of the other part: that one is refused, and asking for this one's right would not help.
+                why = f"{name} could not be read ({part.why}), which tells where to look"
+                code = "not_asked" if part.why == "forbidden" else part.why
+                return {given: Unseen(code, why, part.behind or Behind(name, part.why)) for given in job.gives}
+        return {}
+
+
+def collect(
+    api: ClusterApi, *, cluster: str, deadline: float = 600.0, on_part: Progress | None = None, now: str = ""
+) -> Collected:
+    """Everything a scan reads. `deadline` is in seconds from now; parts that it cuts off are Unseen as `timeout`."""
+    run = _Run(Reading(api, time.monotonic() + deadline), on_part, {}, {})
+    run.read(readers.VERSION)
+    run.read(readers.DISCOVERY)
+    run.reading.learn(run.parts)
+    for stage in (readers.FIRST, readers.SECOND):
+        with _side_by_side() as pool:
+            list(pool.map(run.read, stage))
+        run.reading.learn(run.parts)
+    parts: dict[str, Any] = {**run.parts}
+    inventory = Inventory(cluster=cluster, taken_at=_taken_at(api, now), **parts)
+    return Collected(inventory, (*(_line(name, run) for name in PART_NAMES), *_passed_over(api)))
+
+
+@contextmanager
+def _side_by_side() -> Iterator[ThreadPoolExecutor]:
+    """A few threads; a worker that is told to stop does not wait for what they are reading."""
+    pool = ThreadPoolExecutor(PARALLEL, thread_name_prefix="part")
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _taken_at(api: ClusterApi, now: str) -> str:
+    return now or api.clock().server_date or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _passed_over(api: ClusterApi) -> Iterator[PartLine]:
+    """A line about the documents of a bundle that say no kind: any of them may be what a check looks for."""
+    told = api.clock()
+    if told.passed_over:
+        why = "no kind or no apiVersion that can be read"
+        yield PartLine(name=DOCUMENTS, seen=True, count=told.documents, quarantined=told.passed_over, detail=why)
+
+
+def _line(name: str, run: _Run) -> PartLine:
+    part = run.parts[name]
+    seconds = run.seconds[name]
+    if isinstance(part, Seen):
+        bad = len(part.quarantined)
+        first = f"{part.quarantined[0].name}: {part.quarantined[0].why}" if bad else ""
+        codes = tuple(dict.fromkeys(one.code for one in part.quarantined if one.code))
+        return PartLine(
+            name=name,
+            seen=True,
+            count=part.count,
+            quarantined=bad,
+            detail=first,
+            seconds=seconds,
+            reasons=codes or UNSET,
+        )
+    return PartLine(name=name, seen=False, why=part.why, detail=part.detail[:500], seconds=seconds)

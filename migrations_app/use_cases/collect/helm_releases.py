@@ -1,0 +1,69 @@
+"""Reads Helm's records in the namespaces where Karpenter may live; one that may not be read leaves the part open."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from migrations_app.clients.helm.releases import read_release
+from migrations_app.clients.kubernetes.api import Page
+from migrations_app.errors import CouldNotLook, Forbidden
+from migrations_app.inventory.objects.karpenter import HelmRelease
+from migrations_app.inventory.parts import Quarantined, Seen
+from migrations_app.karpenter import kinds
+from migrations_app.use_cases.collect.reading import Parts, Reading
+
+
+@dataclass(slots=True)
+class _Found:
+    releases: list[HelmRelease] = field(default_factory=list)
+    bad: list[Quarantined] = field(default_factory=list)
+
+    def take(self, page: Page) -> None:
+        for item in page.items:
+            found = read_release(bytes(item))
+            if isinstance(found, Quarantined):
+                self.bad.append(found)
+            elif found is not None:
+                self.releases.append(found)
+
+
+def helm_releases(reading: Reading) -> Parts:
+    """What the readable namespaces hold. A forbidden one is set aside by name, as an object would be, so that nothing
+    passes on what is not there; where every one is forbidden the part is."""
+    found: list[_Found] = []
+    refused: list[tuple[str, CouldNotLook]] = []
+    for home in reading.homes:
+        try:
+            found.append(_in(reading, home))
+        except Forbidden as reason:
+            refused.append((home, reason))
+    if not found:
+        raise refused[0][1]
+    releases = [one for each in found for one in each.releases]
+    bad = [one for each in found for one in each.bad]
+    return {"helm_releases": Seen(tuple(_newest(releases)), "v1", (*map(_set_aside, refused), *bad))}
+
+
+def _in(reading: Reading, home: str) -> _Found:
+    found = _Found()
+
+    def begin() -> Callable[[Page], None]:
+        found.releases.clear()
+        found.bad.clear()
+        return found.take
+
+    # Records are up to 1 MB each; other people's Secrets are never asked for.
+    reading.each_page(reading.resource(kinds.SECRET, namespace=home, label_selector="owner=helm", page_size=20), begin)
+    return found
+
+
+def _set_aside(refused: tuple[str, CouldNotLook]) -> Quarantined:
+    home, reason = refused
+    return Quarantined("HelmRelease", home, f"every record of the namespace {home}", "$", reason.code, reason.code)
+
+
+def _newest(releases: list[HelmRelease]) -> Iterable[HelmRelease]:
+    """The deployed revision of each release; the newest one where none is deployed."""
+    by_name: dict[tuple[str, str], HelmRelease] = {}
+    for release in sorted(releases, key=lambda r: (r.status == "deployed", r.revision)):
+        by_name[release.namespace, release.name] = release
+    return by_name.values()

@@ -1,0 +1,251 @@
+"""What each part is read from. A job reads one or more parts; the second stage needs what the first one found."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+
+from migrations_app.clients.kubernetes.api import Page, Resource, Served
+from migrations_app.errors import Garbled, NotServed
+from migrations_app.inventory.facts import controller
+from migrations_app.inventory.facts.workloads import may_ask_metadata
+from migrations_app.inventory.metric_queries import DASHBOARD_LABEL, MetricFold, MetricUser, dashboards_fold, rules_fold
+from migrations_app.inventory.objects import karpenter as o
+from migrations_app.inventory.parts import Quarantined, Seen
+from migrations_app.inventory.pod_groups import PodFold, names_karpenter
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.kinds import Kind
+from migrations_app.use_cases.collect import helm_releases, rbac_and_crds
+from migrations_app.use_cases.collect.reading import Parts, Reading
+
+N = TypeVar("N", bound=o.Named)
+F = TypeVar("F", PodFold, MetricFold)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`gives` names the parts; `read` returns exactly those, or raises CouldNotLook, which then stands for all."""
+
+    gives: tuple[str, ...]
+    read: Callable[[Reading], Parts]
+    needs: tuple[str, ...] = ()
+    """Parts that tell where to look: while one of them is Unseen, this one is Unseen too, never empty."""
+
+
+def _keep(seen: Seen[N], wanted: Callable[[N], bool], *, counts_all: bool = False) -> Seen[N]:
+    items = tuple(item for item in seen.items if wanted(item))
+    total = len(seen.items) + len(seen.quarantined) if counts_all else None
+    return Seen(items, seen.served, seen.quarantined, total=total)
+
+
+def _version(reading: Reading) -> Parts:
+    try:
+        version = msgspec.json.decode(reading.api.get("/version"), type=o.ServerVersion)
+    except (msgspec.DecodeError, RecursionError) as wrong:
+        raise Garbled(f"/version is not what an API server answers: {wrong}") from None
+    return {"version": Seen((version,))}
+
+
+def _discovery(reading: Reading) -> Parts:
+    served: Served = reading.api.served()
+    read = {kind.group for kind in kinds.KINDS}
+    failed = tuple(
+        Quarantined("APIService", "", group, "$", why)
+        for group, why in sorted(served.failed.items())
+        if group.partition("/")[0] in read
+    )
+    return {"discovery": Seen(served.resources, None, failed)}
+
+
+def _simple(part: str, kind: Kind, *, projection: type[o.Named]) -> Job:
+    return Job((part,), lambda reading: {part: reading.whole(kind, projection)})
+
+
+def _of_karpenter(seen: Seen[N], word: str) -> Seen[N]:
+    """Objects of others that could not be read do not make Karpenter's part doubtful."""
+    mine = tuple(bad for bad in seen.quarantined if word in bad.name or bad.nameless)
+    return Seen(seen.items, seen.served, mine, total=seen.total)
+
+
+def _pods(reading: Reading) -> Parts:
+    resource = reading.resource(kinds.POD)
+    return {"pods": _folded(reading, resource, fresh=PodFold).seen(resource.group_version)}
+
+
+def _folded(reading: Reading, resource: Resource, *, fresh: Callable[[], F]) -> F:
+    """All pages of a list in one fold."""
+    fold = fresh()
+
+    def begin() -> Callable[[Page], None]:
+        nonlocal fold
+        fold = fresh()
+        return lambda page: fold.add(page.items)
+
+    reading.each_page(resource, begin)
+    return fold
+
+
+def _deployments(reading: Reading) -> Parts:
+    every = reading.whole(kinds.DEPLOYMENT, o.Workload)
+    mine = _of_karpenter(_keep(every, controller.is_controller), "karpenter")
+    return {"deployments": _keep(every, _speaks, counts_all=True), "controller": mine}
+
+
+def _speaks(workload: o.Workload) -> bool:
+    mine = controller.is_controller(workload) or controller.is_hook_job(workload)
+    return mine or controller.is_other_autoscaler(workload) or names_karpenter(workload) or may_ask_metadata(workload)
+
+
+def _workloads(part: str, kind: Kind) -> Job:
+    return Job((part,), lambda reading: {part: _keep(reading.whole(kind, o.Workload), _speaks, counts_all=True)})
+
+
+def _webhooks(reading: Reading) -> Parts:
+    both = [
+        reading.whole(kind, o.WebhookConfiguration) for kind in (kinds.VALIDATING_WEBHOOKS, kinds.MUTATING_WEBHOOKS)
+    ]
+    labelled = [
+        msgspec.structs.replace(item, kind=kind)
+        for seen, kind in zip(both, ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"), strict=True)
+        for item in seen.items
+        if controller.is_karpenter_webhook(item)
+    ]
+    bad = tuple(bad for seen in both for bad in seen.quarantined if "karpenter" in bad.name)
+    return {"webhooks": Seen(tuple(labelled), both[0].served, bad)}
+
+
+def _aws_auth(reading: Reading) -> Parts:
+    return {"aws_auth": _config_maps(reading, ("kube-system",), name="aws-auth")}
+
+
+def _settings(reading: Reading) -> Parts:
+    return {"settings": _config_maps(reading, reading.homes, name="karpenter-global-settings")}
+
+
+def _config_maps(reading: Reading, namespaces: Iterable[str], *, name: str) -> Seen[o.ConfigMap]:
+    select = f"metadata.name={name}"
+    found = [reading.whole(kinds.CONFIG_MAP, o.ConfigMap, namespace=home, field_selector=select) for home in namespaces]
+    return _keep(_joined(found), lambda item: item.name == name)
+
+
+def _joined(found: Iterable[Seen[N]]) -> Seen[N]:
+    every = tuple(found)
+    items = tuple(item for seen in every for item in seen.items)
+    bad = tuple(bad for seen in every for bad in seen.quarantined)
+    return Seen(items, next((seen.served for seen in every if seen.served), None), bad)
+
+
+def _deliveries(reading: Reading) -> Parts:
+    found = [
+        reading.whole(kind, o.Delivery)
+        for kind in (kinds.FLUX_HELM_RELEASE, kinds.FLUX_KUSTOMIZATION, kinds.ARGO_APPLICATION)
+    ]
+    return {"deliveries": _of_karpenter(_keep(_joined(found), _delivers), "karpenter")}
+
+
+def _delivers(delivery: o.Delivery) -> bool:
+    return b"karpenter" in msgspec.json.encode([delivery.name, delivery.spec])
+
+
+def _prometheus_rules(reading: Reading) -> Parts:
+    return {"prometheus_rules": _metric_users(reading, kinds.PROMETHEUS_RULE, fresh=rules_fold)}
+
+
+def _dashboards(reading: Reading) -> Parts:
+    # A ConfigMap may be 1 MiB long, and dashboards often are.
+    narrow = {"label_selector": DASHBOARD_LABEL, "page_size": 20}
+    return {"dashboards": _metric_users(reading, kinds.CONFIG_MAP, fresh=dashboards_fold, **narrow)}
+
+
+def _metric_users(reading: Reading, kind: Kind, *, fresh: Callable[[], MetricFold], **narrow: Any) -> Seen[MetricUser]:  # noqa: ANN401 - the fields of Resource
+    """Every object of the kind that names a metric; Seen and empty when nothing serves the kind."""
+    reading.refuse_doubtful(kind)
+    for resource in reading.candidates(kind, **narrow):
+        try:
+            return _folded(reading, resource, fresh=fresh).seen(resource.group_version)
+        except NotServed:
+            continue
+    return Seen((), None)
+
+
+def _controller_pods(reading: Reading) -> Parts:
+    found = []
+    for workload in reading.controllers:
+        labels = (workload.spec.selector.match_labels if workload.spec.selector else None) or {}
+        selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+        found.append(reading.whole(kinds.POD, o.ControllerPod, namespace=workload.namespace, label_selector=selector))
+    return {"controller_pods": _joined(found)}
+
+
+def _accounts(reading: Reading) -> Parts:
+    named = {(w.namespace, w.template.spec.service_account_name or "default") for w in reading.controllers}
+    homes = sorted({home for home, _ in named})
+    found = _joined(reading.whole(kinds.SERVICE_ACCOUNT, o.ServiceAccount, namespace=home) for home in homes)
+    return {"controller_accounts": _keep(found, lambda item: (item.namespace, item.name) in named)}
+
+
+def _services(reading: Reading) -> Parts:
+    named = {(s.namespace, s.name) for s in controller.webhook_services(_crd_items(reading), _hook_items(reading))}
+    homes = sorted({home for home, _ in named} | {workload.namespace for workload in reading.controllers})
+    every = _joined(reading.whole(kinds.SERVICE, o.Service, namespace=home) for home in homes)
+    labels = {home: _selectors(reading, home) for home in homes}
+    mine = _keep(every, lambda item: (item.namespace, item.name) in named or _selects(item, labels[item.namespace]))
+    wanted = {(item.namespace, item.name) for item in mine.items} | named
+    ends = _joined(reading.whole(kinds.ENDPOINTS, o.Endpoints, namespace=home) for home in homes)
+    return {"services": mine, "endpoints": _keep(ends, lambda item: (item.namespace, item.name) in wanted)}
+
+
+def _crd_items(reading: Reading) -> tuple[o.CRD, ...]:
+    found: tuple[o.CRD, ...] = reading.found["crds"].items
+    return found
+
+
+def _hook_items(reading: Reading) -> tuple[o.WebhookConfiguration, ...]:
+    found: tuple[o.WebhookConfiguration, ...] = reading.found["webhooks"].items
+    return found
+
+
+def _selectors(reading: Reading, home: str) -> tuple[o.Strings, ...]:
+    found = (w.template.metadata.labels or {} for w in reading.controllers if w.namespace == home)
+    return tuple(found)
+
+
+def _selects(service: o.Service, labels: tuple[o.Strings, ...]) -> bool:
+    wanted = (service.spec.selector or {}).items()
+    return bool(wanted) and any(wanted <= given.items() for given in labels)
+
+
+VERSION = Job(("version",), _version)
+DISCOVERY = Job(("discovery",), _discovery)
+FIRST: tuple[Job, ...] = (
+    Job(("pods",), _pods),
+    _simple("nodes", kinds.NODE, projection=o.Node),
+    _simple("machines", kinds.MACHINE, projection=o.Machine),
+    _simple("nodeclaims", kinds.NODE_CLAIM, projection=o.NodeClaim),
+    Job(("crds",), rbac_and_crds.crds),
+    Job(("deployments", "controller"), _deployments),
+    _simple("provisioners", kinds.PROVISIONER, projection=o.Provisioner),
+    _simple("awsnodetemplates", kinds.AWS_NODE_TEMPLATE, projection=o.AWSNodeTemplate),
+    _simple("nodepools", kinds.NODE_POOL, projection=o.NodePool),
+    _simple("ec2nodeclasses", kinds.EC2_NODE_CLASS, projection=o.EC2NodeClass),
+    _workloads("statefulsets", kinds.STATEFUL_SET),
+    _workloads("daemonsets", kinds.DAEMON_SET),
+    _workloads("jobs", kinds.JOB),
+    _workloads("cronjobs", kinds.CRON_JOB),
+    _simple("pdbs", kinds.DISRUPTION_BUDGET, projection=o.DisruptionBudget),
+    Job(("webhooks",), _webhooks),
+    Job(("aws_auth",), _aws_auth),
+    Job(("deliveries",), _deliveries),
+    Job(("prometheus_rules",), _prometheus_rules),
+    Job(("dashboards",), _dashboards),
+)
+SECOND: tuple[Job, ...] = (
+    Job(("controller_pods",), _controller_pods, needs=("controller",)),
+    Job(("controller_accounts",), _accounts, needs=("controller",)),
+    Job(("controller_rbac",), rbac_and_crds.controller_rbac, needs=("controller",)),
+    Job(("network_policies",), rbac_and_crds.network_policies, needs=("controller",)),
+    Job(("services", "endpoints"), _services, needs=("controller", "crds", "webhooks")),
+    Job(("settings",), _settings, needs=("controller",)),
+    Job(("helm_releases",), helm_releases.helm_releases, needs=("controller",)),
+)

@@ -1,0 +1,86 @@
+"""Reads what lets the controller act and be reached, and CRDs with what only their raw text tells."""
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from migrations_app.clients.kubernetes.api import Page
+from migrations_app.errors import NotServed
+from migrations_app.inventory.facts import controller
+from migrations_app.inventory.objects import cluster as rules
+from migrations_app.inventory.objects.karpenter import CRD, Named
+from migrations_app.inventory.parse import read_crd
+from migrations_app.inventory.parts import Quarantined, Seen
+from migrations_app.karpenter import kinds
+from migrations_app.use_cases.collect.reading import Parts, Reading
+
+N = TypeVar("N", bound=Named)
+
+
+EVERY_ACCOUNT = "system:serviceaccounts"
+"""The group of all service accounts; that of one namespace has its name behind a colon."""
+
+
+def crds(reading: Reading) -> Parts:
+    """Karpenter's CRDs; those of others are dropped as their page arrives, since their schemas are long."""
+    good: list[CRD] = []
+    bad: list[Quarantined] = []
+
+    def begin() -> Callable[[Page], None]:
+        good.clear()
+        bad.clear()
+        return take
+
+    def take(page: Page) -> None:
+        for item in page.items:
+            found = read_crd(item)
+            if isinstance(found, Quarantined):
+                bad.append(found)
+            elif controller.is_karpenter_crd(found):
+                good.append(found)
+
+    reading.refuse_doubtful(kinds.CRD)
+    resource = reading.resource(kinds.CRD, page_size=50)
+    try:
+        reading.each_page(resource, begin)
+    except NotServed:
+        return {"crds": Seen((), None)}
+    # Objects of others that could not be read do not make Karpenter's part doubtful.
+    mine = tuple(one for one in bad if "karpenter" in one.name or one.nameless)
+    return {"crds": Seen(tuple(good), resource.group_version, mine)}
+
+
+def controller_rbac(reading: Reading) -> Parts:
+    """The ClusterRoles that a binding gives to the service accounts of the controllers."""
+    accounts = {(w.namespace, w.template.spec.service_account_name or "default") for w in reading.controllers}
+    bindings = reading.whole(kinds.CLUSTER_ROLE_BINDING, rules.ClusterRoleBinding)
+    named = {one.role_ref.name for one in bindings.items if set(_subjects(one)) & _names(accounts)}
+    roles = reading.whole(kinds.CLUSTER_ROLE, rules.ClusterRole)
+    kept = tuple(role for role in roles.items if role.name in named)
+    bad = tuple(
+        one for one in (*bindings.quarantined, *roles.quarantined) if one.name in named or "karpenter" in one.name
+    )
+    return {"controller_rbac": Seen(kept, roles.served, bad)}
+
+
+def _names(accounts: set[tuple[str, str]]) -> set[tuple[str, str, str]]:
+    own = {("ServiceAccount", namespace, name) for namespace, name in accounts}
+    groups = {("Group", "", f"{EVERY_ACCOUNT}:{namespace}") for namespace, _ in accounts}
+    return own | groups | ({("Group", "", EVERY_ACCOUNT)} if accounts else set())
+
+
+def _subjects(binding: rules.ClusterRoleBinding) -> Iterator[tuple[str, str, str]]:
+    for subject in binding.subjects or ():
+        yield subject.kind, (subject.namespace or "") if subject.kind == "ServiceAccount" else "", subject.name
+
+
+def network_policies(reading: Reading) -> Parts:
+    """Every NetworkPolicy in the namespaces of the controllers."""
+    homes = sorted({workload.namespace for workload in reading.controllers})
+    found = [reading.whole(kinds.NETWORK_POLICY, rules.NetworkPolicy, namespace=home) for home in homes]
+    return {
+        "network_policies": Seen(
+            tuple(item for seen in found for item in seen.items),
+            next((seen.served for seen in found if seen.served), None),
+            tuple(bad for seen in found for bad in seen.quarantined),
+        )
+    }

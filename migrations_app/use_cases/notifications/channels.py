@@ -1,0 +1,243 @@
+"""Channels for news: made, changed, given a new secret, forgotten. Addresses and secrets are sealed (T22)."""
+
+import secrets
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import IntegrityError, transaction
+from django.db.models import F
+
+from migrations_app.clients.http import read_address
+from migrations_app.clients.secret import Secret
+from migrations_app.errors import BadInput, Conflict, NotFound
+from migrations_app.models.cluster import ClusterGroup
+from migrations_app.models.notification import Channel, Delivery
+from migrations_app.readiness.notification_events import EVENTS, TEST
+from migrations_app.use_cases.audit.log import tell
+from migrations_app.use_cases.runtime.connections import keys
+
+FIELD = "channel"
+PEOPLE_NAME = "Approvers and administrators"
+"""The channel that is always there."""
+MOST = 200
+"""Channels of an installation."""
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """What is sealed: the address, and the secrets that sign, the newest first."""
+
+    target: str
+    secrets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A channel as somebody wants it. Without `groups` it hears of every cluster."""
+
+    name: str
+    kind: str
+    target: str
+    events: tuple[str, ...]
+    groups: tuple[uuid.UUID, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What is to be otherwise; None: as it is."""
+
+    name: str | None = None
+    target: str | None = None
+    events: tuple[str, ...] | None = None
+    groups: tuple[uuid.UUID, ...] | None = None
+    enabled: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """`secret` signs what is sent, and is shown this once; empty for what is not signed."""
+
+    id: uuid.UUID
+    secret: Secret
+
+
+def add_channel(wanted: Wanted, *, by: str, now: datetime) -> Made:
+    """Makes a channel. Raises BadInput, and Conflict `name_taken`."""
+    _refuse_words(wanted.name, wanted.events)
+    place = _place(wanted.kind, wanted.target)
+    secret = _fresh() if wanted.kind == Channel.Kind.WEBHOOK else ""
+    row = Channel(name=wanted.name.strip(), kind=wanted.kind, place=place, events=sorted(set(wanted.events)))
+    row.made_by_name, row.made_at, row.everywhere = by, now, not wanted.groups
+    row.sealed = _sealed(row, Kept(wanted.target, (secret,) if secret else ()))
+    with transaction.atomic():
+        groups = _groups(wanted.groups)
+        if Channel.objects.count() >= MOST:
+            raise BadInput(f"at most {MOST} channels are kept", where="name", code="too_many")
+        _saved(row, insert=True)
+        row.groups.set(groups)
+        tell("channel.made", f"channel {row.name}", kind=row.kind, place=place, **_shown(row, groups))
+    return Made(row.pk, Secret(secret))
+
+
+def change_channel(channel_id: uuid.UUID, change: Change, *, version: int | None = None) -> None:
+    """Changes what is told. Raises NotFound, BadInput, Conflict `name_taken`, and `stale` for another version."""
+    with transaction.atomic():
+        row = _held(channel_id)
+        if version is not None and version != row.version:
+            raise Conflict("the channel was changed meanwhile", code="stale")
+        _applied(row, change)
+        groups = list(row.groups.all())
+        if change.groups is not None:
+            groups = _groups(change.groups)
+            row.groups.set(groups)
+            row.everywhere = not groups
+        row.version += 1
+        _saved(row)
+        tell("channel.changed", f"channel {row.name}", place=row.place, **_shown(row, groups))
+
+
+def rotate(channel_id: uuid.UUID) -> Secret:
+    """A new secret; the one before it goes on signing beside it until the next turn. Raises NotFound, BadInput."""
+    with transaction.atomic():
+        row = _held(channel_id)
+        if row.kind != Channel.Kind.WEBHOOK:
+            raise BadInput("only webhooks are signed", where="kind", code="not_signed")
+        kept, secret = opened(row), _fresh()
+        row.sealed = _sealed(row, Kept(kept.target, (secret, *kept.secrets[:1])))
+        row.version += 1
+        row.save(update_fields=["sealed", "version"])
+        tell("channel.secret_turned", f"channel {row.name}")
+    return Secret(secret)
+
+
+def forget_channel(channel_id: uuid.UUID) -> None:
+    """Removes the channel and its log. Raises NotFound."""
+    with transaction.atomic():
+        row = _held(channel_id)
+        tell("channel.removed", f"channel {row.name}", place=row.place)
+        row.delete()
+
+
+def send_test(channel_id: uuid.UUID, *, by: str, now: datetime) -> uuid.UUID:
+    """Puts a message of no meaning on its way, at once; the id of its delivery. Raises NotFound, BadInput."""
+    with transaction.atomic():
+        row = Channel.objects.select_for_update().filter(pk=channel_id).first()
+        if row is None:
+            raise NotFound("no such channel")
+        if not row.enabled:
+            raise BadInput("the channel is switched off", where="enabled", code="channel_off")
+        made = _test(row, by=by, now=now)
+        Channel.objects.filter(pk=row.pk).update(not_before=None)
+        tell("channel.tested", f"channel {row.name}", event=made.event_id)
+    return made.pk
+
+
+def resend(delivery_id: uuid.UUID, *, now: datetime) -> uuid.UUID:
+    """Sends a delivery once more, with fresh tries and the same event id; its channel's id. Raises NotFound."""
+    with transaction.atomic():
+        row = Delivery.objects.select_related("channel").filter(pk=delivery_id).first()
+        if row is None:
+            raise NotFound("no such delivery")
+        again = {"state": Delivery.State.WAITING, "tries_from": F("attempts"), "next_at": now}
+        Delivery.objects.filter(pk=delivery_id).update(**again)
+        Channel.objects.filter(pk=row.channel_id).update(not_before=None)
+        tell("delivery.resent", f"channel {row.channel.name}", event=row.event_id)
+    return row.channel_id
+
+
+def opened(row: Channel) -> Kept:
+    """Address and secrets of a channel. Raises BadSetting when the key is gone."""
+    return msgspec.json.decode(keys().open(bytes(row.sealed), owner=str(row.pk), field=FIELD), type=Kept)
+
+
+def _test(row: Channel, *, by: str, now: datetime) -> Delivery:
+    event_id = str(uuid.uuid4())
+    body = {"id": event_id, "type": TEST, "subject": row.name, "time": now.isoformat(), "data": {"by": by}}
+    return Delivery.objects.create(
+        channel=row, event_id=event_id, topic=TEST, body=body, urgent=True, made_at=now, next_at=now
+    )
+
+
+def _applied(row: Channel, change: Change) -> None:
+    _refuse_words(row.name if change.name is None else change.name, change.events or tuple(row.events))
+    if change.events is not None and not change.events:
+        _refuse_words(row.name, ())
+    if change.name is not None:
+        row.name = change.name.strip()
+    if change.events is not None:
+        row.events = sorted(set(change.events))
+    if change.enabled is not None:
+        row.enabled = change.enabled
+    if change.target is not None:
+        row.place = _place(row.kind, change.target)
+        row.sealed = _sealed(row, Kept(change.target, opened(row).secrets))
+        row.failures, row.not_before = 0, None
+
+
+def _saved(row: Channel, *, insert: bool = False) -> None:
+    try:
+        with transaction.atomic():
+            row.save(force_insert=insert)
+    except IntegrityError:
+        raise Conflict("a channel of that name is there already", code="name_taken") from None
+
+
+def _shown(row: Channel, groups: list[ClusterGroup]) -> dict[str, Any]:
+    """What the audit log tells of a channel."""
+    return {"events": row.events, "groups": sorted(group.name for group in groups), "enabled": row.enabled}
+
+
+def _groups(wanted: tuple[uuid.UUID, ...]) -> list[ClusterGroup]:
+    found = list(ClusterGroup.objects.filter(pk__in=wanted))
+    if len(found) != len(set(wanted)):
+        raise BadInput("there is no such group", where="groups", code="unknown_group")
+    return found
+
+
+def _sealed(row: Channel, kept: Kept) -> bytes:
+    return keys().seal(msgspec.json.encode(kept), owner=str(row.pk), field=FIELD)
+
+
+def _fresh() -> str:
+    return f"kdw_{secrets.token_urlsafe(32)}"
+
+
+def _held(channel_id: uuid.UUID) -> Channel:
+    """The row, held; the one that is always there is nobody's to change. Raises NotFound."""
+    row = Channel.objects.select_for_update().filter(pk=channel_id).exclude(kind=Channel.Kind.PEOPLE).first()
+    if row is None:
+        raise NotFound("no such channel")
+    return row
+
+
+def _refuse_words(name: str, events: tuple[str, ...]) -> None:
+    if not name.strip() or len(name) > 80 or not name.isprintable():
+        raise BadInput("1 to 80 characters are needed", where="name", code="text_needed")
+    if name.strip().casefold() == PEOPLE_NAME.casefold():
+        raise BadInput("that name is taken by karpdash", where="name", code="text_needed")
+    if not events or not set(events) <= set(EVENTS):
+        raise BadInput(f"at least one of {', '.join(EVENTS)}", where="events", code="bad_events")
+
+
+def _place(kind: str, target: str) -> str:
+    """What may be shown of the address. Raises BadInput."""
+    if kind == Channel.Kind.EMAIL:
+        return _mailbox(target)
+    if kind not in (Channel.Kind.WEBHOOK, Channel.Kind.SLACK):
+        raise BadInput("is no kind of channel", where="kind", code="bad_kind")
+    return f"https://{read_address(target).netloc}/…"[:300]
+
+
+def _mailbox(target: str) -> str:
+    if settings.ENV.email is None:
+        raise BadInput("KARPDASH_EMAIL_URL is not set", where="kind", code="no_mail")
+    try:
+        validate_email(target)
+    except ValidationError:
+        raise BadInput("is no e-mail address", where="target", code="bad_target") from None
+    return target

@@ -1,0 +1,181 @@
+"""Deliveries -> receivers: what waits for a channel goes in one message, until it was received or given up.
+
+An attempt is counted before the sending. A worker that dies between sending and noting that leaves a delivery that
+waits: it goes again, with the same event id, so that it is never lost and a receiver can tell it twice from two (R02).
+"""
+
+import hashlib
+import logging
+import uuid
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from migrations_app.clients import http, mail
+from migrations_app.clients.mail import Mail
+from migrations_app.clients.secret import Secret
+from migrations_app.errors import BadInput, BadSetting, CouldNotLook
+from migrations_app.models.notification import Channel, Delivery
+from migrations_app.queries.fleet.scan_interval import share
+from migrations_app.queries.visibility import rights_over, standing_of
+from migrations_app.readiness.notification_events import Event, headline, text_of
+from migrations_app.redaction import redacted
+from migrations_app.use_cases.notifications.channels import opened
+from migrations_app.use_cases.notifications.routing import TOGETHER
+from migrations_app.use_cases.runtime.connections import reach
+
+log = logging.getLogger(__name__)
+QUIET = timedelta(minutes=5)
+"""After a message the next one of no urgency waits so long: what comes meanwhile goes together."""
+CLAIM = timedelta(seconds=60)
+"""Longer than one message may take: a worker that died holds a channel up no longer than this."""
+BATCH = 1000
+TRIES = 24
+FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(hours=1)
+KEPT_TRIES = 30
+UNKNOWN = "no_outcome"
+"""What the log says of an attempt whose end nobody saw."""
+SOURCE = "karpdash"
+BATCH_TYPE = "application/cloudevents-batch+json"
+MAILED = frozenset({Channel.Kind.EMAIL, Channel.Kind.PEOPLE})
+
+
+def due(now: datetime) -> list[uuid.UUID]:
+    """Channels that have something to send, and may."""
+    waiting = Q(deliveries__state=Delivery.State.WAITING, deliveries__next_at__lte=now)
+    hurry = Q(deliveries__urgent=True, failures=0)
+    rested = Q(not_before=None) | Q(not_before__lte=now)
+    found = Channel.objects.filter(waiting & (rested | hurry), enabled=True)
+    return list(found.order_by().values_list("pk", flat=True).distinct())
+
+
+def deliver(channel_id: uuid.UUID) -> int:
+    """Sends what waits for one channel, unless another worker does; how many events were received."""
+    now = timezone.now()
+    if channel_id not in due(now):
+        return 0
+    free = Q(busy_until=None) | Q(busy_until__lt=now)
+    if not Channel.objects.filter(free, pk=channel_id, enabled=True).update(busy_until=now + CLAIM):
+        return 0
+    channel = Channel.objects.get(pk=channel_id)
+    rows = _taken(channel, now)
+    wrong = _sent(channel, [row.body for row in rows], now=now) if rows else UNKNOWN
+    if rows:
+        _note(channel, rows, wrong=wrong, now=now)
+    Channel.objects.filter(pk=channel_id, busy_until=channel.busy_until).update(busy_until=None)
+    return 0 if wrong else len(rows)
+
+
+def _taken(channel: Channel, now: datetime) -> list[Delivery]:
+    """The deliveries of the next message, with this attempt counted; what was tried too often is given up (R36)."""
+    waiting = Delivery.objects.filter(channel=channel, state=Delivery.State.WAITING)
+    with transaction.atomic():
+        # Each mail to the people goes to those who have a say in its cluster.
+        most = 1 if channel.kind == Channel.Kind.PEOPLE else BATCH
+        waiting.filter(attempts__gte=F("tries_from") + TRIES).update(state=Delivery.State.FAILED)
+        ripe = Q(next_at__lte=now) | Q(next_at__lte=now + TOGETHER, attempts=0)
+        rows = list(waiting.filter(ripe).select_for_update().order_by("made_at", "pk")[:most])
+        return sorted((row for row in rows if _counted(row, waiting, now=now)), key=lambda row: str(row.body["time"]))
+
+
+def _counted(row: Delivery, waiting: QuerySet[Delivery], *, now: datetime) -> bool:
+    """Whether the row is still as it was read: nobody joined anything to it meanwhile."""
+    tried = [*row.log[-KEPT_TRIES + 1 :], {"at": now.isoformat(), "code": UNKNOWN}]
+    same = waiting.filter(pk=row.pk, attempts=row.attempts, event_id=row.event_id)
+    row.attempts, row.log = row.attempts + 1, tried
+    return bool(same.update(attempts=row.attempts, log=tried, next_at=now))
+
+
+def _sent(channel: Channel, events: Sequence[Event], *, now: datetime) -> str:
+    """Why it was not received, as a code; empty when it was. Nothing that a receiver said is kept (T03)."""
+    try:
+        if channel.kind in MAILED:
+            return _mailed(channel, events)
+        kept = opened(channel)
+        body, headers = _posted(channel.kind, events)
+        if channel.kind == Channel.Kind.WEBHOOK:
+            at = int(now.timestamp())
+            headers |= http.signed(body, secrets=[Secret(one) for one in kept.secrets], at=at)
+        http.post(kept.target, body, headers=headers, reach=reach())
+    except (CouldNotLook, BadInput, BadSetting) as reason:
+        return reason.code
+    return ""
+
+
+def _posted(kind: str, events: Sequence[Event]) -> tuple[bytes, dict[str, str]]:
+    if kind == Channel.Kind.WEBHOOK:
+        return msgspec.json.encode([_cloud_event(event) for event in events]), {"Content-Type": BATCH_TYPE}
+    text = text_of(events)
+    for sign, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        text = text.replace(sign, entity)
+    return msgspec.json.encode({"text": text}), {"Content-Type": "application/json"}
+
+
+def _cloud_event(event: Event) -> dict[str, Any]:
+    return {"specversion": "1.0", "source": SOURCE, "datacontenttype": "application/json", **redacted(dict(event))}
+
+
+def _mailed(channel: Channel, events: Sequence[Event]) -> str:
+    """As `_sent`. Raises CouldNotLook, BadSetting."""
+    server = settings.ENV.email
+    if server is None:
+        return "no_mail"
+    to = _everybody(events) if channel.kind == Channel.Kind.PEOPLE else (opened(channel).target,)
+    if not to:
+        return "no_recipients"
+    mark = hashlib.sha256("".join(sorted(event["id"] for event in events)).encode()).hexdigest()[:40]
+    try:
+        mail.send(server, Mail(to=to, subject=f"karpdash: {headline(events)}"[:200], text=text_of(events), id=mark),
+                  reach=reach())  # fmt: skip
+    except CouldNotLook as reason:
+        if reason.code != "mail_partly_refused":
+            raise
+        log.warning("a mail was refused for some", extra={"channel": str(channel.pk)})
+    return ""
+
+
+def _everybody(events: Sequence[Event]) -> tuple[str, ...]:
+    """The mailboxes of those who approve or administer what the events are about: each of the clusters, or anything."""
+    people = User.objects.filter(is_active=True).exclude(email="").order_by("pk")
+    asked = frozenset({"approve", "administer"})
+    clusters = sorted({event["data"]["cluster"] for event in events if event["data"].get("cluster")})
+
+    def told(user: User) -> bool:
+        if not clusters:
+            return bool(asked & standing_of(user).over_nothing_named())
+        return all(asked & rights_over(user, uuid.UUID(key)) for key in clusters)
+
+    return tuple(dict.fromkeys(user.email for user in people.iterator() if told(user)))
+
+
+def _note(channel: Channel, rows: Iterable[Delivery], *, wrong: str, now: datetime) -> None:
+    """What came of the attempt, for the rows and for the channel: one that fails is left alone for longer each time."""
+    failures = channel.failures + 1 if wrong else 0
+    pause = min(FIRST_PAUSE * 2 ** min(failures - 1, 10), LONGEST_PAUSE) if wrong else QUIET
+    again = now + pause * (1 + share(channel.pk) / 10 if wrong else 1)
+    with transaction.atomic():
+        for row in rows:
+            _note_row(row, wrong, now=now, again=again)
+        mine = Channel.objects.filter(pk=channel.pk, busy_until=channel.busy_until)
+        mine.update(failures=failures, not_before=again)
+    if wrong:
+        log.warning("news not received", extra={"channel": str(channel.pk), "code": wrong})
+
+
+def _note_row(row: Delivery, wrong: str, *, now: datetime, again: datetime) -> None:
+    tried = [*row.log[:-1], {"at": row.log[-1]["at"], "code": wrong[:60]}]
+    changed: dict[str, Any] = {"log": tried, "last_error": wrong[:60]}
+    if not wrong:
+        changed |= {"state": Delivery.State.SENT, "sent_at": now}
+    elif row.attempts - row.tries_from >= TRIES:
+        changed["state"] = Delivery.State.FAILED
+    else:
+        changed["next_at"] = again
+    Delivery.objects.filter(pk=row.pk, attempts=row.attempts).update(**changed)

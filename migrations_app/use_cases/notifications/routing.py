@@ -1,0 +1,154 @@
+"""Outbox -> deliveries: each piece of news once to each channel that asked for it, joined with what waits already."""
+
+import uuid
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from migrations_app.models.notification import Channel, Delivery
+from migrations_app.models.rollout import Outbox, Rollout
+from migrations_app.readiness.notification_events import EVENTS, TO_PEOPLE, URGENT, Event, matter, merged
+from migrations_app.use_cases.notifications.channels import PEOPLE_NAME
+
+TOGETHER = timedelta(seconds=60)
+"""So long news waits for more of it, which then goes along."""
+AGAIN = timedelta(minutes=20)
+LONGEST_HOLD = timedelta(hours=6)
+DAY = timedelta(days=1)
+BATCH = 500
+NAMED: Mapping[str, str] = {
+    "rollout.awaiting_approval": "plan.approval_requested",
+    "rollout.succeeded": "rollout.completed",
+}
+"""Topics of the outbox that go by another name outside."""
+PEOPLE = uuid.UUID("7b1d3a52-0c55-4a52-9c0e-5d6c5f2f6a01")
+_IDS = uuid.UUID("c2a1b9ce-35a4-4c0a-8a59-5b0f6d3f9d10")
+
+
+def sort_news(now: datetime) -> int:
+    """Makes deliveries out of the outbox and ends its rows; how many rows were ended."""
+    if not Outbox.objects.filter(done_at=None).exists():
+        return 0
+    with transaction.atomic():
+        rows = list(Outbox.objects.select_for_update().filter(done_at=None).order_by("pk")[:BATCH])
+        events = _events(rows)
+        wanting = _Wanting(events)
+        for event in events:
+            for channel in wanting.channels(event):
+                _queue(channel, event, now=now)
+        Outbox.objects.filter(pk__in=[row.pk for row in rows]).update(done_at=now)
+    return len(rows)
+
+
+def _events(rows: Iterable[Outbox]) -> list[Event]:
+    """What is news of it; some rows only wake a worker, and some are over before anybody could be told."""
+    rows = [row for row in rows if NAMED.get(row.topic, row.topic) in EVENTS]
+    keys = {row.body["rollout"] for row in rows if row.body.get("rollout")}
+    rollouts = {str(one.pk): one for one in Rollout.objects.filter(pk__in=keys).defer("plan")}
+    found = (_event(row, rollouts.get(row.body.get("rollout", ""))) for row in rows)
+    return [event for event in found if event is not None]
+
+
+def _event(row: Outbox, rollout: Rollout | None) -> Event | None:
+    topic, data = NAMED.get(row.topic, row.topic), dict(row.body)
+    if data.get("rollout") and rollout is None:
+        return None
+    if rollout is not None:
+        if topic == "plan.approval_requested" and rollout.state != "awaiting_approval":
+            return None
+        data |= {"subject": rollout.cluster_name, "cluster": str(rollout.cluster_id), "title": rollout.title}
+        data["why"] = rollout.cause[:300]
+        data["url"] = _address(f"/rollouts/{rollout.pk}/")
+    elif data.get("cluster"):
+        data["url"] = _address(f"/clusters/{data['cluster']}")
+    return {
+        # The same however often the row is read, and another one in a database that was put back and counts again.
+        "id": str(uuid.uuid5(_IDS, f"{row.pk} {row.created_at.isoformat()}")),
+        "type": topic,
+        "time": row.created_at.isoformat().replace("+00:00", "Z"),
+        "subject": str(data.pop("subject", "")),
+        "data": {name: value for name, value in data.items() if value not in ("", None)},
+    }
+
+
+def _address(path: str) -> str:
+    """The page's address where the installation says how it is called; else the path alone."""
+    origins = settings.ENV.trusted_origins
+    return f"{origins[0].rstrip('/')}{path}" if origins else path
+
+
+class _Wanting:
+    """Which channels want which of these events."""
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        events = list(events)
+        self._channels: list[Channel] = []
+        self._in_reach: set[tuple[uuid.UUID, str]] = set()
+        if events:
+            if any(event["type"] in TO_PEOPLE for event in events):
+                _people()
+            self._channels = list(Channel.objects.select_for_update().filter(enabled=True).defer("sealed"))
+            clusters = {event["data"]["cluster"] for event in events if event["data"].get("cluster")}
+            narrowed = Channel.objects.filter(everywhere=False, groups__clusters__in=clusters)
+            pairs = narrowed.values_list("pk", "groups__clusters__pk").distinct()
+            self._in_reach = {(channel, str(cluster)) for channel, cluster in pairs}
+            groups = Channel.groups.through.objects.values_list("channel_id", "clustergroup_id")
+            self._in_reach |= {(channel, str(group)) for channel, group in groups}
+
+    def channels(self, event: Event) -> list[Channel]:
+        return [channel for channel in self._channels if event["type"] in channel.events and self._near(channel, event)]
+
+    def _near(self, channel: Channel, event: Event) -> bool:
+        """What concerns all clusters concerns everybody."""
+        where = event["data"].get("cluster") or event["data"].get("group")
+        return channel.everywhere or not where or (channel.pk, where) in self._in_reach
+
+
+def _people() -> None:
+    """The channel that is always there."""
+    told: dict[str, Any] = {"name": PEOPLE_NAME, "kind": Channel.Kind.PEOPLE, "place": "by mail, each of them"}
+    now = {"made_at": datetime.now().astimezone(), "made_by_name": "karpdash", "events": sorted(TO_PEOPLE)}
+    Channel.objects.get_or_create(pk=PEOPLE, defaults=told | now)
+
+
+def _queue(channel: Channel, event: Event, *, now: datetime) -> None:
+    about = matter(event)
+    if about and _joined(channel, event, about=about):
+        return
+    Delivery.objects.get_or_create(
+        channel=channel,
+        event_id=event["id"],
+        defaults={
+            "topic": event["type"],
+            "body": event,
+            "key": about,
+            "urgent": event["type"] in URGENT,
+            "made_at": now,
+            "next_at": now + _wait(channel, event, about=about, now=now),
+        },
+    )
+
+
+def _joined(channel: Channel, event: Event, *, about: str) -> bool:
+    """Whether the event went into one of the same matter that nobody began to send yet."""
+    untried = Delivery.objects.filter(channel=channel, key=about, state=Delivery.State.WAITING, attempts=0)
+    first = untried.order_by("made_at").first()
+    if first is None:
+        return False
+    one = merged(first.body, event)
+    mine = untried.filter(pk=first.pk)
+    if one is None:
+        return bool(mine.delete()[0])
+    return bool(mine.update(body=one, event_id=one["id"], topic=one["type"]))
+
+
+def _wait(channel: Channel, event: Event, *, about: str, now: datetime) -> timedelta:
+    """How long it waits for more: not at all where somebody has to act; long for what goes to and fro all day."""
+    if event["type"] in URGENT:
+        return timedelta()
+    told = Delivery.objects.filter(channel=channel, key=about, made_at__gt=now - DAY, attempts__gt=0)
+    times = told.count() if about else 0
+    return TOGETHER if times == 0 else min(AGAIN * 4 ** (times - 1), LONGEST_HOLD)

@@ -1,0 +1,197 @@
+"""Previewed -> approved: binds people to one digest (A40-A45)."""
+
+import secrets
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from migrations_app.access import Person, may_approve, may_break_glass, may_prepare
+from migrations_app.actions import registry
+from migrations_app.actions.plan import Plan
+from migrations_app.errors import BadInput, Conflict, Denied
+from migrations_app.models.rollout import Approval, Outbox, Rollout
+from migrations_app.queries.rollouts.detail import doubts_of
+from migrations_app.queries.rollouts.policies import needed, risk_of
+from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.audit.log import Actor, Event, record
+from migrations_app.use_cases.rollouts.lifecycle import abort, pause, resume, settle_by_person, start
+from migrations_app.use_cases.rollouts.start_checks import refuse_late, refuse_moved
+from migrations_app.use_cases.rollouts.transitions import Cause, found, transition
+
+__all__ = [
+    "Denied",
+    "Yes",
+    "abort",
+    "approve",
+    "ask",
+    "break_glass",
+    "needed",
+    "pause",
+    "reject",
+    "resume",
+    "risk_of",
+    "settle_by_person",
+    "start",
+    "to_accept",
+]
+
+TYPED: tuple[str, ...] = ("high", "destructive")
+"""Risks for which an approver types the cluster's name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Yes:
+    """What an approver sends back (A40): the digest they looked at, the nonce, and what they take on themselves."""
+
+    digest: str
+    nonce: str
+    accepted: tuple[str, ...] = ()
+    reason: str = ""
+    typed: str = ""
+    """The cluster's name, typed, where the plan destroys."""
+
+
+def ask(
+    rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None, typed: str | None = None
+) -> Rollout:
+    """Freezes the preview and asks for approval; without anybody to ask it is approved at once.
+
+    `typed` is the cluster's name where the action wants it typed; None where a program asks. Raises Denied, BadInput,
+    Conflict.
+    """
+    with transaction.atomic():
+        row = _locked(rollout_id)
+        refuse_person(may_prepare(over(person, row.cluster_id)))
+        refuse_moved(row, version)
+        refuse_late(row)
+        action = registry.find(row.action)
+        if typed is not None and action is not None and action.typed:
+            _refuse_untyped(row, typed)
+        transition(row, "awaiting_approval", by=by, nonce=secrets.token_hex(16))
+        if not needed(row) and not to_accept(row):
+            transition(row, "approved", by=by, cause=Cause(code="no_approval_asked"))
+    return row
+
+
+def approve(rollout_id: uuid.UUID, person: Person, *, yes: Yes, by: Actor) -> Rollout:
+    """One person's yes. Raises Denied, BadInput for a missing name, Conflict for another digest or a late yes."""
+    now = timezone.now()
+    with transaction.atomic():
+        row = _awaiting(rollout_id)
+        risk = risk_of(row.risk)
+        here = over(person, row.cluster_id)
+        refuse_person(may_approve(here, author=row.author_id or 0, editors=(), risk=risk, now=now))
+        refuse_late(row)
+        _refuse_other(row, yes, typed=risk in TYPED)
+        _store(row, person, yes=yes, now=now)
+        record(_event(row, by, verb="rollout.yes", outcome="yes", why=yes.reason))
+        if row.approvals.count() >= needed(row):
+            transition(row, "approved", by=by)
+    return row
+
+
+def break_glass(rollout_id: uuid.UUID, person: Person, *, yes: Yes, by: Actor) -> Rollout:
+    """One person's yes alone, in an emergency: with a reason, marked for ever, and told to every approver (A45).
+
+    Nothing else is passed over. Raises as `approve`, and BadInput `reason_needed`.
+    """
+    now = timezone.now()
+    refuse_person(may_break_glass(over(person, found(rollout_id).cluster_id), now=now))
+    if not yes.reason.strip():
+        raise BadInput("say what the emergency is", where="reason", code="reason_needed")
+    with transaction.atomic():
+        row = _awaiting(rollout_id)
+        refuse_late(row)
+        _refuse_other(row, yes, typed=True)
+        _store(row, person, yes=yes, now=now, alone=True)
+        record(_event(row, by, verb="rollout.break_glass", outcome="alone", why=yes.reason))
+        Outbox.objects.create(topic="rollout.break_glass", body={"rollout": str(row.pk), "by": person.name})
+        transition(row, "approved", by=by, cause=Cause(code="break_glass", words=yes.reason))
+    return row
+
+
+def reject(rollout_id: uuid.UUID, person: Person, *, reason: str, by: Actor, version: int | None = None) -> Rollout:
+    """A no ends the plan; one that nobody was asked about yet is withdrawn. Raises Denied, Conflict."""
+    with transaction.atomic():
+        row = _locked(rollout_id)
+        here = over(person, row.cluster_id)
+        if "approve" not in here.rights:
+            refuse_person(may_prepare(here))
+        refuse_moved(row, version)
+        if row.state in ("draft", "previewed"):
+            transition(row, "expired", by=by, cause=Cause(code="withdrawn", words=reason), finished_at=timezone.now())
+        else:
+            transition(row, "rejected", by=by, cause=Cause(code="rejected", words=reason), finished_at=timezone.now())
+    return row
+
+
+def to_accept(row: Rollout) -> dict[str, str]:
+    """What an approver takes on themselves, by step."""
+    return doubts_of(row, msgspec.json.decode(bytes(row.plan), type=Plan))
+
+
+def _awaiting(rollout_id: uuid.UUID) -> Rollout:
+    row = _locked(rollout_id)
+    if row.state != "awaiting_approval":
+        raise Conflict(f"a plan that is {row.state.replace('_', ' ')} is not approved", code="moved")
+    return row
+
+
+def _store(row: Rollout, person: Person, *, yes: Yes, now: datetime, alone: bool = False) -> None:
+    try:
+        with transaction.atomic():
+            Approval.objects.create(
+                rollout=row,
+                approver_id=person.id,
+                approver_name=person.name,
+                digest=yes.digest,
+                nonce=yes.nonce,
+                step_up=person.fresh_until is not None and person.fresh_until > now,
+                break_glass=alone,
+                reason=yes.reason[:2000],
+            )
+    except IntegrityError:
+        raise Conflict("you have approved this plan already", code="approved_already") from None
+    taken = sorted({*row.accepted, *yes.accepted})
+    Rollout.objects.filter(pk=row.pk).update(accepted=taken)
+    row.accepted = taken
+
+
+def _refuse_other(row: Rollout, yes: Yes, *, typed: bool) -> None:
+    if not secrets.compare_digest(yes.digest.encode(), row.digest.encode()):
+        raise Conflict("the plan is not the one that you looked at", code="digest_moved")
+    if not secrets.compare_digest(yes.nonce.encode(), row.nonce.encode()):
+        raise Conflict("this form is of an older question", code="nonce_moved")
+    left = sorted(set(to_accept(row)) - set(yes.accepted))
+    if left:
+        words = f"these steps have to be accepted one by one: {', '.join(left)}"
+        raise BadInput(words, where="accepted", code="not_accepted")
+    if typed:
+        _refuse_untyped(row, yes.typed)
+
+
+def _refuse_untyped(row: Rollout, typed: str) -> None:
+    if typed != row.cluster_name:
+        raise BadInput("type the cluster's name as it stands above", where="typed", code="name_not_typed")
+
+
+def _locked(rollout_id: uuid.UUID) -> Rollout:
+    found(rollout_id)
+    return Rollout.objects.select_for_update().get(pk=rollout_id)
+
+
+def _event(row: Rollout, by: Actor, *, verb: str, outcome: str, why: str = "") -> Event:
+    return Event(
+        verb=verb,
+        actor=by,
+        object=f"{row.title} on {row.cluster_name}",
+        outcome=outcome,
+        cluster_id=str(row.cluster_id),
+        plan_digest=row.digest,
+        correlation=str(row.pk),
+        detail={"why": why} if why else {},
+    )

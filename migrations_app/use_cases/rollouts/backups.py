@@ -1,0 +1,92 @@
+"""Objects as they are before a rollout -> sealed rows that are read back and found the same, without any secret.
+
+What each step makes of its object, as the server itself would store it: kept sealed, told as two texts (A28).
+"""
+
+import hashlib
+import uuid
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import msgspec
+from django.utils import timezone
+
+from migrations_app.actions.changes import Target
+from migrations_app.actions.conditions import Tree, value_at
+from migrations_app.actions.undo import restorable
+from migrations_app.errors import BadSetting, Conflict
+from migrations_app.manifests.writer import stream, text_of
+from migrations_app.models.rollout import Exported, Rollout, StepDiff
+from migrations_app.use_cases.rollouts.transitions import found
+from migrations_app.use_cases.runtime.connections import keys
+
+EXPORT_FIELD = "exported"
+
+
+def export(row: Rollout, target: Target, *, read: Tree) -> Exported:
+    """The stored row, proven: what was sealed opens again and is what was read. Raises Conflict when it is not."""
+    plain = msgspec.json.encode(restorable(read), order="deterministic")
+    digest = hashlib.sha256(plain).hexdigest()
+    sealed = keys().seal(plain, owner=str(row.pk), field=EXPORT_FIELD)
+    kept, _ = Exported.objects.update_or_create(
+        rollout=row,
+        path=target.path,
+        defaults={"uid": str(value_at(read, ("metadata", "uid")) or ""), "sealed": sealed, "digest": digest},
+    )
+    if hashlib.sha256(_opened(row, kept.pk)).hexdigest() != digest:
+        raise Conflict("what was exported does not read back", code="export_unproven")
+    Exported.objects.filter(pk=kept.pk).update(proven_at=timezone.now())
+    return kept
+
+
+def exported(row: Rollout) -> tuple[dict[str, Any], ...]:
+    """The objects as manifests, in the order of the export. Raises BadSetting when their key is gone."""
+    pks = row.exported.order_by("pk").values_list("pk", flat=True)
+    return tuple(msgspec.json.decode(_opened(row, pk), type=dict[str, Any]) for pk in pks)
+
+
+def exports_yaml(rollout_id: uuid.UUID) -> str:
+    """The same as one stream of YAML; empty where nothing was exported. Raises NotFound, Conflict."""
+    return stream(text_of(manifest) for manifest in exported(found(rollout_id)))
+
+
+def _opened(row: Rollout, pk: int) -> bytes:
+    again = Exported.objects.get(pk=pk)
+    try:
+        return keys().open(bytes(again.sealed), owner=str(row.pk), field=EXPORT_FIELD)
+    except BadSetting:
+        raise Conflict("what was exported does not open again", code="export_unproven") from None
+
+
+DIFF_FIELD = "diff"
+Sides = tuple[Tree | None, Tree | None]
+"""The object now, and as the server would store it; None: there is none."""
+
+
+def keep_diffs(row: Rollout, diffs: Mapping[str, Sides]) -> None:
+    """Replaces what was kept for this rollout."""
+    seal = keys()
+    StepDiff.objects.filter(rollout=row).delete()
+    StepDiff.objects.bulk_create(
+        [
+            StepDiff(rollout=row, step=step, sealed=seal.seal(_packed(sides), owner=str(row.pk), field=DIFF_FIELD))
+            for step, sides in diffs.items()
+        ]
+    )
+
+
+def diffs_of(rollout_id: uuid.UUID, *, steps: Collection[str]) -> dict[str, Sides]:
+    """The two sides of these steps, for those that were dry run; empty when their key is gone."""
+    found: dict[str, Sides] = {}
+    for row in StepDiff.objects.filter(rollout_id=rollout_id, step__in=list(steps)):
+        try:
+            plain = keys().open(bytes(row.sealed), owner=str(rollout_id), field=DIFF_FIELD)
+        except BadSetting:
+            return {}
+        before, after = msgspec.json.decode(plain, type=tuple[dict[str, Any] | None, dict[str, Any] | None])
+        found[row.step] = (before, after)
+    return found
+
+
+def _packed(sides: Sides) -> bytes:
+    return msgspec.json.encode([restorable(side) if side is not None else None for side in sides])

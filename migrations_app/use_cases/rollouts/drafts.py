@@ -1,0 +1,136 @@
+"""What a person asks for -> a draft: stored at once, worked out by a worker, so that no page waits for a cluster."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from migrations_app.access import Person, may_prepare
+from migrations_app.actions import registry
+from migrations_app.actions.base import Action
+from migrations_app.actions.plan import LIFETIME_SECONDS
+from migrations_app.actions.states import PLANNED
+from migrations_app.errors import BadInput, Conflict, NotFound
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.rollout import Rollout
+from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.audit.log import Actor, Event, record
+from migrations_app.use_cases.rollouts.start_checks import refuse_moved
+from migrations_app.use_cases.rollouts.transitions import found
+
+ROLL_BACK = "roll_back"
+TAKEN_BACK: tuple[str, ...] = ("paused", "failed", "aborted", "succeeded")
+"""States of a rollout that may be taken back (A07)."""
+LONGEST_TEXT = 253
+MOST_CHOSEN = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The action and the choices for it, as a person gave them."""
+
+    action: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    ticket: str = ""
+    note: str = ""
+    rolls_back: uuid.UUID | None = None
+
+
+def draft(cluster_id: uuid.UUID, wanted: Wanted, *, by: Actor, person: Person | None = None) -> uuid.UUID:
+    """The id of a new draft. `person` is None only where karpdash itself asks.
+
+    Raises NotFound, Denied, and BadInput naming the choice that cannot be made.
+    """
+    if person is not None:
+        refuse_person(may_prepare(over(person, cluster_id)))
+    if (wanted.action == ROLL_BACK) is (wanted.rolls_back is None):
+        raise BadInput("a rollback is asked for at the rollout that it takes back", where="action")
+    cluster = Cluster.objects.filter(pk=cluster_id).first()
+    if cluster is None:
+        raise NotFound("no such cluster")
+    action = registry.find(wanted.action)
+    if action is None:
+        raise BadInput(f"there is no action {wanted.action[:60]!r}", where="action", code="unknown_action")
+    parameters = checked(action, wanted.parameters)
+    now = timezone.now()
+    with transaction.atomic():
+        row = Rollout.objects.create(
+            cluster=cluster,
+            cluster_name=cluster.name,
+            action=action.id,
+            title=action.title,
+            parameters=parameters,
+            author_id=by.id,
+            author_name=by.name,
+            snapshot=cluster.latest,
+            ticket=wanted.ticket[:200],
+            note=wanted.note[:2000],
+            rolls_back_id=wanted.rolls_back,
+            made_at=now,
+            expires_at=now + timedelta(seconds=LIFETIME_SECONDS),
+        )
+        record(
+            Event(
+                verb="rollout.draft",
+                actor=by,
+                object=f"{action.title} on {cluster.name}",
+                outcome="draft",
+                cluster_id=str(cluster.pk),
+                correlation=str(row.pk),
+                detail={"action": action.id, "parameters": parameters, "ticket": wanted.ticket[:200]},
+            )
+        )
+    return row.pk
+
+
+def roll_back(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> uuid.UUID:
+    """The id of the draft that takes a rollout back; one that is already on its way is given instead of a second.
+
+    Raises NotFound, Denied, Conflict.
+    """
+    row = found(rollout_id)
+    refuse_person(may_prepare(over(person, row.cluster_id)))
+    refuse_moved(row, version)
+    if row.state not in TAKEN_BACK:
+        raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} is not taken back", code="moved")
+    open_one = Rollout.objects.filter(rolls_back=row, state__in=sorted(PLANNED)).first()
+    if open_one is not None:
+        return open_one.pk
+    note = f"takes back {row.title}"
+    return draft(row.cluster_id, Wanted(action=ROLL_BACK, rolls_back=row.pk, note=note), by=by, person=person)
+
+
+def checked(action: Action, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The choices with defaults filled in. Raises BadInput for one that is unknown, missing or of a wrong shape."""
+    known = {one.name: one for one in action.parameters}
+    for name in given:
+        if name not in known:
+            raise BadInput(f"{action.id} asks for no {name[:60]!r}", where=str(name)[:60], code="unknown_parameter")
+    found: dict[str, Any] = {}
+    for name, one in known.items():
+        value = given.get(name, one.default)
+        if value in (None, "", []) and one.required:
+            raise BadInput(one.question, where=name, code="missing_parameter")
+        _refuse_odd(value, name=name, many=one.many)
+        found[name] = value
+    return found
+
+
+def _refuse_odd(value: object, *, name: str, many: bool) -> None:
+    if many and isinstance(value, list):
+        if len(value) > MOST_CHOSEN:
+            raise BadInput(f"at most {MOST_CHOSEN} at once", where=name, code="too_many")
+        for item in value:
+            _refuse_odd(item, name=name, many=False)
+        return
+    if value is None or isinstance(value, bool):
+        return
+    if isinstance(value, int) and abs(value) < 1_000_000:
+        return
+    if isinstance(value, str) and len(value) <= LONGEST_TEXT and value.isprintable():
+        return
+    raise BadInput("a short text, a whole number or a list of names is wanted", where=name, code="bad_parameter")

@@ -1,0 +1,257 @@
+"""A live picture of a cluster in few and narrow reads: what gates ask, and what the page of a run shows.
+
+The picture before a batch, taken once: what its gate is judged against.
+
+After a step: does the cluster show what it was to bring, and is it calm enough for the next one (A24).
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import TypeVar
+
+import msgspec
+from django.utils import timezone
+
+from migrations_app.actions.changes import Target
+from migrations_app.actions.conditions import all_hold
+from migrations_app.actions.gate import Blocked, Gate, Picture, Said, judge
+from migrations_app.actions.plan import Step
+from migrations_app.actions.states import GATE, Place, batch_of
+from migrations_app.clients.kubernetes.api import Resource, Writer
+from migrations_app.errors import CouldNotLook, NotServed
+from migrations_app.inventory.facts.node_claims import moment
+from migrations_app.inventory.facts.workloads import selects
+from migrations_app.inventory.objects.base import Condition, Named, Projection, Strings
+from migrations_app.inventory.objects.workloads import LabelSelector
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.kinds import CORE_GROUP
+from migrations_app.use_cases.rollouts import journal
+from migrations_app.use_cases.rollouts.attempts import Halt
+from migrations_app.use_cases.rollouts.journal import Work, note, wait_for
+
+T = TypeVar("T")
+MOST_BLOCKED = 50
+PENDING = "status.phase=Pending"
+
+
+class _NodeStatus(Projection, frozen=True):
+    conditions: list[Condition] | None = None
+
+
+class _NodeSpec(Projection, frozen=True):
+    unschedulable: bool = False
+
+
+class _Node(Named, frozen=True):
+    spec: _NodeSpec = _NodeSpec()
+    status: _NodeStatus = _NodeStatus()
+
+    @property
+    def ready(self) -> bool:
+        return any(one.type == "Ready" and one.status == "True" for one in self.status.conditions or ())
+
+    @property
+    def legacy(self) -> bool:
+        return self.metadata.label(labels.PROVISIONER_NAME) is not None and not self.metadata.label(labels.NODEPOOL)
+
+
+class _ClaimStatus(Projection, frozen=True):
+    node_name: str | None = None
+
+
+class _Claim(Named, frozen=True):
+    status: _ClaimStatus | None = None
+
+
+class _PodSpec(Projection, frozen=True):
+    node_name: str | None = None
+
+
+class _Pod(Named, frozen=True):
+    spec: _PodSpec = _PodSpec()
+
+
+class _BudgetStatus(Projection, frozen=True):
+    disruptions_allowed: int = 0
+
+
+class _BudgetSpec(Projection, frozen=True):
+    selector: LabelSelector | None = None
+
+
+class _Budget(Named, frozen=True):
+    spec: _BudgetSpec = _BudgetSpec()
+    status: _BudgetStatus | None = None
+
+
+def picture(writer: Writer, *, standing: Iterable[Target]) -> Picture:
+    """What can be counted now; None for what could not be read. `standing` are targets that have to be gone."""
+    nodes = _counted(writer, Resource("", "v1", "nodes"), kind=_Node)
+    pending = _counted(writer, Resource("", "v1", "pods", field_selector=PENDING), kind=_Pod)
+    claims = _claims(writer)
+    return Picture(
+        taken_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        ready_nodes=None if nodes is None else sum(_takes_pods(node) for node in nodes),
+        new_nodes=None if nodes is None else sum(node.metadata.label(labels.NODEPOOL) is not None for node in nodes),
+        legacy_nodes=None if nodes is None else sum(node.legacy for node in nodes),
+        legacy_objects=_legacy_objects(writer),
+        pending_pods=None if pending is None else len(pending),
+        oldest_pending_seconds=None if pending is None else _oldest(pending),
+        unready_claims=None if nodes is None or claims is None else _unready(claims, nodes),
+        blocked=tuple(_blocked(writer, nodes or []))[:MOST_BLOCKED],
+        standing=tuple(target.said for target in standing if _stands(writer, target)),
+    )
+
+
+def _takes_pods(node: _Node) -> bool:
+    return node.ready and not node.spec.unschedulable and not node.metadata.deleting
+
+
+def _counted(writer: Writer, resource: Resource, *, kind: type[T]) -> list[T] | None:
+    """The objects; empty for a kind that nobody serves, None where they could not be read."""
+    decoder = msgspec.json.Decoder(kind)
+    try:
+        return [decoder.decode(raw) for page in writer.pages(resource) for raw in page.items]
+    except NotServed:
+        return []
+    except (CouldNotLook, msgspec.DecodeError):
+        return None
+
+
+def _claims(writer: Writer) -> list[_Claim] | None:
+    found: list[_Claim] = []
+    for resource in _KARPENTERS:
+        part = _counted(writer, resource, kind=_Claim)
+        if part is None:
+            return None
+        found += part
+        if part and resource.plural == "nodeclaims":
+            break  # both versions give the same objects
+    return found
+
+
+_KARPENTERS = (
+    Resource(CORE_GROUP, "v1alpha5", "machines"),
+    Resource(CORE_GROUP, "v1", "nodeclaims"),
+    Resource(CORE_GROUP, "v1beta1", "nodeclaims"),
+)
+
+
+def _unready(claims: list[_Claim], nodes: list[_Node]) -> int:
+    ready = {node.name for node in nodes if node.ready}
+    living = [claim for claim in claims if not claim.metadata.deleting]
+    return sum(((claim.status and claim.status.node_name) or "") not in ready for claim in living)
+
+
+def _legacy_objects(writer: Writer) -> int | None:
+    parts = [
+        _counted(writer, Resource(CORE_GROUP, "v1alpha5", name), kind=Named) for name in ("provisioners", "machines")
+    ]
+    counts = [len(part) for part in parts if part is not None]
+    return sum(counts) if len(counts) == len(parts) else None
+
+
+def _oldest(pods: list[_Pod]) -> int:
+    now = datetime.now(UTC)
+    ages = [now - (moment(pod.metadata.creation_timestamp) or now) for pod in pods]
+    return max((int(age.total_seconds()) for age in ages), default=0)
+
+
+def _stands(writer: Writer, target: Target) -> bool:
+    try:
+        read = writer.read(target)
+    except NotServed:
+        return False  # its kind went before it could be asked for: nothing of that kind is left
+    return read is not None and (not target.uid or read.get("metadata", {}).get("uid") == target.uid)
+
+
+def _blocked(writer: Writer, nodes: list[_Node]) -> Iterator[Blocked]:
+    """Pods on nodes that are going whose budget allows no more disruption now."""
+    going = [node.name for node in nodes if node.metadata.deleting]
+    tight = _tight_budgets(writer) if going else []
+    for name in going if tight else ():
+        pods = _counted(writer, Resource("", "v1", "pods", field_selector=f"spec.nodeName={name}"), kind=_Pod) or []
+        for pod in pods:
+            for budget in tight:
+                if budget.namespace == pod.namespace and _selected(budget, pod.metadata.labels or {}):
+                    yield Blocked(namespace=pod.namespace, pod=pod.name, node=name, by=f"budget {budget.name}")
+
+
+def _tight_budgets(writer: Writer) -> list[_Budget]:
+    for version in ("v1", "v1beta1"):
+        found = _counted(writer, Resource("policy", version, "poddisruptionbudgets"), kind=_Budget)
+        if found:
+            return [one for one in found if one.status is not None and one.status.disruptions_allowed <= 0]
+    return []
+
+
+def _selected(budget: _Budget, given: Strings) -> bool:
+    return selects(budget.spec.selector, given)
+
+
+def note_baseline(work: Work, writer: Writer, *, step: Step) -> None:
+    """Keeps the picture before the step's batch, unless it was taken already. Raises CouldNotLook."""
+    batch = batch_of(work.plan, step)
+    if work.row.baseline.get("batch") == batch or not any(one.after for one in work.plan.steps if one.id == batch):
+        return
+    taken = picture(writer, standing=())
+    kept = {"batch": batch, "picture": msgspec.to_builtins(taken)}
+    note(work, baseline=kept, picture=kept["picture"], gate_since=None)
+
+
+def baseline(work: Work) -> Picture:
+    """The picture before the batch under way; one without any numbers where none was taken."""
+    kept = work.row.baseline.get("picture")
+    return msgspec.convert(kept, type=Picture) if kept else Picture(taken_at="")
+
+
+MOST_SAID = 10
+VERIFY_SECONDS = 60
+"""How long a step without a gate may take to show what it was to bring."""
+
+
+def pass_gate(work: Work, writer: Writer, *, here: Place) -> bool:
+    """True once the gate is passed and written down; False: wait. Raises Halt, Lost, CouldNotLook."""
+    step, waited = here.step, _waited(work)
+    gate = step.after or Gate(pending_above=None, seconds=VERIFY_SECONDS)
+    if not here.skipped and not _brought(writer, step):
+        if waited >= gate.seconds:
+            raise Halt("not_verified", f"{step.title}: after {gate.seconds} s the cluster does not show it")
+        return wait_for(work, "the cluster to show it")
+    if step.after is None:
+        return _passed(work, step, reason="verified")
+    now = picture(writer, standing=gate.gone)
+    journal.note(work, picture=msgspec.to_builtins(now))
+    said = judge(gate, before=baseline(work), now=now, waited=waited)
+    words = _words(said, now)
+    if said.judgement == "pause":
+        raise Halt("gate", f"{step.title}: {words}")
+    return _passed(work, step, reason="gate passed") if said.judgement == "go" else wait_for(work, words)
+
+
+def _words(said: Said, now: Picture) -> str:
+    """The reasons, and which pods are held by what (R23)."""
+    held = [f"{one.namespace}/{one.pod} on {one.node} is held by {one.by}" for one in now.blocked[:MOST_SAID]]
+    more = len(now.blocked) - MOST_SAID
+    return "; ".join((*said.reasons, *held, *((f"and {more} more pods are held",) if more > 0 else ())))
+
+
+def _passed(work: Work, step: Step, *, reason: str) -> bool:
+    journal.pass_over(work, step, verb=GATE, reason=reason)
+    journal.note(work, gate_since=None)
+    return True
+
+
+def _brought(writer: Writer, step: Step) -> bool:
+    if step.change is None or not step.brings:
+        return True
+    target = step.change.target
+    return all_hold(step.brings, writer.read(target), uid=target.uid)
+
+
+def _waited(work: Work) -> float:
+    now = timezone.now()
+    if work.row.gate_since is None:
+        journal.note(work, gate_since=now)
+        return 0.0
+    return (now - work.row.gate_since).total_seconds()

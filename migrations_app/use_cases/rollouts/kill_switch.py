@@ -1,0 +1,93 @@
+"""The switch that stops every change of every cluster: whoever may stop may turn it, two people lift it (A36)."""
+
+from django.db import transaction
+from django.utils import timezone
+
+from migrations_app.access import Person, may_administer, may_settle, may_stop
+from migrations_app.errors import BadInput, Conflict, Denied
+from migrations_app.models.policy import KillSwitch
+from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.audit.log import Actor, Event, record
+from migrations_app.use_cases.notifications.publish import announce
+
+LONGEST = 500
+
+
+def stop_everything(person: Person, *, why: str, by: Actor) -> None:
+    """On, at once; harmless where it is on already. Raises Denied, BadInput without a reason."""
+    refuse_person(may_stop(over(person, None)))
+    if not why.strip():
+        raise BadInput("say why everything stops", where="why", code="reason_needed")
+    with transaction.atomic():
+        row = _held()
+        if row.on:
+            return
+        row.on, row.why, row.by_name, row.since = True, why.strip()[:LONGEST], person.name, timezone.now()
+        _changed(row, by, verb="kill_switch.on", why=row.why)
+        announce("kill_switch.on", "all clusters", by=person.name, why=row.why)
+
+
+def ask_to_lift(person: Person, *, by: Actor) -> None:
+    """The first of two people. Raises Denied, Conflict where it is off or somebody asked before."""
+    _refuse_lifting(person)
+    with transaction.atomic():
+        row = _on()
+        if row.lifting_id is not None:
+            raise Conflict(f"{row.lifting_by} asked already; another person can lift it now", code="moved")
+        row.lifting_id, row.lifting_by = person.id, person.name
+        _changed(row, by, verb="kill_switch.lift_asked")
+
+
+def lift(person: Person, *, by: Actor) -> None:
+    """The second one. Raises Denied `second_person` for the one who asked, Conflict where nobody asked."""
+    _refuse_lifting(person)
+    with transaction.atomic():
+        row = _on()
+        if row.lifting_id is None:
+            raise Conflict("one person asks to lift it first", code="moved")
+        if row.lifting_id == person.id:
+            raise Denied("whoever asked to lift it can not lift it alone", code="second_person")
+        asked_by = row.lifting_by
+        row.on, row.why, row.by_name, row.since = False, "", "", None
+        row.lifting_id, row.lifting_by = None, ""
+        _changed(row, by, verb="kill_switch.off", why=f"asked for by {asked_by}")
+        announce("kill_switch.off", "all clusters", by=person.name, why=f"asked for by {asked_by}")
+
+
+def keep_stopped(person: Person, *, by: Actor) -> None:
+    """Takes the asking back: everything stays stopped. Raises Denied, Conflict."""
+    _refuse_lifting(person)
+    with transaction.atomic():
+        row = _on()
+        row.lifting_id, row.lifting_by = None, ""
+        _changed(row, by, verb="kill_switch.kept")
+
+
+def _refuse_lifting(person: Person) -> None:
+    here = over(person, None)
+    if person.method != "session":
+        refuse_person(may_settle(here))
+    refuse_person(may_administer(here))
+
+
+def _on() -> KillSwitch:
+    row = _held()
+    if not row.on:
+        raise Conflict("nothing is stopped", code="moved")
+    return row
+
+
+def _held() -> KillSwitch:
+    """The one row, held until the transaction ends."""
+    KillSwitch.objects.bulk_create([KillSwitch(pk=1)], ignore_conflicts=True)
+    return KillSwitch.objects.select_for_update().get(pk=1)
+
+
+def _changed(row: KillSwitch, by: Actor, *, verb: str, why: str = "") -> None:
+    """Stored by compare-and-set, since a lock of rows is nothing to SQLite (R34)."""
+    fields = ("on", "why", "by_name", "since", "lifting_by", "lifting_id")
+    told = {name: getattr(row, name) for name in fields} | {"version": row.version + 1}
+    if not KillSwitch.objects.filter(pk=row.pk, version=row.version).update(**told):
+        raise Conflict("the switch was turned meanwhile", code="moved")
+    detail = {"why": why} if why else {}
+    record(Event(verb=verb, actor=by, object="kill switch", outcome="on" if row.on else "off", detail=detail))

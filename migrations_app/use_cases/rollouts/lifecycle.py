@@ -1,0 +1,208 @@
+"""Approved -> running, and what people ask of a rollout on its way: pause, go on, end it, tell what it came to.
+
+Plans that nobody may carry out any more: too old, or made for a cluster that is reached another way now (A05).
+"""
+
+import uuid
+from typing import Any, Literal
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from migrations_app.access import Person, may_settle, may_start, may_stop
+from migrations_app.actions.states import HOLDING, PLANNED
+from migrations_app.errors import BadInput, Conflict
+from migrations_app.models.rollout import Rollout
+from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.audit.log import WORKER, Actor, Event, record
+from migrations_app.use_cases.rollouts.start_checks import refuse_late, refuse_moved, refuse_start
+from migrations_app.use_cases.rollouts.transitions import Cause, found, transition
+
+Settled = Literal["paused", "failed", "aborted"]
+SETTLED: dict[str, Settled] = {"paused": "paused", "failed": "failed", "aborted": "aborted"}
+
+
+def start(rollout_id: uuid.UUID, person: Person, *, digest: str, by: Actor, version: int | None = None) -> Rollout:
+    """Running, once: the digest is compared under the row's lock, with the approvers' rights of this moment (A41).
+
+    Raises Denied, Conflict: `digest_moved`, `approval_missing`, `closed`, `kill_switch`, `busy`, `expired`, `moved`.
+    """
+    with transaction.atomic():
+        row = _locked(rollout_id)
+        refuse_person(may_start(over(person, row.cluster_id)))
+        if digest != row.digest:
+            raise Conflict("the plan is not the one that was shown", code="digest_moved")
+        refuse_moved(row, version)
+        if row.state != "approved":
+            raise Conflict(f"a plan that is {row.state.replace('_', ' ')} is not started", code="moved")
+        refuse_late(row)
+        refuse_start(row, person)
+        _make_way(row, by=by)
+        began = {"started_by_name": person.name, "started_at": timezone.now(), "wish": ""}
+        _run(row, by=by, columns=began)
+    return row
+
+
+def _make_way(row: Rollout, *, by: Actor) -> None:
+    """The rollout that is taken back gives the cluster free, where it holds it; one that succeeded stays what it is."""
+    if row.rolls_back_id is None:
+        return
+    original = _locked(row.rolls_back_id)
+    if original.state != "succeeded":
+        transition(original, "rolling_back", by=by, cause=Cause(code="roll_back"))
+
+
+def pause(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> None:
+    """Asks the worker to stop after the request under way (A10). Raises Denied, Conflict."""
+    _wish(rollout_id, person, wish=Rollout.Wish.PAUSE, by=by, version=version)
+
+
+def resume(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Rollout:
+    """Running again, under all the guards of a start (A10). Raises Denied, Conflict."""
+    with transaction.atomic():
+        row = _locked(rollout_id)
+        refuse_person(may_start(over(person, row.cluster_id)))
+        refuse_moved(row, version)
+        if row.state != "paused":
+            raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} is not resumed", code="moved")
+        refuse_start(row, person)
+        # From here on it runs on the rights of whoever lets it go on.
+        columns = {"wish": "", "gate_since": None, "unknown_since": None, "started_by_name": person.name}
+        _run(row, by=by, columns=columns)
+    return row
+
+
+def abort(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> None:
+    """Ends it: at once where it stands still, else after the request under way is settled (A10)."""
+    if found(rollout_id).state == "running":
+        _wish(rollout_id, person, wish=Rollout.Wish.ABORT, by=by, version=version)
+        return
+    with transaction.atomic():
+        row = _locked(rollout_id)
+        refuse_person(may_stop(over(person, row.cluster_id)))
+        refuse_moved(row, version)
+        if row.state == "needs_attention":
+            raise Conflict("a person has to say what it came to", code="moved")
+        transition(row, "aborted", by=by, cause=Cause(code="asked"), finished_at=timezone.now())
+        _tell_original(row)
+
+
+def settle_by_person(
+    rollout_id: uuid.UUID, person: Person, *, then: str, reason: str, by: Actor, version: int | None = None
+) -> Rollout:
+    """A person's word on a rollout that needs attention (A09): paused, failed or aborted, with the reason."""
+    refuse_person(may_settle(over(person, found(rollout_id).cluster_id)))
+    if not reason.strip():
+        raise BadInput("a reason is needed", where="reason", code="reason_needed")
+    if then not in SETTLED:
+        raise BadInput("paused, failed or aborted", where="then", code="bad_state")
+    ended: dict[str, Any] = {} if then == "paused" else {"finished_at": timezone.now()}
+    with transaction.atomic():
+        row = _locked(rollout_id)
+        refuse_moved(row, version)
+        if row.state != "needs_attention":
+            raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} is not settled", code="moved")
+        transition(row, SETTLED[then], by=by, cause=Cause(code="settled", words=reason), **ended)
+        if then != "paused":
+            _tell_original(row)
+    return row
+
+
+def _tell_original(row: Rollout) -> None:
+    """A rollback that was given up leaves what it took back to a person."""
+    original = row.rolls_back
+    if original is not None and original.state == "rolling_back":
+        transition(original, "needs_attention", by=WORKER, cause=Cause(code=f"rollback_{row.state}"))
+
+
+def _wish(rollout_id: uuid.UUID, person: Person, *, wish: str, by: Actor, version: int | None) -> None:
+    with transaction.atomic():
+        row = _locked(rollout_id)
+        refuse_person(may_stop(over(person, row.cluster_id)))
+        # Stopping is safe: it is only refused where there is nothing left to stop.
+        if row.state != "running" and version is not None:
+            refuse_moved(row, version)
+        # A wish to abort is never taken back by one to pause.
+        open_wish = Rollout.objects.filter(pk=row.pk, state="running").exclude(wish=Rollout.Wish.ABORT)
+        if not open_wish.update(wish=wish):
+            raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} cannot be asked to {wish}", code="moved")
+        record(_event(row, by, verb=f"rollout.{wish}_asked"))
+
+
+def _run(row: Rollout, *, by: Actor, columns: dict[str, Any]) -> None:
+    try:
+        with transaction.atomic():
+            transition(row, "running", by=by, **columns)
+    except IntegrityError:
+        other = Rollout.objects.filter(cluster_id=row.cluster_id, state__in=sorted(HOLDING))
+        holder = other.exclude(pk=row.pk).first()
+        raise Conflict(f"rollout {holder.pk if holder else ''} holds this cluster", code="busy") from None
+
+
+def _locked(rollout_id: uuid.UUID) -> Rollout:
+    found(rollout_id)
+    return Rollout.objects.select_for_update().get(pk=rollout_id)
+
+
+def _event(row: Rollout, by: Actor, *, verb: str) -> Event:
+    return Event(
+        verb=verb,
+        actor=by,
+        object=f"{row.title} on {row.cluster_name}",
+        outcome="asked",
+        cluster_id=str(row.cluster_id),
+        plan_digest=row.digest,
+        correlation=str(row.pk),
+    )
+
+
+AT_ONCE = 200
+
+
+def expire_old_plans() -> int:
+    """How many plans were past their time; one that moved meanwhile is left to whoever moved it."""
+    old = Rollout.objects.filter(state__in=sorted(PLANNED), expires_at__lte=timezone.now()).order_by("expires_at")
+    words = "nobody started it before it was too old; make a new preview"
+    return sum(_ended(row, Cause(code="expired", words=words)) for row in old[:AT_ONCE])
+
+
+def void_plans(cluster_id: uuid.UUID) -> None:
+    """Endpoint or credentials of the cluster changed: its plans are over, and what runs pauses (A05)."""
+    words = "the way to the cluster was changed since the plan was made"
+    for row in Rollout.objects.filter(cluster_id=cluster_id, state__in=sorted(PLANNED)):
+        _ended(row, Cause(code="cluster_changed", words=words))
+    with transaction.atomic():
+        running = Rollout.objects.filter(cluster_id=cluster_id, state="running", wish=Rollout.Wish.NONE)
+        for row in running:
+            if Rollout.objects.filter(pk=row.pk, state="running", wish=Rollout.Wish.NONE).update(
+                wish=Rollout.Wish.PAUSE
+            ):
+                record(_paused(row, words))
+
+
+def refuse_held(cluster_id: uuid.UUID) -> None:
+    """Raises Conflict `rollout_holds` while a rollout is under way on the cluster, or is being taken back."""
+    busy = Rollout.objects.filter(cluster_id=cluster_id, state__in=[*sorted(HOLDING), "rolling_back"]).first()
+    if busy is not None:
+        raise Conflict(f"rollout {busy.pk} is {busy.state.replace('_', ' ')} on this cluster", code="rollout_holds")
+
+
+def _ended(row: Rollout, cause: Cause) -> bool:
+    try:
+        transition(row, "expired", by=WORKER, cause=cause, finished_at=timezone.now())
+    except Conflict:
+        return False
+    return True
+
+
+def _paused(row: Rollout, words: str) -> Event:
+    return Event(
+        verb="rollout.pause_asked",
+        actor=WORKER,
+        object=f"{row.title} on {row.cluster_name}",
+        outcome="cluster_changed",
+        cluster_id=str(row.cluster_id),
+        plan_digest=row.digest,
+        correlation=str(row.pk),
+        detail={"why": words},
+    )

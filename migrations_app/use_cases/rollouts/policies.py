@@ -1,0 +1,148 @@
+"""Changes a policy: who has to agree, what is allowed, when. A plan made under the old one does not start any more."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import time
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import Max
+
+from migrations_app.access import Person, may_administer
+from migrations_app.actions import registry
+from migrations_app.actions.changes import RISKS
+from migrations_app.errors import BadInput, Conflict, NotFound
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.policy import Policy
+from migrations_app.models.rollout import Rollout
+from migrations_app.queries.rollouts.policies import NEVER_ALONE, policy_of
+from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.audit.log import Actor, Event, record
+
+MOST_APPROVALS = 9
+MOST_WINDOWS = 20
+FIELDS = ("approvals", "actions", "windows", "frozen", "frozen_why", "batch", "per_hour", "pool_percent")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """A policy as somebody wants it."""
+
+    approvals: Mapping[str, int]
+    actions: tuple[str, ...] = ("*",)
+    windows: tuple[Mapping[str, Any], ...] = field(default_factory=tuple)
+    frozen: bool = False
+    frozen_why: str = ""
+    batch: int = 1
+    per_hour: int = 60
+    pool_percent: int = 10
+
+
+def change_policy(cluster_id: uuid.UUID | None, rules: Rules, *, person: Person, version: int, by: Actor) -> int:
+    """The new version; without a cluster it is the policy of all. Plans made before are refused at their start.
+
+    Raises Denied, NotFound, BadInput, and Conflict `stale` when the policy is no longer at that version.
+    """
+    refuse_person(may_administer(over(person, cluster_id)))
+    told = _checked(rules)
+    try:
+        with transaction.atomic():
+            number = _next_version()
+            before = _same(cluster_id, version)
+            row = before if before.pk and before.cluster_id == cluster_id else Policy(cluster_id=cluster_id)
+            was = {name: getattr(before, name) for name in FIELDS}
+            for name, value in told.items():
+                setattr(row, name, value)
+            row.version = number
+            row.save()
+            _record(cluster_id, by=by, version=number, detail={"before": was, "after": told})
+    except IntegrityError:
+        raise Conflict("the policy was changed meanwhile", code="stale") from None
+    return number
+
+
+def drop_policy(cluster_id: uuid.UUID, person: Person, *, version: int, by: Actor) -> None:
+    """The cluster follows the policy of all again. Raises as `change_policy`, Conflict where it has none of its own."""
+    refuse_person(may_administer(over(person, cluster_id)))
+    with transaction.atomic():
+        row = _same(cluster_id, version)
+        if row.cluster_id != cluster_id:
+            raise Conflict("the cluster has no policy of its own", code="stale")
+        was = {name: getattr(row, name) for name in FIELDS}
+        row.delete()
+        _record(cluster_id, by=by, version=version, detail={"before": was, "after": "the policy of all"})
+
+
+def _next_version() -> int:
+    """One more than any policy has or any plan was made under: a plan remembers its policy by the number alone."""
+    held = list(Policy.objects.select_for_update().order_by("pk").values_list("version", flat=True))
+    planned = Rollout.objects.aggregate(newest=Max("policy_version"))["newest"]
+    return max(1, *held, planned or 1) + 1
+
+
+def _same(cluster_id: uuid.UUID | None, version: int) -> Policy:
+    if cluster_id is not None and not Cluster.objects.filter(pk=cluster_id).exists():
+        raise NotFound("no such cluster")
+    row = policy_of(cluster_id)
+    if row.version != version:
+        raise Conflict("the policy was changed meanwhile", code="stale")
+    return row
+
+
+def _checked(rules: Rules) -> dict[str, Any]:
+    told = asdict(rules)
+    told["approvals"] = _approvals(rules.approvals)
+    told["actions"] = _actions(rules.actions)
+    told["windows"] = [_window(dict(one)) for one in rules.windows[: MOST_WINDOWS + 1]]
+    if len(told["windows"]) > MOST_WINDOWS:
+        raise BadInput(f"at most {MOST_WINDOWS} windows", where="windows", code="too_many")
+    if rules.frozen and not rules.frozen_why.strip():
+        raise BadInput("say why changes are frozen", where="frozen_why", code="reason_needed")
+    for name, most in (("batch", 100), ("per_hour", 10_000), ("pool_percent", 100)):
+        if not 1 <= getattr(rules, name) <= most:
+            raise BadInput(f"1 to {most}", where=name, code="out_of_range")
+    return told
+
+
+def _approvals(asked: Mapping[str, int]) -> dict[str, int]:
+    if set(asked) != set(RISKS):
+        raise BadInput(f"a number for each of {', '.join(RISKS)}", where="approvals", code="bad_approvals")
+    for risk in RISKS:
+        least = NEVER_ALONE.get(risk, 0)
+        if not least <= asked[risk] <= MOST_APPROVALS:
+            raise BadInput(f"{risk}: {least} to {MOST_APPROVALS} approvals", where="approvals", code="bad_approvals")
+    return {risk: asked[risk] for risk in RISKS}
+
+
+def _actions(named: tuple[str, ...]) -> list[str]:
+    if "*" in named:
+        return ["*"]
+    for name in named:
+        if registry.find(name) is None:
+            raise BadInput(f"there is no action {name[:60]!r}", where="actions", code="unknown_action")
+    return sorted(set(named))
+
+
+def _window(told: dict[str, Any]) -> dict[str, Any]:
+    days = told.get("days", list(range(7)))
+    try:
+        begins, ends = time.fromisoformat(str(told["from"])), time.fromisoformat(str(told["to"]))
+    except (KeyError, ValueError):
+        raise BadInput("a window goes from HH:MM to HH:MM, UTC", where="windows", code="bad_window") from None
+    if not isinstance(days, list) or not days or not all(day in range(7) for day in days) or begins == ends:
+        raise BadInput("a window needs days, 0 for Monday to 6, and a length", where="windows", code="bad_window")
+    return {"days": sorted({int(day) for day in days}), "from": f"{begins:%H:%M}", "to": f"{ends:%H:%M}"}
+
+
+def _record(cluster_id: uuid.UUID | None, *, by: Actor, version: int, detail: dict[str, Any]) -> None:
+    record(
+        Event(
+            verb="policy.changed",
+            actor=by,
+            object=f"policy of {cluster_id or 'all clusters'}",
+            outcome=f"version {version}",
+            cluster_id=str(cluster_id or ""),
+            detail=detail,
+        )
+    )

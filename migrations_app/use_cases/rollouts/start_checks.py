@@ -1,0 +1,111 @@
+"""What is allowed where and when: the policy of a cluster, and why nothing may be begun on it now (A33, A36).
+
+What has to hold before a rollout begins, and before each time it begins again (A10, A36, A41, A55).
+"""
+
+import uuid
+from datetime import datetime, time
+
+from django.utils import timezone
+
+from migrations_app.access import Person, holds_yes, may_start
+from migrations_app.actions.states import HOLDING
+from migrations_app.errors import Conflict
+from migrations_app.models.policy import Policy
+from migrations_app.models.rollout import Approval, Rollout
+from migrations_app.queries.rollouts.policies import NEVER_ALONE, approvals_asked, everything_stopped, needed, policy_of
+from migrations_app.queries.visibility import rights_over
+from migrations_app.use_cases.accounts.rights import over
+from migrations_app.use_cases.audit.log import assert_writable
+from migrations_app.use_cases.rollouts.transitions import found
+
+__all__ = ["NEVER_ALONE", "approvals_asked", "closed", "policy_of"]
+
+
+def closed(policy: Policy, action: str, *, now: datetime) -> str:
+    """Why the action may not begin now, in words; empty when it may."""
+    if policy.frozen:
+        return f"changes are frozen: {policy.frozen_why or 'no reason given'}"
+    if "*" not in policy.actions and action not in policy.actions:
+        return f"the policy of this cluster does not allow {action}"
+    if policy.windows and not any(_open(window, now) for window in policy.windows):
+        return "outside of the change windows"
+    return ""
+
+
+def _open(window: object, now: datetime) -> bool:
+    """Whether the window holds now, UTC; one that ends before it begins goes over midnight. Odd ones never open."""
+    if not isinstance(window, dict):
+        return False
+    try:
+        begins, ends = time.fromisoformat(str(window["from"])), time.fromisoformat(str(window["to"]))
+    except (KeyError, ValueError):
+        return False
+    days = window.get("days", list(range(7)))
+    clock, today = now.time(), now.weekday()
+    if begins <= ends:
+        return today in days and begins <= clock < ends
+    return (today in days and clock >= begins) or ((today - 1) % 7 in days and clock < ends)
+
+
+def refuse_late(row: Rollout) -> None:
+    """Raises Conflict `expired` for a plan that is too old."""
+    if row.expires_at <= timezone.now():
+        raise Conflict("the plan is too old; make a new preview", code="expired")
+
+
+def refuse_moved(row: Rollout, version: int | None) -> None:
+    """Raises Conflict `moved` when the row is not at the version that somebody looked at (R33)."""
+    if version is not None and row.version != version:
+        raise Conflict(f"the rollout moved meanwhile: it is {row.state.replace('_', ' ')} now", code="moved")
+
+
+def refuse_start(row: Rollout, person: Person) -> None:
+    """Raises Conflict: `kill_switch`, `audit_blocked`, `policy_moved`, `closed`, `approval_missing`.
+
+    `person` starts it: whoever owns the token that starts it counts as no approver (A42).
+    """
+    if everything_stopped():
+        raise Conflict("everything that changes clusters is stopped", code="kill_switch")
+    assert_writable()
+    policy = policy_of(row.cluster_id)
+    if policy.version != row.policy_version:
+        raise Conflict("the policy of the cluster was changed since the plan was made", code="policy_moved")
+    if why := closed(policy, row.action, now=timezone.now()):
+        raise Conflict(why, code="closed")
+    _refuse_unapproved(row, starter=person)
+
+
+def _refuse_unapproved(row: Rollout, *, starter: Person) -> None:
+    given = [one for one in row.approvals.select_related("approver") if _counts(row, one, starter=starter)]
+    if any(one.break_glass for one in given):
+        return
+    if len(given) < needed(row):
+        raise Conflict(f"{len(given)} of {needed(row)} approvals hold", code="approval_missing")
+
+
+def _counts(row: Rollout, one: Approval, *, starter: Person) -> bool:
+    """Whether the yes is to this very plan and its giver may still give it."""
+    person = one.approver
+    if person is None or not person.is_active or one.digest != row.digest or one.nonce != row.nonce:
+        return False
+    if starter.method == "token" and person.pk == starter.id:
+        return False
+    return holds_yes(rights_over(person, row.cluster_id), alone=one.break_glass)
+
+
+def why_not_start(rollout_id: uuid.UUID, person: Person) -> str:
+    """What keeps it from beginning now, in words for the button; empty when nothing does."""
+    row = found(rollout_id)
+    refusal = may_start(over(person, row.cluster_id))
+    if refusal is not None:
+        return refusal.why
+    try:
+        if row.state == "approved":
+            refuse_late(row)
+        refuse_start(row, person)
+    except Conflict as wrong:
+        return wrong.message
+    aside = [pk for pk in (row.pk, row.rolls_back_id) if pk]
+    other = Rollout.objects.filter(cluster_id=row.cluster_id, state__in=sorted(HOLDING)).exclude(pk__in=aside).first()
+    return f"another rollout holds this cluster: {other.title}" if other else ""

@@ -1,0 +1,276 @@
+"""Before the next request: may it be sent now, by the clock, the policy and the limits of the plan (A05, A33).
+
+One step of a plan as one request: read, compare, write down, send once, write down what came of it (A17-A21).
+
+An outcome that nobody saw is settled by reading, never by sending again (A22).
+"""
+
+import time
+from datetime import timedelta
+
+from django.conf import settings
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from migrations_app.actions.conditions import Exists, Tree, all_hold, holds, projected, value_at
+from migrations_app.actions.plan import Step
+from migrations_app.actions.request import Tie, completed, digest_of, marks
+from migrations_app.actions.states import SKIP, Place, begins_batch
+from migrations_app.clients.kubernetes.api import Sent, Writer
+from migrations_app.errors import BadInput, CouldNotLook
+from migrations_app.models.rollout import Attempt
+from migrations_app.use_cases.accounts.rights import named_over
+from migrations_app.use_cases.rollouts import journal, lease
+from migrations_app.use_cases.rollouts.attempts import Halt
+from migrations_app.use_cases.rollouts.gates import note_baseline
+from migrations_app.use_cases.rollouts.journal import Intent, Outcome, Work, wait_for
+from migrations_app.use_cases.rollouts.lease import Lost
+from migrations_app.use_cases.rollouts.start_checks import closed, policy_of
+
+HOUR = timedelta(hours=1)
+COUNTED = "delete"
+"""What the hourly limit counts: deletions cost capacity, and nothing brings back what they took."""
+
+
+def held_back(work: Work, writer: Writer, *, step: Step) -> str:
+    """What to wait for before the step's request may be sent, in words; empty when it may.
+
+    At the first step of a batch it raises Halt, too: `other_cluster`, `right_gone`, and `closed` by a freeze or the
+    change windows.
+    """
+    if left := _cancellable(work):
+        return left
+    if begins_batch(work.plan, step):
+        refuse_other_cluster(work, writer)
+        _refuse_without_right(work)
+        if why := closed(policy_of(work.row.cluster_id), work.row.action, now=timezone.now()):
+            raise Halt("closed", why)
+    return _over_the_hour(work, step)
+
+
+def refuse_other_cluster(work: Work, writer: Writer) -> None:
+    """Raises Halt when another cluster answers than the one that was planned for (A05, T17)."""
+    if writer.identity() != work.plan.identity:
+        raise Halt("other_cluster", "another cluster answers under this name", state="needs_attention")
+
+
+def _refuse_without_right(work: Work) -> None:
+    """Raises Halt when whoever started it may not start anything on this cluster any more (A41)."""
+    name = work.row.started_by_name
+    if name and not {"operate", "administer"} & named_over(name, work.row.cluster_id):
+        raise Halt("right_gone", f"{name}, who started it, may not do so any more; somebody else can resume it")
+
+
+def _cancellable(work: Work) -> str:
+    """The seconds in which whoever started it by mistake can stop it before anything is sent."""
+    began = work.row.started_at
+    if began is None or timezone.now() >= began + timedelta(seconds=settings.ENV.cancel_seconds):
+        return ""
+    if Attempt.objects.filter(rollout=work.row).exists():
+        return ""
+    return f"{settings.ENV.cancel_seconds} seconds, in which it can still be cancelled"
+
+
+def _over_the_hour(work: Work, step: Step) -> str:
+    if step.change is None or step.change.verb != COUNTED:
+        return ""
+    most = work.plan.limits.per_hour
+    lately = Attempt.objects.filter(
+        rollout__cluster_id=work.row.cluster_id,
+        verb=COUNTED,
+        outcome__in=(Attempt.Outcome.OPEN, Attempt.Outcome.UNKNOWN, Attempt.Outcome.APPLIED),
+        intent_at__gt=Now() - HOUR,
+    ).count()
+    return f"the next hour: {lately} deletions of at most {most} an hour are done" if lately >= most else ""
+
+
+CONFLICTS = 5
+"""How often a step is tried anew after somebody else wrote in between (A18)."""
+DEADLINE_SECONDS = 30.0
+SPARE_SECONDS = 5.0
+LONGEST_PAUSE = 30.0
+
+
+def make_request(work: Work, writer: Writer, *, here: Place) -> bool:
+    """Brings the step one request further. True when something moved. Raises Halt, Lost, Stopped, CouldNotLook."""
+    step, change = here.step, here.step.change
+    if change is None:
+        return False
+    if words := held_back(work, writer, step=step):
+        return wait_for(work, words)
+    note_baseline(work, writer, step=step)
+    read = writer.read(change.target)
+    if all_hold(step.brings, read, uid=change.target.uid):
+        _pass_over(work, here=here, read=read)
+        return True
+    if why := _changed(step, read):
+        return _left_out(work, step, why=why)
+    _refuse_endless(work, here)
+    return _requested(work, writer, here=here, tie=Tie.to(read))
+
+
+def _requested(work: Work, writer: Writer, *, here: Place, tie: Tie) -> bool:
+    step, change = here.step, here.step.change
+    if change is None:
+        raise AssertionError("a step without a change sends nothing")
+    body = completed(change, tie, own=_own(work))
+    _outlived(work)
+    journal.reached("before_intent")
+    intent = journal.intend(work, step, change=change, tie=tie, body_digest=digest_of(body))
+    began = time.monotonic()
+    journal.reached("after_intent")
+    if time.monotonic() - began > SPARE_SECONDS:
+        # Stopped for a while since the intent: somebody else may be about to settle it, and nothing was sent yet.
+        raise Lost("the worker stood still between the intent and its request")
+    sent = _sent(work, writer, here=here, tie=tie, intent=intent)
+    journal.reached("after_send")
+    return _concluded(work, step, sent=sent, intent=intent)
+
+
+def _own(work: Work) -> dict[str, str]:
+    return marks(str(work.row.pk), work.row.digest)
+
+
+def _sent(work: Work, writer: Writer, *, here: Place, tie: Tie, intent: Intent) -> Sent | CouldNotLook | BadInput:
+    if here.step.change is None:
+        raise AssertionError("a step without a change sends nothing")
+    purpose = f"action={work.row.pk} step={here.step.id} attempt={intent.number}"
+    try:
+        return writer.send(here.step.change, tie, own=_own(work), purpose=purpose)
+    except (CouldNotLook, BadInput) as silence:
+        return silence
+
+
+def _pass_over(work: Work, *, here: Place, read: Tree | None) -> None:
+    """It is so already: by us where a request of ours may have come late, or the object carries our marks (A25)."""
+    step, change = here.step, here.step.change
+    if change is None:
+        return
+    ours = holds(Exists(marks=_own(work)), read) if change.verb == "create" else here.in_doubt
+    if ours:
+        reason, outcome = "an earlier request came through after all", Attempt.Outcome.APPLIED
+    else:
+        reason, outcome = "it was so already", Attempt.Outcome.NOOP
+    journal.pass_over(work, step, verb=change.verb, reason=reason, outcome=outcome)
+
+
+def _left_out(work: Work, step: Step, *, why: str) -> bool:
+    """A step that may be skipped is; any other stops the rollout (A17, R21, R22)."""
+    if not step.skippable:
+        raise Halt("changed", why)
+    journal.pass_over(work, step, verb=SKIP, reason=f"left out: {why}")
+    return True
+
+
+def _changed(step: Step, read: Tree | None) -> str:
+    """How the object is not the one that was planned for, or not as it was; empty when it is (A17, R21, R22)."""
+    target = step.change.target if step.change else None
+    if target is None:
+        return ""
+    uid = str(value_at(read, ("metadata", "uid")) or "")
+    if target.uid and uid != target.uid:
+        what = "is gone" if read is None else "was made anew under its name"
+        return f"{target.said} {what} since the preview"
+    return "" if projected(read, step.rests_on) == step.digest else f"{target.said} was changed since the preview"
+
+
+def _refuse_endless(work: Work, here: Place) -> None:
+    """Raises Halt once the same refusal came too often; the last one tells what it is."""
+    if here.refusals < CONFLICTS:
+        return
+    last = Attempt.objects.filter(rollout=work.row, step=here.step.id).latest("pk")
+    words = {
+        429: ("overloaded", "the API server asks to wait again and again"),
+        404: ("refused_404", last.reason or "the API server knows no such place"),
+    }
+    code, why = words.get(last.status or 0, ("contended", "somebody else keeps writing to the object"))
+    raise Halt(code, f"{here.step.title}: {why}")
+
+
+def _outlived(work: Work) -> None:
+    """The lease has to outlive the request's deadline (A20)."""
+    if not lease.lasts(work.fence, DEADLINE_SECONDS + SPARE_SECONDS) and not lease.renew(work.fence):
+        raise Lost("the lease is over")
+
+
+def _concluded(work: Work, step: Step, *, sent: Sent | CouldNotLook | BadInput, intent: Intent) -> bool:
+    journal.reached("before_outcome")
+    if isinstance(sent, BadInput):
+        journal.conclude(work, intent.attempt_id, told=Outcome(outcome="refused", reason=sent.message))
+        raise Halt(sent.code, f"{step.title}: {sent.message}")
+    if isinstance(sent, CouldNotLook):
+        journal.conclude(work, intent.attempt_id, told=Outcome(outcome="unknown", reason=sent.message))
+        return True
+    word = "applied" if sent.done else "unknown" if sent.in_doubt else "refused"
+    told = Outcome(
+        outcome=word,
+        status=sent.status,
+        reason=sent.message or sent.reason,
+        audit_id=sent.audit_id,
+        uid=sent.uid,
+        resource_version=sent.resource_version,
+    )
+    journal.conclude(work, intent.attempt_id, told=told)
+    journal.reached("after_outcome")
+    if word == "refused":
+        _refused(step, sent)
+    return True
+
+
+def _refused(step: Step, sent: Sent) -> None:
+    """What may pass by itself is tried again; everything else calls a person, with the server's own words."""
+    if sent.conflicts:
+        raise Halt("field_conflict", f"{step.title}: fields are kept by {', '.join(sent.conflicts)}")
+    if sent.status in (404, 409):
+        return
+    if sent.status == 429:
+        time.sleep(min(sent.retry_after or 1.0, LONGEST_PAUSE))
+        return
+    raise Halt(f"refused_{sent.status}", f"{step.title}: {sent.message or sent.reason}")
+
+
+BY = "read"
+
+
+def settle(work: Work, writer: Writer, *, here: Place) -> bool:
+    """Settles the open line: applied when what it was to bring is there, not applied when its object is untouched long
+    after the deadline, else changed by somebody else. False: too early to tell. Raises Halt, Lost, CouldNotLook."""
+    line = here.open
+    if not isinstance(line, Attempt) or here.step.change is None:
+        return False
+    read = writer.read(here.step.change.target)
+    if all_hold(here.step.brings, read, uid=here.step.change.target.uid):
+        return _brought(work, line, read=read)
+    if not _late(line):
+        return wait_for(work, f"the outcome of the last request ({here.step.title})")
+    if _untouched(here, line, read=read):
+        return _settle_concluded(work, line, outcome="not_applied", reason="untouched afterwards")
+    _settle_concluded(work, line, outcome="changed_by_other", reason="changed meanwhile")
+    raise Halt("changed_by_other", f"{here.step.title}: the outcome is not known, and the object was changed meanwhile")
+
+
+def _brought(work: Work, line: Attempt, *, read: Tree | None) -> bool:
+    """What it was to bring is there. An object without our marks where one was to be made is somebody else's (A23)."""
+    made = line.uid or holds(Exists(marks=marks(str(work.row.pk), work.row.digest)), read)
+    if not made:
+        return _settle_concluded(work, line, outcome="not_applied", reason="somebody else has made it")
+    uid = str(value_at(read, ("metadata", "uid")) or "")
+    return _settle_concluded(work, line, outcome="applied", reason="seen afterwards", uid=uid)
+
+
+def _settle_concluded(work: Work, line: Attempt, *, outcome: str, reason: str, uid: str = "") -> bool:
+    told = Outcome(outcome=outcome, reason=reason, uid=uid, settled_by=BY, status=line.status, audit_id=line.audit_id)
+    journal.conclude(work, line.pk, told=told)
+    return True
+
+
+def _late(line: Attempt) -> bool:
+    """Whether a request sent then can not arrive any more, by the clock of the database (R18)."""
+    patience = timedelta(seconds=DEADLINE_SECONDS + settings.ENV.settle_seconds)
+    return Attempt.objects.filter(pk=line.pk, intent_at__lte=Now() - patience).exists()
+
+
+def _untouched(here: Place, line: Attempt, *, read: Tree | None) -> bool:
+    """The object is as it was when the request was tied to it: the plan's fields at least have not moved."""
+    uid = str(value_at(read, ("metadata", "uid")) or "")
+    return uid == line.uid and projected(read, here.step.rests_on) == here.step.digest

@@ -1,0 +1,107 @@
+"""A rollout that ended -> a fresh look at its cluster: what was seen before or meanwhile judges nothing more (R09).
+
+The one way from a state to the next: compare-and-set, the audit event and the wake-up in one transaction (A08).
+"""
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from migrations_app.actions.states import State, may_follow
+from migrations_app.errors import Conflict, NotFound
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.rollout import Outbox, Rollout
+from migrations_app.models.scan import Scan
+from migrations_app.use_cases.audit.log import Actor, Event, record
+from migrations_app.use_cases.rollouts import lease
+from migrations_app.use_cases.rollouts.lease import Fence
+from migrations_app.use_cases.scans.queue import queued
+
+ENDED: frozenset[State] = frozenset({"succeeded", "failed", "aborted"})
+BY = "rollout"
+"""Who asks for such a scan."""
+
+
+def ask_for_scan(row: Rollout) -> None:
+    """Queues a scan in the transaction that ends the rollout. One under way began too early: the next is due."""
+    if row.started_at is None:
+        return
+    if not queued(row.cluster, by=BY).created:
+        Cluster.objects.filter(pk=row.cluster_id).update(next_due_at=timezone.now())
+
+
+def waiting_scan(rollout_id: uuid.UUID) -> uuid.UUID | None:
+    """The scan that the end of the rollout asked for, while nobody has begun it; the sweeper would find it later."""
+    ended = Rollout.objects.filter(pk=rollout_id, state__in=ENDED).values("cluster_id")
+    asked = Scan.objects.filter(cluster_id__in=ended, state=Scan.State.QUEUED, requested_by=BY)
+    return asked.values_list("pk", flat=True).first()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Why the state changed: a stable code, and words for the page."""
+
+    code: str = ""
+    words: str = ""
+
+
+def transition(
+    row: Rollout, then: State, *, by: Actor, cause: Cause | None = None, fence: Fence | None = None, **columns: object
+) -> int:
+    """The row's new version; `row` is changed as well. Other columns may change with the state.
+
+    Raises Conflict (code `moved`) when the row is no longer in the state and version that `row` says, or the new state
+    does not follow; Lost when the fence does not hold any more.
+    """
+    if not may_follow(_state(row), then):
+        raise Conflict(f"a rollout that is {row.state} cannot become {then}", code="moved")
+    told = cause or Cause()
+    changed: dict[str, Any] = {
+        "state": then,
+        "version": row.version + 1,
+        "cause_code": told.code[:60],
+        "cause": told.words[:2000],
+        **columns,
+    }
+    with transaction.atomic():
+        if fence is not None:
+            lease.check(fence)
+        same = Rollout.objects.filter(pk=row.pk, state=row.state, version=row.version)
+        if not same.update(**changed):
+            raise Conflict("the rollout was changed meanwhile", code="moved")
+        record(_event(row, then, by=by, cause=told))
+        Outbox.objects.create(topic=f"rollout.{then}", body={"rollout": str(row.pk), "cause": told.code})
+        if then in ENDED:
+            ask_for_scan(row)
+    for name, value in changed.items():
+        setattr(row, name, value)
+    return row.version
+
+
+def found(rollout_id: uuid.UUID) -> Rollout:
+    """The row. Raises NotFound."""
+    row = Rollout.objects.filter(pk=rollout_id).first()
+    if row is None:
+        raise NotFound("no such rollout")
+    return row
+
+
+def _state(row: Rollout) -> State:
+    state: Any = row.state
+    return state  # type: ignore[no-any-return]  # the column's choices are the states
+
+
+def _event(row: Rollout, then: State, *, by: Actor, cause: Cause) -> Event:
+    return Event(
+        verb=f"rollout.{then}",
+        actor=by,
+        object=f"{row.title} on {row.cluster_name}",
+        outcome=cause.code or then,
+        cluster_id=str(row.cluster_id),
+        plan_digest=row.digest,
+        correlation=str(row.pk),
+        detail={"from": row.state, "why": cause.words} if cause.words else {"from": row.state},
+    )

@@ -1,0 +1,60 @@
+"""Counts that only grow, for monitoring: kept in rows, so that any process can be asked for them."""
+
+import logging
+import uuid
+from collections.abc import Mapping
+
+from django.db import Error, transaction
+from django.db.models import F
+
+from migrations_app.models.monitoring import Tally
+
+log = logging.getLogger(__name__)
+REQUEST = "request"
+"""Of a cluster: requests to its API server; `first` is the verb, `second` the status."""
+ERROR = "error"
+"""Of a cluster: scans that ended without a snapshot; `first` is the code."""
+DURATION = "duration"
+"""Of the installation: scans by the bucket that they fall into; `first` is its upper end in seconds."""
+MILLISECONDS = "milliseconds"
+"""Of the installation: how long all scans took together."""
+BUCKETS: tuple[float, ...] = (0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
+BEYOND = "+Inf"
+_FIRST, _SECOND = 60, 20
+
+
+def add(subject: str, what: str, *, counts: Mapping[tuple[str, str], int]) -> None:
+    """Adds each count to its row, in one order for all, so that no two wait for each other."""
+    for (first, second), count in sorted(counts.items()):
+        place = {"subject": subject, "what": what, "first": first[:_FIRST], "second": second[:_SECOND]}
+        rows = Tally.objects.filter(**place)
+        if not rows.update(count=F("count") + count):
+            Tally.objects.bulk_create([Tally(**place)], ignore_conflicts=True)
+            rows.update(count=F("count") + count)
+
+
+def add_requests(cluster_id: uuid.UUID, calls: Mapping[tuple[str, str], int]) -> None:
+    """Adds requests to a cluster, in a transaction of its own; a database that is away costs their count only."""
+    if not calls:
+        return
+    try:
+        with transaction.atomic():
+            add(str(cluster_id), REQUEST, counts=calls)
+    except Error:
+        log.warning("requests were not counted", extra={"cluster": str(cluster_id)})
+
+
+def add_error(cluster_id: uuid.UUID, code: str) -> None:
+    add(str(cluster_id), ERROR, counts={(code, ""): 1})
+
+
+def add_duration(seconds: float) -> None:
+    """One scan that took so long, published or failed."""
+    bucket = next((f"{end:g}" for end in BUCKETS if seconds <= end), BEYOND)
+    add("", DURATION, counts={(bucket, ""): 1})
+    add("", MILLISECONDS, counts={("", ""): max(0, round(seconds * 1000))})
+
+
+def calls_by_name(calls: Mapping[tuple[str, str], int]) -> dict[str, int]:
+    """The counts as a scan keeps them."""
+    return {f"{verb} {code}": count for (verb, code), count in sorted(calls.items())}

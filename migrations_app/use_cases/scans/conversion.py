@@ -1,0 +1,46 @@
+"""Kept objects -> Conversion: what a cluster holds, taken to another generation, with what its last scan tells."""
+
+import uuid
+from collections import Counter
+from collections.abc import Iterable
+
+from migrations_app.conversion.convert import Conversion, convert
+from migrations_app.conversion.objects import Known, Options, Target
+from migrations_app.inventory.facts.node_classes import CONVERTIBLE_PARTS
+from migrations_app.inventory.facts.ownership import OwnedNode
+from migrations_app.readiness.iam_sheet.values import IamProfile
+from migrations_app.readiness.report import PartLine, Report
+from migrations_app.use_cases.scans.store import kept_objects
+
+ALPHA_STAGES = ("alpha", "mixed")
+POOLS = ("provisioners", "nodepools")
+
+
+def convert_cluster(cluster_id: uuid.UUID, options: Options, *, known: Known) -> Conversion | None:
+    """The objects of the newest snapshot, converted; None where none were kept. `options.live` should be set."""
+    bodies = kept_objects(cluster_id)
+    return None if bodies is None else convert(bodies, options, known=known)
+
+
+def known_of(report: Report, nodes: Iterable[OwnedNode], *, profiles: Iterable[IamProfile] = ()) -> Known:
+    """What a scan tells a conversion: how many nodes each pool has, whether every pool was seen, and the roles of the
+    instance profiles that AWS showed."""
+    seen = {part.name for part in report.parts if part.seen and not part.quarantined}
+    held = tuple(profiles)
+    return Known(
+        nodes_of_pool=Counter(node.pool for node in nodes if node.pool),
+        all_pools_given=seen.issuperset(POOLS),
+        role_of_profile={one.name: one.role for one in held},
+        default_profile=next((one.name for one in held if one.default), None),
+    )
+
+
+def unread_parts(report: Report) -> tuple[PartLine, ...]:
+    """The parts that a conversion needs and the scan could not read, wholly or in single objects."""
+    ours = (part for part in report.parts if part.name in CONVERTIBLE_PARTS)
+    return tuple(part for part in ours if not part.seen or part.quarantined)
+
+
+def next_target(stage: str) -> Target:
+    """The generation that a cluster at that stage goes to next."""
+    return "v1beta1" if stage in ALPHA_STAGES else "v1"

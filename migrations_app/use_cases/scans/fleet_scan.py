@@ -1,0 +1,85 @@
+"""One wish to scan every cluster: a row that is carried out a few clusters at a time, and ends with the last scan."""
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, F, OuterRef
+from django.utils import timezone
+
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.scan import FleetScan, FleetScanPart
+from migrations_app.queries.cluster.detail import ACTIVE
+from migrations_app.use_cases.audit.log import tell
+from migrations_app.use_cases.runtime import disk_space
+from migrations_app.use_cases.scans.queue import queued
+
+A_TIME = 100
+
+
+@dataclass(frozen=True, slots=True)
+class FleetAsked:
+    """`created` is False when a scan of the fleet was under way: that one is returned."""
+
+    id: uuid.UUID
+    created: bool
+
+
+def request_fleet_scan(*, by: str) -> FleetAsked:
+    """The wish as a row; `begin` makes its scans. Raises Conflict `disk_full` while nothing can be kept."""
+    disk_space.refuse_when_full()
+    close_ended()
+    while True:
+        try:
+            with transaction.atomic():
+                row = FleetScan.objects.create(requested_by=by, total=Cluster.objects.count())
+                tell("scan.fleet_requested", by, fleet_scan=str(row.pk), clusters=row.total)
+                return FleetAsked(row.pk, created=True)
+        except IntegrityError:
+            under_way = FleetScan.objects.filter(open=True).first()
+            if under_way:
+                return FleetAsked(under_way.pk, created=False)
+
+
+def begin(fleet_scan_id: uuid.UUID) -> Iterator[uuid.UUID]:
+    """The scans that are to be woken, each as soon as its row is there; goes on where a lost worker ended."""
+    row = FleetScan.objects.filter(pk=fleet_scan_id, begun_at=None, open=True).first()
+    while row is not None:
+        left = _left(row)
+        if not left:
+            FleetScan.objects.filter(pk=row.pk, begun_at=None).update(begun_at=timezone.now())
+            return
+        for cluster in left:
+            yield from _begun(row, cluster)
+
+
+def _left(row: FleetScan) -> list[Cluster]:
+    """Clusters that have no scan in it yet, the oldest success first; those that came later are not part of it."""
+    mine = FleetScanPart.objects.filter(fleet_scan=row, cluster=OuterRef("pk"))
+    left = Cluster.objects.filter(~Exists(mine), created_at__lte=row.created_at)
+    return list(left.order_by(F("last_success_at").asc(nulls_first=True), "pk")[:A_TIME])
+
+
+def _begun(row: FleetScan, cluster: Cluster) -> Iterator[uuid.UUID]:
+    try:
+        with transaction.atomic():
+            asked = queued(cluster, by=row.requested_by)
+            part = FleetScanPart(fleet_scan=row, cluster=cluster, scan_id=asked.scan_id)
+            FleetScanPart.objects.bulk_create([part], ignore_conflicts=True)
+    except IntegrityError:
+        return  # the cluster, or the wish itself, was removed in this moment
+    if asked.created:
+        yield asked.scan_id
+
+
+def not_begun() -> tuple[uuid.UUID, ...]:
+    """Wishes whose message or worker was lost."""
+    return tuple(FleetScan.objects.filter(open=True, begun_at=None).values_list("pk", flat=True))
+
+
+def close_ended() -> int:
+    """Ends those whose last scan has ended; how many. Harmless at any time."""
+    active = FleetScanPart.objects.filter(fleet_scan=OuterRef("pk"), scan__state__in=ACTIVE)
+    over = FleetScan.objects.filter(~Exists(active), open=True).exclude(begun_at=None)
+    return over.update(open=False, ended_at=timezone.now())

@@ -1,0 +1,164 @@
+"""What is kept no longer goes, in small batches and short transactions, so that nothing else waits for it (R26)."""
+
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from axes.models import AccessAttempt, AccessFailureLog, AccessLog
+from django.contrib.sessions.models import Session
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from migrations_app.models.account import ApiIdempotency
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.monitoring import Pulse, Tally
+from migrations_app.models.notification import Announced, Delivery
+from migrations_app.models.rollout import Outbox, Rollout
+from migrations_app.models.scan import Content, FindingRow, FleetScan, FleetScanPart, LegacyDay, Scan, Snapshot
+from migrations_app.use_cases.runtime import idempotency
+
+BATCH = 500
+"""Rows of one transaction at most."""
+A_SWEEP = 10_000
+"""Snapshots that one sweep looks out at most."""
+EVERY = timedelta(days=7)
+DAILY = timedelta(days=90)
+WEEKLY = timedelta(days=365)
+"""How old a snapshot gets as one of all, as the last one of its day, and as the last one of its week."""
+DONE_SCANS, FAILED_SCANS, FLEET_SCANS = timedelta(days=7), timedelta(days=30), timedelta(days=30)
+OUTBOX, SILENT, SIGN_INS = timedelta(days=7), timedelta(days=1), timedelta(days=90)
+DELIVERIES, ANNOUNCED = timedelta(days=30), timedelta(days=400)
+"""What was announced once is remembered for longer than any waiver lasts."""
+SETTLING = timedelta(hours=1)
+"""A content so young may belong to a snapshot that is being published."""
+GONE = ""
+
+
+def sweep_old(*, within: float, now: datetime | None = None) -> int:
+    """How many rows were taken away, in so many seconds at most; the next sweep goes on where this one ends."""
+    moment, end = now or timezone.now(), time.monotonic() + within
+    taken = 0
+    for batches in (_snapshots, _retired, _contents, _rows, _tallies):
+        for count in batches(moment):
+            taken += count
+            if time.monotonic() > end:
+                return taken
+    return taken
+
+
+def surplus(moments: Iterable[tuple[uuid.UUID, datetime]], *, now: datetime) -> Iterator[uuid.UUID]:
+    """Ids that are kept no longer, of one cluster's snapshots from the newest to the oldest."""
+    seen: set[str] = set()
+    for key, at in moments:
+        slot = _slot(at, now - at)
+        if slot == GONE or slot in seen:
+            yield key
+        seen.add(slot)
+
+
+def _slot(at: datetime, age: timedelta) -> str:
+    """Of all snapshots with one slot the newest is kept."""
+    if age <= EVERY:
+        return at.isoformat() + str(age)
+    if age <= DAILY:
+        return f"{at:%Y-%m-%d}"
+    return f"{at:%G-%V}" if age <= WEEKLY else GONE
+
+
+def _snapshots(now: datetime) -> Iterator[int]:
+    found = list(_old_snapshots(now))
+    for start in range(0, len(found), BATCH):
+        with transaction.atomic():
+            mine = Snapshot.objects.filter(pk__in=found[start : start + BATCH])
+            # Asked again in the transaction: what was named meanwhile stays.
+            count, _ = mine.filter(~_named(Rollout, "snapshot"), ~_named(Cluster, "latest")).delete()
+        yield count
+
+
+def _old_snapshots(now: datetime) -> Iterator[uuid.UUID]:
+    unnamed = Snapshot.objects.filter(
+        ~_named(Rollout, "snapshot"), ~_named(Cluster, "latest"), scanned_at__lt=now - EVERY
+    )
+    rows = unnamed.order_by("cluster_id", "-scanned_at").values_list("cluster_id", "pk", "scanned_at")
+    left = A_SWEEP
+    for _, moments in groupby(rows.iterator(chunk_size=2000), key=itemgetter(0)):
+        for key in surplus(((pk, at) for _, pk, at in moments), now=now):
+            yield key
+            left -= 1
+        if left <= 0:
+            return
+
+
+def _named(model: Any, field: str) -> Exists:  # noqa: ANN401 - a model class; its manager is all that is used
+    return Exists(model.objects.filter(**{field: OuterRef("pk")}))
+
+
+def _retired(now: datetime) -> Iterator[int]:
+    """Marks contents that no snapshot names: from then on whoever needs one of them again makes it anew."""
+    lonely = Content.objects.filter(~_named(Snapshot, "content"), retired_at=None, created_at__lt=now - SETTLING)
+    while keys := list(lonely.values_list("pk", flat=True)[:BATCH]):
+        lonely.filter(pk__in=keys).update(retired_at=now)
+        yield 0
+
+
+def _contents(now: datetime) -> Iterator[int]:
+    keys = Content.objects.filter(retired_at__lte=now).values_list("pk", flat=True)
+    for digest in list(keys[:A_SWEEP]):
+        while (count := _less_of(digest)) is not None:
+            yield count
+
+
+def _less_of(digest: str) -> int | None:
+    """Takes a batch of its findings away, and the content after the last of them; None when there is no more to do."""
+    with transaction.atomic():
+        row = Content.objects.select_for_update().filter(pk=digest).exclude(retired_at=None).only("pk").first()
+        if row is None:
+            return None
+        if row.snapshots.exists():
+            Content.objects.filter(pk=digest).update(retired_at=None)
+            return None
+        findings = list(row.findings.values_list("pk", flat=True)[:BATCH])
+        if findings:
+            return FindingRow.objects.filter(pk__in=findings).delete()[0]
+        return row.delete()[0]
+
+
+def _rows(now: datetime) -> Iterator[int]:
+    """Rows that are only kept for a while."""
+    for rows in _outdated(now):
+        while keys := list(rows.values_list("pk", flat=True)[:BATCH]):
+            yield rows.filter(pk__in=keys).delete()[0]
+
+
+def _outdated(now: datetime) -> tuple[QuerySet[Any], ...]:
+    ended = FleetScan.objects.filter(open=False, created_at__lt=now - FLEET_SCANS)
+    return (
+        FleetScanPart.objects.filter(fleet_scan__in=ended),
+        ended,
+        Scan.objects.filter(state=Scan.State.DONE, finished_at__lt=now - DONE_SCANS),
+        Scan.objects.filter(state=Scan.State.FAILED, finished_at__lt=now - FAILED_SCANS),
+        ApiIdempotency.objects.filter(created_at__lt=now - idempotency.KEPT),
+        Outbox.objects.filter(done_at__lt=now - OUTBOX),
+        Delivery.objects.filter(~Q(state=Delivery.State.WAITING), made_at__lt=now - DELIVERIES),
+        Announced.objects.filter(at__lt=now - ANNOUNCED),
+        LegacyDay.objects.filter(day__lt=(now - WEEKLY).date()),
+        Session.objects.filter(expire_date__lt=now),
+        Pulse.objects.filter(seen_at__lt=now - SILENT),
+        *(model.objects.filter(attempt_time__lt=now - SIGN_INS) for model in _SIGN_INS),
+    )
+
+
+_SIGN_INS: tuple[Any, ...] = (AccessLog, AccessAttempt, AccessFailureLog)
+
+
+def _tallies(_now: datetime) -> Iterator[int]:
+    """Counts of clusters that are registered no more."""
+    there = {str(key) for key in Cluster.objects.values_list("pk", flat=True)}
+    for subject in Tally.objects.exclude(subject="").values_list("subject", flat=True).distinct():
+        if subject not in there:
+            yield Tally.objects.filter(subject=subject).delete()[0]

@@ -1,0 +1,291 @@
+"""What a report says in numbers, for monitoring: small, since every scrape reads it for the whole fleet.
+
+Keeps the objects that a conversion takes, sealed, and hands them out again: no page waits for a cluster.
+
+A scan -> what is left of the older generation on its day; the last scan of a day counts.
+
+Scanned -> Snapshot: one transaction publishes everything, or nothing is published (R01).
+"""
+
+import hashlib
+import uuid
+import zlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from typing import Any, NamedTuple
+
+import msgspec
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from migrations_app.checks.base import Finding
+from migrations_app.errors import BadSetting, Conflict
+from migrations_app.inventory.facts.node_claims import moment
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.parts import Seen
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.monitoring import Gauges
+from migrations_app.models.scan import Content, FindingRow, KeptObjects, LegacyDay, Scan, Snapshot
+from migrations_app.queries.fleet.clusters import UNREACHABLE_AFTER
+from migrations_app.queries.fleet.scan_interval import share
+from migrations_app.queries.fleet.waivers import held_at
+from migrations_app.readiness.report import Report, Scanned
+from migrations_app.readiness.verdict import judged_columns, next_hop
+from migrations_app.readiness.waivers import Waived, apply, as_stored
+from migrations_app.use_cases.notifications.publish import latest_of, tell_changes, tell_failing, tell_recovered
+from migrations_app.use_cases.runtime.connections import keys
+from migrations_app.use_cases.runtime.counters import add_duration, add_error, calls_by_name
+
+KINDS: Mapping[str, str] = {
+    "provisioners": "Provisioner",
+    "awsnodetemplates": "AWSNodeTemplate",
+    "machines": "Machine",
+    "nodepools": "NodePool",
+    "ec2nodeclasses": "EC2NodeClass",
+    "nodeclaims": "NodeClaim",
+}
+"""Parts of the inventory and the kind of their objects."""
+
+
+def gauges(report: Report, objects: Mapping[tuple[str, str], int]) -> dict[str, Any]:
+    """Verdicts by hop, checks by hop, severity and status, objects by kind and version, and the nodes of old."""
+    checks = Counter((found.hop, found.severity, found.status) for found in report.checks)
+    return {
+        "verdicts": {line.hop: line.verdict for line in report.hops},
+        "checks": [[*place, count] for place, count in sorted(checks.items())],
+        "objects": [[*place, count] for place, count in sorted(objects.items())],
+        "legacy_nodes": report.legacy.get("Node"),
+    }
+
+
+def objects_of(inventory: Inventory) -> dict[tuple[str, str], int]:
+    """Karpenter's objects by kind and API version; a kind that could not be read, or is not served, is left out."""
+    found: Counter[tuple[str, str]] = Counter()
+    for name, kind in KINDS.items():
+        part = inventory.part(name)
+        if not isinstance(part, Seen) or not part.served:
+            continue
+        found[kind, part.served] += len(part.quarantined)  # makes the place, too: a kind that is served and empty is 0
+        for one in part.items:
+            found[kind, str(getattr(one, "api_version", "") or part.served)] += 1
+    return dict(found)
+
+
+FIELD = "objects"
+LEVEL = 6
+
+
+def keep(cluster_id: uuid.UUID, objects: Sequence[dict[str, Any]], *, now: datetime) -> None:
+    """Replaces what was kept, unless nothing changed. Without a key to seal with, nothing is kept."""
+    if not settings.ENV.encryption_keys:
+        KeptObjects.objects.filter(pk=cluster_id).delete()
+        return
+    seal = keys()
+    meaning = msgspec.json.encode(objects, order="deterministic")
+    digest = hashlib.sha256(f"{seal.newest}\0".encode() + meaning).hexdigest()
+    if KeptObjects.objects.filter(pk=cluster_id, digest=digest).exists():
+        return
+    plain = msgspec.json.encode(objects)  # in the order of the fields, which people will read
+    sealed = seal.seal(zlib.compress(plain, LEVEL), owner=str(cluster_id), field=FIELD)
+    KeptObjects.objects.update_or_create(
+        pk=cluster_id, defaults={"digest": digest, "sealed": sealed, "changed_at": now}
+    )
+
+
+def kept_objects(cluster_id: uuid.UUID) -> tuple[dict[str, Any], ...] | None:
+    """The objects of the newest snapshot; None where none were kept, or their key is gone until the next scan."""
+    row = KeptObjects.objects.filter(pk=cluster_id).first()
+    if row is None:
+        return None
+    try:
+        packed = keys().open(bytes(row.sealed), owner=str(cluster_id), field=FIELD)
+    except BadSetting:
+        return None
+    return msgspec.json.decode(zlib.decompress(packed), type=tuple[dict[str, Any], ...])
+
+
+COLUMNS: Mapping[str, str] = {
+    "Provisioner": "provisioners",
+    "AWSNodeTemplate": "templates",
+    "Machine": "machines",
+    "Node": "nodes",
+}
+"""Kinds as reports name them, and the columns of their counts."""
+
+
+def note_legacy(cluster_id: uuid.UUID, legacy: Mapping[str, int | None], *, day: date) -> None:
+    """Keeps the counts of the day; a report that counts nothing, since there is nothing to upgrade, counts as none."""
+    counts = {column: legacy.get(kind) if legacy else 0 for kind, column in COLUMNS.items()}
+    LegacyDay.objects.update_or_create(cluster_id=cluster_id, day=day, defaults=counts)
+
+
+LONGEST_PAUSE = timedelta(hours=1)
+NO_CALLS: Mapping[tuple[str, str], int] = {}
+LONGEST_VERSION = 40
+"""A server may call itself anything; the column may not, and PostgreSQL refuses a longer text."""
+
+
+class _Packed(NamedTuple):
+    """What does not change from scan to scan, and the digest of all of it. `iam` is empty without a sheet."""
+
+    digest: str
+    report: bytes
+    nodes: bytes
+    iam: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What is known of a scan beside its report: requests by verb and status, objects by kind and version."""
+
+    calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    objects: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+
+NOTHING = Beside()
+
+
+def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, beside: Beside = NOTHING) -> Snapshot:
+    """Stores the snapshot and ends the scan. Raises Conflict when another worker took the scan over meanwhile."""
+    packed = _packed(scanned)
+    now = timezone.now()
+    with transaction.atomic():
+        held = Scan.objects.filter(pk=scan_id, state=Scan.State.RUNNING, fence=fence)
+        if not held.update(state=Scan.State.DONE, finished_at=now, lease_until=None):
+            raise Conflict("another worker took this scan over")
+        scan = Scan.objects.select_related("cluster").get(pk=scan_id)
+        _keep_content(packed, scanned.report.checks)
+        # Held, so that a waiver given meanwhile is counted here, or finds this snapshot as the latest one.
+        Cluster.objects.select_for_update().only("pk").get(pk=scan.cluster_id)
+        waivers = held_at(scan.cluster_id, now)
+        judged = apply(scanned.report, waivers, now=now)
+        tell_changes(latest_of(scan.cluster_id), judged, cluster=scan.cluster)
+        tell_recovered(scan.cluster)
+        snapshot = _snapshot(scan.cluster, packed.digest, report=judged, held=waivers)
+        Scan.objects.filter(pk=scan_id).update(snapshot=snapshot, calls=calls_by_name(beside.calls))
+        keep(scan.cluster.pk, scanned.objects, now=now)
+        body = gauges(judged, beside.objects)
+        Gauges.objects.update_or_create(pk=scan.cluster.pk, defaults={"body": body})
+        note_legacy(scan.cluster.pk, scanned.report.legacy, day=snapshot.scanned_at.date())
+        _note_success(scan.cluster, snapshot, now=now)
+        # Last, since every other scan of the installation adds to the same rows.
+        add_duration(_seconds(scan, now))
+    return snapshot
+
+
+def _packed(scanned: Scanned) -> _Packed:
+    """Digest and packed bytes: no times, no durations."""
+    parts = tuple(msgspec.structs.replace(line, seconds=0.0) for line in scanned.report.parts)
+    lasting = msgspec.structs.replace(scanned.report, scanned_at="", parts=parts)
+    report, nodes = msgspec.json.encode(lasting, order="deterministic"), msgspec.json.encode(scanned.nodes)
+    iam = b"" if scanned.iam is None else msgspec.json.encode(scanned.iam)
+    digest = hashlib.sha256(b"\0".join((report, nodes, iam))).hexdigest()
+    report, nodes, iam = (zlib.compress(part, LEVEL) if part else b"" for part in (report, nodes, iam))
+    return _Packed(digest, report, nodes, iam)
+
+
+def _keep_content(packed: _Packed, findings: tuple[Finding, ...]) -> None:
+    parts = {"report": packed.report, "nodes": packed.nodes, "iam": packed.iam}
+    # Held, so that the sweep which takes contents away that no snapshot names is not in the middle of this one.
+    row, created = Content.objects.select_for_update().get_or_create(digest=packed.digest, defaults=parts)
+    if row.retired_at is not None:
+        row.findings.all().delete()
+        Content.objects.filter(pk=row.pk).update(retired_at=None)
+    if created or row.retired_at is not None:
+        rows = [_finding_row(packed.digest, finding) for finding in findings]
+        FindingRow.objects.bulk_create(rows, batch_size=500)
+
+
+def _finding_row(digest: str, finding: Finding) -> FindingRow:
+    return FindingRow(
+        content_id=digest,
+        check_id=finding.id,
+        hop=finding.hop,
+        phase=finding.phase,
+        status=finding.status,
+        severity=finding.severity,
+        summary=finding.summary[:500],
+        evidence_total=finding.evidence_total,
+        evidence_exact=finding.evidence_exact,
+    )
+
+
+def _snapshot(cluster: Cluster, digest: str, *, report: Report, held: tuple[Waived, ...]) -> Snapshot:
+    following = next_hop(report)
+    known = [count for count in report.legacy.values() if count is not None]
+    return Snapshot.objects.create(
+        cluster=cluster,
+        content_id=digest,
+        scanned_at=moment(report.scanned_at) or timezone.now(),
+        parts=msgspec.json.encode({line.name: line.seconds for line in report.parts}),
+        complete=report.complete,
+        stage=report.cluster.stage,
+        karpenter_version=(report.cluster.karpenter_version or "")[:LONGEST_VERSION],
+        kubernetes_version=(report.cluster.kubernetes_version or "")[:LONGEST_VERSION],
+        next_hop=following.hop if following else "",
+        legacy_left=sum(known) if len(known) == len(report.legacy) else None,
+        nodes_total=report.nodes.total,
+        waived=as_stored(held),
+        **judged_columns(report),
+    )
+
+
+def _note_success(cluster: Cluster, snapshot: Snapshot, *, now: datetime) -> None:
+    Cluster.objects.filter(pk=cluster.pk).update(
+        latest=snapshot,
+        last_attempt_at=now,
+        last_success_at=now,
+        failures=0,
+        failing_since=None,
+        last_error_code="",
+        last_error_detail="",
+    )
+
+
+def pause_after(failures: int) -> timedelta:
+    """How long to wait before looking again: a minute, doubled with each failure in a row, at most an hour."""
+    return min(LONGEST_PAUSE, timedelta(minutes=2 ** min(failures - 1, 10)))
+
+
+def next_look(cluster: Cluster, *, now: datetime) -> datetime:
+    """When a cluster that just failed is due again. A failure or two are looked into soon; from the third on the
+    pause counts, however short the interval is, so that what is down costs less and less (R20)."""
+    pause = pause_after(cluster.failures)
+    # Up to a tenth longer, each cluster its own: what fell together does not come back together.
+    again = now + pause * (1 + share(cluster.pk) / 10)
+    if cluster.failures >= UNREACHABLE_AFTER:
+        return again
+    return min(cluster.next_due_at or again, again)
+
+
+def _seconds(scan: Scan, now: datetime) -> float:
+    return (now - scan.started_at).total_seconds() if scan.started_at else 0.0
+
+
+def fail(
+    scan_id: uuid.UUID, *, fence: int, code: str, detail: str, calls: Mapping[tuple[str, str], int] = NO_CALLS
+) -> None:
+    """Ends the scan without a snapshot; the old one stays with its age. A taken-over scan is left alone."""
+    now = timezone.now()
+    with transaction.atomic():
+        held = Scan.objects.filter(pk=scan_id, state=Scan.State.RUNNING, fence=fence)
+        ended = {"finished_at": now, "lease_until": None, "error_code": code[:60], "error_detail": detail[:2000]}
+        if not held.update(state=Scan.State.FAILED, calls=calls_by_name(calls), **ended):
+            return
+        cluster = Cluster.objects.select_for_update().get(scans__pk=scan_id)
+        cluster.failures += 1
+        cluster.failing_since = cluster.failing_since or now
+        cluster.last_attempt_at = now
+        cluster.last_error_code, cluster.last_error_detail = code[:60], detail[:2000]
+        cluster.next_due_at = next_look(cluster, now=now)
+        cluster.save(
+            update_fields=[
+                "failures", "failing_since", "last_attempt_at", "last_error_code", "last_error_detail", "next_due_at",
+            ]
+        )  # fmt: skip
+        tell_failing(cluster)
+        add_error(cluster.pk, code)
+        add_duration(_seconds(Scan.objects.get(pk=scan_id), now))

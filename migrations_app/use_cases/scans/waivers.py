@@ -1,0 +1,207 @@
+"""A failing check is accepted, the acceptance is taken back, or it ends; what is counted follows at once.
+
+Nothing that was found is rewritten. The numbers of the latest snapshot are counted again; a page or a tool that reads
+the snapshot has the waivers put over it. A waiver of a group or of all clusters, and one that ends, reach the numbers
+of the fleet with the next tick of the timetable.
+"""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+
+from migrations_app.access import Person, may_waive
+from migrations_app.checks.registry import all_checks
+from migrations_app.errors import BadInput, Conflict, NotFound
+from migrations_app.models.cluster import Cluster, ClusterGroup
+from migrations_app.models.monitoring import Gauges
+from migrations_app.models.policy import GroupWaiver, Waiver
+from migrations_app.models.scan import Snapshot
+from migrations_app.queries.fleet.groups import groups_in_sight
+from migrations_app.queries.fleet.waivers import held_at, held_everywhere, holding, waivers_in_sight
+from migrations_app.readiness.verdict import judged_columns
+from migrations_app.readiness.waivers import apply, as_stored, can_block
+from migrations_app.use_cases.accounts.rights import over, over_group, refuse_person
+from migrations_app.use_cases.audit.log import tell
+from migrations_app.use_cases.notifications.publish import announce, announce_once, announced, tell_verdict
+from migrations_app.use_cases.scans.store import gauges
+
+LONGEST = timedelta(days=366)
+"""A year, and the day that a leap year has more."""
+BATCH = 200
+SOON = timedelta(days=7)
+"""So long before its end a waiver is announced."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """A waiver as somebody wants it: for a cluster, or for a group; with neither it is for all of them."""
+
+    check: str
+    cluster: uuid.UUID | None
+    reason: str
+    owner: str
+    ends_at: datetime
+    group: uuid.UUID | None = None
+
+
+def waive(wish: Wish, person: Person, *, now: datetime) -> uuid.UUID:
+    """Accepts a failing check; the id of the waiver.
+
+    Raises Denied, NotFound, BadInput, and Conflict `already_waived` when one of that kind holds already.
+    """
+    blocks = _checked(wish, now)
+    here = over_group(person, wish.group) if wish.group else over(person, wish.cluster)
+    refuse_person(may_waive(here, blocker=blocks, everywhere=wish.cluster is None))
+    with transaction.atomic():
+        cluster = _held_cluster(wish.cluster) if wish.cluster else None
+        group = _held_group(wish.group) if wish.group else None
+        same = Q(scope__group=group) if group else Q(scope=None, cluster=cluster)
+        if Waiver.objects.filter(holding(now), same, check_id=wish.check).exists():
+            raise Conflict("this check is waived here already; revoke that waiver first", code="already_waived")
+        row = Waiver.objects.create(
+            check_id=wish.check,
+            cluster=cluster,
+            reason=wish.reason.strip(),
+            owner_name=wish.owner.strip(),
+            blockers="administer" in here.rights,
+            made_by_name=person.name,
+            made_at=now,
+            ends_at=wish.ends_at,
+        )
+        if group:
+            GroupWaiver.objects.create(waiver=row, group=group, group_name=group.name)
+        _tell("waiver.made", row, reason=row.reason, owner=row.owner_name, until=row.ends_at.isoformat())
+        if cluster:
+            recount(cluster.pk, now=now)
+    return row.pk
+
+
+def revoke(waiver_id: uuid.UUID, person: Person, *, now: datetime) -> None:
+    """Takes a waiver back at once; one that does not hold any more stays as it is. Raises NotFound, Denied."""
+    with transaction.atomic():
+        row = Waiver.objects.select_for_update(of=("self",)).filter(waivers_in_sight(), pk=waiver_id).first()
+        if row is None:
+            raise NotFound("no such waiver")
+        group_id = _group_of(row)
+        here = over_group(person, group_id) if group_id else over(person, row.cluster_id)
+        refuse_person(may_waive(here, blocker=False, everywhere=row.cluster_id is None))
+        if row.revoked_at or row.ends_at <= now:
+            return
+        row.revoked_at, row.revoked_by_name = now, person.name
+        row.save(update_fields=["revoked_at", "revoked_by_name"])
+        _tell("waiver.revoked", row)
+        if row.cluster_id:
+            recount(row.cluster_id, now=now)
+
+
+def keep_up(now: datetime) -> int:
+    """Records the waivers that ended, and counts again wherever the numbers do not say what holds; how many did not."""
+    with transaction.atomic():
+        over = Waiver.objects.select_for_update().filter(revoked_at=None, ended_told_at=None, ends_at__lte=now)
+        for row in list(over[:BATCH]):
+            Waiver.objects.filter(pk=row.pk).update(ended_told_at=now)
+            _tell("waiver.ended", row, owner=row.owner_name)
+            _announce("waiver.ended", row)
+    _warn(now)
+    behind = list(_behind(now))
+    for cluster_id in behind:
+        with transaction.atomic():
+            recount(cluster_id, now=now)
+    return len(behind)
+
+
+def _warn(now: datetime) -> None:
+    """Announces each waiver once, a week before it ends; one that was given for less, when it is half over."""
+    soon = Waiver.objects.filter(holding(now), ends_at__lte=now + SOON).select_related("cluster")
+    rows = {f"waiver.expiring:{row.pk}": row for row in soon.defer("cluster__sealed")[: BATCH * 10]}
+    for mark in sorted(rows.keys() - announced(rows)):
+        row = rows[mark]
+        if row.ends_at - now <= min(SOON, (row.ends_at - row.made_at) / 2):
+            with transaction.atomic():
+                if announce_once(mark, now=now):
+                    _announce("waiver.expiring", row)
+
+
+def _announce(topic: str, row: Waiver) -> None:
+    told: dict[str, Any] = {"check": row.check_id, "owner": row.owner_name, "waiver": str(row.pk)}
+    told |= {"ends_at": row.ends_at.isoformat()}
+    scope = GroupWaiver.objects.select_related("group").filter(waiver=row).first()
+    if scope is None:
+        announce(topic, row.cluster.name if row.cluster else "all clusters", cluster=row.cluster_id, **told)
+    elif scope.group is not None:
+        announce(topic, f"group {scope.group.name}", **told, group=str(scope.group.pk))
+
+
+def recount(cluster_id: uuid.UUID, *, now: datetime) -> None:
+    """The numbers of the cluster's latest snapshot, and of its metrics, as its waivers leave them."""
+    cluster = _held_cluster(cluster_id)
+    if cluster.latest_id is None:
+        return
+    latest = Snapshot.objects.select_related("content").get(pk=cluster.latest_id)
+    held = held_at(cluster_id, now)
+    report = apply(latest.report(), held, now=now)
+    counted = judged_columns(report)
+    Snapshot.objects.filter(pk=latest.pk).update(waived=as_stored(held), **counted)
+    tell_verdict(latest, cluster, hop=latest.next_hop, verdict=counted["verdict"])
+    measured = Gauges.objects.filter(pk=cluster_id).first()
+    if measured is not None:
+        body = gauges(report, {}) | {"objects": measured.body.get("objects", [])}
+        Gauges.objects.filter(pk=cluster_id).update(body=body)
+
+
+def _behind(now: datetime) -> list[uuid.UUID]:
+    """Clusters whose latest snapshot was counted with other waivers than those that hold."""
+    everywhere = held_everywhere(now)
+    for_all = everywhere.get(None, ())
+    counted = Cluster.objects.exclude(latest=None)
+    if not for_all:
+        counted = counted.filter(~Q(latest__waived=None) & ~Q(latest__waived=[]) | Q(pk__in=set(everywhere) - {None}))
+    rows = counted.values_list("pk", "latest__waived")
+    return [key for key, told in rows if (told or []) != as_stored((*for_all, *everywhere.get(key, ())))]
+
+
+def _checked(wish: Wish, now: datetime) -> bool:
+    """Whether the check can block. Raises BadInput."""
+    if wish.cluster and wish.group:
+        raise BadInput("a waiver is for a cluster or for a group", where="group")
+    check = next((one for one in all_checks() if one.id == wish.check), None)
+    if check is None:
+        raise BadInput(f"there is no check {wish.check[:80]!r}", where="check", code="unknown_check")
+    for name, text, most in (("reason", wish.reason, 500), ("owner", wish.owner, 150)):
+        if not text.strip() or len(text) > most:
+            raise BadInput(f"1 to {most} characters are needed", where=name, code="text_needed")
+    if wish.ends_at <= now:
+        raise BadInput("the end has to lie ahead", where="ends_at", code="in_the_past")
+    if wish.ends_at > now + LONGEST:
+        raise BadInput("a waiver lasts a year at most", where="ends_at", code="too_long")
+    return can_block(check)
+
+
+def _held_cluster(cluster_id: uuid.UUID) -> Cluster:
+    """The cluster, held: whoever publishes or waives at the same time waits. Raises NotFound."""
+    row = Cluster.objects.select_for_update().defer("sealed").filter(pk=cluster_id).first()
+    if row is None:
+        raise NotFound("no such cluster")
+    return row
+
+
+def _held_group(group_id: uuid.UUID) -> ClusterGroup:
+    """The group, held: nobody removes it meanwhile. Raises NotFound."""
+    row = ClusterGroup.objects.select_for_update().filter(groups_in_sight(), pk=group_id).first()
+    if row is None:
+        raise NotFound("no such group")
+    return row
+
+
+def _group_of(row: Waiver) -> uuid.UUID | None:
+    return GroupWaiver.objects.filter(pk=row.pk).values_list("group_id", flat=True).first()
+
+
+def _tell(verb: str, row: Waiver, **detail: str) -> None:
+    scope = GroupWaiver.objects.filter(pk=row.pk).values_list("group_name", flat=True).first()
+    more = detail | ({"group": scope} if scope else {})
+    tell(verb, f"check {row.check_id}", cluster_id=row.cluster_id or "", waiver=str(row.pk), **more)

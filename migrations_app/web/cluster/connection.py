@@ -1,0 +1,213 @@
+"""The first step of a way into an AWS account, as pages need it: asked for, shown, brought back.
+
+How karpdash gets to one cluster and into its AWS account: shown, tested, changed.
+"""
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from migrations_app.errors import BadInput, Conflict, CouldNotLook, KarpdashError
+from migrations_app.queries.cluster.detail import ClusterHead
+from migrations_app.use_cases.clusters import credentials, eks_registration
+from migrations_app.use_cases.clusters import registration as clusters
+from migrations_app.use_cases.clusters.connection_test import ConnectionTest
+from migrations_app.use_cases.clusters.eks_registration import AccessTest, Draft, draft_access, read_draft
+from migrations_app.web.access import page
+from migrations_app.web.cluster.readiness import about
+from migrations_app.web.forms import AccessForm, EksForm, KubeconfigForm
+
+REFUSALS = (BadInput, Conflict, CouldNotLook)
+_FIELDS = {"region": "eks_region"}
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """The result of a test; `refused` says why the input itself could not be used, `note` what to know beside it."""
+
+    result: ConnectionTest | None = None
+    refused: str = ""
+    access: AccessTest | None = None
+    note: str = ""
+
+
+def tried(access: AccessTest) -> Tried:
+    return Tried(access.result, access=access)
+
+
+def user_name(request: HttpRequest) -> str:
+    return request.user.get_username()
+
+
+def brought(request: HttpRequest) -> Draft | None:
+    """The draft of the form or the address; None without one, or when it is not good any more."""
+    text = request.POST.get("draft") or request.GET.get("draft") or ""
+    try:
+        return read_draft(text, by=user_name(request)) if text else None
+    except BadInput:
+        return None
+
+
+def asked(request: HttpRequest, start: EksForm) -> Draft | None:
+    """A new draft for what the form names; None when it was refused, and the form says why."""
+    if not start.is_valid():
+        return None
+    said = start.cleaned_data
+    try:
+        return draft_access(said["eks_cluster"], region=said["eks_region"], by=user_name(request))
+    except REFUSALS as refused:
+        start.add_error(_FIELDS.get(refused.where, "eks_cluster"), refused.message)
+        return None
+
+
+def explain(form: forms.Form, refused: KarpdashError) -> None:
+    """Puts what flow said beside the field of the second step that it is about."""
+    known = {"name", "environment", "target", "role_arn"}
+    if refused.code == "name_taken":
+        form.add_error("name", refused.message)
+    else:
+        form.add_error(refused.where if refused.where in known else None, refused.message)
+
+
+@page("change_cluster")
+@require_http_methods(["GET", "POST"])
+def connection(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """The page; a POST tests the connection or goes a step towards AWS, by the button pressed."""
+    context = about(request, cluster_id, tab="cluster")
+    if request.method == "GET":
+        return _page(request, context)
+    step = STEPS.get(request.POST.get("do", ""))
+    return step(request, context) if step else _page(request, context, test=_test(context["head"], user_name(request)))
+
+
+def _page(
+    request: HttpRequest,
+    context: dict[str, Any],
+    *,
+    draft: Draft | None = None,
+    start: EksForm | None = None,
+    form: AccessForm | None = None,
+    file: KubeconfigForm | None = None,
+    test: Tried | None = None,
+) -> HttpResponse:
+    head: ClusterHead = context["head"]
+    draft = draft or brought(request)
+    begun = draft.cluster if draft else head.eks_arn
+    shown = {
+        "draft": draft,
+        "start": start or EksForm(initial={"eks_cluster": begun}),
+        "form": form or AccessForm(initial={"version": head.version, "draft": draft.text if draft else ""}),
+        "file": file or KubeconfigForm(initial={"version": head.version, "context": head.context}),
+        "test": test,
+        "may_have_aws": head.source in eks_registration.WITH_ACCESS,
+    }
+    bad = any(one is not None and one.errors for one in (start, form, file))
+    return render(request, "cluster/connection.html", context | shown, status=422 if bad else 200)
+
+
+def _test(head: ClusterHead, by: str) -> Tried:
+    if head.source == "eks":
+        access = eks_registration.try_kept_access(head.id, by=by)
+        return tried(access) if access else Tried(clusters.try_cluster(head.id))
+    return Tried(clusters.try_cluster(head.id), access=eks_registration.try_kept_access(head.id, by=by))
+
+
+def _drafted(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+    start = EksForm(request.POST)
+    draft = asked(request, start)
+    return _page(request, context, draft=draft, start=None if draft else start)
+
+
+def _tried(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+    form = AccessForm(request.POST)
+    if not form.is_valid():
+        return _page(request, context, form=form)
+    said = form.cleaned_data
+    try:
+        found = eks_registration.try_new_access(
+            context["head"].id, said["draft"], role_arn=said["role_arn"], by=user_name(request)
+        )
+    except BadInput as refused:
+        return _page(request, context, form=form, test=Tried(refused=refused.message))
+    return _page(request, context, form=form, test=tried(found))
+
+
+def _saved(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+    form = AccessForm(request.POST)
+    if form.is_valid():
+        said = form.cleaned_data
+        try:
+            eks_registration.set_access(
+                context["head"].id,
+                said["draft"],
+                role_arn=said["role_arn"],
+                by=user_name(request),
+                version=said["version"],
+            )
+        except REFUSALS as refused:
+            explain(form, refused)
+        else:
+            messages.success(request, "The role is proven and kept; the next scan reads the AWS account with it.")
+            return redirect("cluster-connection", context["head"].id)
+    return _page(request, context, form=form)
+
+
+def _removed(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+    version = request.POST.get("version", "")
+    try:
+        eks_registration.remove_access(context["head"].id, version=int(version) if version.isdecimal() else None)
+    except (BadInput, Conflict) as refused:
+        messages.error(request, f"{refused.message[:1].upper()}{refused.message[1:]}.")
+    else:
+        messages.success(request, "karpdash has forgotten the role. You may delete it in AWS.")
+    return redirect("cluster-connection", context["head"].id)
+
+
+def _tried_kubeconfig(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+    form = KubeconfigForm(request.POST)
+    if not form.is_valid():
+        return _page(request, context, file=form)
+    said = form.cleaned_data
+    text = said["kubeconfig"].encode()
+    try:
+        found = credentials.try_kubeconfig_for(context["head"].id, text, context=said["context"])
+    except BadInput as refused:
+        return _page(request, context, file=form, test=Tried(refused=str(refused)))
+    return _page(request, context, file=form, test=Tried(found.result, note=SAME[found.same]))
+
+
+def _replaced(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+    form = KubeconfigForm(request.POST)
+    if not form.is_valid():
+        return _page(request, context, file=form)
+    said = form.cleaned_data
+    options = {name: said[name] for name in ("context", "typed_name", "version")}
+    try:
+        credentials.replace_kubeconfig(context["head"].id, said["kubeconfig"].encode(), **options)
+    except (BadInput, Conflict) as refused:
+        named = refused.where in form.fields
+        form.add_error(refused.where if named else "kubeconfig", refused.message if named else str(refused))
+        return _page(request, context, file=form)
+    messages.success(request, "The new kubeconfig is proven and kept; plans made before it are over.")
+    return redirect("cluster-connection", context["head"].id)
+
+
+SAME = {
+    "same": "",
+    "other": "It leads to another cluster than the one that is registered here: it would not be kept.",
+    "unknown": "Whether it leads to the same cluster can not be told: to keep it, the cluster's name has to be typed.",
+}
+STEPS = {
+    "draft": _drafted,
+    "try": _tried,
+    "save": _saved,
+    "remove": _removed,
+    "kubeconfig-try": _tried_kubeconfig,
+    "kubeconfig-save": _replaced,
+}

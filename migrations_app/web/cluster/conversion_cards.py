@@ -1,0 +1,192 @@
+"""Arranges a conversion for the screen: a card for each object, both sides line by line, each finding at its line."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from typing import NamedTuple
+
+from migrations_app.conversion.convert import Item
+from migrations_app.conversion.findings import Loss, worst
+from migrations_app.conversion.metadata import name_of
+from migrations_app.conversion.side_by_side import Row, rows
+from migrations_app.readiness.look import Look
+
+MOST_LINES = 6000
+"""Lines that one page shows; objects beyond are in the downloads, which hold everything."""
+FLAGS = 3
+"""Findings that have room beside a line; one more place leads to the rest."""
+ALIKE = 0.4
+"""How much two lines share at their ends before only the rest counts as changed."""
+OUTCOMES: tuple[Look, ...] = (
+    Look("Not converted", "blocker", "blocker", id="refused"),
+    Look("Decide first", "warning", "manual", id="decide"),
+    Look("Converted", "pass", "pass", id="converted"),
+    Look("Nothing to do", "muted", "na", id="same"),
+    Look("Left alone", "muted", "na", id="other"),
+)
+SEVERITIES = {
+    "error": Look("Error", "blocker", "blocker", id="error"),
+    "action": Look("Decide", "warning", "manual", id="action"),
+    "warn": Look("May change", "warning", "warning", id="warn"),
+    "info": Look("Note", "accent", "info", id="info"),
+}
+UNTOUCHED = {"already-v1", "already-v1beta1"}
+_WORDS = re.compile(r"\s+|\w+|.")
+_NOT_IN_IDS = re.compile(r"[^A-Za-z0-9-]+")
+
+
+class Told(NamedTuple):
+    """A finding on the screen. `url` leads to its line, and is empty where no line is shown."""
+
+    id: str
+    loss: Loss
+    look: Look
+    url: str = ""
+    line: int | None = None
+
+
+class Text(NamedTuple):
+    """A line in three pieces; only the middle one changed."""
+
+    start: str
+    changed: str
+    end: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    row: Row
+    old: Text
+    new: Text
+    told: tuple[Told, ...]
+
+    @property
+    def more_told(self) -> int:
+        """How many findings are beyond those that have room beside the line."""
+        return max(0, len(self.told) - FLAGS)
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One object of the input. `lines` is empty when the page has shown enough, which `cut` says."""
+
+    id: str
+    item: Item
+    look: Look
+    results: tuple[str, ...]
+    lines: tuple[Line, ...]
+    told: tuple[Told, ...]
+    cut: bool = False
+
+    @property
+    def grave(self) -> tuple[Told, ...]:
+        return tuple(one for one in self.told if one.look.id != "info")
+
+    @property
+    def notes(self) -> tuple[Told, ...]:
+        return tuple(one for one in self.told if one.look.id == "info")
+
+    @property
+    def folded(self) -> bool:
+        return self.look.id in ("same", "other")
+
+
+def outcome(item: Item) -> Look:
+    """What became of an object, in one word."""
+    found = {look.id: look for look in OUTCOMES}
+    codes = {loss.code for loss in item.losses}
+    gravest = worst(item.losses)
+    if gravest == "error":
+        return found["refused"]
+    if not item.objects:
+        return found["other"]
+    if UNTOUCHED & codes:
+        return found["same"]
+    return found["decide" if gravest == "action" else "converted"]
+
+
+def changed(items: Iterable[Item]) -> list[Item]:
+    """The objects with results that are new and may be applied or committed."""
+    return [item for item in items if not item.view_only and outcome(item).id in ("decide", "converted")]
+
+
+def cards(items: Sequence[Item]) -> tuple[Card, ...]:
+    """A card for each object, what needs a person first; ids are unique on the page."""
+    order = [look.id for look in OUTCOMES]
+    taken: set[str] = set()
+    made = []
+    left = MOST_LINES
+    for item in sorted(items, key=lambda one: order.index(outcome(one).id)):
+        card = _card(item, _free_id(item, taken), whole=left > 0)
+        left -= len(card.lines)
+        made.append(card)
+    return tuple(made)
+
+
+def tally(made: Iterable[Card]) -> tuple[tuple[Look, int], ...]:
+    """How many objects had each outcome; only those that occur."""
+    counted = Counter(card.look.id for card in made)
+    return tuple((look, counted[look.id]) for look in OUTCOMES if counted[look.id])
+
+
+def _card(item: Item, card_id: str, *, whole: bool) -> Card:
+    look = outcome(item)
+    shown = look.id != "other"
+    sides = rows(item.source, item.objects, losses=item.losses) if shown and whole else []
+    if not item.objects:  # nothing came of it, which is not a removal
+        sides = [replace(row, mark="same") for row in sides]
+    at = {index: row.old_number for row in sides for index in row.losses}
+    told = tuple(_told(loss, f"{card_id}-f{index}", at=at.get(index)) for index, loss in enumerate(item.losses))
+    lines = tuple(_line(row, told) for row in sides)
+    results = tuple(f"{body['kind']} {name_of(body)}" for body in item.objects)
+    return Card(card_id, item, look, results, lines, told, cut=shown and not whole)
+
+
+def _told(loss: Loss, told_id: str, *, at: int | None) -> Told:
+    url = f"#{told_id.rpartition('-')[0]}-l{at}" if at else ""
+    return Told(told_id, loss, SEVERITIES[loss.severity], url, at)
+
+
+def _line(row: Row, told: Sequence[Told]) -> Line:
+    old, new = row.old or "", row.new or ""
+    sides = _compared(old, new) if row.mark == "changed" else (_plain(old), _plain(new))
+    gravest_first = sorted((told[index] for index in row.losses), key=lambda one: list(SEVERITIES).index(one.look.id))
+    return Line(row, *sides, tuple(gravest_first))
+
+
+def _plain(text: str) -> Text:
+    return Text(text, "", "")
+
+
+def _compared(old: str, new: str) -> tuple[Text, Text]:
+    """Both lines cut where they part and where they meet again; uncut where they have little in common."""
+    words, others = _WORDS.findall(old), _WORDS.findall(new)
+    start = _alike(words, others)
+    end = _alike(words[start:][::-1], others[start:][::-1])
+    shared = len("".join([*words[:start], *words[len(words) - end :]]).strip())
+    if shared < ALIKE * max(len(old.strip()), len(new.strip())):
+        return _plain(old), _plain(new)
+    return _cut(words, start, end=end), _cut(others, start, end=end)
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many words both start with."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _cut(words: Sequence[str], start: int, *, end: int) -> Text:
+    stop = len(words) - end
+    return Text("".join(words[:start]), "".join(words[start:stop]), "".join(words[stop:]))
+
+
+def _free_id(item: Item, taken: set[str]) -> str:
+    """`provisioner-default`, with a number behind it when the page has that one already."""
+    wanted = _NOT_IN_IDS.sub("-", f"{item.kind}-{item.name}").strip("-").lower()[:80] or "object"
+    name, number = wanted, 1
+    while name in taken:
+        number += 1
+        name = f"{wanted}-{number}"
+    taken.add(name)
+    return name

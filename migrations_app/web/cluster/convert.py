@@ -1,0 +1,193 @@
+"""What a person chooses for a conversion, and the manifests that are pasted or uploaded.
+
+Conversion on the screen: what a cluster holds, or what is pasted, beside what comes of it; and the downloads.
+"""
+
+import re
+import uuid
+from collections.abc import Iterable
+from typing import Any, get_args
+
+from django import forms
+from django.core.validators import RegexValidator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_http_methods, require_safe
+
+from migrations_app.conversion import report as rendered
+from migrations_app.conversion.convert import Item
+from migrations_app.conversion.node_template import placeholder_paths
+from migrations_app.conversion.objects import Options, Target
+from migrations_app.conversion.report import Report, convert_texts
+from migrations_app.manifests import writer
+from migrations_app.queries.cluster.detail import nodes_of
+from migrations_app.queries.cluster.reports import sheet_of
+from migrations_app.use_cases.scans.conversion import convert_cluster, known_of, next_target, unread_parts
+from migrations_app.web.access import page
+from migrations_app.web.cluster.conversion_cards import SEVERITIES, cards, changed, tally
+from migrations_app.web.cluster.readiness import about
+
+MIB = 1024 * 1024
+TARGETS = tuple((word, word) for word in get_args(Target))
+NEXT = (("", "next"),)
+DEFAULTS = (("keep", "Same behaviour"), ("leave", "Ignore defaults"))
+ROLE = RegexValidator(r"^[A-Za-z0-9+=,.@_:/-]+$", "A role name has letters, digits and + = , . @ _ - only.")
+
+
+class ConversionForm(forms.Form):
+    """The switches. What was not chosen, or cannot be used, is as it is in `initial`."""
+
+    to = forms.ChoiceField(choices=TARGETS, label="Target", widget=forms.RadioSelect)
+    defaults = forms.ChoiceField(choices=DEFAULTS, label="Defaults", widget=forms.RadioSelect)
+    role = forms.CharField(
+        max_length=200,
+        required=False,
+        label="Node role",
+        validators=[ROLE],
+        help_text="Name of the IAM role of the nodes; empty: a placeholder, where the object names none.",
+        widget=forms.TextInput(
+            attrs={"autocomplete": "off", "spellcheck": "false", "placeholder": "KarpenterNodeRole"}
+        ),
+    )
+    profile = forms.BooleanField(required=False, label="Keep the instance profile instead of a role")
+
+    def options(self, *, live: bool) -> Options:
+        """The options of the conversion."""
+        self.is_valid()
+        said: dict[str, Any] = {**self.initial, **self.cleaned_data}
+        return Options(
+            to=said["to"] or None,
+            ignore_defaults=said["defaults"] == "leave",
+            node_role=said.get("role") or None,
+            keep_instance_profile=bool(said.get("profile")),
+            live=live,
+        )
+
+
+class PasteForm(ConversionForm):
+    """The same, with the manifests."""
+
+    to = forms.ChoiceField(choices=NEXT + TARGETS, required=False, label="Target", widget=forms.RadioSelect)
+    manifests = forms.CharField(
+        required=False,
+        strip=False,
+        label="Manifests",
+        help_text="YAML or JSON, several documents, or what kubectl get prints. At most 1 MiB.",
+        widget=forms.Textarea(
+            attrs={
+                "rows": 18,
+                "spellcheck": "false",
+                "autocomplete": "off",
+                "wrap": "off",
+                "placeholder": "apiVersion: karpenter.sh/v1alpha5\nkind: Provisioner\n…",
+            }
+        ),
+    )
+    file = forms.FileField(required=False, allow_empty_file=True, label="Or a file", help_text="At most 1 MiB.")
+
+    def clean(self) -> dict[str, Any]:
+        """Asks for a text or a file, within the size."""
+        cleaned = super().clean() or {}
+        chosen, pasted = cleaned.get("file"), cleaned.get("manifests") or ""
+        if chosen is None and not pasted.strip():
+            self.add_error("manifests", "Nothing was given here.")
+        elif chosen is not None and chosen.size > MIB:
+            self.add_error("file", "Larger than 1 MiB; use the karpdash command.")
+        elif len(pasted) > MIB:
+            self.add_error("manifests", "Larger than 1 MiB; use the karpdash command.")
+        return cleaned
+
+    def source(self) -> tuple[str, bytes | str]:
+        """Name and content of the file, or of the pasted text."""
+        chosen = self.cleaned_data.get("file")
+        if chosen is not None:
+            return str(chosen.name), bytes(chosen.read())
+        return "pasted", str(self.cleaned_data["manifests"])
+
+
+DOWNLOADS = (
+    ("yaml", "YAML", "karpenter.yaml"),
+    ("terraform", "Terraform", "karpenter.tf"),
+    ("kustomize", "Flux or Argo CD patch", "kustomization.yaml"),
+)
+_NOT_IN_FILES = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@page()
+@require_safe
+def convert(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """The objects of a cluster's newest snapshot beside what comes of them."""
+    context = about(request, cluster_id, tab="cluster-convert") | {"first": True}
+    head, report = context["head"], context["report"]
+    if report is None:
+        return render(request, "cluster/convert.html", context)
+    start = {"to": next_target(head.snapshot.stage), "defaults": "keep"}
+    form = ConversionForm(start | request.GET.dict(), initial=start)
+    options = form.options(live=True)
+    sheet = sheet_of(head.snapshot.id)
+    known = known_of(report, nodes_of(head.snapshot.id), profiles=sheet.profiles if sheet else ())
+    found = convert_cluster(cluster_id, options, known=known)
+    if found and request.GET.get("download"):
+        return _download(found.items, request.GET["download"], name=head.name)
+    if found:
+        context |= _shown(found.items)
+        context["leaps"] = options.to == "v1" and any(item.generation == "alpha" for item in found.items)
+    context |= {"form": form, "kept": found is not None, "to": options.to, "unconverted": unread_parts(report)}
+    return render(request, "cluster/convert.html", context)
+
+
+@page()
+@require_http_methods(["GET", "HEAD", "POST"])
+def paste(request: HttpRequest) -> HttpResponse:
+    """The same for manifests that are pasted or uploaded; nothing of them is stored."""
+    start = {"to": "", "defaults": "keep"}
+    if request.method != "POST":
+        return render(request, "convert/page.html", {"section": "convert", "form": PasteForm(initial=start)})
+    form = PasteForm(start | request.POST.dict(), request.FILES, initial=start)
+    if not form.is_valid():
+        return render(request, "convert/page.html", {"section": "convert", "form": form}, status=422)
+    report = convert_texts([form.source()], form.options(live=False))
+    items = [one.item for one in report.converted]
+    if request.POST.get("download"):
+        return _download(items, request.POST["download"], name="converted", whole=report.as_yaml())
+    context = {"section": "convert", "form": form, "report": report, "apart": _apart(report)} | _shown(items)
+    return render(request, "convert/page.html", context)
+
+
+def _shown(items: Iterable[Item]) -> dict[str, Any]:
+    made = cards(tuple(items))
+    new = changed(items)
+    bodies = [body for item in new for body in item.objects]
+    return {
+        "cards": made,
+        "tally": tally(made),
+        "downloads": DOWNLOADS if new else (),
+        "placeholders": sum(any(True for _ in placeholder_paths(body)) for body in bodies),
+    }
+
+
+def _apart(report: Report) -> list[dict[str, Any]]:
+    """What was found outside of any object: texts that could not be read, or nothing to convert."""
+    known = {id(loss) for one in report.converted for loss in one.item.losses}
+    apart = (finding for finding in report.findings if id(finding.loss) not in known)
+    return [{"finding": finding, "look": SEVERITIES[finding.loss.severity]} for finding in apart]
+
+
+def _download(items: Iterable[Item], form: str, *, name: str, whole: str = "") -> HttpResponse:
+    """The results as a file. `whole`: the YAML where it is not made of these items."""
+    file_name = next((file for key, _, file in DOWNLOADS if key == form), DOWNLOADS[0][2])
+    new = changed(items)
+    bodies = [body for item in new for body in item.objects]
+    if form == "terraform":
+        text = rendered.terraform(bodies)
+    elif form == "kustomize":
+        text = rendered.kustomize((item.source, item.objects) for item in new)
+    else:
+        text = whole or writer.stream(map(writer.text_of, bodies))
+    safe = f"{_NOT_IN_FILES.sub('-', name)[:80]}-{file_name}"
+    return HttpResponse(
+        text,
+        content_type="text/plain; charset=utf-8" if form == "terraform" else "application/yaml; charset=utf-8",
+        headers={"Content-Disposition": content_disposition_header(as_attachment=True, filename=safe) or "attachment"},
+    )

@@ -1,0 +1,122 @@
+"""Changes to one registered cluster: scan it, rename it, forget it.
+
+Labels of one cluster: what is said of it, and what its ARN tells.
+"""
+
+import uuid
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from migrations_app.errors import BadInput, Conflict
+from migrations_app.queries.cluster.detail import cluster_head
+from migrations_app.queries.fleet.labels import USUAL, labels_of
+from migrations_app.use_cases.clusters import registration as clusters
+from migrations_app.use_cases.clusters.labels import set_labels
+from migrations_app.use_cases.clusters.registration import Details
+from migrations_app.web.access import page
+from migrations_app.web.cluster.register import start_scan
+from migrations_app.web.forms import ChangeForm, RemoveForm
+
+
+@page("add_scan")
+@require_POST
+def scan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """Queues a scan; one that is under way is not doubled."""
+    try:
+        if not start_scan(cluster_id, by=request.user.get_username()):
+            messages.info(request, "A scan of this cluster was already under way.")
+    except Conflict as refused:
+        messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")
+    return redirect("cluster", cluster_id)
+
+
+@page("change_cluster")
+@require_http_methods(["GET", "POST"])
+def change(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """Name, environment, target and interval; a change that somebody else made meanwhile is not overwritten."""
+    head = cluster_head(cluster_id, now=timezone.now())
+    was = {"name": head.name, "environment": head.environment, "target": head.target, "version": head.version}
+    was["interval"] = head.interval_seconds and head.interval_seconds // 60
+    form = ChangeForm(request.POST or None, initial=was)
+    if request.method == "POST" and form.is_valid() and _changed(request, cluster_id, form=form):
+        return redirect("cluster", cluster_id)
+    context = {"section": "fleet", "head": head, "form": form}
+    return render(request, "cluster/change.html", context, status=422 if form.errors else 200)
+
+
+def _changed(request: HttpRequest, cluster_id: uuid.UUID, *, form: ChangeForm) -> bool:
+    said = form.cleaned_data
+    details = Details(
+        name=said["name"],
+        environment=said["environment"],
+        target=said["target"],
+        interval=said["interval"] and said["interval"] * 60,
+        by=request.user.get_username(),
+    )
+    try:
+        clusters.change(cluster_id, details, version=said["version"])
+    except BadInput as refused:
+        form.add_error(refused.where if refused.where in form.fields else None, refused.message)
+    except Conflict as refused:
+        form.add_error("name" if refused.code == "name_taken" else None, f"{refused.message.capitalize()}.")
+    else:
+        messages.success(request, "The change is saved.")
+        return True
+    return False
+
+
+@page("delete_cluster")
+@require_http_methods(["GET", "POST"])
+def remove(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """Forgets a cluster after its name was typed."""
+    head = cluster_head(cluster_id, now=timezone.now())
+    form = RemoveForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            clusters.remove(cluster_id, typed_name=form.cleaned_data["name"])
+        except BadInput:
+            form.add_error("name", "That is not its name. Nothing was removed.")
+        else:
+            messages.success(request, f"{head.name} is removed from karpdash.")
+            return redirect("fleet")
+    context = {"section": "fleet", "head": head, "form": form, "snapshots": head.snapshots}
+    return render(request, "cluster/remove.html", context, status=422 if form.errors else 200)
+
+
+@page("change_cluster")
+@require_http_methods(["GET", "HEAD", "POST"])
+def labels(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """Every label with its value; an empty value takes one away."""
+    head = cluster_head(cluster_id, now=timezone.now())
+    problem = _set(request, cluster_id, version=head.version) if request.method == "POST" else ""
+    if request.method == "POST" and not problem:
+        messages.success(request, "The labels are saved.")
+        return redirect("cluster", cluster_id)
+    told = labels_of(cluster_id)
+    known = {one.key for one in told}
+    context = {
+        "section": "fleet",
+        "head": head,
+        "rows": [one for one in told if not one.derived],
+        "derived": [one for one in told if one.derived],
+        "blank": [key for key in USUAL if key not in known],
+        "said": request.POST,
+        "problem": problem,
+    }
+    return render(request, "cluster/labels.html", context, status=422 if problem else 200)
+
+
+def _set(request: HttpRequest, cluster_id: uuid.UUID, *, version: int) -> str:
+    """What is wrong, as a sentence; empty when the labels are set."""
+    keys, values = request.POST.getlist("key"), request.POST.getlist("value")
+    said = {key.strip(): value for key, value in zip(keys, values, strict=False) if key.strip()}
+    sent = request.POST.get("version", "")
+    try:
+        set_labels(cluster_id, said, version=int(sent) if sent.isdecimal() and len(sent) < 10 else version)
+    except (BadInput, Conflict) as refused:
+        return f"{refused.message[:1].upper()}{refused.message[1:]}."
+    return ""

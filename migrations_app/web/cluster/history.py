@@ -1,0 +1,93 @@
+"""Snapshots of a cluster over time, and what changed between two of them."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+
+from migrations_app.queries.cluster.detail import SnapshotRow, cluster_head, legacy_trend, report_of, snapshots_of
+from migrations_app.readiness.report_diff import difference
+from migrations_app.web.access import page
+from migrations_app.web.cluster.readiness import about
+
+WIDE, HIGH = 600, 60
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A snapshot and the one before it; `same` when both saw exactly the same."""
+
+    row: SnapshotRow
+    before: uuid.UUID | None
+    same: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Spark:
+    """A line over time, as paths of a 600 by 60 drawing."""
+
+    line: str
+    area: str
+    first: int
+    last: int
+    highest: int
+    points: int
+    start: datetime
+    end: datetime
+
+
+@page()
+def history(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """All snapshots, newest first."""
+    cursor = request.GET.get("cursor", "")
+    found = snapshots_of(cluster_id, after=cursor)
+    context = about(request, cluster_id, tab="cluster-history")
+    context |= {
+        "lines": _lines(found.rows),
+        "comparable": len(found.rows) > 1,
+        "next_cursor": found.next_cursor,
+        "cursor": cursor,
+        "spark": spark(legacy_trend(cluster_id)),
+    }
+    return render(request, "cluster/history.html", context)
+
+
+@page()
+def changes(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """What differs between two snapshots, whichever is older."""
+    try:
+        chosen = [uuid.UUID(request.GET.get(name, "")) for name in ("before", "after")]
+    except ValueError:
+        return redirect("cluster-history", cluster_id)
+    now = timezone.now()
+    seen = [cluster_head(cluster_id, now=now, at=each).snapshot for each in chosen]
+    before, after = sorted((row for row in seen if row), key=lambda row: row.scanned_at)
+    context = about(request, cluster_id, tab="cluster-history")
+    change = difference(report_of(before.id), report_of(after.id))
+    return render(request, "cluster/changes.html", context | {"before": before, "after": after, "change": change})
+
+
+def _lines(rows: Sequence[SnapshotRow]) -> tuple[Line, ...]:
+    pairs = tuple(Line(new, old.id, new.digest == old.digest) for new, old in pairwise(rows))
+    return (*pairs, Line(rows[-1], None, False)) if rows else ()
+
+
+def spark(trend: Sequence[tuple[datetime, int | None]]) -> Spark | None:
+    """The curve of what is left; None where fewer than two scans could count it, or there never was anything."""
+    known = [(moment, count) for moment, count in trend if count is not None]
+    highest = max((count for _, count in known), default=0)
+    if len(known) < 2 or not highest:
+        return None
+    start, end = known[0][0], known[-1][0]
+    length = (end - start).total_seconds() or 1.0
+    points = [
+        ((m - start).total_seconds() / length * WIDE, HIGH - 2 - count / highest * (HIGH - 6)) for m, count in known
+    ]
+    line = "M" + " L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+    area = f"{line} L{points[-1][0]:.1f} {HIGH} L0 {HIGH} Z"
+    return Spark(line, area, known[0][1], known[-1][1], highest, len(known), start, end)

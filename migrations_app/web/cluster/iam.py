@@ -1,0 +1,373 @@
+"""Arranges a sheet of permissions for the screen: releases as tiles, needs in groups, one release's patch in forms.
+
+The IAM tab of a cluster: what each release of the path needs against what the controller's roles allow.
+"""
+
+import re
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_safe
+
+from migrations_app.iam.requirements.output import as_json
+from migrations_app.queries.cluster.reports import sheet_of
+from migrations_app.readiness.iam_sheet.values import (
+    IamCell,
+    IamColumn,
+    IamDocument,
+    IamPatch,
+    IamRole,
+    IamRow,
+    IamSheet,
+    IamSize,
+)
+from migrations_app.readiness.look import Look
+from migrations_app.web.access import page
+from migrations_app.web.cluster.readiness import about
+
+NOT_NEEDED = Look("Not needed", "muted", "na", id="not_needed")
+ALLOWED = Look("Allowed", "pass", "pass", id="allowed")
+UNKNOWN = Look("Unknown", "unknown", "unknown", id="unknown")
+_WORDS = {
+    "missing": "Missing",
+    "denied": "Denied",
+    "blocked_by_condition": "Condition",
+    "blocked_by_resource": "Resource",
+}
+_NOTES = {
+    "missing": "no statement names the action",
+    "denied": "a Deny applies, or the boundary stops it",
+    "blocked_by_condition": "named, but a condition is not met",
+    "blocked_by_resource": "named, but not for this resource",
+    "unknown": "hangs on what nobody states",
+}
+ANSWERS = {
+    "yes": Look("Enough", "pass", "pass", id="yes"),
+    "no": Look("Not enough", "blocker", "blocker", id="no"),
+    "unknown": Look("Cannot tell", "unknown", "unknown", id="unknown"),
+}
+FOUND_BY = {
+    "irsa": "annotation of the service account (IRSA)",
+    "pod_identity": "EKS Pod Identity association",
+    "pod_identity_target": "target role of a Pod Identity association",
+    "environment": "AWS_ROLE_ARN of the controller",
+    "assume_role": "role that the settings tell the controller to assume",
+    "given": "documents that were handed in",
+}
+KINDS = {"aws_managed": "managed by AWS", "customer_managed": "managed policy", "inline": "inline"}
+
+
+_GROUPS = (
+    (Look("Refused", "blocker", "blocker", "always needed", id="refused"), False),
+    (Look("Cannot be told", "unknown", "unknown", "always needed", id="doubt"), False),
+    (Look("Only with a setting", "muted", "info", "that is not assumed here", id="rare"), True),
+    (Look("Allowed", "pass", "pass", "wherever they are needed", id="allowed"), True),
+)
+
+
+class Shown(NamedTuple):
+    """A cell on the screen. `label` is the release, for readers that see no column."""
+
+    label: str
+    look: Look
+    faint: bool
+
+
+class Said(NamedTuple):
+    """What a cell tells when its row is opened, once for all releases that say the same."""
+
+    releases: str
+    look: Look
+    cell: IamCell
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row of the matrix. `id` is unique on the page."""
+
+    id: str
+    action: str
+    legacy: bool
+    look: Look
+    cells: tuple[Shown, ...]
+    said: tuple[Said, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    look: Look
+    lines: tuple[Line, ...]
+    folded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A release above the matrix; the chosen one is the one whose patch is shown."""
+
+    column: IamColumn
+    look: Look
+    chosen: bool
+
+
+class Sheet(NamedTuple):
+    """One text of a form: a document or a whole file, and how to ask for it as a download."""
+
+    text: str
+    note: str
+    download: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One tab of a patch."""
+
+    key: str
+    word: str
+    note: str
+    sheets: tuple[Sheet, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One side of what belongs together on the role."""
+
+    title: str
+    note: str
+    documents: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The patch of one role. `number` tells it from others in addresses and ids."""
+
+    number: int
+    patch: IamPatch
+    look: Look
+    forms: tuple[Form, ...]
+    panels: tuple[Panel, ...]
+
+
+def look_of(cell: IamCell) -> Look:
+    """Red where the controller cannot work, amber where a part of it suffers, plain where it hangs on a setting."""
+    if cell.verdict in ("not_needed", "allowed"):
+        return NOT_NEEDED if cell.verdict == "not_needed" else ALLOWED
+    if cell.verdict == "unknown":
+        return UNKNOWN
+    word = _WORDS[cell.verdict]
+    if cell.required == "conditional":
+        return Look(word, "muted", "info", id=cell.verdict)
+    tone = "blocker" if cell.severity == "blocker" else "warning"
+    return Look(word, tone, tone, id=cell.verdict)
+
+
+def chosen_of(sheet: IamSheet, *, release: str, next_hop: str) -> IamColumn | None:
+    """The column asked for, else that of the next hop, else the last; None for a sheet without columns."""
+    asked = (one for one in sheet.columns if one.release == release)
+    following = (one for one in sheet.columns if one.hop and one.hop == next_hop)
+    return next(asked, None) or next(following, None) or (sheet.columns[-1] if sheet.columns else None)
+
+
+def tiles(sheet: IamSheet, chosen: IamColumn) -> tuple[Tile, ...]:
+    return tuple(Tile(one, ANSWERS[one.ok], one is chosen) for one in sheet.columns)
+
+
+def legend(sheet: IamSheet) -> tuple[tuple[str, str], ...]:
+    """The words of the refusals that occur, each with what it means."""
+    present = {cell.verdict for row in sheet.rows for cell in row.cells}
+    words = _WORDS | {"unknown": UNKNOWN.word}
+    return tuple((words[verdict], note) for verdict, note in _NOTES.items() if verdict in present)
+
+
+def groups(sheet: IamSheet) -> tuple[Group, ...]:
+    """The needs, what is refused first; only groups that hold something."""
+    lines = [_line(row, sheet.columns) for row in sheet.rows]
+    made = (Group(look, tuple(one for one in lines if one.look.id == look.id), folded) for look, folded in _GROUPS)
+    return tuple(group for group in made if group.lines)
+
+
+def parts(sheet: IamSheet, chosen: IamColumn) -> tuple[Part, ...]:
+    """The patches of the chosen release, one for each role."""
+    roles = [role for role in sheet.roles if role.counts]
+    return tuple(
+        Part(
+            number=number,
+            patch=one,
+            look=ANSWERS[one.ok],
+            forms=_forms(one, chosen, number=number),
+            panels=_panels(sheet, chosen, patch=one, role=roles[number] if number < len(roles) else None),
+        )
+        for number, one in enumerate(chosen.patches)
+    )
+
+
+def download(sheet: IamSheet, chosen: IamColumn, *, form: str, number: str) -> Sheet | None:
+    """The text of a form as parts of the page name it; None for what is not there."""
+    every = (one for part in parts(sheet, chosen) for tab in part.forms for one in tab.sheets)
+    return next((one for one in every if one.download == form and str(one.number) == number), None)
+
+
+def found_by(role: IamRole) -> str:
+    return FOUND_BY.get(role.found_by, role.found_by)
+
+
+def kind_of(document: IamDocument) -> str:
+    kind = KINDS.get(document.kind, document.kind)
+    return f"{kind}, permissions boundary" if document.boundary else kind
+
+
+def _line(row: IamRow, columns: Sequence[IamColumn]) -> Line:
+    looks = [look_of(cell) for cell in row.cells]
+    labels = [column.release for column in columns]
+    shown = tuple(
+        Shown(label, look, faint=look in (NOT_NEEDED, ALLOWED)) for label, look in zip(labels, looks, strict=True)
+    )
+    own = f"need-{row.action.replace(':', '-').lower()}{'-legacy' if row.legacy else ''}"
+    return Line(own, row.action, row.legacy, _worst(row.cells), shown, tuple(_said(row.cells, labels)))
+
+
+def _worst(cells: Iterable[IamCell]) -> Look:
+    """The look of the whole row: its id is the group it belongs to."""
+    open_cells = [cell for cell in cells if cell.required and cell.verdict != "allowed"]
+    always = [cell for cell in open_cells if cell.required == "always"]
+    refused = [look_of(cell) for cell in always if cell.verdict != "unknown"]
+    if refused:
+        return min(refused, key=lambda look: look.tone)._replace(id="refused")
+    if always:
+        return UNKNOWN._replace(id="doubt")
+    return Look("Only with a setting", "muted", "info", id="rare") if open_cells else ALLOWED
+
+
+def _said(cells: Sequence[IamCell], labels: Sequence[str]) -> Iterator[Said]:
+    """Neighbours that say the same share one entry; a release that does not need the action has none."""
+    pairs = [(cell, label) for cell, label in zip(cells, labels, strict=True) if cell.verdict != "not_needed"]
+    for cell, alike in groupby(pairs, key=lambda pair: pair[0]):
+        yield Said(", ".join(label for _, label in alike), look_of(cell), cell)
+
+
+def _forms(patch: IamPatch, column: IamColumn, *, number: int) -> tuple[Form, ...]:
+    """The tabs that hold something."""
+    made = (
+        Form(
+            "json",
+            "JSON",
+            "Attach it to the role beside what is there.",
+            _listed(patch.documents, form="json", number=number),
+        ),
+        Form("cloudformation", "CloudFormation", "", _file(patch.cloudformation, form="cloudformation", number=number)),
+        Form("terraform", "Terraform", "", _file(patch.terraform, form="terraform", number=number)),
+        Form("module", "EKS module", "The Karpenter submodule, by its version.", _modules(patch, number)),
+        Form(
+            "merged",
+            "Merged",
+            "Old and new in one, in place of both.",
+            _listed(patch.merged, form="merged", number=number),
+        ),
+        Form(
+            "whole", "New role", f"All that {column.release} needs.", _listed(column.whole, form="whole", number=number)
+        ),
+    )
+    return tuple(one for one in made if one.sheets)
+
+
+def _listed(documents: Sequence[IamSize], *, form: str, number: int) -> tuple[Sheet, ...]:
+    return tuple(
+        Sheet(as_json([one.document]), f"{one.size:,} of {one.limit:,} characters", f"{form}-{place}", number)
+        for place, one in enumerate(documents, start=1)
+    )
+
+
+def _file(text: str, *, form: str, number: int) -> tuple[Sheet, ...]:
+    return (Sheet(text, "", form, number),) if text else ()
+
+
+def _modules(patch: IamPatch, number: int) -> tuple[Sheet, ...]:
+    return tuple(Sheet(one.text, f"version {one.version}", f"module-{one.version}", number) for one in patch.modules)
+
+
+def _panels(sheet: IamSheet, column: IamColumn, *, patch: IamPatch, role: IamRole | None) -> tuple[Panel, ...]:
+    """What belongs on the role while both releases may run. Without a look at it: what each of the two needs."""
+    if not patch.documents:
+        return ()
+    if sheet.seen and role is not None:
+        today = [(f"{one.name} ({kind_of(one)})", one.text) for one in role.documents if not one.boundary]
+        return (
+            Panel("On the role today", "It stays until nobody wants to roll back.", tuple(today)),
+            Panel("To be attached", f"Before the controller moves to {column.release}.", _texts(patch.documents)),
+        )
+    place = sheet.columns.index(column)
+    if not place:
+        return ()
+    before = sheet.columns[place - 1]
+    return (
+        Panel(f"For {before.release}", "It stays until nobody wants to roll back.", _texts(before.whole)),
+        Panel(f"For {column.release}", "Attached before the controller moves.", _texts(column.whole)),
+    )
+
+
+def _texts(documents: Iterable[IamSize]) -> tuple[tuple[str, str], ...]:
+    return tuple((one.name, as_json([one.document])) for one in documents)
+
+
+_NOT_IN_FILES = re.compile(r"[^A-Za-z0-9._-]+")
+_ENDINGS = {"terraform": "tf", "module": "tf"}
+
+
+@page()
+@require_safe
+def iam(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """The matrix, the patch of one release in every form, roles and sizes; and the patch as a download."""
+    context = about(request, cluster_id, tab="cluster-iam") | {"first": True}
+    head = context["head"]
+    sheet = sheet_of(head.snapshot.id) if head.snapshot else None
+    chosen = _chosen(request, sheet, next_hop=head.snapshot.next_hop) if sheet else None
+    if sheet and chosen and request.GET.get("download"):
+        return _download(request, sheet, chosen=chosen, name=head.name)
+    if sheet:
+        context["roles"] = [_role(one) for one in sheet.roles]
+    if sheet and chosen:
+        context |= _shown(sheet, chosen)
+    return render(request, "cluster/iam.html", context | {"sheet": sheet, "chosen": chosen})
+
+
+def _chosen(request: HttpRequest, sheet: IamSheet, *, next_hop: str) -> IamColumn | None:
+    return chosen_of(sheet, release=request.GET.get("release", ""), next_hop=next_hop)
+
+
+def _shown(sheet: IamSheet, chosen: IamColumn) -> dict[str, Any]:
+    return {
+        "tiles": tiles(sheet, chosen),
+        "needs": groups(sheet),
+        "patches": parts(sheet, chosen),
+        "legend": legend(sheet),
+        "settings_on": [one for one in sheet.settings if one.on],
+        "settings_off": [one for one in sheet.settings if not one.on],
+    }
+
+
+def _role(one: IamRole) -> dict[str, Any]:
+    documents = [{"of": document, "kind": kind_of(document)} for document in one.documents]
+    return {"of": one, "found_by": found_by(one), "documents": documents}
+
+
+def _download(request: HttpRequest, sheet: IamSheet, *, chosen: IamColumn, name: str) -> HttpResponse:
+    form, number = request.GET["download"], request.GET.get("role", "0")
+    found = download(sheet, chosen, form=form, number=number)
+    if found is None:
+        raise Http404("no such document")
+    ending = _ENDINGS.get(form.partition("-")[0], "json")
+    own = f"-role-{int(number) + 1}" if number != "0" else ""
+    plain = _NOT_IN_FILES.sub("-", f"{name[:80]}-karpenter-{chosen.release}{own}-{form}")
+    kind = "text/plain" if ending == "tf" else "application/json"
+    disposition = content_disposition_header(as_attachment=True, filename=f"{plain}.{ending}")
+    return HttpResponse(
+        found.text + "\n",
+        content_type=f"{kind}; charset=utf-8",
+        headers={"Content-Disposition": disposition or "attachment"},
+    )

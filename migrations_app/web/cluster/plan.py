@@ -1,0 +1,117 @@
+"""The plan of a hop: the work in its order, with commands, the way back and the line of no return; as Markdown too."""
+
+import re
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.templatetags.static import static
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_safe
+
+from migrations_app.readiness.look import Look
+from migrations_app.readiness.next_step import Group, grouped
+from migrations_app.readiness.outputs import plan_markdown
+from migrations_app.readiness.runbook import Runbook, RunbookHop, Stage, runbook
+from migrations_app.web.access import page
+from migrations_app.web.cluster.readiness import Told, about, told_of
+
+PARTS = {"before": "Before the landing", "land": "The landing", "after": "After the landing", "verify": "At the end"}
+_NOT_IN_FILES = re.compile(r"[^A-Za-z0-9._-]+")
+_OPEN = Look("open", "warning", "warning", id="open")
+_LOOKS = (
+    Look("blocks", "blocker", "blocker", id="blocker"),
+    Look("not known", "unknown", "unknown", id="unknown"),
+    _OPEN,
+    Look("to read", "accent", "info", id="note"),
+    Look("to do", "accent", "arrow", id="land"),
+    Look("clear", "pass", "pass", id="clear"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One stage on the page. `part` is the heading above it, empty where it is that of the stage before."""
+
+    number: int
+    stage: Stage
+    part: str
+    look: Look
+    groups: tuple[Group, ...]
+    commands: Told
+    back: str
+
+
+@page()
+@require_safe
+def plan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """The plan of one hop, or with `download` that hop or the whole path as Markdown."""
+    context = about(request, cluster_id, tab="cluster-plan") | {"first": True}
+    report = context["report"]
+    whole = runbook(report) if report else None
+    found = _chosen(whole, context["hop"].hop) if whole else None
+    if whole and request.GET.get("download"):
+        return _download(whole, found, asked=request.GET["download"])
+    if found:
+        context["hops"] = tuple(one for one in context["hops"] if one.step)
+        context |= _shown(found, cluster=report.cluster.name)
+    return render(request, "cluster/plan.html", context | {"plan": found, "icons": static("img/icons.svg")})
+
+
+def _chosen(whole: Runbook, hop: str) -> RunbookHop | None:
+    """The hop that was asked for, else the next one; None at the end of the path."""
+    return next((one for one in whole.hops if one.lands.hop == hop), next(iter(whole.hops), None))
+
+
+def _shown(found: RunbookHop, *, cluster: str) -> dict[str, Any]:
+    rows: list[Row] = []
+    for number, (stage, back) in enumerate(zip(found.stages, found.ways_back(), strict=True), 1):
+        new = not rows or rows[-1].stage.part != stage.part
+        groups = grouped(found.open_in(stage), cluster=cluster)
+        commands = Told(f"stage-{number}", stage.does, stage.commands)
+        part = PARTS[stage.part] if new else ""
+        rows.append(
+            Row(
+                number=number,
+                stage=stage,
+                part=part,
+                look=_look(stage, groups),
+                groups=groups,
+                commands=commands,
+                back=back,
+            )
+        )
+    untold = found.untold(cluster)
+    return {"rows": rows, "untold": [(group, told_of(group)) for group in untold]}
+
+
+def _look(stage: Stage, groups: tuple[Group, ...]) -> Look:
+    blocker, unknown, waits, note, land, clear = _LOOKS
+    if stage.commands or stage.part == "verify":
+        return land
+    kinds = {(group.status, group.severity) for group in groups}
+    if ("fail", "blocker") in kinds or ("manual", "blocker") in kinds:
+        return blocker
+    if ("unknown", "blocker") in kinds:
+        return unknown
+    if any(severity == "warning" for _, severity in kinds):
+        return waits
+    return note if kinds else clear
+
+
+def _download(whole: Runbook, found: RunbookHop | None, *, asked: str) -> HttpResponse:
+    if asked not in ("hop", "path") or (asked == "hop" and found is None):
+        raise Http404("no such plan")
+    kept = (found,) if asked == "hop" and found else whole.hops
+    text = plan_markdown.render(msgspec.structs.replace(whole, hops=kept))
+    lands = kept[-1].lands.release if kept else "done"
+    name = _NOT_IN_FILES.sub("-", f"{whole.cluster.name[:80]}-karpenter-{lands}-plan")
+    disposition = content_disposition_header(as_attachment=True, filename=f"{name}.md")
+    return HttpResponse(
+        text,
+        content_type="text/markdown; charset=utf-8",
+        headers={"Content-Disposition": disposition or "attachment"},
+    )

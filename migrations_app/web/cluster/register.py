@@ -1,0 +1,140 @@
+"""Adds a cluster, and tells before and after what a scan would lack."""
+
+import uuid
+from functools import partial
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from migrations_app.errors import BadInput, Conflict, KarpdashError
+from migrations_app.readiness.rbac import cluster_role, everything
+from migrations_app.tasks import wake
+from migrations_app.use_cases.clusters import eks_registration
+from migrations_app.use_cases.clusters import registration as clusters
+from migrations_app.use_cases.clusters.eks_registration import Draft, example_rights
+from migrations_app.use_cases.clusters.registration import Details
+from migrations_app.use_cases.scans.queue import request_scan
+from migrations_app.web.access import page
+from migrations_app.web.cluster import connection
+from migrations_app.web.cluster.connection import Tried, tried, user_name
+from migrations_app.web.forms import EksForm, RegisterForm
+
+FIELDS = ("name", "environment", "target", "context")
+
+
+@page("add_cluster")
+@require_http_methods(["GET", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    """The form; a POST makes an external id, tests the connection or registers, by the button pressed."""
+    if request.method == "POST" and request.POST.get("do") == "draft":
+        return _drafted(request)
+    form = RegisterForm(request.POST or None, request.FILES or None, initial={"way": "paste"})
+    if request.method == "POST" and request.POST.get("do") == "test":
+        return _tested(request, form)
+    if request.method == "POST" and form.is_valid() and (cluster := _registered(request, form)):
+        return redirect("cluster", cluster)
+    return _form_page(request, form)
+
+
+def _form_page(
+    request: HttpRequest,
+    form: RegisterForm,
+    *,
+    test: Tried | None = None,
+    start: EksForm | None = None,
+    draft: Draft | None = None,
+) -> HttpResponse:
+    way = request.POST.get("way") or request.GET.get("way") or "paste"
+    context = {"section": "fleet", "form": form, "way": way, "test": test, "whole_rule": cluster_role(everything())}
+    context |= {"start": start or EksForm(), "draft": draft or connection.brought(request), "rights": example_rights()}
+    bad = (bool(form.errors) and test is None) or bool(start and start.errors)
+    return render(request, "register/page.html", context, status=422 if bad else 200)
+
+
+def _drafted(request: HttpRequest) -> HttpResponse:
+    """The same page, now with the external id and the policies; what was typed stays."""
+    start = EksForm(request.POST)
+    draft = connection.asked(request, start)
+    form = RegisterForm(initial=request.POST.dict())
+    return _form_page(request, form, start=start, draft=draft)
+
+
+def _tested(request: HttpRequest, form: RegisterForm) -> HttpResponse:
+    test = _try_eks(request, form) if request.POST.get("way") == "eks" else _try(form)
+    if request.headers.get("HX-Request"):
+        return render(request, "register/_test.html", {"test": test})
+    return _form_page(request, form, test=test)
+
+
+def _try_eks(request: HttpRequest, form: RegisterForm) -> Tried:
+    form.is_valid()  # as in `_try`
+    said = form.cleaned_data
+    if not said.get("draft") or not said.get("role_arn"):
+        return Tried(refused="The external id comes first, then the ARN of the role that was made with it.")
+    try:
+        return tried(eks_registration.try_eks(said["draft"], role_arn=said["role_arn"], by=user_name(request)))
+    except BadInput as refused:
+        return Tried(refused=refused.message)
+
+
+def _try(form: RegisterForm) -> Tried:
+    form.is_valid()  # the name may still be missing: a test needs the credentials only
+    wrong = [str(problem) for name in ("kubeconfig", "kubeconfig_file", "way") for problem in form.errors.get(name, ())]
+    if wrong:
+        return Tried(refused=" ".join(wrong))
+    if form.cleaned_data["way"] == "bundle":
+        return Tried(refused="A bundle needs no connection; register it and the scan tells what it holds.")
+    try:
+        return Tried(clusters.try_kubeconfig(form.secret(), context=form.cleaned_data.get("context", "")))
+    except BadInput as refused:
+        return Tried(refused=str(refused))
+
+
+def _registered(request: HttpRequest, form: RegisterForm) -> uuid.UUID | None:
+    """The new cluster's id; None when flow refused it, and the form says why."""
+    said = form.cleaned_data
+    details = Details(name=said["name"], environment=said["environment"], target=said["target"], by=user_name(request))
+    try:
+        cluster = _stored(form, details)
+    except connection.REFUSALS as refused:
+        explain(form, refused)
+        return None
+    start_scan(cluster, by=user_name(request), waits=True)
+    messages.success(request, f"{details.name} is registered; its first scan is on the way.")
+    return cluster
+
+
+def _stored(form: RegisterForm, details: Details) -> uuid.UUID:
+    said = form.cleaned_data
+    if said["way"] == "eks":
+        return eks_registration.register_eks(said["draft"], details, role_arn=said["role_arn"])
+    if said["way"] == "bundle":
+        return clusters.register_bundle(form.secret(), details)
+    return clusters.register_kubeconfig(form.secret(), details, context=said["context"])
+
+
+def explain(form: RegisterForm, refused: KarpdashError) -> None:
+    """Puts what flow said beside the field it is about."""
+    if form.cleaned_data["way"] == "eks":
+        connection.explain(form, refused)
+        return
+    source = {"paste": "kubeconfig", "file": "kubeconfig_file", "bundle": "bundle"}[form.cleaned_data["way"]]
+    if isinstance(refused, Conflict):
+        form.add_error("name", refused.message)
+    elif refused.where in FIELDS:
+        form.add_error(refused.where, refused.message)
+    else:
+        form.add_error(source, str(refused))
+
+
+def start_scan(cluster_id: uuid.UUID, *, by: str, waits: bool = False) -> bool:
+    """Queues a scan and wakes a worker after the commit; False when one was already under way.
+
+    Raises Conflict while the disk is full, unless it `waits` for room.
+    """
+    asked = request_scan(cluster_id, by=by, waits=waits)
+    transaction.on_commit(partial(wake, asked.scan_id))
+    return asked.created

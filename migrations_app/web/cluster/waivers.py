@@ -1,0 +1,126 @@
+"""Waivers: accepting a failing check for a while, taking that back, and what holds."""
+
+import uuid
+from datetime import UTC, datetime, time, timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from migrations_app.errors import BadInput, Conflict, Denied
+from migrations_app.queries.cluster.detail import ClusterHead, cluster_head
+from migrations_app.queries.fleet.groups import groups_of_cluster
+from migrations_app.queries.fleet.waivers import WaiverAsk, waiver_of, waiver_page
+from migrations_app.use_cases.scans import waivers as waiving
+from migrations_app.use_cases.scans.waivers import Wish
+from migrations_app.web.access import page, person_of, uuid_in
+
+USUAL = timedelta(days=90)
+
+
+class WaiveForm(forms.Form):
+    """What is accepted, why, by whom and until when."""
+
+    check = forms.CharField(max_length=80, label="Check")
+    reason = forms.CharField(
+        max_length=500, label="Reason", help_text="Why the hop may be taken all the same; it stays beside the check."
+    )
+    owner = forms.CharField(max_length=150, label="Owner", help_text="Who answers for it: a person or a team.")
+    ends_on = forms.DateField(
+        label="Until",
+        help_text="The last day, UTC; at most a year ahead.",
+        widget=forms.DateInput(attrs={"type": "date"}),
+    )
+    group = forms.ChoiceField(
+        required=False, label="For a group", help_text="All clusters that are in it, now and later."
+    )
+    everywhere = forms.BooleanField(required=False, label="For all clusters")
+
+
+@page()
+@require_http_methods(["GET", "HEAD"])
+def all_waivers(request: HttpRequest) -> HttpResponse:
+    """Every waiver, newest first."""
+    return _listed(request, None)
+
+
+@page()
+@require_http_methods(["GET", "HEAD"])
+def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """What holds at one cluster, and what did."""
+    return _listed(request, cluster_head(cluster_id, now=timezone.now()))
+
+
+@page("change_cluster")
+@require_http_methods(["GET", "HEAD", "POST"])
+def waive(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """Accepts a failing check of the cluster."""
+    head = cluster_head(cluster_id, now=timezone.now())
+    form = WaiveForm(request.POST or None, initial=_usual(request))
+    _offer_groups(form, cluster_id)
+    if request.method == "POST" and form.is_valid() and _waived(request, head, form=form):
+        messages.success(request, "The check is waived. It stays in sight, and fails again when the waiver ends.")
+        return redirect("cluster", cluster_id)
+    context = {"section": "fleet", "head": head, "form": form}
+    return render(request, "waivers/form.html", context, status=422 if form.errors else 200)
+
+
+@page("change_cluster")
+@require_POST
+def revoke(request: HttpRequest, waiver_id: uuid.UUID) -> HttpResponse:
+    """Takes a waiver back."""
+    row = waiver_of(waiver_id, now=timezone.now())
+    try:
+        waiving.revoke(waiver_id, person_of(request), now=timezone.now())
+        messages.success(request, f"The waiver of {row.check} is revoked: it fails again where it fails.")
+    except Denied as refused:
+        messages.error(request, f"Not revoked: {refused.message}.")
+    return redirect("cluster-waivers", row.cluster) if row.cluster else redirect("waivers")
+
+
+def _offer_groups(form: WaiveForm, cluster_id: uuid.UUID) -> None:
+    """The groups of the cluster to choose from."""
+    choices = [(str(key), name) for key, name in groups_of_cluster(cluster_id)]
+    if isinstance(field := form.fields["group"], forms.ChoiceField):
+        field.choices = [("", "This cluster alone"), *choices]
+
+
+def _listed(request: HttpRequest, head: ClusterHead | None) -> HttpResponse:
+    after = request.GET.get("after", "")
+    try:
+        found = waiver_page(WaiverAsk(cluster=head.id if head else None), now=timezone.now(), after=after)
+    except BadInput:
+        found = waiver_page(WaiverAsk(cluster=head.id if head else None), now=timezone.now())
+    context = {"section": "fleet", "head": head, "rows": found.rows, "next": found.next_cursor}
+    return render(request, "waivers/list.html", context)
+
+
+def _usual(request: HttpRequest) -> dict[str, Any]:
+    return {
+        "check": request.GET.get("check", ""),
+        "owner": request.user.get_username(),
+        "ends_on": (timezone.now() + USUAL).date().isoformat(),
+    }
+
+
+def _waived(request: HttpRequest, head: ClusterHead, *, form: WaiveForm) -> bool:
+    said = form.cleaned_data
+    wish = Wish(
+        check=said["check"],
+        cluster=None if said["everywhere"] or said["group"] else head.id,
+        group=uuid_in(said["group"]) if not said["everywhere"] else None,
+        reason=said["reason"],
+        owner=said["owner"],
+        ends_at=datetime.combine(said["ends_on"], time(23, 59, 59), tzinfo=UTC),
+    )
+    try:
+        waiving.waive(wish, person_of(request), now=timezone.now())
+    except (BadInput, Conflict, Denied) as wrong:
+        where = {"ends_at": "ends_on"}.get(getattr(wrong, "where", ""), getattr(wrong, "where", ""))
+        form.add_error(where if where in form.fields else None, wrong.message[:1].upper() + wrong.message[1:] + ".")
+        return False
+    return True

@@ -1,0 +1,57 @@
+"""A form that is sent twice is done once: its key, made with the page, leads the second one to the same place (R33)."""
+
+import hashlib
+import secrets
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
+
+from migrations_app.errors import BadInput, Conflict
+from migrations_app.use_cases.runtime import idempotency
+from migrations_app.use_cases.runtime.idempotency import Answer
+
+FIELD = "form_key"
+P = ParamSpec("P")
+Post = Callable[Concatenate[HttpRequest, P], HttpResponse]
+
+
+def form_key() -> str:
+    """A new key, for a hidden field."""
+    return secrets.token_urlsafe(16)
+
+
+def once(view: Post[P]) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
+    """Decorates a view whose success is a redirect. Only successes are kept: a refused form may be sent again."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        key = request.POST.get(FIELD, "")
+        if request.method != "POST" or not 16 <= len(key) <= 64 or not key.isascii():
+            return view(request, *args, **kwargs)
+        begun = idempotency.begin(int(request.user.pk or 0), key=f"form:{key}", digest=_digest(request))
+        if isinstance(begun, Answer):
+            return redirect(begun.headers["Location"])
+        kept = False
+        try:
+            answer = view(request, *args, **kwargs)
+            if 300 <= answer.status_code < 400:
+                idempotency.finish(begun, Answer(answer.status_code, {"Location": answer["Location"]}, b""))
+                kept = True
+        finally:
+            if not kept:
+                idempotency.forget(begun)
+        return answer
+
+    return guarded
+
+
+REPEATED = (Conflict, BadInput)
+"""What the second of two forms with one key may be refused with: the first is under way, or said something else."""
+
+
+def _digest(request: HttpRequest) -> str:
+    said = sorted((name, tuple(values)) for name, values in request.POST.lists() if name != "csrfmiddlewaretoken")
+    return hashlib.sha256(f"{request.path}\0{said!r}".encode()).hexdigest()

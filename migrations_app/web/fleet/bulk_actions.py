@@ -1,0 +1,101 @@
+"""What is done to several clusters of the fleet page at once, and to the views that are kept of it."""
+
+import uuid
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from migrations_app.errors import BadInput, NotFound
+from migrations_app.queries.fleet.clusters import fleet_ids
+from migrations_app.queries.fleet.groups import group_of
+from migrations_app.use_cases.clusters import groups
+from migrations_app.use_cases.clusters.labels import label_all
+from migrations_app.use_cases.clusters.saved_views import forget_view, keep_view
+from migrations_app.web.access import page, uuid_in, uuids_in
+from migrations_app.web.fleet.page import asked
+
+NAMED = 5
+
+
+@page("change_cluster")
+@require_POST
+def label_chosen(request: HttpRequest) -> HttpResponse:
+    """Gives the chosen clusters a label, or takes it away."""
+    key, value = request.POST.get("key", ""), request.POST.get("value", "")
+    try:
+        done, refused = label_all(_chosen(request), {key: value})
+    except BadInput as wrong:
+        messages.error(request, f"Nothing was labelled: {wrong.message}.")
+        return _back(request)
+    what = f"labelled {key.strip()}:{value.strip()}" if value.strip() else f"freed of the label {key.strip()}"
+    messages.success(request, f"{done} cluster{'' if done == 1 else 's'} {what}.")
+    if refused:
+        more = f" and {len(refused) - NAMED} more" if len(refused) > NAMED else ""
+        messages.warning(
+            request, f"Left as they are, since their ARN says otherwise: {', '.join(refused[:NAMED])}{more}."
+        )
+    return _back(request)
+
+
+@page("administer_policy")
+@require_POST
+def group_chosen(request: HttpRequest) -> HttpResponse:
+    """Puts the chosen clusters into a group, or takes them out of it."""
+    out = request.POST.get("act") == "out"
+    group_id = uuid_in(request.POST.get("group", ""))
+    try:
+        row = group_of(group_id or uuid.UUID(int=0))
+        number = (groups.take_out if out else groups.put_in)(row.id, _chosen(request))
+    except NotFound:
+        messages.error(request, "Choose a group. Nothing was changed.")
+    else:
+        said = "taken out of" if out else "put into"
+        messages.success(request, f"{number} cluster{'' if number == 1 else 's'} {said} {row.name}.")
+    return _back(request)
+
+
+@page()
+@require_POST
+def keep(request: HttpRequest) -> HttpResponse:
+    """Keeps what the fleet page shows under a name."""
+    try:
+        name = request.POST.get("name", "")
+        keep_view(_me(request), name=name, query=_query(request), shared=request.POST.get("shared") == "on")
+        messages.success(request, f"The view {name.strip()} is kept.")
+    except BadInput as wrong:
+        messages.error(request, f"The view is not kept: {wrong.message}.")
+    return _back(request)
+
+
+@page()
+@require_POST
+def forget(request: HttpRequest, view_id: uuid.UUID) -> HttpResponse:
+    """Forgets a view of one's own."""
+    forget_view(view_id, person_id=_me(request))
+    messages.success(request, "The view is removed.")
+    return _back(request)
+
+
+def _me(request: HttpRequest) -> int:
+    return int(request.user.pk or 0)
+
+
+def _query(request: HttpRequest) -> str:
+    """The address of the page that sent this, without the place in the list."""
+    sent = QueryDict(request.POST.get("query", "")[:4000], mutable=True)
+    sent.pop("cursor", None)
+    return sent.urlencode()
+
+
+def _chosen(request: HttpRequest) -> tuple[uuid.UUID, ...]:
+    if request.POST.get("every") == "on":
+        return fleet_ids(asked(QueryDict(_query(request))), now=timezone.now())
+    return uuids_in(request.POST.getlist("cluster"))
+
+
+def _back(request: HttpRequest) -> HttpResponse:
+    query = _query(request)
+    return HttpResponseRedirect(reverse("fleet") + (f"?{query}" if query else ""))

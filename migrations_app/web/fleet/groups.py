@@ -1,0 +1,128 @@
+"""Groups of clusters: the list, one group, and what may be changed of it."""
+
+import uuid
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from migrations_app.errors import BadInput, Conflict, KarpdashError, NotFound
+from migrations_app.queries.fleet.groups import group_of, group_page, members_of, outside_of
+from migrations_app.use_cases.clusters import groups as arrange
+from migrations_app.web.access import page, uuids_in
+
+RIGHT = "administer_policy"
+"""Who is in a group decides who may do what to it."""
+
+
+class GroupForm(forms.Form):
+    """A name, and how often its clusters are scanned."""
+
+    name = forms.CharField(max_length=80, label="Name", help_text="Such as a team, or all of production.")
+    interval = forms.IntegerField(
+        min_value=1,
+        max_value=10_080,
+        required=False,
+        label="Minutes between scans",
+        help_text="For clusters without an interval of their own; of several groups the shortest counts.",
+    )
+    version = forms.IntegerField(required=False, widget=forms.HiddenInput)
+
+    def seconds(self) -> int | None:
+        """The interval as it is stored."""
+        minutes: int | None = self.cleaned_data["interval"]
+        return minutes * 60 if minutes else None
+
+
+@page()
+@require_safe
+def groups(request: HttpRequest) -> HttpResponse:
+    """Every group in sight."""
+    try:
+        found = group_page(after=request.GET.get("after", ""))
+    except BadInput:
+        found = group_page()
+    context = {"section": "fleet", "rows": found.rows, "next": found.next_cursor, "form": GroupForm()}
+    return render(request, "groups/list.html", context)
+
+
+@page(RIGHT)
+@require_POST
+def make(request: HttpRequest) -> HttpResponse:
+    """Makes a group."""
+    form = GroupForm(request.POST)
+    if form.is_valid():
+        try:
+            made = arrange.make_group(form.cleaned_data["name"], interval=form.seconds())
+            return redirect("group", made)
+        except (BadInput, Conflict) as refused:
+            form.add_error("name", _sentence(refused))
+    context = {"section": "fleet", "rows": group_page().rows, "next": "", "form": form}
+    return render(request, "groups/list.html", context, status=422)
+
+
+@page()
+@require_safe
+def group(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
+    """One group and its clusters."""
+    row = group_of(group_id)
+    minutes = row.interval_seconds and row.interval_seconds // 60
+    form = GroupForm(initial={"name": row.name, "interval": minutes, "version": row.version})
+    return _shown(request, group_id, form=form)
+
+
+@page(RIGHT)
+@require_POST
+def change(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
+    """Another name or interval; a change that somebody else made meanwhile is not overwritten."""
+    form = GroupForm(request.POST)
+    if form.is_valid():
+        said = form.cleaned_data
+        version = said["version"] or group_of(group_id).version
+        try:
+            arrange.change_group(group_id, name=said["name"], interval=form.seconds(), version=version)
+            messages.success(request, "The change is saved.")
+            return redirect("group", group_id)
+        except (BadInput, Conflict) as refused:
+            form.add_error("name", _sentence(refused))
+    return _shown(request, group_id, form=form, status=422)
+
+
+@page(RIGHT)
+@require_POST
+def move(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
+    """Puts clusters in, or takes them out."""
+    chosen = uuids_in(request.POST.getlist("cluster"))
+    out = request.POST.get("act") == "out"
+    try:
+        number = (arrange.take_out if out else arrange.put_in)(group_id, chosen)
+        messages.success(request, f"{number} cluster{'' if number == 1 else 's'} {'taken out' if out else 'put in'}.")
+    except NotFound as missing:
+        messages.error(request, _sentence(missing))
+    return redirect("group", group_id)
+
+
+@page(RIGHT)
+@require_POST
+def remove(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
+    """Removes the group after its name was typed."""
+    row = group_of(group_id)
+    if request.POST.get("name", "") != row.name:
+        messages.error(request, "That is not its name. Nothing was removed.")
+        return redirect("group", group_id)
+    arrange.drop_group(group_id)
+    messages.success(request, f"The group {row.name} is removed; its clusters stay.")
+    return redirect("groups")
+
+
+def _shown(request: HttpRequest, group_id: uuid.UUID, *, form: GroupForm, status: int = 200) -> HttpResponse:
+    others = outside_of(group_id) if request.user.has_perm(f"migrations_app.{RIGHT}") else ()
+    members = members_of(group_id)
+    context = {"section": "fleet", "row": group_of(group_id), "members": members, "others": others, "form": form}
+    return render(request, "groups/page.html", context, status=status)
+
+
+def _sentence(refused: KarpdashError) -> str:
+    return f"{refused.message[:1].upper()}{refused.message[1:]}."

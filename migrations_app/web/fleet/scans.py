@@ -1,0 +1,42 @@
+"""A scan of the whole fleet: asking for it, and how far it is."""
+
+import uuid
+from functools import partial
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from migrations_app.errors import Conflict
+from migrations_app.queries.scans.fleet_scans import fleet_scan
+from migrations_app.tasks import wake_fleet_scan
+from migrations_app.use_cases.scans.fleet_scan import request_fleet_scan
+from migrations_app.web.access import page
+
+
+@page("add_scan")
+@require_POST
+def scan_all(request: HttpRequest) -> HttpResponse:
+    """Asks for a scan of every cluster; one that is under way is not doubled."""
+    try:
+        asked = request_fleet_scan(by=request.user.get_username())
+    except Conflict as refused:
+        messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")
+        return redirect("fleet")
+    if asked.created:
+        transaction.on_commit(partial(wake_fleet_scan, asked.id))
+    else:
+        messages.info(request, "A scan of the fleet was already under way.")
+    return redirect("fleet-scan", asked.id)
+
+
+@page()
+@require_safe
+def state(request: HttpRequest, fleet_scan_id: uuid.UUID) -> HttpResponse:
+    """How many of how many, which are slow, which failed and why; live updates ask for its middle alone."""
+    found = fleet_scan(fleet_scan_id, now=timezone.now())
+    name = "fleet/_scan_state.html" if request.headers.get("HX-Request") else "fleet/scan.html"
+    return render(request, name, {"section": "fleet", "run": found})

@@ -1,0 +1,169 @@
+"""What people do with a rollout: every form names the version and, where it counts, the digest that was looked at."""
+
+import uuid
+from collections.abc import Callable
+from functools import partial, wraps
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from migrations_app.access import Person
+from migrations_app.errors import BadInput, Conflict, Denied
+from migrations_app.tasks import advance_rollout, prepare_rollout, wake_rollout
+from migrations_app.use_cases.audit.log import actor
+from migrations_app.use_cases.rollouts import approvals as flow
+from migrations_app.use_cases.rollouts import drafts, lifecycle
+from migrations_app.use_cases.rollouts.approvals import Yes
+from migrations_app.web.access import OPERATE, page, person_of
+from migrations_app.web.double_submit import once
+from migrations_app.web.rollouts.page import refusal_status, rollout_page
+
+Act = Callable[[HttpRequest, uuid.UUID], HttpResponse]
+APPROVE = ("approve_rollout", "administer_policy")
+STOP = ("operate_rollout", "approve_rollout", "administer_policy")
+LONGEST = 2000
+
+
+def told(act: Act) -> Act:
+    """Decorates an act: what flow refuses is told on the page of the rollout as it stands now."""
+
+    @wraps(act)
+    def guarded(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
+        try:
+            # The refusal is told outside: what was done before it is undone first.
+            return once(act)(request, rollout_id)  # type: ignore[return-value]  # `once` gives what the act gives
+        except (Denied, Conflict, BadInput) as refused:
+            return rollout_page(request, rollout_id, refused=refused, status=refusal_status(refused))
+
+    return guarded
+
+
+@page(*OPERATE)
+@require_POST
+@told
+def ask(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
+    """Freezes the preview and asks for approval."""
+    typed = request.POST.get("typed", "")
+    row = flow.ask(rollout_id, person_of(request), by=actor(), version=_version(request), typed=typed)
+    if row.state == "approved":
+        messages.success(request, "No approval is asked for a plan of this risk; it may be started.")
+    return redirect("rollout", rollout_id)
+
+
+@page(*APPROVE)
+@require_POST
+@told
+def approve(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
+    """One person's yes to the digest in the form."""
+    row = flow.approve(rollout_id, person_of(request), yes=_yes(request), by=actor())
+    done = row.state == "approved"
+    messages.success(request, "Approved; it may be started." if done else "Your approval is given; others are missing.")
+    return redirect("rollout", rollout_id)
+
+
+@page("break_glass")
+@require_POST
+@told
+def alone(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
+    """One person's yes alone, in an emergency."""
+    flow.break_glass(rollout_id, person_of(request), yes=_yes(request), by=actor())
+    messages.warning(request, "Approved by you alone. Every approver is told, and it stays marked.")
+    return redirect("rollout", rollout_id)
+
+
+@page(*STOP)
+@require_POST
+@told
+def reject(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
+    """A no, or the withdrawal of a preview."""
+    flow.reject(rollout_id, person_of(request), reason=_reason(request), by=actor(), version=_version(request))
+    return redirect("rollout", rollout_id)
+
+
+@page(*OPERATE)
+@require_POST
+@told
+def start(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
+    """Begins; a worker is woken after the commit."""
+    digest = request.POST.get("digest", "")
+    lifecycle.start(rollout_id, person_of(request), digest=digest, by=actor(), version=_version(request))
+    transaction.on_commit(partial(wake_rollout, rollout_id, advance_rollout))
+    return redirect("rollout", rollout_id)
+
+
+@page(*STOP)
+@require_POST
+@told
+def pause(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
+    """Stops after the request under way."""
+    return _stopped(request, rollout_id, stop=lifecycle.pause)
+
+
+@page(*STOP)
+@require_POST
+@told
+def abort(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
+    """Ends it after the request under way."""
+    return _stopped(request, rollout_id, stop=lifecycle.abort)
+
+
+@page(*OPERATE)
+@require_POST
+@told
+def resume(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
+    """Goes on, under the guards of a start."""
+    lifecycle.resume(rollout_id, person_of(request), by=actor(), version=_version(request))
+    transaction.on_commit(partial(wake_rollout, rollout_id, advance_rollout))
+    return redirect("rollout", rollout_id)
+
+
+@page(*OPERATE)
+@require_POST
+@told
+def settle(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
+    """Says what a rollout that needs attention came to."""
+    then = request.POST.get("then", "")
+    lifecycle.settle_by_person(
+        rollout_id, person_of(request), then=then, reason=_reason(request), by=actor(), version=_version(request)
+    )
+    return redirect("rollout", rollout_id)
+
+
+@page(*OPERATE)
+@require_POST
+@told
+def roll_back(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
+    """Begins the plan that takes it back; it has a preview and an approval of its own."""
+    made = drafts.roll_back(rollout_id, person_of(request), by=actor(), version=_version(request))
+    transaction.on_commit(partial(wake_rollout, made, prepare_rollout))
+    return redirect("rollout", made)
+
+
+def _stopped(request: HttpRequest, rollout_id: uuid.UUID, *, stop: Callable[..., None]) -> HttpResponse:
+    person: Person = person_of(request)
+    stop(rollout_id, person, by=actor(), version=_version(request))
+    return redirect("rollout", rollout_id)
+
+
+def _yes(request: HttpRequest) -> Yes:
+    said = request.POST
+    return Yes(
+        digest=said.get("digest", ""),
+        nonce=said.get("nonce", ""),
+        accepted=tuple(said.getlist("accepted"))[:LONGEST],
+        reason=_reason(request),
+        typed=said.get("typed", ""),
+    )
+
+
+def _reason(request: HttpRequest) -> str:
+    return request.POST.get("reason", "").strip()[:LONGEST]
+
+
+def _version(request: HttpRequest) -> int:
+    """What was looked at; a form without it looked at nothing."""
+    text = request.POST.get("version", "")
+    return int(text) if text.isdecimal() and len(text) < 10 else 0

@@ -1,0 +1,92 @@
+"""Rollouts as lists: of the fleet, of one cluster, and those that wait for one's own approval."""
+
+import uuid
+from datetime import timedelta
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from migrations_app.actions.states import STATES
+from migrations_app.errors import BadInput
+from migrations_app.queries.pagination import Page
+from migrations_app.queries.rollouts.policies import policy_row
+from migrations_app.queries.rollouts.rollouts import (
+    GROUPS,
+    RolloutAsk,
+    RolloutRow,
+    counts_by_group,
+    holder_of,
+    inbox,
+    lately_alone,
+    rollout_page,
+)
+from migrations_app.web.access import page
+from migrations_app.web.cluster.readiness import about, offered
+
+TOLD_FOR = timedelta(days=7)
+"""How long approvers are told of what one person approved alone."""
+
+
+@page()
+@require_safe
+def rollouts(request: HttpRequest) -> HttpResponse:
+    """Every rollout, newest first; what waits for the reader stands on top."""
+    state = _state(request)
+    found = _page(request, RolloutAsk(state=state))
+    may_approve = request.user.has_perm("migrations_app.approve_rollout")
+    context = {
+        "section": "rollouts",
+        "page": found,
+        "state": state,
+        "cursor": request.GET.get("cursor", ""),
+        "counts": counts_by_group(),
+        "waiting": inbox(int(request.user.pk or 0)) if may_approve else (),
+        "alone": lately_alone(timezone.now() - TOLD_FOR) if may_approve else (),
+    }
+    return render(request, "rollout/list.html", context)
+
+
+@page("approve_rollout", "administer_policy")
+@require_safe
+def waiting(request: HttpRequest) -> HttpResponse:
+    """What waits for the reader's approval."""
+    context = {
+        "section": "rollouts",
+        "waiting": inbox(int(request.user.pk or 0)),
+        "alone": lately_alone(timezone.now() - TOLD_FOR),
+    }
+    return render(request, "rollout/inbox.html", context)
+
+
+@page()
+@require_safe
+def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """What was done to one cluster, what may be begun, and who has to agree."""
+    context = about(request, cluster_id, tab="cluster-rollouts")
+    state = _state(request)
+    known = offered(request, context["head"], report=context["report"])
+    context |= {
+        "page": _page(request, RolloutAsk(cluster=cluster_id, state=state)),
+        "state": state,
+        "cursor": request.GET.get("cursor", ""),
+        "counts": counts_by_group(cluster_id),
+        "holder": holder_of(cluster_id),
+        "policy": policy_row(cluster_id),
+        "offered": [one for one in known if one.enabled],
+        "not_offered": [one for one in known if not one.enabled],
+    }
+    return render(request, "rollout/cluster.html", context)
+
+
+def _page(request: HttpRequest, ask: RolloutAsk) -> Page[RolloutRow]:
+    try:
+        return rollout_page(ask, after=request.GET.get("cursor", ""))
+    except BadInput:  # a cursor that nobody gave out: the list begins anew
+        return rollout_page(ask)
+
+
+def _state(request: HttpRequest) -> str:
+    asked = request.GET.get("state", "")
+    return asked if asked in GROUPS or asked in STATES else ""

@@ -1,0 +1,190 @@
+"""The choices of an action as fields of a form, with what the newest snapshot holds to choose from.
+
+Begins a plan: which objects, with what words; a worker works it out.
+"""
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+
+from migrations_app.actions.base import Action, Parameter
+from migrations_app.actions.registry import find
+from migrations_app.errors import BadInput, Conflict, Denied, KarpdashError
+from migrations_app.queries.cluster.detail import ClusterHead, cluster_head, nodes_of
+from migrations_app.queries.rollouts.policies import policy_row
+from migrations_app.queries.rollouts.rollouts import holder_of
+from migrations_app.readiness.rbac import PART_KINDS
+from migrations_app.tasks import prepare_rollout, wake_rollout
+from migrations_app.use_cases.audit.log import actor
+from migrations_app.use_cases.rollouts.drafts import ROLL_BACK, Wanted, draft
+from migrations_app.use_cases.scans.store import kept_objects
+from migrations_app.web.access import OPERATE, page, person_of
+from migrations_app.web.double_submit import form_key, once
+from migrations_app.web.rollouts.page import refusal_status
+
+Kind = Literal["check", "number", "text", "lines", "one", "several"]
+PARTS = ("provisioners", "nodepools", "awsnodetemplates", "ec2nodeclasses")
+"""Parts of the inventory whose objects are kept with the newest snapshot."""
+MOST_OPTIONS = 500
+LONGEST_NUMBER = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One object that may be chosen; `note` says what belongs to it."""
+
+    name: str
+    note: str = ""
+    chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One field. `text` is what stands in a text field; `problem` why what was given cannot be used."""
+
+    name: str
+    question: str
+    kind: Kind
+    required: bool
+    options: tuple[Option, ...] = ()
+    text: str = ""
+    checked: bool = False
+    problem: str = ""
+
+
+def choices(
+    action: Action, *, known: Mapping[str, Sequence[Option]], given: QueryDict | None, problems: Mapping[str, str]
+) -> tuple[Choice, ...]:
+    """The fields of the action; `given` is what was sent or stands in the address, None for a fresh form."""
+    return tuple(_choice(one, known, given=given, problem=problems.get(one.name, "")) for one in action.parameters)
+
+
+def known_objects(cluster_id: uuid.UUID, snapshot_id: uuid.UUID | None) -> dict[str, tuple[Option, ...]]:
+    """What may be chosen, by the part of the inventory; nothing for a cluster that was never scanned."""
+    if snapshot_id is None:
+        return {}
+    nodes = nodes_of(snapshot_id)
+    held = kept_objects(cluster_id) or ()
+    pools = [node.pool for node in nodes]
+    found = {part: _named(held, PART_KINDS[part][0].kind, pools=pools) for part in PARTS}
+    karpenters = sorted((node for node in nodes if node.owner.startswith("karpenter")), key=lambda node: node.name)
+    found["nodes"] = tuple(Option(name=node.name, note=node.pool) for node in karpenters[:MOST_OPTIONS])
+    return found
+
+
+def read_choices(action: Action, given: QueryDict) -> dict[str, Any]:
+    """What was sent, in the shapes that the action asks for; whether it makes sense is for flow to say."""
+    found: dict[str, Any] = {}
+    for one in action.parameters:
+        value = _value(one, given)
+        if value not in (None, "", []):
+            found[one.name] = value
+    return found
+
+
+def _value(one: Parameter, given: QueryDict) -> Any:  # noqa: ANN401 - a text, number, switch or list of names
+    if isinstance(one.default, bool):
+        return given.get(one.name) in ("on", "true", "1")
+    if one.many:
+        texts = given.getlist(one.name)
+        return [line.strip() for text in texts for line in text.splitlines() if line.strip()]
+    text = given.get(one.name, "").strip()
+    numeric = not one.of and not isinstance(one.default, str)
+    return int(text) if numeric and text.isdecimal() and len(text) <= LONGEST_NUMBER else text
+
+
+def _choice(one: Parameter, known: Mapping[str, Sequence[Option]], *, given: QueryDict | None, problem: str) -> Choice:
+    values = given.getlist(one.name) if given is not None and one.name in given else None
+    options = tuple(
+        Option(name=option.name, note=option.note, chosen=bool(values) and option.name in (values or ()))
+        for option in known.get(one.of, ())
+    )
+    kind = _kind(one, bool(options))
+    default = "" if one.default is None or isinstance(one.default, bool) else str(one.default)
+    checked = bool(one.default) if given is None else bool(values)
+    return Choice(
+        name=one.name,
+        question=one.question,
+        kind=kind,
+        required=one.required,
+        options=options,
+        text="\n".join(values) if values is not None else default,
+        checked=checked,
+        problem=problem,
+    )
+
+
+def _kind(one: Parameter, has_options: bool) -> Kind:
+    if isinstance(one.default, bool):
+        return "check"
+    if one.many:
+        return "several" if has_options else "lines"
+    if has_options:
+        return "one"
+    return "number" if isinstance(one.default, int) else "text"
+
+
+def _named(objects: Iterable[dict[str, Any]], kind: str, *, pools: Sequence[str | None]) -> tuple[Option, ...]:
+    names = sorted({str(one.get("metadata", {}).get("name", "")) for one in objects if one.get("kind") == kind} - {""})
+    return tuple(
+        Option(name=name, note=f"{count} node{'s' * (count != 1)}" if (count := pools.count(name)) else "")
+        for name in names[:MOST_OPTIONS]
+    )
+
+
+@page(*OPERATE)
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """The choices of one action; a POST makes the draft."""
+    head = cluster_head(cluster_id, now=timezone.now())
+    action = find(request.GET.get("action", ""))
+    if action is None or action.id == ROLL_BACK:
+        raise Http404("no such action")
+    if request.method != "POST":
+        return _form(request, head, action=action)
+    try:
+        return once(partial(_drafted, head=head, action=action))(request)  # type: ignore[return-value]  # a redirect
+    except (BadInput, Conflict, Denied) as refused:
+        return _form(request, head, action=action, refused=refused)
+
+
+def _drafted(request: HttpRequest, /, *, head: ClusterHead, action: Action) -> HttpResponse:
+    wanted = Wanted(
+        action=action.id,
+        parameters=read_choices(action, request.POST),
+        ticket=request.POST.get("ticket", "").strip(),
+        note=request.POST.get("note", "").strip(),
+    )
+    made = draft(head.id, wanted, by=actor(), person=person_of(request))
+    transaction.on_commit(partial(wake_rollout, made, prepare_rollout))
+    return redirect("rollout", made)
+
+
+def _form(
+    request: HttpRequest, head: ClusterHead, *, action: Action, refused: KarpdashError | None = None
+) -> HttpResponse:
+    problems = {refused.where: refused.message} if refused else {}
+    named = {one.name for one in action.parameters}
+    given = request.POST if request.method == "POST" else None
+    known = known_objects(head.id, head.snapshot.id if head.snapshot else None)
+    context = {
+        "section": "rollouts",
+        "head": head,
+        "action": action,
+        "choices": choices(action, known=known, given=given, problems=problems),
+        "refused": refused if refused and refused.where not in named else None,
+        "said": request.POST,
+        "policy": policy_row(head.id),
+        "holder": holder_of(head.id),
+        "form_key": form_key(),
+    }
+    status = refusal_status(refused) if refused else 200
+    return render(request, "rollout/new.html", context, status=status)

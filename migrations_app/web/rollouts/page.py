@@ -1,0 +1,136 @@
+"""One rollout: preview, approval and run on one page that shows what its state asks for; its live part; its exports."""
+
+import hashlib
+import uuid
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_safe
+
+from migrations_app.errors import Conflict, Denied, KarpdashError, NotFound
+from migrations_app.queries.rollouts.detail import RolloutDetail, rollout_detail
+from migrations_app.queries.rollouts.policies import switch_now
+from migrations_app.use_cases.rollouts.backups import exports_yaml
+from migrations_app.web.access import page, person_of
+from migrations_app.web.double_submit import form_key
+from migrations_app.web.rollouts import presenter as view
+
+STALE_SECONDS = 60
+
+
+@page()
+@require_safe
+def rollout(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
+    """Whatever its state asks for."""
+    return rollout_page(request, rollout_id)
+
+
+def rollout_page(
+    request: HttpRequest, rollout_id: uuid.UUID, *, refused: KarpdashError | None = None, status: int = 200
+) -> HttpResponse:
+    """The page; with `refused` the current state is shown below what was refused (R33)."""
+    detail, person = rollout_detail(rollout_id), person_of(request)
+    # Objects may hold what only those who act need to see; the others read the steps in sentences.
+    trusted = bool(set(person.rights) - {"view"})
+    context = (
+        _live(detail)
+        | _steps(request, detail, trusted=trusted)
+        | _facts(detail)
+        | {
+            "section": "rollouts",
+            "by_hand": view.by_hand(detail.plan) if detail.plan and trusted else None,
+            "may": view.may(detail, person),
+            "form_key": form_key(),
+            "refused": refused,
+            "said": request.POST,
+        }
+    )
+    return render(request, "rollout/page.html", context, status=status)
+
+
+def _facts(detail: RolloutDetail) -> dict[str, Any]:
+    return {
+        "effect": view.effect(detail.row, detail.plan),
+        "doubted": [line for line in detail.steps if line.doubt],
+        "typed": view.typed_asked(detail.row),
+        "typed_first": view.typed_at_asking(detail.row),
+        "risky": view.is_risky(detail.row),
+        "paced": view.paced(detail.plan),
+    }
+
+
+@page()
+@require_safe
+def live(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
+    """The part of the page that moves, asked for every two seconds; 304 while nothing did."""
+    detail = rollout_detail(rollout_id)
+    tag = f'"{hashlib.sha256(view.live_tag(detail)).hexdigest()[:40]}"'
+    if request.headers.get("If-None-Match") == tag:
+        answer = HttpResponse(status=304)
+    else:
+        answer = render(request, "rollout/_live.html", _live(detail))
+    answer["ETag"] = tag
+    answer["X-Rollout-Version"] = f"{detail.row.version}.{detail.row.approvals}{detail.row.wish}"
+    return answer
+
+
+@page("operate_rollout", "approve_rollout", "administer_policy")
+@require_safe
+def exports(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:  # noqa: ARG001 - Django's signature
+    """Every object as it was before, as manifests that can be applied again."""
+    text = exports_yaml(rollout_id)
+    if not text:
+        raise NotFound("nothing was exported")
+    answer = HttpResponse(text, content_type="application/yaml; charset=utf-8")
+    name = f"rollout-{rollout_id}.yaml"
+    answer["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name) or "attachment"
+    return answer
+
+
+def refusal_status(wrong: KarpdashError) -> int:
+    """403 for a person who may not, 400 for what cannot be used, 409 for a state that moved."""
+    if isinstance(wrong, Denied):
+        return 403
+    return 409 if isinstance(wrong, Conflict) else 400
+
+
+def _live(detail: RolloutDetail) -> dict[str, Any]:
+    picture = detail.picture
+    lines = [one for line in detail.steps for one in line.lines]
+    titles = {line.step.id: line.step.title for line in detail.steps}
+    newest = sorted(lines, key=lambda one: one.id, reverse=True)[: view.STEPS_SHOWN]
+    return {
+        "detail": detail,
+        "row": detail.row,
+        "polled": detail.row.state in view.POLLED,
+        "counters": view.counters(detail),
+        "blocked": view.blocked(detail),
+        "blocked_rest": view.blocked_rest(detail),
+        "picture": picture,
+        "timeline": [(one, titles.get(one.step, one.step)) for one in newest],
+        "timeline_rest": len(lines) - len(newest),
+        "now_step": next((line for line in detail.steps if line.standing != "done"), None),
+        "switch": switch_now(),
+        "now": timezone.now(),
+    }
+
+
+def _steps(request: HttpRequest, detail: RolloutDetail, *, trusted: bool) -> dict[str, Any]:
+    """One page of the steps, and where the pages around it begin."""
+    first = _first(request, detail)
+    after = first + view.STEPS_SHOWN
+    return {
+        "first_step": first + 1,
+        "steps": view.shown_steps(detail, first=first, with_diffs=trusted),
+        "next_step": after if after < len(detail.steps) else None,
+        "before_step": max(0, first - view.STEPS_SHOWN) if first else None,
+    }
+
+
+def _first(request: HttpRequest, detail: RolloutDetail) -> int:
+    text = request.GET.get("from", "0")
+    asked = int(text) if text.isdecimal() and len(text) < 6 else 0
+    return asked if asked < len(detail.steps) else 0

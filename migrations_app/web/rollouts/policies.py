@@ -1,0 +1,194 @@
+"""Change windows as a person writes them: `Mon-Fri 22:00-04:00`, one a line.
+
+Policies of all clusters and of one, and the kill switch.
+"""
+
+import re
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+
+from migrations_app.access import Person
+from migrations_app.actions.changes import RISKS
+from migrations_app.actions.registry import all_actions
+from migrations_app.errors import BadInput, Conflict, Denied, KarpdashError
+from migrations_app.queries.cluster.detail import cluster_head
+from migrations_app.queries.rollouts.policies import PolicyRow, own_policies, policy_row, switch_now
+from migrations_app.use_cases.audit.log import actor
+from migrations_app.use_cases.rollouts import kill_switch
+from migrations_app.use_cases.rollouts.policies import Rules, change_policy, drop_policy
+from migrations_app.web.access import page, person_of
+from migrations_app.web.rollouts.commands import STOP
+from migrations_app.web.rollouts.page import refusal_status
+
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_LINE = re.compile(r"(?P<days>[A-Za-z, -]+?)?\s*(?P<from>\d{1,2}:\d{2})\s*-\s*(?P<to>\d{1,2}:\d{2})")
+
+
+def written(windows: Sequence[Mapping[str, Any]]) -> str:
+    """The windows, one a line."""
+    return "\n".join(_line(one) for one in windows)
+
+
+def read(text: str) -> tuple[dict[str, Any], ...]:
+    """The windows. Raises BadInput naming the line that is none."""
+    return tuple(_window(line.strip()) for line in text.splitlines() if line.strip())
+
+
+def _line(window: Mapping[str, Any]) -> str:
+    days = sorted({day for day in window.get("days", range(7)) if day in range(7)})
+    return f"{_runs(days)} {window.get('from', '?')}-{window.get('to', '?')}"
+
+
+def _runs(days: Sequence[int]) -> str:
+    """`Mon-Fri`, `Mon,Wed`: days in a row are drawn together."""
+    runs: list[list[int]] = []
+    for day in days:
+        if runs and runs[-1][-1] == day - 1:
+            runs[-1].append(day)
+        else:
+            runs.append([day])
+    return ",".join(DAYS[run[0]] if len(run) == 1 else f"{DAYS[run[0]]}-{DAYS[run[-1]]}" for run in runs)
+
+
+def _window(line: str) -> dict[str, Any]:
+    found = _LINE.fullmatch(line)
+    if found is None:
+        raise _odd(line)
+    days = _days(found["days"] or "Mon-Sun", line)
+    return {"days": days, "from": found["from"].zfill(5), "to": found["to"].zfill(5)}
+
+
+def _days(text: str, line: str) -> list[int]:
+    found: set[int] = set()
+    for part in text.replace(" ", "").split(","):
+        first, _, last = part.partition("-")
+        begins, ends = _day(first, line), _day(last or first, line)
+        found |= {(begins + step) % 7 for step in range((ends - begins) % 7 + 1)}
+    return sorted(found)
+
+
+def _day(word: str, line: str) -> int:
+    names = {name.lower(): number for number, name in enumerate(DAYS)}
+    if word[:3].lower() not in names:
+        raise _odd(line)
+    return names[word[:3].lower()]
+
+
+def _odd(line: str) -> BadInput:
+    return BadInput(
+        f"{line[:60]!r} is no window; write one such as Mon-Fri 22:00-04:00", where="windows", code="bad_window"
+    )
+
+
+REFUSALS = (BadInput, Conflict, Denied)
+NUMBERS = ("batch", "per_hour", "pool_percent")
+EVERY = "*"
+TURNS: dict[str, Callable[[Person, HttpRequest], None]] = {
+    "stop": lambda person, request: kill_switch.stop_everything(person, why=request.POST.get("why", ""), by=actor()),
+    "ask": lambda person, _request: kill_switch.ask_to_lift(person, by=actor()),
+    "lift": lambda person, _request: kill_switch.lift(person, by=actor()),
+    "keep": lambda person, _request: kill_switch.keep_stopped(person, by=actor()),
+}
+
+
+@page("administer_policy")
+@require_http_methods(["GET", "HEAD", "POST"])
+def of_all(request: HttpRequest) -> HttpResponse:
+    """The policy that holds where a cluster has none of its own."""
+    return _policy(request, None)
+
+
+@page("administer_policy")
+@require_http_methods(["GET", "HEAD", "POST"])
+def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """The policy of one cluster, or that of all until it gets its own."""
+    return _policy(request, cluster_id)
+
+
+@page(*STOP)
+@require_http_methods(["GET", "HEAD", "POST"])
+def switch(request: HttpRequest) -> HttpResponse:
+    """Stops everything, or lifts that with two people."""
+    refused: KarpdashError | None = None
+    if request.method == "POST":
+        turn = TURNS.get(request.POST.get("do", ""))
+        try:
+            if turn is not None:
+                turn(person_of(request), request)
+                return redirect("kill-switch")
+        except REFUSALS as wrong:
+            refused = wrong
+    context = {
+        "section": "rollouts",
+        "switch": switch_now(),
+        "person": person_of(request),
+        "may_lift": request.user.has_perm("migrations_app.administer_policy"),
+        "refused": refused,
+    }
+    return render(request, "policy/switch.html", context, status=refusal_status(refused) if refused else 200)
+
+
+def _policy(request: HttpRequest, cluster_id: uuid.UUID | None) -> HttpResponse:
+    head = cluster_head(cluster_id, now=timezone.now()) if cluster_id else None
+    refused: KarpdashError | None = None
+    if request.method == "POST":
+        try:
+            _changed(request, cluster_id)
+        except REFUSALS as wrong:
+            refused = wrong
+        else:
+            messages.success(request, "The policy is changed. Plans made before it are refused; make them anew.")
+            return redirect("cluster-policy", cluster_id) if cluster_id else redirect("policy")
+    row = policy_row(cluster_id)
+    context = {"section": "rollouts", "head": head, "policy": row, "refused": refused, "own": own_policies()}
+    context |= _fields(row, request.POST if refused else None)
+    return render(request, "policy/page.html", context, status=refusal_status(refused) if refused else 200)
+
+
+def _changed(request: HttpRequest, cluster_id: uuid.UUID | None) -> None:
+    version, person = _whole(request.POST, "version"), person_of(request)
+    if request.POST.get("do") == "drop" and cluster_id:
+        drop_policy(cluster_id, person, version=version, by=actor())
+        return
+    change_policy(cluster_id, _rules(request.POST), person=person, version=version, by=actor())
+
+
+def _rules(said: QueryDict) -> Rules:
+    every = said.get("which", EVERY) == EVERY
+    return Rules(
+        approvals={risk: _whole(said, f"approvals_{risk}") for risk in RISKS},
+        actions=(EVERY,) if every else tuple(said.getlist("actions")),
+        windows=read(said.get("windows", "")),
+        frozen=said.get("frozen") == "on",
+        frozen_why=said.get("frozen_why", "").strip()[:500],
+        **{name: _whole(said, name) for name in NUMBERS},
+    )
+
+
+def _whole(said: QueryDict, name: str) -> int:
+    text = said.get(name, "").strip()
+    if not text.isdecimal() or len(text) > 6:
+        raise BadInput("a whole number is needed", where=name, code="out_of_range")
+    return int(text)
+
+
+def _fields(row: PolicyRow, said: QueryDict | None) -> dict[str, Any]:
+    """What the form shows: what was sent and refused, else what holds."""
+    chosen = said.getlist("actions") if said else row.actions
+    every = said.get("which", EVERY) == EVERY if said else EVERY in row.actions
+    return {
+        "risks": [(risk, said.get(f"approvals_{risk}", "") if said else row.approvals[risk]) for risk in RISKS],
+        "every_action": every,
+        "known_actions": [(one, every or one.id in chosen) for one in all_actions()],
+        "windows": said.get("windows", "") if said else written(row.windows),
+        "numbers": {name: said.get(name, "") if said else getattr(row, name) for name in NUMBERS},
+        "frozen": said.get("frozen") == "on" if said else row.frozen,
+        "frozen_why": said.get("frozen_why", "") if said else row.frozen_why,
+    }

@@ -1,0 +1,216 @@
+"""What the page of one rollout shows: its steps as sentences, its counters, and what may be done with it now."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+from django.utils import timezone
+
+from migrations_app.access import Person, Refusal, may_approve, may_break_glass, may_prepare, may_settle, may_stop
+from migrations_app.actions import registry
+from migrations_app.actions.changes import RISKS
+from migrations_app.actions.gate import Blocked, Picture
+from migrations_app.actions.plan import Plan
+from migrations_app.actions.render import DiffLine, as_kubectl, diff_lines, gitops_patch, one_line, step_lines
+from migrations_app.queries.rollouts.detail import RolloutDetail, StepLine
+from migrations_app.queries.rollouts.policies import risk_of
+from migrations_app.queries.rollouts.rollouts import RolloutRow
+from migrations_app.use_cases.rollouts import gates
+from migrations_app.use_cases.rollouts.approvals import TYPED
+from migrations_app.use_cases.rollouts.backups import diffs_of
+from migrations_app.use_cases.rollouts.drafts import TAKEN_BACK
+from migrations_app.use_cases.rollouts.start_checks import why_not_start
+
+STEPS_SHOWN = 50
+POLLED = ("draft", "awaiting_approval", "approved", "running", "paused", "rolling_back", "needs_attention")
+"""States in which the page asks again by itself."""
+MOST_BLOCKED = 20
+
+
+class _Left(dict[str, object]):
+    """Counts for a button's words; one that nobody counted stands as `some`."""
+
+    def __missing__(self, key: str) -> str:
+        return "some"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownStep:
+    """One step. `no_return`: nothing takes it back, and it is the first such."""
+
+    line: StepLine
+    title: str
+    more: tuple[str, ...]
+    diff: tuple[DiffLine, ...]
+    kubectl: str
+    no_return: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counter:
+    """One number of the live page. `was` is what it was before the batch; None: not counted."""
+
+    word: str
+    value: int | None
+    was: int | None = None
+    bad: bool = False
+    at_least: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class May:
+    """What the person may do with it now; a text says why not, None means that it is not the time for it."""
+
+    ask: str | None = None
+    approve: str | None = None
+    alone: str | None = None
+    start: str | None = None
+    resume: str | None = None
+    stop: str | None = None
+    settle: str | None = None
+    roll_back: str | None = None
+    reject: str | None = None
+    sign_in_again: bool = False
+
+
+def effect(row: RolloutRow, plan: Plan | None) -> str:
+    """What the buttons name: the action's words filled with the counts of this plan."""
+    action = registry.find(row.action)
+    if action is None or plan is None:
+        return row.title
+    forecast = plan.forecast
+    changes = sum(step.change is not None for step in plan.steps)
+    counts = _Left(count=changes, steps=len(plan.steps))
+    counts |= {name: n for name in ("nodes", "pods") if (n := getattr(forecast, name)) is not None}
+    return action.button.format_map(counts)
+
+
+def shown_steps(detail: RolloutDetail, *, first: int, with_diffs: bool) -> tuple[ShownStep, ...]:
+    """One page of the steps, each with its difference for those who may see objects."""
+    page = detail.steps[first : first + STEPS_SHOWN]
+    sides = diffs_of(detail.row.id, steps=[line.step.id for line in page]) if with_diffs else {}
+    point = point_of_no_return(detail)
+    shown = tuple(_step(line, sides, no_return=line.step.id == point) for line in page)
+    return shown if with_diffs else tuple(replace(one, kubectl="") for one in shown)
+
+
+def point_of_no_return(detail: RolloutDetail) -> str:
+    """The first step that nothing takes back; empty when every one can be."""
+    final = (line.step.id for line in detail.steps if line.step.change and line.step.undo is None)
+    return next(final, "")
+
+
+def _step(line: StepLine, sides: Mapping[str, Any], *, no_return: bool) -> ShownStep:
+    _, *more = step_lines(line.step)
+    diff = diff_lines(*sides[line.step.id]) if line.step.id in sides else ()
+    return ShownStep(
+        line=line,
+        title=one_line(line.step.title),
+        more=tuple(text.strip() for text in more),
+        diff=diff,
+        kubectl=as_kubectl(line.step),
+        no_return=no_return,
+    )
+
+
+def paced(plan: Plan | None) -> bool:
+    """Whether the limits of the policy pace it: it deletes nodes itself, instead of leaving that to a controller."""
+    changes = [step.change for step in plan.steps if step.change] if plan else []
+    return any(change.verb == "delete" and change.target.kind == "Node" for change in changes)
+
+
+def by_hand(plan: Plan) -> dict[str, str]:
+    """The same work as commands, as a patch for a repository, and the rights that it needs."""
+    return {
+        "kubectl": "\n\n".join(as_kubectl(step) for step in plan.steps),
+        "gitops": gitops_patch(plan),
+        "rights": "\n".join(f"- {need.rule}" for need in plan.needs),
+    }
+
+
+def counters(detail: RolloutDetail) -> tuple[Counter, ...]:
+    """Of the newest picture, beside what was before the batch; nothing before the first one was taken."""
+    now, before = detail.picture, detail.before or Picture(taken_at="")
+    if now is None:
+        return ()
+    more = _more(now.pending_pods, before.pending_pods)
+    held = None if now.legacy_nodes is None else len(now.blocked)
+    return (
+        Counter(word="older nodes left", value=now.legacy_nodes, was=before.legacy_nodes),
+        Counter(word="older objects left", value=now.legacy_objects, was=before.legacy_objects),
+        Counter(word="nodes of NodePools", value=now.new_nodes, was=before.new_nodes),
+        Counter(word="Ready nodes", value=now.ready_nodes, was=before.ready_nodes),
+        Counter(word="Pending pods", value=now.pending_pods, was=before.pending_pods, bad=more),
+        Counter(word="claims without a Ready node", value=now.unready_claims, was=before.unready_claims),
+        Counter(word="pods held by a budget", value=held, at_least=len(now.blocked) >= gates.MOST_BLOCKED),
+    )
+
+
+def blocked(detail: RolloutDetail) -> tuple[Blocked, ...]:
+    """Pods that a budget keeps where they are."""
+    return detail.picture.blocked[:MOST_BLOCKED] if detail.picture else ()
+
+
+def blocked_rest(detail: RolloutDetail) -> int:
+    """How many more than `blocked` gives; where so many were found that nobody counted on, at least as many."""
+    return len(detail.picture.blocked[MOST_BLOCKED:]) if detail.picture else 0
+
+
+def live_tag(detail: RolloutDetail) -> bytes:
+    """Everything that a live page shows and that can move, as bytes to tell two looks apart."""
+    lines = [(one.id, one.outcome) for line in detail.steps for one in line.lines]
+    row = detail.row
+    picture = msgspec.to_builtins(detail.picture)
+    return msgspec.json.encode((str(row.id), row.version, row.wish, row.waits_for, row.approvals, lines, picture))
+
+
+def may(detail: RolloutDetail, person: Person) -> May:
+    """What is offered now, and why something is not."""
+    row, now = detail.row, timezone.now()
+    state = row.state
+    risk = risk_of(row.risk)
+    yes = may_approve(person, author=row.author_id or 0, editors=(), risk=risk, now=now)
+    alone = may_break_glass(person, now=now)
+    waits = state == "awaiting_approval"
+    done_already = any(one.by == person.name for one in detail.approvals)
+    return May(
+        ask=_when(state == "previewed", may_prepare(person)),
+        approve=("you have approved it" if done_already else _when(waits, yes)) if waits else None,
+        alone=_when(waits and "break_glass" in person.rights, alone),
+        start=why_not_start(row.id, person) if state == "approved" else None,
+        resume=why_not_start(row.id, person) if state == "paused" else None,
+        stop=_when(state in ("running", "paused"), may_stop(person)),
+        settle=_when(state == "needs_attention", may_settle(person)),
+        roll_back=_when(state in TAKEN_BACK and any(line.lines for line in detail.steps), may_prepare(person)),
+        reject=_when(
+            state in ("previewed", "awaiting_approval", "approved"),
+            None if "approve" in person.rights else may_prepare(person),
+        ),
+        sign_in_again=waits and yes is not None and yes.code == "sign_in_again",
+    )
+
+
+def typed_asked(row: RolloutRow) -> bool:
+    """Whether an approver types the cluster's name."""
+    return risk_of(row.risk) in TYPED
+
+
+def typed_at_asking(row: RolloutRow) -> bool:
+    """Whether the cluster's name is typed before anybody is asked."""
+    action = registry.find(row.action)
+    return action is not None and action.typed
+
+
+def is_risky(row: RolloutRow) -> bool:
+    return RISKS.index(risk_of(row.risk)) >= RISKS.index("high")
+
+
+def _when(time_for_it: bool, refusal: Refusal | None) -> str | None:
+    if not time_for_it:
+        return None
+    return refusal.why if refusal else ""
+
+
+def _more(now: int | None, before: int | None) -> bool:
+    return now is not None and before is not None and now > before

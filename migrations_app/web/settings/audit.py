@@ -1,0 +1,161 @@
+"""The audit log: who did what, when, to which object, and whether the log is whole."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+
+from migrations_app.errors import BadInput
+from migrations_app.queries.audit.log import (
+    COLUMNS,
+    FAMILIES,
+    AuditAsk,
+    AuditLine,
+    as_line,
+    audit_lines,
+    audit_page,
+    cluster_names,
+    density,
+)
+from migrations_app.use_cases.audit.proof import status
+from migrations_app.web.access import page
+
+RIGHT = "view_auditevent"
+LIMIT = 50
+WIDE, HIGH = 600, 40
+FILTERS = ("q", "actor", "verb", "outcome", "cluster", "plan", "correlation", "since", "until")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the beginning of a formula."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An event on the page; `pairs` is its detail, one row for each member."""
+
+    line: AuditLine
+    at: datetime
+    cluster: str
+    pairs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """Events of each day as one path of a 600 by 40 drawing."""
+
+    path: str
+    days: tuple[tuple[str, int], ...]
+    most: int
+    total: int
+
+
+@page(RIGHT)
+def audit(request: HttpRequest) -> HttpResponse:
+    """One page of events, newest first, filtered by the address."""
+    now = timezone.now()
+    chosen = _chosen(request)
+    ask, wrong = _ask(chosen)
+    try:
+        found = audit_page(ask, after=request.GET.get("cursor", ""), limit=LIMIT)
+    except BadInput:
+        found = audit_page(ask, after="", limit=LIMIT)
+    names = cluster_names(found.rows)
+    context = {
+        "section": "audit",
+        "chosen": chosen,
+        "narrowed": any(chosen.values()),
+        "wrong": wrong,
+        "families": FAMILIES,
+        "lines": [_shown(line, names) for line in found.rows],
+        "next_cursor": found.next_cursor,
+        "cursor": request.GET.get("cursor", ""),
+        "chain": status(),
+        "bars": bars(density(ask, now=now)),
+    }
+    return render(request, "audit/page.html", context)
+
+
+@page(RIGHT)
+def export(request: HttpRequest, form: str) -> HttpResponseBase:
+    """The events that fit as a file; only the whole log can be proven afterwards."""
+    ask, _ = _ask(_chosen(request))
+    if form == "csv":
+        answer = StreamingHttpResponse(_as_csv(audit_lines(ask)), content_type="text/csv; charset=utf-8")
+    else:
+        answer = StreamingHttpResponse(map(as_line, audit_lines(ask)), content_type="application/x-ndjson")
+    answer["Content-Disposition"] = f'attachment; filename="karpdash-audit.{form}"'
+    return answer
+
+
+def bars(days: tuple[tuple[str, int], ...]) -> Bars | None:
+    """One bar a day; None where nothing happened."""
+    most = max((count for _, count in days), default=0)
+    if not most:
+        return None
+    step = WIDE / len(days)
+    tall = [(index * step, count / most * HIGH) for index, (_, count) in enumerate(days) if count]
+    path = " ".join(f"M{x:.1f} {HIGH} V{HIGH - high:.1f} h{step - 2:.1f} V{HIGH} Z" for x, high in tall)
+    return Bars(path, days, most, sum(count for _, count in days))
+
+
+def _chosen(request: HttpRequest) -> dict[str, str]:
+    """The filters of the address; PostgreSQL takes no NUL."""
+    return {name: request.GET.get(name, "").replace("\x00", "")[:200].strip() for name in FILTERS}
+
+
+def _ask(chosen: dict[str, str]) -> tuple[AuditAsk, str]:
+    """What is looked for, and which of the two days is none."""
+    since, until = _day(chosen["since"]), _day(chosen["until"])
+    wrong = next((name for name, day in (("since", since), ("until", until)) if chosen[name] and not day), "")
+    ask = AuditAsk(
+        actor=chosen["actor"],
+        verb=chosen["verb"],
+        outcome=chosen["outcome"],
+        cluster=chosen["cluster"],
+        plan=chosen["plan"],
+        correlation=chosen["correlation"],
+        since=since,
+        until=until + timedelta(days=1) if until else None,
+        text=chosen["q"],
+    )
+    return ask, wrong
+
+
+def _day(text: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _shown(line: AuditLine, names: dict[str, str]) -> Shown:
+    detail = json.loads(line.detail)
+    pairs = tuple((str(name), _said(value)) for name, value in detail.items()) if isinstance(detail, dict) else ()
+    return Shown(line, datetime.fromisoformat(line.at), names.get(line.cluster_id, ""), pairs)
+
+
+def _said(value: Any) -> str:  # noqa: ANN401 - any JSON
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _as_csv(lines: Iterable[AuditLine]) -> Iterator[str]:
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(COLUMNS)
+    for line in lines:
+        writer.writerow([_harmless(getattr(line, name)) for name in COLUMNS])
+        yield out.getvalue()
+        out.seek(0)
+        out.truncate()
+    yield out.getvalue()
+
+
+def _harmless(cell: object) -> object:
+    """A text that a spreadsheet would calculate stands behind an apostrophe."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell

@@ -1,0 +1,43 @@
+"""All checks: what each asks, why, how, at which hops, what it answers, and where that is written."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from migrations_app.checks.base import PHASES
+from migrations_app.checks.registry import RETIRED, About, about, all_checks
+from migrations_app.karpenter.upgrade_path import HOPS
+from migrations_app.web.access import page
+
+SEVERITIES = ("blocker", "warning", "info")
+
+
+@page()
+def catalogue(request: HttpRequest) -> HttpResponse:
+    """The catalogue by phase, filtered by what the address asks for."""
+    q, severity, hop = (request.GET.get(name, "")[:100] for name in ("q", "severity", "hop"))
+    every = tuple(about(check) for check in all_checks())
+    fitting = [told for told in every if _fits(told, q=q, severity=severity, hop=hop)]
+    phases = [(phase, [told for told in fitting if told.check.phase == phase]) for phase in PHASES]
+    context = {
+        "section": "catalogue",
+        "phases": [(phase, entries) for phase, entries in phases if entries],
+        "retired": RETIRED,
+        "total": len(every),
+        "q": q,
+        "severity": severity,
+        "hop": hop,
+        "severities": SEVERITIES,
+        "hops": HOPS,
+    }
+    return render(request, "catalogue/page.html", context)
+
+
+def _fits(told: About, *, q: str, severity: str, hop: str) -> bool:
+    check = told.check
+    if severity in SEVERITIES and severity not in (check.severity, *check.severity_at.values()):
+        return False
+    if hop in HOPS and not check.applies(hop):
+        return False
+    covers = " ".join(f"{one.id} {one.subject}" for one in told.covers)
+    text = f"{check.id} {check.title} {check.why} {check.how} {covers} {' '.join(check.formerly)}".lower()
+    return all(word in text for word in q.lower().split())

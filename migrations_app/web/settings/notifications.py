@@ -1,0 +1,205 @@
+"""Where news goes to, and what was sent."""
+
+import uuid
+from functools import partial
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from migrations_app.errors import BadInput, Conflict
+from migrations_app.queries.notifications.channels import (
+    STATES,
+    ChannelRow,
+    DeliveryAsk,
+    all_channels,
+    channel_row,
+    delivery_page,
+    group_names,
+)
+from migrations_app.readiness.notification_events import TITLES
+from migrations_app.tasks import wake_channel
+from migrations_app.use_cases.notifications import channels
+from migrations_app.use_cases.notifications.channels import Change, Wanted
+from migrations_app.web.access import page
+from migrations_app.web.forms import Unshown
+
+KINDS = (("webhook", "Signed webhook"), ("slack", "Slack or the like"), ("email", "E-mail"))
+BOXES = forms.CheckboxSelectMultiple
+SHOWN = 50
+
+
+class ChannelForm(forms.Form):
+    """A channel; its address is never shown again."""
+
+    name = forms.CharField(max_length=80, label="Name")
+    kind = forms.ChoiceField(choices=KINDS, label="Kind")
+    target = forms.CharField(
+        max_length=2000,
+        label="Address",
+        help_text="https://… or a mailbox. It is kept encrypted and not shown again.",
+        widget=Unshown(attrs={"rows": 2, "spellcheck": "false", "autocomplete": "off"}),
+    )
+    events = forms.MultipleChoiceField(choices=tuple(TITLES.items()), label="Events", widget=BOXES)
+    groups = forms.MultipleChoiceField(required=False, label="Only for clusters of these groups", widget=BOXES)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's signature
+        super().__init__(*args, **kwargs)
+        chosen = self.fields["groups"]
+        chosen.choices = [(str(group.id), group.name) for group in group_names()]  # type: ignore[attr-defined]  # a field of choices
+
+    def listed(self) -> dict[str, Any]:
+        """Events and groups, as flow takes them."""
+        said = self.cleaned_data
+        return {"events": tuple(said["events"]), "groups": tuple(map(uuid.UUID, said["groups"]))}
+
+
+class EditForm(ChannelForm):
+    kind = None  # type: ignore[assignment]  # Django's way to leave a field of the base out
+    target = forms.CharField(
+        max_length=2000,
+        required=False,
+        label="Another address",
+        help_text="Empty: the one it has.",
+        widget=Unshown(attrs={"rows": 2, "spellcheck": "false", "autocomplete": "off"}),
+    )
+    enabled = forms.BooleanField(required=False, label="Switched on")
+    version = forms.IntegerField(widget=forms.HiddenInput)
+
+
+@page("administer_policy")
+@require_http_methods(["GET", "HEAD", "POST"])
+def notifications(request: HttpRequest) -> HttpResponse:
+    """Channels, a form for one more, and the newest deliveries."""
+    form = ChannelForm(request.POST or None)
+    secret = _added(request, form) if request.method == "POST" and form.is_valid() else None
+    if secret == "":
+        messages.success(request, "The channel is made.")
+        return redirect("notifications")
+    return _shown(request, ChannelForm() if secret else form, secret=secret or "")
+
+
+@page("administer_policy")
+@require_http_methods(["GET", "HEAD", "POST"])
+def change(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
+    """Another name, address, events or groups; on or off."""
+    row = channel_row(channel_id)
+    form = EditForm(request.POST or None, initial=_as_it_is(row))
+    if request.method == "POST" and form.is_valid() and _changed(row, form):
+        messages.success(request, "The channel is changed.")
+        return redirect("notifications")
+    context = {"section": "settings", "form": form, "row": row}
+    return render(request, "notifications/change.html", context, status=422 if form.errors else 200)
+
+
+@page("administer_policy")
+@require_POST
+def forget(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
+    """Removes a channel with its log."""
+    channels.forget_channel(channel_id)
+    messages.success(request, "The channel is removed.")
+    return redirect("notifications")
+
+
+@page("administer_policy")
+@require_POST
+def rotate(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
+    """Gives a webhook a new secret, and shows it once."""
+    try:
+        return _shown(request, ChannelForm(), secret=channels.rotate(channel_id).reveal())
+    except BadInput as wrong:
+        messages.error(request, wrong.message)
+        return redirect("notifications")
+
+
+@page("administer_policy")
+@require_POST
+def test(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
+    """Puts a test message on its way."""
+    try:
+        channels.send_test(channel_id, by=request.user.get_username(), now=timezone.now())
+        transaction.on_commit(partial(wake_channel, channel_id))
+        messages.success(request, "A test message is on its way; what comes of it stands in the deliveries.")
+    except BadInput as wrong:
+        messages.error(request, wrong.message)
+    return redirect("notifications")
+
+
+@page("administer_policy")
+@require_POST
+def resend(request: HttpRequest, delivery_id: uuid.UUID) -> HttpResponse:
+    """Sends a delivery once more."""
+    transaction.on_commit(partial(wake_channel, channels.resend(delivery_id, now=timezone.now())))
+    messages.success(request, "It is on its way again.")
+    return redirect("notifications")
+
+
+def _shown(request: HttpRequest, form: ChannelForm, *, secret: str = "") -> HttpResponse:
+    ask, after = _asked(request), request.GET.get("after", "")
+    try:
+        found = delivery_page(ask, after=after, limit=SHOWN)
+    except BadInput:
+        found = delivery_page(ask, limit=SHOWN)
+    context = {
+        "section": "settings",
+        "form": form,
+        "secret": secret,
+        "channels": all_channels(),
+        "deliveries": found.rows,
+        "next": found.next_cursor,
+        "titles": TITLES,
+        "states": STATES,
+        "chosen": ask,
+        "after": after,
+    }
+    answer = render(request, "notifications/page.html", context, status=422 if form.errors else 200)
+    if secret:
+        answer["Cache-Control"] = "no-store"
+    return answer
+
+
+def _asked(request: HttpRequest) -> DeliveryAsk:
+    state, channel = request.GET.get("state", ""), request.GET.get("channel", "")
+    try:
+        return DeliveryAsk(channel=uuid.UUID(channel) if channel else None, state=state)
+    except ValueError:
+        return DeliveryAsk(state=state)
+
+
+def _as_it_is(row: ChannelRow) -> dict[str, Any]:
+    groups = [str(group.id) for group in row.groups]
+    return {"name": row.name, "events": list(row.events), "groups": groups, "enabled": row.enabled} | {
+        "version": row.version
+    }
+
+
+def _added(request: HttpRequest, form: ChannelForm) -> str | None:
+    """The secret, empty for a kind that is not signed; None when it was refused."""
+    said = form.cleaned_data
+    wanted = Wanted(name=said["name"], kind=said["kind"], target=said["target"].strip(), **form.listed())
+    try:
+        return channels.add_channel(wanted, by=request.user.get_username(), now=timezone.now()).secret.reveal()
+    except (BadInput, Conflict) as wrong:
+        _told(form, wrong)
+        return None
+
+
+def _changed(row: ChannelRow, form: EditForm) -> bool:
+    said = form.cleaned_data
+    change = Change(name=said["name"], target=said["target"].strip() or None, enabled=said["enabled"], **form.listed())
+    try:
+        channels.change_channel(row.id, change, version=said["version"])
+    except (BadInput, Conflict) as wrong:
+        _told(form, wrong)
+        return False
+    return True
+
+
+def _told(form: ChannelForm, wrong: BadInput | Conflict) -> None:
+    where = wrong.where if wrong.where in form.fields else None
+    form.add_error(where, wrong.message[:1].upper() + wrong.message[1:] + ".")

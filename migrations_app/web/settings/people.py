@@ -1,0 +1,121 @@
+"""Accounts, teams and roles: who may do what, and changing that."""
+
+import uuid
+from collections.abc import Callable, Mapping
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from migrations_app.access import ROLES, Person
+from migrations_app.errors import BadInput, Conflict, Denied, KarpdashError, NotFound
+from migrations_app.queries.accounts.people import accounts, grant_page, group_choices, teams
+from migrations_app.use_cases.accounts import management
+from migrations_app.use_cases.accounts.management import Gift
+from migrations_app.web.access import page, person_of
+from migrations_app.web.rollouts.page import refusal_status
+
+RIGHT = "change_grant"
+Act = Callable[[QueryDict, Person], str]
+
+
+@page(RIGHT)
+@require_safe
+def people(request: HttpRequest) -> HttpResponse:
+    """Everybody, every team, and every role that was given."""
+    return _page(request)
+
+
+@page(RIGHT)
+@require_POST
+def change(request: HttpRequest) -> HttpResponse:
+    """One change of accounts, teams or roles; `do` says which."""
+    act = ACTS.get(request.POST.get("do", ""))
+    try:
+        if act is None:
+            raise BadInput("says nothing that can be done here", where="do")
+        said = act(request.POST, person_of(request))
+    except (BadInput, Conflict, Denied, NotFound) as wrong:
+        return _page(request, refused=wrong, status=404 if isinstance(wrong, NotFound) else refusal_status(wrong))
+    if request.POST.get("do") == "account":
+        # The password is shown by this very answer, and kept nowhere.
+        return _page(request, password=said)
+    messages.success(request, said)
+    return redirect("people")
+
+
+def _page(
+    request: HttpRequest, *, refused: KarpdashError | None = None, password: str = "", status: int = 200
+) -> HttpResponse:
+    context = {
+        "section": "people",
+        "accounts": accounts(),
+        "teams": teams(),
+        "grants": grant_page().rows,
+        "groups": group_choices(),
+        "roles": tuple(ROLES),
+        "refused": refused,
+        "password": password,
+        "said": request.POST,
+        "self": request.user.pk,
+    }
+    return render(request, "settings/people.html", context, status=status)
+
+
+def _account(said: QueryDict, person: Person) -> str:
+    return management.make_account(said.get("name", "").strip(), person=person)
+
+
+def _close(said: QueryDict, person: Person) -> str:
+    management.set_active(said.get("name", ""), active=False, person=person)
+    return "The account is closed; its sessions and tokens have ended."
+
+
+def _open(said: QueryDict, person: Person) -> str:
+    management.set_active(said.get("name", ""), active=True, person=person)
+    return "The account is open again."
+
+
+def _join(said: QueryDict, person: Person) -> str:
+    management.join(said.get("team", ""), member=said.get("name", ""), person=person)
+    return "The team has a member more."
+
+
+def _leave(said: QueryDict, person: Person) -> str:
+    management.leave(said.get("team", ""), member=said.get("name", ""), person=person)
+    return "The team has a member less."
+
+
+def _give(said: QueryDict, person: Person) -> str:
+    kind, _, name = said.get("to", "").partition(":")
+    receiver = {"person": name} if kind == "person" else {"team": name} if kind == "team" else {}
+    management.give(Gift(role=said.get("role", ""), over=_id(said, "over"), **receiver), person=person)
+    return "The role is given."
+
+
+def _take_back(said: QueryDict, person: Person) -> str:
+    grant = _id(said, "grant")
+    if grant is None:
+        raise NotFound("no such grant")
+    management.take_back(grant, person=person)
+    return "The role is taken back."
+
+
+def _id(said: QueryDict, name: str) -> uuid.UUID | None:
+    text = said.get(name, "")
+    try:
+        return uuid.UUID(text) if text else None
+    except ValueError:
+        raise NotFound("no such group of clusters", where=name) from None
+
+
+ACTS: Mapping[str, Act] = {
+    "account": _account,
+    "close": _close,
+    "open": _open,
+    "join": _join,
+    "leave": _leave,
+    "give": _give,
+    "take_back": _take_back,
+}

@@ -1,0 +1,51 @@
+"""One's own API tokens: what there is, a new one, and ending one."""
+
+import uuid
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from migrations_app.errors import BadInput
+from migrations_app.queries.accounts.tokens import tokens_of
+from migrations_app.use_cases.accounts.tokens import LONGEST_DAYS, SCOPES, Issued, issue, revoke
+from migrations_app.web.access import page
+
+
+@page()
+@require_http_methods(["GET", "HEAD", "POST"])
+def tokens(request: HttpRequest) -> HttpResponse:
+    """The list; a POST makes a token and shows its secret, once."""
+    refused: BadInput | None = None
+    made: Issued | None = None
+    if request.method == "POST":
+        days = request.POST.get("days", "")
+        try:
+            made = issue(
+                request.user,  # type: ignore[arg-type]  # `page` lets nobody in who is not signed in
+                name=request.POST.get("name", "")[:80],
+                scopes=request.POST.getlist("scopes"),
+                days=int(days) if days.isdecimal() and len(days) < 4 else 0,
+            )
+        except BadInput as wrong:
+            refused = wrong
+    context = {
+        "section": "tokens",
+        "rows": tokens_of(int(request.user.pk or 0)),
+        "scopes": SCOPES,
+        "longest": LONGEST_DAYS,
+        "made": made,
+        "refused": refused,
+        "said": request.POST,
+    }
+    return render(request, "settings/tokens.html", context, status=422 if refused else 200)
+
+
+@page()
+@require_POST
+def end(request: HttpRequest, token_id: uuid.UUID) -> HttpResponse:
+    """Ends one of one's own tokens at once."""
+    revoke(token_id, owner_id=int(request.user.pk or 0))
+    messages.success(request, "The token is revoked.")
+    return redirect("tokens")

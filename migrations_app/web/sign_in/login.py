@@ -1,0 +1,96 @@
+"""Sign-in, sign-out, and a password of one's own.
+
+Proof of the person once more, by password or at the provider, before what cannot be undone is approved (A44).
+"""
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import authenticate, views
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse_lazy
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from migrations_app.use_cases.accounts import sign_in
+from migrations_app.use_cases.accounts.oidc import provider_of
+from migrations_app.use_cases.accounts.rights import must_change_password, password_changed
+from migrations_app.use_cases.accounts.sign_in import GOOD_FOR, SESSION_KEY, refused_again, signed_in_again
+from migrations_app.use_cases.audit.log import actor
+from migrations_app.web.access import address_of, next_page, page
+
+
+class SignIn(views.LoginView):
+    """Wrong tries are counted by name and address; too many give 429 and the page that says so."""
+
+    template_name = "sign_in/login.html"
+    redirect_authenticated_user = True
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        person = form.get_user()
+        with transaction.atomic():
+            answer = super().form_valid(form)
+            sign_in.signed_in(person.pk, person.get_username(), address=address_of(self.request))
+        return answer
+
+    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
+        locked = bool(getattr(self.request, "axes_locked_out", False))
+        name = str(form.data.get("username", ""))[:150]
+        sign_in.refused(name, address=address_of(self.request), locked=locked)
+        return super().form_invalid(form)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:  # noqa: ANN401 - the signature of Django's view
+        wait = round(settings.AXES_COOLOFF_TIME * 60)
+        return super().get_context_data(tries=settings.AXES_FAILURE_LIMIT, wait=wait, oidc=settings.ENV.oidc, **kwargs)
+
+
+class ChangePassword(views.PasswordChangeView):
+    """Where everybody lands whose password somebody else has seen."""
+
+    template_name = "sign_in/password.html"
+    success_url = reverse_lazy("fleet")
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:  # noqa: ANN401 - the signature of Django's view
+        return super().get_context_data(forced=must_change_password(int(self.request.user.pk or 0)), **kwargs)
+
+    def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
+        with transaction.atomic():
+            answer = super().form_valid(form)
+            password_changed(int(self.request.user.pk or 0))
+        messages.success(self.request, "Your password is changed.")
+        return answer
+
+
+class PasswordForm(forms.Form):
+    password = forms.CharField(
+        strip=False, max_length=4096, widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
+    )
+
+
+@sensitive_post_parameters("password")
+@page()
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_in_again(request: HttpRequest) -> HttpResponse:
+    """Asks whoever is signed in for the password, or sends them to their provider; it then counts for some minutes."""
+    form = PasswordForm(request.POST or None)
+    if request.method == "POST" and form.is_valid() and _right(request, form.cleaned_data["password"]):
+        request.session.cycle_key()
+        request.session[SESSION_KEY] = signed_in_again(actor())
+        return redirect(next_page(request))
+    wrong = request.method == "POST"
+    if wrong:
+        refused_again(actor(), locked=bool(getattr(request, "axes_locked_out", False)))
+    minutes = round(GOOD_FOR.total_seconds() / 60)
+    context = {"form": form, "next": next_page(request), "wrong": wrong, "minutes": minutes}
+    context["oidc"] = provider_of(int(request.user.pk or 0))
+    return render(request, "sign_in/again.html", context, status=422 if wrong else 200)
+
+
+def _right(request: HttpRequest, password: str) -> bool:
+    found = authenticate(request=request, username=request.user.get_username(), password=password)
+    return found is not None and found.pk == request.user.pk

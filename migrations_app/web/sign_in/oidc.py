@@ -1,0 +1,129 @@
+"""Sign-in at an identity provider: sending the browser there, and taking it back."""
+
+import logging
+import secrets
+import time
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+from mozilla_django_oidc.utils import generate_code_challenge  # type: ignore[import-untyped]  # the package has no types
+
+from migrations_app.errors import CouldNotLook, Denied
+from migrations_app.use_cases.accounts import oidc, sign_in
+from migrations_app.use_cases.accounts.sign_in import SESSION_KEY, signed_in_again
+from migrations_app.use_cases.audit.log import Actor, acting_as
+from migrations_app.web.access import actor_of, address_of, next_page, open_page, page
+
+KEPT = "oidc"
+MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
+"""Who the session's person is, is looked up by Django's own backend: a closed account is out at once."""
+Kept = Mapping[str, Any]
+"""What the session keeps of a question: state, nonce, verifier, and `next`; `again` and `since` of a second proof."""
+log = logging.getLogger(__name__)
+
+
+@open_page
+@require_GET
+def begin(request: HttpRequest) -> HttpResponse:
+    """Sends the browser to the provider.
+
+    By GET: the content security policy lets no form lead to another site, not even by a redirect.
+    """
+    return _sent_away(request, {"next": next_page(request)}, asking={})
+
+
+@page()
+@require_GET
+def begin_again(request: HttpRequest) -> HttpResponse:
+    """Sends a person who is signed in there once more: the provider has to ask them anew, and to say when it did."""
+    kept = {"next": next_page(request), "again": request.user.pk, "since": int(time.time())}
+    return _sent_away(request, kept, asking={"prompt": "login", "max_age": "0"})
+
+
+def _sent_away(request: HttpRequest, kept: Kept, *, asking: Mapping[str, str]) -> HttpResponse:
+    """With a state, a nonce and the challenge of PKCE, each good for once."""
+    _refuse_off()
+    try:
+        client, provider = oidc.client(), oidc.provider()
+    except CouldNotLook as wrong:
+        return _failed(request, wrong.message, kept=kept)
+    state, nonce, verifier = (secrets.token_urlsafe(48) for _ in range(3))
+    request.session[KEPT] = {"state": state, "nonce": nonce, "verifier": verifier, **kept}
+    asked = {
+        "response_type": "code",
+        "client_id": client.client_id,
+        "redirect_uri": _back(request),
+        "scope": client.scopes,
+        "state": state,
+        "nonce": nonce,
+        "code_challenge": generate_code_challenge(verifier, "S256"),
+        "code_challenge_method": "S256",
+        **asking,
+    }
+    glue = "&" if "?" in provider.authorization else "?"
+    return redirect(f"{provider.authorization}{glue}{urlencode(asked)}")
+
+
+@open_page
+@require_GET
+def back(request: HttpRequest) -> HttpResponse:
+    """Takes the browser back with a code; whatever does not hold ends where it began."""
+    _refuse_off()
+    # Taken out first: an answer that comes twice finds nothing to compare with.
+    kept = request.session.pop(KEPT, None)
+    state, code = request.GET.get("state", ""), request.GET.get("code", "")
+    if not isinstance(kept, dict) or not secrets.compare_digest(str(kept.get("state")).encode(), state.encode()):
+        return _failed(request, "the answer belongs to no question of this browser", kept={})
+    if not code or len(code) > 4096:
+        return _failed(request, "the provider gave no code", kept=kept)
+    ticket = oidc.Ticket(code=code, nonce=kept["nonce"], verifier=kept["verifier"], back=_back(request))
+    try:
+        end = _proven_again if "again" in kept else _signed_in
+        return end(request, ticket, kept=kept)
+    except (Denied, CouldNotLook) as wrong:
+        return _failed(request, wrong.message, kept=kept)
+
+
+def _signed_in(request: HttpRequest, ticket: oidc.Ticket, *, kept: Kept) -> HttpResponse:
+    claims = oidc.claims_for(ticket)
+    with acting_as(Actor(name="identity provider", method="system", address=address_of(request))), transaction.atomic():
+        user = oidc.account_of(claims)
+        login(request, user, backend=MODEL_BACKEND)
+        sign_in.signed_in(user.pk, user.get_username(), address=address_of(request))
+    return redirect(kept["next"])
+
+
+def _proven_again(request: HttpRequest, ticket: oidc.Ticket, *, kept: Kept) -> HttpResponse:
+    """The session counts as fresh where the same person was asked anew since they were sent away (A44)."""
+    if request.user.pk != kept["again"]:
+        raise Denied("somebody else is signed in by now", code="sign_in_refused")
+    oidc.proven_since(oidc.claims_for(ticket), user_id=kept["again"], since=kept["since"])
+    request.session.cycle_key()
+    request.session[SESSION_KEY] = signed_in_again(actor_of(request))
+    return redirect(kept["next"])
+
+
+def _failed(request: HttpRequest, why: str, *, kept: Kept) -> HttpResponse:
+    log.warning("sign-in at the identity provider refused", extra={"why": why})
+    again = "again" in kept and request.user.is_authenticated
+    sign_in.refused(request.user.get_username() if again else "", address=address_of(request), locked=False)
+    messages.error(request, "The sign-in at the identity provider did not succeed. Try once more, or ask your admin.")
+    return redirect(f"{reverse('sign-in-again')}?{urlencode({'next': kept['next']})}" if again else "login")
+
+
+def _back(request: HttpRequest) -> str:
+    return request.build_absolute_uri(reverse("oidc-back"))
+
+
+def _refuse_off() -> None:
+    if settings.ENV.oidc is None:
+        raise Http404("no identity provider is set")

@@ -1,0 +1,147 @@
+"""What a cluster or an account tells beyond the manifests, and the options that the terminal does not have."""
+
+from typing import Any
+
+from migrations_app.conversion.convert import convert, generation_of
+from migrations_app.conversion.node_template import placeholder_paths
+from migrations_app.conversion.objects import Known, Options
+
+
+def template(name: str = "blue", **spec: Any) -> dict[str, Any]:
+    whole = {"subnetSelector": {"a": "b"}, "securityGroupSelector": {"a": "b"}, **spec}
+    return {
+        "apiVersion": "karpenter.k8s.aws/v1alpha1",
+        "kind": "AWSNodeTemplate",
+        "metadata": {"name": name},
+        "spec": whole,
+    }
+
+
+def provisioner(name: str, **metadata: Any) -> dict[str, Any]:
+    spec = {"providerRef": {"name": "blue"}, "ttlSecondsAfterEmpty": 1}
+    return {
+        "apiVersion": "karpenter.sh/v1alpha5",
+        "kind": "Provisioner",
+        "metadata": {"name": name, **metadata},
+        "spec": spec,
+    }
+
+
+def pool(name: str, **template_spec: Any) -> dict[str, Any]:
+    spec = {"template": {"spec": {"nodeClassRef": {"name": "blue"}, "requirements": [], **template_spec}}}
+    return {"apiVersion": "karpenter.sh/v1beta1", "kind": "NodePool", "metadata": {"name": name}, "spec": spec}
+
+
+def node_class(name: str = "blue") -> dict[str, Any]:
+    spec = {
+        "amiFamily": "AL2023",
+        "role": "r",
+        "subnetSelectorTerms": [{"id": "subnet-1"}],
+        "securityGroupSelectorTerms": [{"id": "sg-1"}],
+    }
+    return {"apiVersion": "karpenter.k8s.aws/v1beta1", "kind": "EC2NodeClass", "metadata": {"name": name}, "spec": spec}
+
+
+def codes(conversion: Any) -> set[str]:
+    return {loss.code for loss in conversion.losses}
+
+
+def test_role_seen_behind_the_profile() -> None:
+    known = Known(role_of_profile={"old": "seen-role", "global": "other"}, default_profile="global")
+    result = convert([template(instanceProfile="old"), template("green")], known=known)
+    assert [body["spec"]["role"] for body in result.objects] == ["seen-role", "other"]
+    assert "node-role-placeholder" not in codes(result)
+
+
+def test_given_role_beats_the_seen_one() -> None:
+    known = Known(role_of_profile={"old": "seen-role"})
+    result = convert([template(instanceProfile="old")], Options(node_role="mine"), known=known)
+    assert result.objects[0]["spec"]["role"] == "mine"
+
+
+def test_placeholder_names_the_profile_to_look_up() -> None:
+    result = convert([template(instanceProfile="old")])
+    assert [loss.proposal for loss in result.losses if loss.code == "node-role-placeholder"] == [
+        {"instanceProfile": "old"}
+    ]
+    assert list(placeholder_paths(result.objects[0])) == [("spec", "role")]
+
+
+def test_placeholders_hide_nowhere() -> None:
+    body = {"a": [{"b": "x ${KARPENTER_NODE_ROLE}"}], "c": "fine", "d": 3}
+    assert list(placeholder_paths(body)) == [("a", 0, "b")]
+
+
+def test_an_ipv6_cluster_is_told() -> None:
+    assert "imds-ipv6" in codes(convert([template()], known=Known(ipv6=True)))
+    assert "imds-ipv6" not in codes(convert([template()], known=Known(ipv6=False)))
+
+
+def test_most_nodes_keep_the_class() -> None:
+    bodies = [pool("a"), pool("b"), pool("c", kubelet={"maxPods": 5}), node_class()]
+    known = Known(nodes_of_pool={"a": 1, "b": 1, "c": 30}, all_pools_given=True)
+    objects = convert(bodies, known=known).objects
+    references = [body["spec"]["template"]["spec"]["nodeClassRef"]["name"] for body in objects[:3]]
+    assert references == ["blue-a", "blue-a", "blue"]
+    assert [(body["metadata"]["name"], body["spec"].get("kubelet")) for body in objects[3:]] == [
+        ("blue", {"maxPods": 5}),
+        ("blue-a", None),
+    ]
+
+
+def test_other_users_are_no_question_when_all_pools_are_given() -> None:
+    bodies = [pool("c", kubelet={"maxPods": 5}), node_class()]
+    assert "nodeclass-other-users" in codes(convert(bodies))
+    assert "nodeclass-other-users" not in codes(convert(bodies, known=Known(all_pools_given=True)))
+
+
+def test_splitting_does_not_depend_on_the_order() -> None:
+    bodies = [pool("a", kubelet={"maxPods": 5}), pool("b"), pool("c", kubelet={"maxPods": 7}), node_class()]
+    forwards, backwards = (convert(order).objects for order in (bodies, bodies[::-1]))
+    assert sorted(map(repr, forwards)) == sorted(map(repr, backwards))
+
+
+def test_names_of_copies_stay_within_the_limit() -> None:
+    bodies = [pool("a" * 253, kubelet={"maxPods": 5}), pool("b"), node_class()]
+    names = [body["metadata"]["name"] for body in convert(bodies).objects[2:]]
+    assert names == ["blue", f"blue-{'a' * 248}"]
+
+
+def test_never_that_the_webhook_lost() -> None:
+    body = {**pool("a"), "apiVersion": "karpenter.sh/v1"}
+    body["spec"] = {**body["spec"], "disruption": {"consolidateAfter": "0s"}}
+    assert "consolidation-never-lost" in codes(convert([body], known=Known(never_consolidated=frozenset({"a"}))))
+    assert "consolidation-never-lost" not in codes(convert([body]))
+
+
+def test_marks_of_an_owner_leave_a_live_alpha_object() -> None:
+    labels = {"app.kubernetes.io/managed-by": "Helm", "team": "a"}
+    body = provisioner("a", labels=labels, annotations={"meta.helm.sh/release-name": "x"})
+    live = convert([body], Options(live=True))
+    assert live.objects[0]["metadata"] == {"name": "a", "labels": {"team": "a"}}
+    assert "gitops-marker" in codes(live)
+    assert convert([body]).objects[0]["metadata"]["labels"] == labels
+
+
+def test_marks_of_an_owner_stay_on_a_live_beta_object() -> None:
+    body = pool("a")
+    body["metadata"]["annotations"] = {"argocd.argoproj.io/tracking-id": "x"}
+    live = convert([body], Options(live=True))
+    assert live.objects[0]["metadata"]["annotations"] == {"argocd.argoproj.io/tracking-id": "x"}
+    assert "gitops-marker" in codes(live)
+
+
+def test_input_is_never_changed() -> None:
+    bodies = [pool("a", kubelet={"maxPods": 5}), pool("b"), node_class(), template(), provisioner("p")]
+    before = repr(bodies)
+    convert(bodies, Options(to="v1"))
+    assert repr(bodies) == before
+
+
+def test_generations() -> None:
+    assert [generation_of(body) for body in (provisioner("a"), pool("a"), {"apiVersion": 1, "kind": []}, {})] == [
+        "alpha",
+        "beta",
+        "other",
+        "other",
+    ]

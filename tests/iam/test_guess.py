@@ -1,0 +1,52 @@
+from migrations_app.iam.site_from_policies import guessed
+
+HERE = "111122223333"
+
+
+def test_names_that_a_policy_leaves_no_doubt_about(policy, allow):
+    given = policy(
+        allow("ec2:RunInstances", "arn:aws-cn:ec2:*:*:subnet/*"),
+        allow("ec2:Describe*", "*", {"StringEquals": {"aws:RequestedRegion": "cn-north-1"}}),
+        allow("ec2:Terminate*", "*", {"StringEquals": {"aws:ResourceTag/kubernetes.io/cluster/blue": "owned"}}),
+        allow("iam:PassRole", f"arn:aws-cn:iam::{HERE}:role/teams/nodes"),
+        allow("sqs:*", f"arn:aws-cn:sqs:cn-north-1:{HERE}:Karpenter-blue"),
+    )
+    assert guessed([given]) == {
+        "partition": "aws-cn",
+        "account": HERE,
+        "region": "cn-north-1",
+        "cluster": "blue",
+        "queue": "Karpenter-blue",
+        "node_role": "teams/nodes",
+    }
+
+
+def test_a_cluster_named_only_where_it_is_described(policy, allow):
+    assert guessed([policy(allow("eks:DescribeCluster", f"arn:aws:eks:*:{HERE}:cluster/blue"))]) == {
+        "partition": "aws",
+        "account": HERE,
+        "cluster": "blue",
+    }
+
+
+def test_two_values_leave_doubt(policy, allow):
+    given = policy(
+        allow("iam:PassRole", [f"arn:aws:iam::{HERE}:role/a", f"arn:aws:iam::{HERE}:role/b"]),
+        allow("eks:*", [f"arn:aws:eks:eu-west-1:{HERE}:cluster/a", "arn:aws:eks:eu-west-2:444455556666:cluster/b"]),
+    )
+    assert guessed([given]) == {"partition": "aws"}
+
+
+def test_templates_wildcards_and_denials_name_nothing(policy, allow, deny):
+    given = policy(
+        allow("iam:PassRole", "${KarpenterNodeRole.Arn}"),
+        allow("ec2:*", "arn:${AWS::Partition}:ec2:${AWS::Region}:*:subnet/*"),
+        allow("ec2:*", "*", {"StringEquals": {"aws:RequestTag/kubernetes.io/cluster/${ClusterName}": "owned"}}),
+        allow("iam:*", "arn:*:iam::*:role/*"),
+        deny("sqs:*", f"arn:aws:sqs:eu-west-1:{HERE}:secret"),
+    )
+    assert guessed([given]) == {}
+
+
+def test_a_role_that_is_not_passed_is_no_node_role(policy, allow):
+    assert "node_role" not in guessed([policy(allow("sts:AssumeRole", f"arn:aws:iam::{HERE}:role/other"))])

@@ -1,0 +1,37 @@
+"""Who takes part in rollouts, as users and as those who decide want to know them."""
+
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from migrations_app.access import Person
+from migrations_app.models.rollout import Rollout
+from migrations_app.use_cases.accounts.rights import rights_of
+from migrations_app.use_cases.audit.log import Actor
+from migrations_app.use_cases.rollouts.approvals import Yes
+from tests.builders_rollouts import entitled
+
+OPERATE, APPROVE, ADMINISTER = "operate_rollout", "approve_rollout", "administer_policy"
+
+
+def user(name: str, *rights: str) -> User:
+    """A new account with these rights."""
+    return entitled(User.objects.create_user(name), *rights)
+
+
+def person(who: User, *, method="session", fresh=True) -> Person:
+    """The account at the browser, its password just given; or one of its tokens."""
+    until = timezone.now() + timedelta(minutes=5) if fresh else None
+    again = User.objects.get(pk=who.pk)
+    return Person(id=who.pk, name=who.username, rights=rights_of(again), method=method, fresh_until=until)
+
+
+def actor(who: User, **more) -> Actor:
+    return Actor(name=who.username, id=who.pk, **more)
+
+
+def yes(row: Rollout, **changed) -> Yes:
+    """A whole and right answer to the question of this plan."""
+    told = {"digest": row.digest, "nonce": row.nonce, "accepted": tuple(row.provable), "typed": row.cluster_name}
+    return Yes(**(told | changed))

@@ -1,0 +1,68 @@
+"""The stage on which ways round the second person are tried, and the list of them."""
+
+from collections.abc import Callable
+
+from django.contrib.auth.models import User
+
+from migrations_app.models.rollout import Rollout
+from migrations_app.queries.rollouts.policies import policy_of
+from migrations_app.use_cases.rollouts import approvals as flow
+from migrations_app.use_cases.rollouts import lifecycle
+from migrations_app.use_cases.rollouts.policies import Rules, change_policy
+from tests.builders_rollouts import a_rollout, a_yes, taint
+from tests.builders_rows import a_cluster
+from tests.use_cases.cast import ADMINISTER, APPROVE, OPERATE, actor, person, user, yes
+
+DESTROYS = {"risk": "destructive"}
+
+
+class Stage:
+    """Ada operates and made the plan, Cleo approves, Eve does both, Gil administers, Ben looks."""
+
+    def __init__(self) -> None:
+        self.cluster = a_cluster("shop")
+        self.ada, self.ben = user("ada", OPERATE), user("ben")
+        self.cleo, self.eve = user("cleo", APPROVE), user("eve", OPERATE, APPROVE)
+        self.gil = user("gil", ADMINISTER)
+
+    def plan(self, *steps, state="awaiting_approval", author=None, **columns) -> Rollout:
+        return a_rollout(self.cluster, *(steps or (taint(),)), state=state, author=author or self.ada, **columns)
+
+    def approved(self, *steps, by=None, **columns) -> Rollout:
+        row = self.plan(*steps, state="approved", **columns)
+        for one in by or (self.cleo,):
+            a_yes(row, one)
+        return row
+
+    def approve(self, who: User, row: Rollout, *, method="session", fresh=True, **changed) -> Rollout:
+        me = person(who, method=method, fresh=fresh)
+        return flow.approve(row.pk, me, yes=yes(row, **changed), by=actor(who))
+
+    def start(self, who: User, row: Rollout, *, method="session", **changed) -> Rollout:
+        told = {"digest": row.digest} | changed
+        return lifecycle.start(row.pk, person(who, method=method), by=actor(who), **told)
+
+
+BYPASSES: dict[str, tuple[str, Callable[[Stage], None]]] = {}
+
+
+def refused(code: str) -> Callable[[Callable[[Stage], None]], Callable[[Stage], None]]:
+    """Lists a way round, with the code of what has to stop it; `database`: its own guards do."""
+
+    def listed(way: Callable[[Stage], None]) -> Callable[[Stage], None]:
+        BYPASSES[way.__name__] = (code, way)
+        return way
+
+    return listed
+
+
+def rules(**approvals: int) -> Rules:
+    return Rules(approvals={"low": 0, "medium": 1, "high": 1, "destructive": 2} | approvals)
+
+
+def policy(on: Stage, *, cluster: object = ..., **approvals: int) -> None:
+    """Gil changes the policy of the cluster, or with `cluster=None` that of all."""
+    chosen = on.cluster.pk if cluster is ... else None
+    change_policy(
+        chosen, rules(**approvals), person=person(on.gil), version=policy_of(chosen).version, by=actor(on.gil)
+    )

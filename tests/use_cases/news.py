@@ -1,0 +1,30 @@
+"""What tests of news share."""
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from migrations_app.models.notification import Channel, Delivery
+from migrations_app.readiness.notification_events import EVENTS
+from migrations_app.use_cases.notifications import channels, delivery
+from migrations_app.use_cases.notifications.routing import sort_news
+
+
+def add(url="https://hooks.example/canary", *, kind="webhook", **told):
+    """A channel for every event of every cluster, unless told otherwise."""
+    usual = {"name": f"ops {Channel.objects.count()}", "events": EVENTS}
+    return channels.add_channel(channels.Wanted(kind=kind, target=url, **(usual | told)), by="ada", now=timezone.now())
+
+
+def ripen():
+    """Everything that waits for its time has waited."""
+    past = timezone.now() - timedelta(seconds=1)
+    Delivery.objects.filter(state="waiting").update(next_at=past)
+    Channel.objects.update(not_before=None)
+
+
+def send():
+    """Sorts, waits, and sends; how many events were received."""
+    sort_news(timezone.now())
+    ripen()
+    return sum(delivery.deliver(key) for key in delivery.due(timezone.now()))

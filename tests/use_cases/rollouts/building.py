@@ -1,0 +1,107 @@
+"""Plans of few steps over nodes, config maps and namespaces, written as rollouts that already run."""
+
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from migrations_app.actions.changes import Target, application, creation, deletion, merge
+from migrations_app.actions.conditions import Exists, Gone, Held, Tree, Within, projected
+from migrations_app.actions.plan import Forecast, Limits, Plan, Step, canonical, numbered
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.rollout import Attempt, Rollout
+from migrations_app.use_cases.rollouts import worker
+from migrations_app.use_cases.runtime.connections import connect_writer
+from tests.servers.apiserver import ApiServer
+
+TAINT = {"key": "karpenter.sh/legacy", "effect": "NoSchedule"}
+TAINTS = ("spec", "taints")
+NODE_PATH = "/api/v1/nodes/node-1"
+MAPS = "/api/v1/namespaces/default/configmaps"
+APPLIED = [("s001", "patch", "applied"), ("s001", "gate", "noop")]
+
+
+def node(server: ApiServer, name: str = "node-1") -> tuple[Target, Tree]:
+    body = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "spec": {"unschedulable": False}}
+    made = server.admin.create(body)
+    return Target("", "v1", "nodes", "Node", name, uid=made["metadata"]["uid"]), made
+
+
+def config_map(server: ApiServer, name: str = "map-1") -> tuple[Target, Tree]:
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}}
+    made = server.admin.create(body | {"data": {"colour": "red"}})
+    return Target("", "v1", "configmaps", "ConfigMap", name, "default", uid=made["metadata"]["uid"]), made
+
+
+def tainting(target: Target, read: Tree, **more: Any) -> Step:
+    return Step(
+        id="", title=f"Taint {target.said}", change=merge(target, {"spec": {"taints": [TAINT]}}), rests_on=(TAINTS,),
+        digest=projected(read, (TAINTS,)), brings=(Within(field=TAINTS, element=TAINT),), **more,
+    )  # fmt: skip
+
+
+def painting(target: Target, read: Tree, **more: Any) -> Step:
+    """Server-side apply of one field."""
+    field = ("data", "size")
+    return Step(
+        id="", title=f"Size {target.said}", change=application(target, {"data": {"size": "big"}}), rests_on=(field,),
+        digest=projected(read, (field,)), brings=(Held(field=field, value="big"),), **more,
+    )  # fmt: skip
+
+
+def deleting(target: Target, read: Tree, **more: Any) -> Step:
+    return Step(
+        id="", title=f"Delete {target.said}", change=deletion(target), digest=projected(read, ()), brings=(Gone(),),
+        risk="high", **more,
+    )  # fmt: skip
+
+
+def creating(name: str = "made-1", **more: Any) -> Step:
+    target = Target("", "v1", "configmaps", "ConfigMap", name, "default")
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}}
+    return Step(
+        id="", title=f"Create {name}", change=creation(target, body), digest=projected(None, ()), brings=(Exists(),),
+        **more,
+    )  # fmt: skip
+
+
+def rollout(cluster: Cluster, *steps: Step, limits: Limits | None = None, **columns: Any) -> Rollout:
+    """A running rollout of these steps."""
+    with connect_writer(cluster) as writer:
+        identity = writer.identity()
+    plan = Plan(
+        action="test", title="Test", parameters={}, cluster=str(cluster.pk), identity=identity, steps=numbered(steps),
+        limits=limits or Limits(), forecast=Forecast(), author="ada", snapshot="", policy=1,
+    )  # fmt: skip
+    now = timezone.now()
+    rest = {"state": "running", "author_name": "ada", "made_at": now, "expires_at": now + timedelta(hours=4)} | columns
+    return Rollout.objects.create(
+        cluster=cluster, cluster_name=cluster.name, action="test", title="Test", risk=plan.risk, digest=plan.digest,
+        plan=canonical(plan), **rest,
+    )  # fmt: skip
+
+
+def advanced(row: Rollout, *, between: Callable[[], object] = lambda: None, most: int = 200) -> Rollout:
+    """The rollout when no worker has anything left to do."""
+    for _ in range(most):
+        if not worker.advance(row.pk, holder=f"w-{uuid.uuid4()}"):
+            break
+        between()
+    row.refresh_from_db()
+    return row
+
+
+def outcomes(row: Rollout) -> list[tuple[str, str, str]]:
+    """(step, verb, outcome) of each line of the journal."""
+    return [(one.step, one.verb, one.outcome) for one in Attempt.objects.filter(rollout=row).order_by("pk")]
+
+
+def ended(row: Rollout) -> tuple[str, str]:
+    return row.state, row.cause_code
+
+
+def is_ours(read: Tree) -> bool:
+    """Whether the node has the taint of `tainting`."""
+    return any(taint["key"] == TAINT["key"] for taint in read["spec"].get("taints", ()))

@@ -1,0 +1,126 @@
+"""The test's side of the foreman: workers as processes on a database of their own, killed and stopped at will."""
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import psycopg
+
+from karpdash import datadir
+from migrations_app.actions.plan import Step
+from tests.journeys.running import ROOT, bare_environment
+from tests.servers.apiserver import ApiServer
+from tests.use_cases.rollouts import witness
+
+KILLED, STOPPED = -9, 1000
+
+
+@dataclass(slots=True)
+class Crew:
+    """`mark` is where the API server's audit log stood when the test began."""
+
+    process: "subprocess.Popen[str]"
+    server: ApiServer
+    mark: int = 0
+    clusters: int = 0
+    pids: list[int] = field(default_factory=list)
+
+    def ask(self, word: str, *arguments: Any) -> Any:
+        """What the foreman answers."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps([word, *arguments]) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def rollout(self, *steps: Step, kubeconfig: str = "") -> str:
+        """The id of a running rollout on a cluster of its own, which is always the same API server."""
+        self.clusters += 1
+        text = kubeconfig or self.server.kubeconfig(self.server.admin_token)
+        cluster = self.ask("register", text, f"cluster-{self.clusters}-{uuid.uuid4().hex[:8]}")
+        return str(self.ask("rollout", cluster, msgspec.json.encode(steps).decode()))
+
+    def start(self, row: str, point: str = "", nth: int = 1, how: str = "KILL") -> int:
+        pid: int = self.ask("start", row, point, nth, how)
+        self.pids.append(pid)
+        return pid
+
+    def wait(self, pid: int) -> int:
+        code: int = self.ask("wait", pid)
+        if code != STOPPED:
+            self.pids.remove(pid)
+        return code
+
+    def work(self, row: str, point: str = "", nth: int = 1, how: str = "KILL") -> int:
+        """How a worker ended that was started now."""
+        return self.wait(self.start(row, point, nth, how))
+
+    def state(self, row: str) -> str:
+        """The state, and where it stands still its cause."""
+        word, cause = self.ask("state", row)
+        return f"{word}: {cause}" if cause else str(word)
+
+    def journal(self, row: str) -> list[tuple[str, int, str, str]]:
+        return [(one["step"], one["number"], one["verb"], one["outcome"]) for one in self.ask("lines", row)]
+
+    def complaints(self, row: str) -> list[str]:
+        """What the API server's audit log says against the journal of this rollout."""
+        lines = [witness.Line(**one | {"recorded_at": _moment(one["recorded_at"])}) for one in self.ask("lines", row)]
+        return witness.complaints(witness.requests(self.server.audit_events(self.mark), of=row), lines)
+
+    def stop(self) -> None:
+        for pid in self.pids:
+            self.ask("send", pid, "KILL")
+        self.process.communicate(timeout=30)
+
+
+@contextmanager
+def crew(server: ApiServer, place: Path) -> Iterator[Crew]:
+    """A crew on SQLite in the folder, or on a database beside that of the run where that is PostgreSQL."""
+    with _database(place) as url:
+        settings = {
+            "data_dir": str(datadir.prepare(place / "d")), "database_url": url, "allow_loopback": "1",
+            "gate_poll": "0", "settle_seconds": "0", "cancel_seconds": "0",
+        }  # fmt: skip
+        with (place / "foreman.log").open("w") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "tests.use_cases.rollouts.foreman"],
+                cwd=ROOT,
+                env=bare_environment(**settings) | {"PYTHONPATH": str(ROOT)},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        found = Crew(process, server)
+        found.ask("prepare")
+        try:
+            yield found
+        finally:
+            found.stop()
+
+
+@contextmanager
+def _database(place: Path) -> Iterator[str]:
+    if os.environ.get("KARPDASH_TEST_DATABASE") != "postgres":
+        yield f"sqlite:///{place}/rollouts.sqlite3"
+        return
+    address, name = os.environ["KARPDASH_DATABASE_URL"], f"r{uuid.uuid4().hex}"
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}".encode())
+    yield f"{address.rpartition('/')[0]}/{name}"
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+
+
+def _moment(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text.replace("Z", "+00:00")) if text else None

@@ -1,0 +1,147 @@
+"""Starts workers that die or stand still at a named place: a process of its own, one JSON line in, one out.
+
+Run as `python -m tests.flow.rollouts.foreman`; each line is [word, argument, ...]. A worker is a fork of it: the code
+is loaded once, and every worker has its own connections. Only here the crash points do anything.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+import django
+
+TTL, RENEW = 2.5, 0.5
+DEADLINE, SPARE = 0.3, 1.0
+
+
+def prepare() -> None:
+    """The schema."""
+    from django.core.management import call_command
+
+    call_command("migrate", interactive=False, verbosity=0)
+
+
+def register(kubeconfig: str, name: str) -> str:
+    """The id of the new cluster."""
+    from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig
+
+    return str(register_kubeconfig(kubeconfig.encode(), Details(name=name)))
+
+
+def rollout(cluster: str, steps: str) -> str:
+    """The id of a rollout of these steps, told as JSON, that runs already."""
+    import msgspec
+
+    from migrations_app.actions.plan import Step
+    from migrations_app.models.cluster import Cluster
+    from tests.use_cases.rollouts import building
+
+    row = building.rollout(Cluster.objects.get(pk=cluster), *msgspec.json.decode(steps, type=list[Step]))
+    return str(row.pk)
+
+
+def start(row: str, point: str = "", nth: int = 1, how: str = "KILL") -> int:
+    """The process id of a worker that works until there is nothing left to do, or gets that signal there."""
+    from django.db import connections
+
+    connections.close_all()
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        _work(uuid.UUID(row), point=point, nth=nth, how=getattr(signal, f"SIG{how}"))
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def wait(pid: int) -> int:
+    """How the worker ended or stands: its exit code, minus the signal that ended it, 1000 when it was stopped."""
+    _, status = os.waitpid(pid, os.WUNTRACED)
+    return 1000 if os.WIFSTOPPED(status) else os.waitstatus_to_exitcode(status)
+
+
+def send(pid: int, how: str) -> None:
+    """Sends one of our own workers a signal."""
+    os.kill(pid, getattr(signal, f"SIG{how}"))
+
+
+def state(row: str) -> list[str]:
+    from migrations_app.models.rollout import Rollout
+
+    found = Rollout.objects.get(pk=row)
+    return [found.state, found.cause_code]
+
+
+def lines(row: str) -> list[dict[str, Any]]:
+    """The journal, with the moment in which our audit log has each intent."""
+    from migrations_app.models.audit import AuditEvent
+    from migrations_app.models.rollout import Attempt
+
+    said = AuditEvent.objects.filter(correlation=row, verb__in=("step.intent", "step.passed"))
+    at = {(one.step, one.attempt): one.at for one in said}
+    return [
+        {
+            "step": one.step, "number": one.number, "verb": one.verb, "outcome": one.outcome,
+            "audit_id": one.audit_id, "recorded_at": at.get((one.step, one.number)),
+        }
+        for one in Attempt.objects.filter(rollout_id=row).order_by("pk")
+    ]  # fmt: skip
+
+
+def chain() -> bool:
+    """Whether the numbers of the audit log have no gap and each event follows the one before."""
+    from migrations_app.models.audit import AuditEvent
+
+    rows = list(AuditEvent.objects.order_by("seq").values_list("seq", "prev", "hash"))
+    gapless = [seq for seq, _, _ in rows] == list(range(1, len(rows) + 1))
+    return gapless and all(after[1] == before[2] for before, after in pairwise(rows))
+
+
+def _work(row: uuid.UUID, *, point: str, nth: int, how: signal.Signals) -> None:
+    from migrations_app.models.rollout import Rollout
+    from migrations_app.use_cases.rollouts import journal, lease, worker
+    from migrations_app.use_cases.rollouts import steps as request
+
+    lease.TTL, lease.RENEW_SECONDS = timedelta(seconds=TTL), RENEW  # type: ignore[assignment]  # tests only
+    request.DEADLINE_SECONDS, request.SPARE_SECONDS = DEADLINE, SPARE
+    left = nth
+
+    def reached(name: str) -> None:
+        nonlocal left
+        left -= name == point
+        if name == point and left == 0:
+            os.kill(os.getpid(), how)
+
+    journal.reached = reached
+    while Rollout.objects.get(pk=row).state == "running":
+        worker.advance(row, holder=f"worker-{os.getpid()}")
+        time.sleep(0.02)
+
+
+def races(count: int, same: bool) -> list[list[list[str]]]:
+    """For each round the two rollouts and what the two starters were told."""
+    from tests.use_cases.rollouts.races import pairs, race
+
+    rounds = pairs(count, same=same)
+    return [[rows, told] for rows, told in zip(rounds, race(rounds), strict=True)]
+
+
+_ALL = (prepare, register, rollout, start, wait, send, state, lines, chain, races)
+WORDS: dict[str, Callable[..., Any]] = {word.__name__: word for word in _ALL}
+
+if __name__ == "__main__":
+    os.environ["DJANGO_SETTINGS_MODULE"] = "karpdash.settings"
+    django.setup()
+    for line in sys.stdin:
+        asked, *arguments = json.loads(line)
+        sys.stdout.write(json.dumps(WORDS[asked](*arguments)) + "\n")
+        sys.stdout.flush()

@@ -1,0 +1,145 @@
+"""What the API server refuses ends with a person, in its own words; what passes by itself is tried again."""
+
+from datetime import timedelta
+
+import pytest
+
+from migrations_app.actions.changes import Target, creation, merge
+from migrations_app.actions.conditions import Exists, Held, projected
+from migrations_app.actions.plan import Step
+from migrations_app.use_cases.rollouts import worker
+from tests.servers.crds import documents
+from tests.use_cases.rollouts.building import APPLIED, NODE_PATH, advanced, ended, node, outcomes, rollout, tainting
+from tests.use_cases.rollouts.meddling import reconnected, refusal
+
+pytestmark = [pytest.mark.django_db(transaction=True)]
+
+
+@pytest.mark.parametrize(("status", "code"), [(401, "refused_401"), (403, "refused_403"), (422, "refused_422")])
+def test_a_refusal_calls_a_person(server, cluster, proxy, complaints, status, code):  # A24, R31
+    target, read = node(server)
+    row = rollout(cluster, tainting(target, read))
+    refusal(proxy, status)
+    row = advanced(row)
+    assert (ended(row), row.cause) == (("paused", code), "Taint Node node-1: no")
+    assert (outcomes(row), complaints(row)) == ([("s001", "patch", "refused")], [])
+
+
+def test_a_real_refusal_of_rights_is_told_in_the_servers_words(server, cluster, proxy, complaints):  # A26
+    target, read = node(server)
+    row = rollout(cluster, tainting(target, read))
+    rules = [{"apiGroups": [""], "resources": ["nodes", "namespaces"], "verbs": ["get"]}]
+    connected = proxy.kubeconfig(server.make_user("reader", rules)).encode()
+    reconnected(cluster, connected)
+    row = advanced(row)
+    assert ended(row) == ("paused", "refused_403")
+    assert "cannot patch resource" in row.cause
+    assert complaints(row) == []
+
+
+def test_a_value_that_the_server_does_not_take_is_told(server, cluster, complaints):
+    target, read = node(server)
+    change = merge(target, {"metadata": {"labels": {"a": "not a label!"}}})
+    field = ("metadata", "labels")
+    step = Step(
+        id="",
+        title="Label",
+        change=change,
+        rests_on=(field,),
+        digest=projected(read, (field,)),
+        brings=(Held(field=("metadata", "labels", "a"), value="not a label!"),),
+    )
+    row = advanced(rollout(cluster, step))
+    assert (ended(row), "a valid label must be" in row.cause) == (("paused", "refused_422"), True)
+    assert complaints(row) == []
+
+
+def test_an_overloaded_server_is_given_time(server, cluster, proxy, complaints):  # K08, R13
+    target, read = node(server)
+    row = rollout(cluster, tainting(target, read))
+    refusal(proxy, 429, times=2, **{"Retry-After": "1"})
+    row = advanced(row)
+    assert (row.state, complaints(row)) == ("succeeded", [])
+    assert outcomes(row) == [("s001", "patch", "refused")] * 2 + APPLIED
+
+
+def test_a_server_that_is_always_overloaded_calls_a_person(server, cluster, proxy):  # R13
+    target, read = node(server)
+    row = rollout(cluster, tainting(target, read))
+    refusal(proxy, 429, times=9)
+    assert ended(advanced(row)) == ("paused", "overloaded")
+
+
+def test_a_place_that_is_not_there_calls_a_person(server, cluster, complaints, monkeypatch):
+    target = Target("karpenter.sh", "v1", "nodepools", "NodePool", "default")
+    body = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "default"}}
+    step = Step(id="", title="Create", change=creation(target, body), brings=(Exists(),), digest=projected(None, ()))
+    monkeypatch.setattr(worker, "PATIENCE", timedelta(0))
+    row = advanced(rollout(cluster, step))
+    assert (ended(row), complaints(row)) == (("paused", "unreachable"), [])
+
+
+@pytest.mark.parametrize("status", [500, 503, 504])
+def test_a_server_that_fails_leaves_doubt_and_the_doubt_is_settled_by_reading(
+    server, cluster, proxy, complaints, status
+):  # A22, R12
+    target, read = node(server)
+    row = rollout(cluster, tainting(target, read))
+    refusal(proxy, status)
+    row = advanced(row)
+    assert (row.state, complaints(row)) == ("succeeded", [])
+    assert outcomes(row) == [("s001", "patch", "not_applied"), *APPLIED]
+
+
+def test_a_server_that_is_away_is_waited_for_and_then_a_person_is_called(server, cluster, proxy, monkeypatch):  # R11
+    target, read = node(server)
+    row = rollout(cluster, tainting(target, read))
+    proxy.add("answer", "GET", "kube-system", times=1000, status=503)
+    assert worker.advance(row.pk, holder="w") is True
+    row.refresh_from_db()
+    assert (row.state, row.waits_for.startswith("an answer: ")) == ("running", True)
+    monkeypatch.setattr(worker, "PATIENCE", timedelta(0))
+    assert ended(advanced(row)) == ("paused", "unreachable")
+
+
+def test_whoever_waits_for_a_server_still_hears_a_wish(server, cluster, proxy):  # A10
+    target, read = node(server)
+    row = rollout(cluster, tainting(target, read), wish="abort")
+    proxy.add("answer", "GET", "kube-system", times=1000, status=503)
+    assert ended(advanced(row, most=1)) == ("aborted", "asked")
+
+
+def test_an_outcome_that_nobody_can_read_needs_attention(server, cluster, proxy, monkeypatch):  # A09
+    target, read = node(server)
+    row = rollout(cluster, tainting(target, read))
+    lost = proxy.add("lose_answer", "PATCH", NODE_PATH)
+    proxy.add("pass", "GET", NODE_PATH)
+    proxy.add("answer", "GET", NODE_PATH, times=1000, status=503)
+    assert worker.advance(row.pk, holder="w") is True
+    assert lost.told == [200]
+    monkeypatch.setattr(worker, "PATIENCE", timedelta(0))
+    assert ended(advanced(row)) == ("needs_attention", "unreachable")
+
+
+def test_a_conversion_webhook_that_is_down_is_waited_for(server, cluster, monkeypatch):  # R16
+    crd = next(one for one in documents("beta_with_v1") if one["spec"]["names"]["kind"] == "NodePool")
+    server.load_documents([crd])
+    made = server.admin.create(
+        {"apiVersion": "karpenter.sh/v1beta1", "kind": "NodePool", "metadata": {"name": "default"}, "spec": {}}
+    )
+    target = Target("karpenter.sh", "v1", "nodepools", "NodePool", "default", uid=made["metadata"]["uid"])
+    broken = next(
+        one for one in documents("beta_with_v1", conversion_webhook=True) if one["spec"]["names"]["kind"] == "NodePool"
+    )
+    step = Step(
+        id="", title="Weigh", change=merge(target, {"spec": {"weight": 5}}), rests_on=(("spec", "weight"),),
+        digest=projected(made, (("spec", "weight"),)), brings=(Held(field=("spec", "weight"), value=5),),
+    )  # fmt: skip
+    row = rollout(cluster, step)
+    server.load_documents([broken])
+    assert worker.advance(row.pk, holder="w") is True
+    row.refresh_from_db()
+    assert "conversion webhook" in row.waits_for
+    server.load_documents([crd])
+    assert ended(advanced(row)) == ("succeeded", "")
+    assert server.admin.get(target.path)["spec"] == {"weight": 5}

@@ -1,0 +1,53 @@
+"""Forty ways round the second person, scripted: none of them starts anything (T14, A40-A45)."""
+
+import pytest
+from django.db import Error
+
+from migrations_app.errors import KarpdashError
+from migrations_app.models.rollout import Approval, Rollout
+from migrations_app.use_cases.rollouts import approvals as flow
+from tests.builders_rollouts import remove
+from tests.use_cases import ways_round_approving, ways_round_starting
+from tests.use_cases.cast import actor, person
+from tests.use_cases.four_eyes import BYPASSES, DESTROYS, Stage
+
+pytestmark = pytest.mark.django_db
+PLACES = (ways_round_approving, ways_round_starting)
+"""Importing them fills BYPASSES."""
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+def test_there_are_at_least_forty() -> None:
+    assert (len(BYPASSES) >= 40, {way.__module__ for _, way in BYPASSES.values()}) == (
+        True,
+        {place.__name__ for place in PLACES},
+    )
+
+
+@pytest.mark.parametrize("name", sorted(BYPASSES))
+def test_no_way_round_the_second_person(stage: Stage, name: str) -> None:  # T14, A40, A41, A42, A43, A44, A45
+    code, way = BYPASSES[name]
+    with pytest.raises((KarpdashError, Error)) as stopped:
+        way(stage)
+    assert getattr(stopped.value, "code", "database") == code
+    assert not Rollout.objects.filter(state="running").exists()
+
+
+def test_the_straight_way_starts(stage: Stage) -> None:
+    """The control of all the others: with the same parts, done right, it runs."""
+    row = flow.ask(stage.plan(state="previewed").pk, person(stage.ada), by=actor(stage.ada))
+    assert (row.state, len(row.nonce)) == ("awaiting_approval", 32)
+    assert stage.approve(stage.cleo, row).state == "approved"
+    assert stage.start(stage.ada, row).state == "running"
+    assert [one.approver_name for one in Approval.objects.filter(rollout=row)] == ["cleo"]
+
+
+def test_two_agree_to_destruction(stage: Stage) -> None:  # A43
+    row = stage.plan(remove(**DESTROYS))
+    assert stage.approve(stage.cleo, row).state == "awaiting_approval"
+    assert stage.approve(stage.eve, row).state == "approved"
+    assert stage.start(stage.ada, Rollout.objects.get(pk=row.pk)).state == "running"

@@ -1,0 +1,212 @@
+"""Waivers given, taken back and ended: what is counted follows, and what was found stays as it was."""
+
+import dataclasses
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from migrations_app.errors import BadInput, Conflict, Denied, NotFound
+from migrations_app.models.audit import AuditEvent
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.monitoring import Gauges
+from migrations_app.models.policy import Waiver
+from migrations_app.models.scan import Content, FindingRow, Snapshot
+from migrations_app.queries.cluster.detail import report_of
+from migrations_app.queries.fleet.clusters import FleetAsk, fleet_page
+from migrations_app.queries.fleet.waivers import WaiverAsk, waiver_page
+from migrations_app.queries.scans.findings import FindingAsk, finding_page
+from migrations_app.use_cases.scans import queue, waivers
+from migrations_app.use_cases.scans.worker import scan_claimed
+from tests.builders_rows import a_cluster, a_finding, a_report, a_snapshot
+from tests.use_cases.cast import ADMINISTER, person, user
+from tests.use_cases.waivers import a_wish
+
+pytestmark = pytest.mark.django_db
+BLOCKER, WARNING = "legacy_provisioners_gone", "budgets_let_nodes_go"
+
+
+@pytest.fixture
+def gil():
+    return person(user("gil", ADMINISTER))
+
+
+@pytest.fixture
+def ann():
+    return person(user("ann", "change_cluster"))
+
+
+def now():
+    return timezone.now()
+
+
+def judged(name="shop"):
+    shop = a_cluster(name)
+    a_snapshot(shop, a_report(name, checks=(a_finding(BLOCKER), a_finding("crds_served", status="pass"))))
+    return shop
+
+
+def numbers(shop):
+    """The verdict and blockers of the column, of the fleet page, of the report and of the list of findings."""
+    row = Snapshot.objects.get(pk=Cluster.objects.get(pk=shop.pk).latest_id)
+    on_page = next(one for one in fleet_page(FleetAsk(), now=now()).rows if one.id == shop.pk)
+    report = report_of(row.pk)
+    listed = finding_page(FindingAsk(cluster=shop.pk, check=BLOCKER), after="", limit=9).rows
+    return row.verdict, row.blockers, on_page.bucket, report.hops[0].verdict, [one.status for one in listed]
+
+
+OPEN = ("blocked", 1, "blocked", "blocked", ["fail"])
+ACCEPTED = ("ready_with_warnings", 0, "ready_with_warnings", "ready_with_warnings", ["waived"])
+
+
+def test_every_reader_says_the_same_after_a_waiver_and_after_its_revocation(gil):
+    shop = judged()
+    assert numbers(shop) == OPEN
+    made = waivers.waive(a_wish(BLOCKER, shop), gil, now=now())
+    assert numbers(shop) == ACCEPTED
+    waivers.revoke(made, gil, now=now())
+    assert numbers(shop) == OPEN
+
+
+def test_nothing_that_was_found_is_rewritten(gil):
+    shop = judged()
+    before = list(Content.objects.values_list("digest", "report")), list(FindingRow.objects.values())
+    waivers.waive(a_wish(BLOCKER, shop), gil, now=now())
+    assert (list(Content.objects.values_list("digest", "report")), list(FindingRow.objects.values())) == before
+
+
+def test_reads_say_fail_the_moment_it_ends_and_the_tick_brings_the_numbers(gil, time_machine):
+    time_machine.move_to(now(), tick=False)
+    shop = judged()
+    waivers.waive(a_wish(BLOCKER, shop, ends_at=now() + timedelta(days=1)), gil, now=now())
+    time_machine.shift(timedelta(days=1))
+    assert numbers(shop)[3:] == OPEN[3:]
+    assert (waivers.keep_up(now()), numbers(shop)) == (1, OPEN)
+    assert (waivers.keep_up(now()), AuditEvent.objects.filter(verb="waiver.ended").count()) == (0, 1)
+
+
+def test_a_waiver_of_all_clusters_reaches_each_with_the_tick_and_spares_the_others(gil):
+    shop, other = judged("shop"), judged("other")
+    made = waivers.waive(a_wish(BLOCKER), gil, now=now())
+    assert (waivers.keep_up(now()), numbers(shop), numbers(other)) == (2, ACCEPTED, ACCEPTED)
+    assert waivers.keep_up(now()) == 0
+    waivers.revoke(made, gil, now=now())
+    assert (waivers.keep_up(now()), numbers(shop), numbers(other)) == (2, OPEN, OPEN)
+
+
+def test_the_waiver_of_one_cluster_says_nothing_of_another(gil):
+    shop, other = judged("shop"), judged("other")
+    waivers.waive(a_wish(BLOCKER, shop), gil, now=now())
+    assert (waivers.keep_up(now()), numbers(shop), numbers(other)) == (0, ACCEPTED, OPEN)
+
+
+def test_a_scan_is_published_with_the_waivers_that_hold(gil, settings):
+    settings.ENV = dataclasses.replace(settings.ENV, encryption_keys=(("k1", b"0" * 32),))
+    shop = Cluster.objects.create(name="a", source="sample", context="alpha_030")
+    scanned(shop)
+    failing = report_of(shop.latest_id).checks
+    named = {one.id for one in failing if one.status == "fail"}
+    for check in named:
+        waivers.waive(a_wish(check, shop), gil, now=now())
+    counted = Snapshot.objects.get(pk=shop.latest_id).blockers
+    scanned(shop)
+    row = Snapshot.objects.get(pk=shop.latest_id)
+    assert (counted, row.blockers, row.warnings, len(row.waived)) == (0, 0, 0, len(named))
+    told = Gauges.objects.get(pk=shop.pk).body["checks"]
+    assert ({status for _, _, status, _ in told} & {"fail", "waived"}) == {"waived"}
+    assert waivers.keep_up(now()) == 0
+
+
+def scanned(shop):
+    scan_claimed(queue.claim(queue.request_scan(shop.pk, by="test").scan_id))
+    shop.refresh_from_db()
+
+
+def test_an_older_snapshot_keeps_the_waivers_that_it_was_counted_with(gil):
+    shop = judged()
+    old = shop.latest_id
+    made = waivers.waive(a_wish(BLOCKER, shop), gil, now=now())
+    a_snapshot(shop, a_report("shop", checks=(a_finding(BLOCKER, status="pass"),)))
+    waivers.revoke(made, gil, now=now())
+    assert report_of(old).checks[0].status == "waived"
+
+
+def test_who_may_not_set_policies_accepts_warnings_of_one_cluster(ann):
+    shop = judged()
+    assert waivers.waive(a_wish(WARNING, shop), ann, now=now()) == Waiver.objects.get().pk
+    for wish in (a_wish(BLOCKER, shop), a_wish(WARNING)):
+        with pytest.raises(Denied):
+            waivers.waive(wish, ann, now=now())
+    assert (Waiver.objects.count(), Waiver.objects.get().blockers) == (1, False)
+
+
+def test_a_waiver_of_all_is_taken_back_by_those_who_set_policies(gil, ann):
+    made = waivers.waive(a_wish(WARNING), gil, now=now())
+    with pytest.raises(Denied):
+        waivers.revoke(made, ann, now=now())
+    assert Waiver.objects.get().revoked_at is None
+
+
+def test_taking_back_twice_changes_nothing(gil):
+    made = waivers.waive(a_wish(), gil, now=now())
+    waivers.revoke(made, gil, now=now())
+    first = Waiver.objects.get().revoked_at
+    waivers.revoke(made, gil, now=now())
+    assert (Waiver.objects.get().revoked_at, AuditEvent.objects.filter(verb="waiver.revoked").count()) == (first, 1)
+    with pytest.raises(NotFound):
+        waivers.revoke(uuid.uuid4(), gil, now=now())
+
+
+@pytest.mark.parametrize(
+    ("told", "where"),
+    [
+        ({"check": "no_such"}, "check"),
+        ({"reason": "  "}, "reason"),
+        ({"reason": "x" * 501}, "reason"),
+        ({"owner": ""}, "owner"),
+        ({"ends_at": timezone.now() - timedelta(days=1)}, "ends_at"),
+        ({"ends_at": timezone.now() + timedelta(days=367)}, "ends_at"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(gil, told, where):
+    with pytest.raises(BadInput) as refused:
+        waivers.waive(dataclasses.replace(a_wish(), **told), gil, now=now())
+    assert (refused.value.where, Waiver.objects.count(), AuditEvent.objects.count()) == (where, 0, 0)
+
+
+def test_the_same_is_not_waived_twice_at_one_time(gil):
+    made = waivers.waive(a_wish(), gil, now=now())
+    with pytest.raises(Conflict) as refused:
+        waivers.waive(a_wish(), gil, now=now())
+    assert refused.value.code == "already_waived"
+    waivers.revoke(made, gil, now=now())
+    waivers.waive(a_wish(), gil, now=now())
+    states = [row.state for row in waiver_page(WaiverAsk(), now=now()).rows]
+    assert states == ["active", "revoked"]
+
+
+def test_a_cluster_that_is_not_there(gil):
+    with pytest.raises(NotFound):
+        waivers.waive(dataclasses.replace(a_wish(), cluster=uuid.uuid4()), gil, now=now())
+
+
+def test_it_is_recorded_who_accepted_what(gil):
+    shop = judged()
+    waivers.waive(a_wish(BLOCKER, shop), gil, now=now())
+    event = AuditEvent.objects.get(verb="waiver.made")
+    assert (event.object, event.cluster_id) == (f"check {BLOCKER}", str(shop.pk))
+    assert '"reason":"moved in May"' in event.detail
+
+
+def test_findings_are_filtered_by_what_they_are_now(gil):
+    shop, other = judged("shop"), judged("other")
+    waivers.waive(a_wish(BLOCKER, shop), gil, now=now())
+    found = {
+        status: [one.cluster_name for one in finding_page(FindingAsk(status=status), after="", limit=9).rows]
+        for status in ("fail", "waived", "pass")
+    }
+    assert found == {"fail": ["other"], "waived": ["shop"], "pass": ["other", "shop"]}
+    told = finding_page(FindingAsk(status="waived"), after="", limit=9).rows[0].summary
+    assert told == next(one.summary for one in report_of(shop.latest_id).checks if one.status == "waived")
+    assert other.name == "other"
