@@ -11,7 +11,7 @@ ALLOWED = {
     "migrations_app/clients/kubernetes/errors.py: 'system:anonymous' in said.message": SERVERS,
     "migrations_app/use_cases/rollouts/preview.py: 'dry run' in told.message.lower().replace('dryrun', 'dry run')"
     ".replace('-', ' ')": SERVERS,
-    "migrations_app/use_cases/rollouts/journal.py: work.row.waits_for != told": "writes the row only where the sentence is a new one",
+    "migrations_app/use_cases/rollouts/journal.py: work.row.waits_for != told": "writes only a new one",
     "karpdash/up.py: str(wrong).strip().partition('\\n')": "shows the first line of what a database says",
 }
 """Each place that may, with why; one that is gone has to go from here as well."""

@@ -72,12 +72,12 @@ def severities(check: Check) -> tuple[tuple[Severity, str], ...]:
 @cache
 def all_checks() -> tuple[Check, ...]:
     """Every check, ordered by id. Raises TypeError for a module of the catalogue that declares none."""
-    names = sorted(module.name for module in pkgutil.iter_modules(catalogue.__path__))
-    return tuple(_load(name) for name in names)
+    found = pkgutil.walk_packages(catalogue.__path__, f"{catalogue.__name__}.")
+    return tuple(sorted((_load(module.name) for module in found if not module.ispkg), key=lambda check: check.id))
 
 
 def _load(name: str) -> Check:
-    module = importlib.import_module(f"{catalogue.__name__}.{name}")
+    module = importlib.import_module(name)
     check = getattr(module, "check", None)
     if not isinstance(check, Check):
         raise TypeError(f"{module.__name__} declares no check")

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from migrations_app.conversion import metadata, node_template, schema, selectors
 from migrations_app.conversion.findings import Notes, Path
-from migrations_app.conversion.objects import Draft, Known, Options, filled, manifest, spec_of
+from migrations_app.conversion.objects import PLACEHOLDER, Draft, Known, Options, filled, manifest, spec_of
 from migrations_app.conversion.schema import Shape, anything, list_of, map_of, text
 
 API: Final = "karpenter.k8s.aws/v1"
@@ -137,7 +137,7 @@ def _identity(old: Spec, notes: Notes, *, options: Options) -> Spec:
     if role is None and profile:
         return {"instanceProfile": profile}
     if role is None or role in node_template.SPELLINGS:
-        role = options.node_role or role or node_template.PLACEHOLDER
+        role = options.node_role or role or PLACEHOLDER
     if node_template.is_placeholder(role):
         what = f"role is {role}: put the name of the node role in its place, or give it as the node role"
         notes.add("node-role-placeholder", ("spec", "role"), what=what)

@@ -77,7 +77,8 @@ def defaults(requirements: list[Requirement], labels: Mapping[str, str], *, note
     for item in wanted:
         if item["key"] in pinned:
             label = pinned[item["key"]]
-            what = f"the default {requirement_text(item)} is not added, because the label {label}={labels[label]} settles it"
+            value = labels[label]
+            what = f"the default {requirement_text(item)} is not added, because the label {label}={value} settles it"
             notes.add("label-pins-default", ("spec", "labels", label), what=what)
     return [dict(item) for item in wanted if item["key"] not in pinned]
 

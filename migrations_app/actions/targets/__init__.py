@@ -1,1 +1,1 @@
-"""targets"""
+"""The objects that actions work on: nodes, pools, CRDs, workloads."""

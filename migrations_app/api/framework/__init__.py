@@ -1,1 +1,1 @@
-"""framework"""
+"""What every endpoint shares: schema, problems, idempotency, ETags, throttling, permissions."""

@@ -1,1 +1,1 @@
-"""remedies"""
+"""Wording of fixes: commands and documents filled with the names of the cluster."""

@@ -1,1 +1,1 @@
-"""shared"""
+"""Questions that several checks share."""

@@ -1,1 +1,1 @@
-"""aws"""
+"""AWS: sessions, calls, their errors and the policy that they need."""

@@ -1,1 +1,1 @@
-"""bundle"""
+"""Offline bundles: reading and writing dumps of a cluster."""

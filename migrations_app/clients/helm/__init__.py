@@ -1,1 +1,1 @@
-"""helm"""
+"""Helm release records and charts."""

@@ -1,1 +1,1 @@
-"""kubernetes"""
+"""API servers: kubeconfig, transport, reading and writing."""

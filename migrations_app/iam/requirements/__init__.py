@@ -1,1 +1,1 @@
-"""requirements"""
+"""What the Karpenter controller needs of IAM, release by release."""

@@ -1,1 +1,1 @@
-"""aws_facts"""
+"""Facts derived from what was seen in AWS."""

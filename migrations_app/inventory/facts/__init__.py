@@ -1,1 +1,1 @@
-"""facts"""
+"""Facts derived from what was seen in the cluster."""

@@ -1,1 +1,1 @@
-"""objects"""
+"""Typed projections of API objects; unknown fields are ignored."""

@@ -1,1 +1,1 @@
-"""accounts"""
+"""Reading people, roles and tokens."""

@@ -1,1 +1,1 @@
-"""audit"""
+"""Reading the audit log."""

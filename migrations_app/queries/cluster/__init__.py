@@ -1,1 +1,1 @@
-"""cluster"""
+"""Reading one cluster."""

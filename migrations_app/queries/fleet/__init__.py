@@ -1,1 +1,1 @@
-"""fleet"""
+"""Reading the fleet: lists, groups, labels, burndown, metrics."""

@@ -1,1 +1,1 @@
-"""notifications"""
+"""Reading channels and deliveries."""

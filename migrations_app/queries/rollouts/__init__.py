@@ -1,1 +1,1 @@
-"""rollouts"""
+"""Reading rollouts and policies."""

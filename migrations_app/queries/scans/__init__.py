@@ -1,1 +1,1 @@
-"""scans"""
+"""Reading scans, snapshots and findings."""

@@ -1,1 +1,1 @@
-"""iam_sheet"""
+"""The permission matrix of the IAM page: releases by actions, as values."""

@@ -1,1 +1,1 @@
-"""accounts"""
+"""People, roles, tokens and sign-in."""

@@ -1,1 +1,1 @@
-"""audit"""
+"""Writing, signing, delivering and archiving the audit log."""

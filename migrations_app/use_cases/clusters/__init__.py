@@ -1,1 +1,1 @@
-"""clusters"""
+"""Registering clusters and changing what is kept of them."""

@@ -1,1 +1,1 @@
-"""collect"""
+"""Reads an API server and AWS into an inventory."""

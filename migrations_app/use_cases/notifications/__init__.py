@@ -1,1 +1,1 @@
-"""notifications"""
+"""Publishing events, routing them to channels, delivering them."""

@@ -1,1 +1,1 @@
-"""runtime"""
+"""What every use case needs: connections, encryption, counters, heartbeats, idempotency keys."""

@@ -1,1 +1,1 @@
-"""scans"""
+"""From a requested scan to a stored snapshot, and what follows from it."""

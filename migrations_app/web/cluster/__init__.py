@@ -1,1 +1,1 @@
-"""cluster"""
+"""Pages of one cluster."""

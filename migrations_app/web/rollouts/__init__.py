@@ -1,1 +1,1 @@
-"""rollouts"""
+"""Pages of rollouts, plans and policies."""

@@ -1,1 +1,1 @@
-"""sign_in"""
+"""Pages for signing in, by password or single sign-on."""

@@ -1,1 +1,1 @@
-"""cleanup"""
+"""Checks of what is left over when a generation is gone."""

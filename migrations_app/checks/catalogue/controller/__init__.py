@@ -1,1 +1,1 @@
-"""controller"""
+"""Checks of how the controller runs and what surrounds it."""

@@ -1,1 +1,1 @@
-"""crds"""
+"""Checks of CustomResourceDefinitions and their conversion."""

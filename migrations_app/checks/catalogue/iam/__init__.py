@@ -1,1 +1,1 @@
-"""iam"""
+"""Checks of IAM roles, policies, profiles and the interruption queue."""

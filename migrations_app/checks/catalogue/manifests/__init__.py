@@ -1,1 +1,1 @@
-"""manifests"""
+"""Checks of the objects and manifests that have to be converted."""

@@ -1,1 +1,1 @@
-"""node_classes"""
+"""Checks of AWSNodeTemplates and EC2NodeClasses."""

@@ -1,1 +1,1 @@
-"""node_pools"""
+"""Checks of Provisioners and NodePools."""

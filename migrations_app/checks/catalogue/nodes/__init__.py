@@ -1,1 +1,1 @@
-"""nodes"""
+"""Checks of nodes, Machines and NodeClaims."""

@@ -1,1 +1,1 @@
-"""pods"""
+"""Checks of pods that hold up the replacement of nodes."""

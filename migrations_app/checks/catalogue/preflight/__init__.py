@@ -1,1 +1,1 @@
-"""preflight"""
+"""Checks of the starting point: release, window, deliveries, rollback."""

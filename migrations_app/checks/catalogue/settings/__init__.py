@@ -1,1 +1,1 @@
-"""settings"""
+"""Checks of chart values, environment, feature gates and metric names."""

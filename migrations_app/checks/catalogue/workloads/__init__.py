@@ -1,1 +1,1 @@
-"""workloads"""
+"""Checks of workloads that use names of Karpenter."""
