@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from karpdash.env import Env, current
-from migrations_app.errors import BadInput, BadSetting, KarpdashError
+from migrations_app.errors import InvalidInput, InvalidSetting, KarpdashError
 
 
 def run(argv: Sequence[str]) -> int:
@@ -31,19 +31,19 @@ def run(argv: Sequence[str]) -> int:
 def back_up(env: Env, target: Path) -> int:
     """The size of the copy. Raises BadSetting without an SQLite database, BadInput when it cannot be written."""
     if not env.database["ENGINE"].endswith("sqlite3"):
-        raise BadSetting("names no SQLite file: pg_dump backs PostgreSQL up", where="KARPDASH_DATABASE_URL")
+        raise InvalidSetting("names no SQLite file: pg_dump backs PostgreSQL up", where="KARPDASH_DATABASE_URL")
     source = Path(env.database["NAME"])
     if not source.is_file():
-        raise BadSetting(f"there is no database at {source}", where="KARPDASH_DATABASE_URL")
+        raise InvalidSetting(f"there is no database at {source}", where="KARPDASH_DATABASE_URL")
     try:
         os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError as wrong:
-        raise BadInput(f"cannot be made: {wrong.strerror}", where=str(target)) from None
+        raise InvalidInput(f"cannot be made: {wrong.strerror}", where=str(target)) from None
     try:
         _copy(source, target)
     except sqlite3.Error as wrong:
         target.unlink()
-        raise BadInput(f"the copy failed: {wrong}", where=str(target)) from None
+        raise InvalidInput(f"the copy failed: {wrong}", where=str(target)) from None
     return target.stat().st_size
 
 

@@ -4,7 +4,7 @@ import importlib.util
 import shutil
 from pathlib import Path
 
-from migrations_app.errors import BadSetting
+from migrations_app.errors import InvalidSetting
 
 
 def broker_program() -> str:
@@ -19,7 +19,7 @@ def _from_wheel() -> str:
     for folder in folders:
         for program in sorted(Path(folder, "_binaries").glob("*/valkey-server")):
             return str(program)
-    raise BadSetting(
+    raise InvalidSetting(
         "no broker: install valkey or redis, or set a URL (the embedded one has no build for this system)",
         where="KARPDASH_BROKER_URL",
     )

@@ -8,7 +8,7 @@ import socket
 from pathlib import Path
 from typing import TextIO
 
-from migrations_app.errors import BadSetting
+from migrations_app.errors import InvalidSetting
 
 SHORTEST_SOCKET_LIMIT = 100
 """A Unix socket's path may have 107 bytes on Linux."""
@@ -27,9 +27,11 @@ def prepare(path: Path) -> Path:
         probe.touch(mode=0o600)
         probe.unlink()
     except OSError as wrong:
-        raise BadSetting(f"cannot use the data folder: {wrong.strerror}: {folder}", where="KARPDASH_DATA_DIR") from None
+        raise InvalidSetting(
+            f"cannot use the data folder: {wrong.strerror}: {folder}", where="KARPDASH_DATA_DIR"
+        ) from None
     if len(str(folder / "broker" / "broker.sock")) > SHORTEST_SOCKET_LIMIT:
-        raise BadSetting(f"the path is too long for the broker's socket: {folder}", where="KARPDASH_DATA_DIR")
+        raise InvalidSetting(f"the path is too long for the broker's socket: {folder}", where="KARPDASH_DATA_DIR")
     return folder
 
 
@@ -43,7 +45,7 @@ def hold(folder: Path) -> TextIO:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         lock.close()
-        raise BadSetting(f"another karpdash up is using {folder}", where="KARPDASH_DATA_DIR") from None
+        raise InvalidSetting(f"another karpdash up is using {folder}", where="KARPDASH_DATA_DIR") from None
     return lock
 
 
@@ -63,14 +65,14 @@ def _keep(path: Path, fresh: str) -> None:
 def check_port(host: str, port: int) -> None:
     """Raises BadSetting when the port is no port, or is taken."""
     if not 1 <= port <= 65_535:
-        raise BadSetting(f"{port} is not a port", where="--port")
+        raise InvalidSetting(f"{port} is not a port", where="--port")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
         except OSError as wrong:
-            raise BadSetting(f"cannot serve on {host} port {port}: {wrong.strerror}", where="--port") from None
+            raise InvalidSetting(f"cannot serve on {host} port {port}: {wrong.strerror}", where="--port") from None
 
 
 def fresh_log(folder: Path, name: str) -> Path:

@@ -12,12 +12,12 @@ from urllib.parse import unquote, urlsplit
 
 from karpdash.oidc_settings import read_oidc
 from migrations_app.clients.audit_sink import Sinks
-from migrations_app.clients.aws.cross_account import Keys, OwnIdentity
+from migrations_app.clients.aws.cross_account import AwsCredentials, OwnIdentity
 from migrations_app.clients.helm.charts import read_registry
 from migrations_app.clients.identity_provider import OidcClient
 from migrations_app.clients.mail import MailServer, read_mail_server
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import BadInput, BadSetting
+from migrations_app.errors import InvalidInput, InvalidSetting
 
 
 def _setting(default: str, doc: str, *, shown: bool = True) -> Any:  # noqa: ANN401 - dataclasses.field hides its type in the same way
@@ -190,8 +190,8 @@ def read(environ: Mapping[str, str]) -> Env:
     )
 
 
-def _bad(name: str, message: str) -> BadSetting:
-    return BadSetting(message, where=f"KARPDASH_{name}")
+def _bad(name: str, message: str) -> InvalidSetting:
+    return InvalidSetting(message, where=f"KARPDASH_{name}")
 
 
 def _listed(text: str) -> tuple[str, ...]:
@@ -321,11 +321,11 @@ def _email(url: str) -> MailServer | None:
     """None: no mail is sent. The address stands in no message, since it may hold a password."""
     try:
         return read_mail_server(url) if url else None
-    except BadInput as wrong:
+    except InvalidInput as wrong:
         raise _bad("EMAIL_URL", wrong.message) from None
 
 
-def _aws_keys(raw: Raw) -> Keys | None:
+def _aws_keys(raw: Raw) -> AwsCredentials | None:
     """None when no key is given. The values stand in no message."""
     if not raw.aws_access_key_id and not raw.aws_secret_access_key and not raw.aws_session_token:
         return None
@@ -333,7 +333,7 @@ def _aws_keys(raw: Raw) -> Keys | None:
         raise _bad("AWS_ACCESS_KEY_ID", "is missing beside the other half of the key or its token")
     if not raw.aws_secret_access_key:
         raise _bad("AWS_SECRET_ACCESS_KEY", "is missing beside KARPDASH_AWS_ACCESS_KEY_ID")
-    return Keys(
+    return AwsCredentials(
         access_key_id=raw.aws_access_key_id,
         secret=Secret(raw.aws_secret_access_key),
         token=Secret(raw.aws_session_token),
@@ -362,7 +362,7 @@ def _chart_registry(text: str) -> str:
         return text
     try:
         read_registry(text)
-    except BadInput as wrong:
+    except InvalidInput as wrong:
         raise _bad("CHART_REGISTRY", wrong.message) from None
     return text
 

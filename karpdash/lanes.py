@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from karpdash.env import Env, current
-from migrations_app.errors import BadSetting
+from migrations_app.errors import InvalidSetting
 
 WORKERS = ("probe", "scan", "action")
 """Each serves the lane of its name; that of the actions serves the upkeep as well, which is short."""
@@ -57,7 +57,7 @@ def run(argv: Sequence[str]) -> int:
         command = beat_command() if lane == "beat" else worker_command(lane, current(), name=f"{lane}-{os.getpid()}")
         _refuse_unsafe()
         os.execv(command[0], command)  # noqa: S606 - our own words, no shell
-    except BadSetting as wrong:
+    except InvalidSetting as wrong:
         sys.stderr.write(f"karpdash worker: {wrong}\n")
     return 2
 

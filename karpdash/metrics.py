@@ -13,8 +13,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from migrations_app.queries.fleet.metrics import Cell, Duration, Numbers, numbers
-from migrations_app.queries.visibility import ALL, Sight, seeing, standing_of
+from migrations_app.queries.fleet.metrics import Cell, Duration, FleetNumbers, numbers
+from migrations_app.queries.visibility import ALL, VisibilityScope, permissions_of, visibility_scope
 from migrations_app.readiness.report import Verdict
 from migrations_app.use_cases.accounts.tokens import TokenUse, authenticate
 from migrations_app.use_cases.runtime.counters import BEYOND, BUCKETS
@@ -31,13 +31,13 @@ def metrics(request: HttpRequest) -> HttpResponse:
         if settings.ENV.metrics_open:
             return _told(ALL)
         use = _use(request)
-        return use if isinstance(use, HttpResponse) else _told(Sight(standing_of(use.owner)))
+        return use if isinstance(use, HttpResponse) else _told(VisibilityScope(permissions_of(use.owner)))
     except Error:
         return HttpResponse("the database does not answer\n", status=503, content_type="text/plain")
 
 
-def _told(sight: Sight) -> HttpResponse:
-    with seeing(sight):
+def _told(sight: VisibilityScope) -> HttpResponse:
+    with visibility_scope(sight):
         return HttpResponse(generate_latest(registry(numbers(now=timezone.now()))), content_type=TEXT)
 
 
@@ -52,7 +52,7 @@ def _use(request: HttpRequest) -> TokenUse | HttpResponse:
     return use
 
 
-def registry(told: Numbers) -> CollectorRegistry:
+def registry(told: FleetNumbers) -> CollectorRegistry:
     """A registry that holds these numbers and nothing of this process."""
     made = CollectorRegistry(auto_describe=False)
     made.register(_Told(told))
@@ -60,14 +60,14 @@ def registry(told: Numbers) -> CollectorRegistry:
 
 
 class _Told(Collector):
-    def __init__(self, told: Numbers) -> None:
+    def __init__(self, told: FleetNumbers) -> None:
         self._told = told
 
     def collect(self) -> Iterable[Metric]:
         return families(self._told)
 
 
-def families(told: Numbers) -> Iterator[Metric]:
+def families(told: FleetNumbers) -> Iterator[Metric]:
     """Each metric with its labels; names are those of the docs."""
     verdict = _gauge("hop_verdict", "Whether that is the verdict on the hop.", "cluster", "hop", "verdict")
     for cluster, hop, word in told.verdicts:

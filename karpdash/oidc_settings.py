@@ -4,7 +4,7 @@ from typing import Protocol
 
 from migrations_app.clients.identity_provider import OidcClient, read_issuer
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import BadInput, BadSetting
+from migrations_app.errors import InvalidInput, InvalidSetting
 
 
 class OidcTexts(Protocol):
@@ -42,7 +42,7 @@ def read_oidc(raw: OidcTexts) -> OidcClient | None:
         raise _bad("OIDC_SCOPES", "must name openid")
     try:
         issuer = read_issuer(raw.oidc_issuer)
-    except BadInput as wrong:
+    except InvalidInput as wrong:
         raise _bad("OIDC_ISSUER", wrong.message) from None
     return OidcClient(
         issuer=issuer,
@@ -56,5 +56,5 @@ def read_oidc(raw: OidcTexts) -> OidcClient | None:
     )
 
 
-def _bad(name: str, message: str) -> BadSetting:
-    return BadSetting(message, where=f"KARPDASH_{name}")
+def _bad(name: str, message: str) -> InvalidSetting:
+    return InvalidSetting(message, where=f"KARPDASH_{name}")

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.checks import Error, register
 
 from karpdash.env import Env
-from migrations_app.errors import BadSetting
+from migrations_app.errors import InvalidSetting
 from migrations_app.readiness.missing_rows import missing_rows
 
 SHORTEST_KEY = 32
@@ -37,7 +37,7 @@ def configuration(**_kwargs: Any) -> list[Error]:  # noqa: ANN401 - Django's own
 def refuse_unsafe() -> None:
     """Raises BadSetting with every reason: for processes that Django's own checks do not stop."""
     if found := configuration():
-        raise BadSetting("; ".join(str(one.msg) for one in found))
+        raise InvalidSetting("; ".join(str(one.msg) for one in found))
 
 
 def _secrets(env: Env) -> Wrong:

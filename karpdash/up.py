@@ -13,7 +13,7 @@ from karpdash import datadir
 from karpdash.broker import broker_command, broker_program
 from karpdash.lanes import WORKERS, beat_command, worker_command
 from karpdash.supervise import Child, Supervisor
-from migrations_app.errors import BadSetting
+from migrations_app.errors import InvalidSetting
 
 PYTHON = sys.executable
 DATABASE = "KARPDASH_DATABASE_URL"
@@ -25,7 +25,7 @@ def run(argv: Sequence[str]) -> int:
     try:
         with _prepare(options):
             return _serve(options, _children(options))
-    except BadSetting as wrong:
+    except InvalidSetting as wrong:
         print(f"karpdash up: {wrong}", file=sys.stderr)
         return 2
 
@@ -120,7 +120,7 @@ def _refuse_unsafe() -> None:
     from karpdash.system_checks import configuration
 
     for wrong in configuration():
-        raise BadSetting(str(wrong.msg))
+        raise InvalidSetting(str(wrong.msg))
 
 
 def _bring_schema_up() -> None:
@@ -132,11 +132,11 @@ def _bring_schema_up() -> None:
 
     try:
         if connection.introspection.table_names() and schema_fit() == "ahead":
-            raise BadSetting("a newer release has changed the tables; this one cannot go back", where=DATABASE)
+            raise InvalidSetting("a newer release has changed the tables; this one cannot go back", where=DATABASE)
         call_command("migrate", interactive=False, verbosity=0)
     except (DatabaseError, ImproperlyConfigured) as wrong:
         reason = str(wrong).strip().partition("\n")[0]
-        raise BadSetting(f"the database cannot be used: {reason}", where=DATABASE) from None
+        raise InvalidSetting(f"the database cannot be used: {reason}", where=DATABASE) from None
 
 
 def _scan_what_is_due() -> None:

@@ -5,14 +5,14 @@ import os
 from django.core.checks import run_checks
 from django.core.wsgi import get_wsgi_application
 
-from migrations_app.errors import BadSetting
+from migrations_app.errors import InvalidSetting
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
 try:
     from karpdash.system_checks import refuse_unsafe
 
     refuse_unsafe()
-except BadSetting as wrong:
+except InvalidSetting as wrong:
     raise SystemExit(str(wrong)) from None
 
 application = get_wsgi_application()

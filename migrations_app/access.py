@@ -40,7 +40,7 @@ SOMEWHERE: frozenset[Right] = frozenset(("view", "operate", "approve", "change",
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class EffectivePermissions:
     """What an account may do where: over every cluster, and beside that over those of a group."""
 
     everywhere: frozenset[Right] = frozenset()
@@ -135,7 +135,7 @@ def may_waive(person: Person, *, blocker: bool, everywhere: bool) -> Refusal | N
     return Refusal(code="forbidden", why=f"the account may not accept {what}: that takes the right to change policies")
 
 
-def may_settle(person: Person) -> Refusal | None:
+def may_resolve(person: Person) -> Refusal | None:
     """What a rollout that needs attention came to is told by a person (A09)."""
     return _no_person(person) or _lacks(person, "operate", what="settle rollouts")
 
@@ -151,7 +151,7 @@ def may_break_glass(person: Person, *, now: datetime) -> Refusal | None:
     return None
 
 
-def holds_yes(rights: Collection[Right], *, alone: bool) -> bool:
+def approval_still_valid(rights: Collection[Right], *, alone: bool) -> bool:
     """Whether somebody with these rights may still stand by the yes they gave (A41)."""
     return bool({"break_glass"} & set(rights) if alone else {"approve", "administer"} & set(rights))
 

@@ -31,7 +31,7 @@ _SIGNATURE_TAIL = len(_SIGNATURE) + 88 + 2
 WHOLE, BROKEN, UNUSABLE = 0, 1, 2
 
 
-class Unusable(Exception):
+class UnusableInput(Exception):
     """What was handed in can not be read at all: not the log is wrong, but the question."""
 
 
@@ -43,7 +43,7 @@ class Link(NamedTuple):
     hash: str
 
 
-class Checkpoint(NamedTuple):
+class CheckpointLine(NamedTuple):
     """One signed line: event `seq` had this hash. `digest` is that of the whole line."""
 
     seq: int
@@ -56,7 +56,7 @@ class Checkpoint(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class ChainVerdict:
     """`bad_seq` is the first event that is not as it was written; `until` is set where only a span can be told.
 
     `covered` is the last event that a checkpoint vouches for; `signed` is None when no key was given to check with.
@@ -129,7 +129,7 @@ def read_link(line: bytes) -> Link:
     return Link(columns["seq"], columns["prev"], told)
 
 
-def read_checkpoint(line: bytes) -> Checkpoint:
+def read_checkpoint(line: bytes) -> CheckpointLine:
     """The checkpoint of that line, which comes without its end. Raises ValueError when it is none."""
     body, tail = line[:-_SIGNATURE_TAIL] + b"}", line[-_SIGNATURE_TAIL:]
     if not tail.startswith(_SIGNATURE) or not tail.endswith(b'"}'):
@@ -139,7 +139,9 @@ def read_checkpoint(line: bytes) -> Checkpoint:
         raise ValueError("no checkpoint of a known form")
     signature = base64.b64decode(tail[len(_SIGNATURE) : -2], validate=True)
     digest = hashlib.sha256(line).hexdigest()
-    return Checkpoint(told["seq"], str(told["hash"]), str(told["key"]), str(told["previous"]), digest, body, signature)
+    return CheckpointLine(
+        told["seq"], str(told["hash"]), str(told["key"]), str(told["previous"]), digest, body, signature
+    )
 
 
 def _object(text: bytes) -> dict[str, Any]:
@@ -153,18 +155,18 @@ def _object(text: bytes) -> dict[str, Any]:
 
 
 @dataclass
-class Sealed:
+class SealedArchive:
     """The checkpoints to hold a log against, by event."""
 
-    by_seq: dict[int, Checkpoint] = field(default_factory=dict)
+    by_seq: dict[int, CheckpointLine] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     signed: bool | None = None
 
 
-def read_checkpoints(lines: Iterable[bytes], keys: Collection[str] = ()) -> Sealed:
+def read_checkpoints(lines: Iterable[bytes], keys: Collection[str] = ()) -> SealedArchive:
     """Those of the lines that can be read; torn lines are noted. Raises _Break for one that contradicts the others."""
     verifiers = {key_id(raw): raw for raw in map(read_key, keys)}
-    sealed = Sealed(signed=True if verifiers else None)
+    sealed = SealedArchive(signed=True if verifiers else None)
     digests: set[str] = set()
     for number, line in enumerate(lines, start=1):
         text = line.strip()
@@ -181,7 +183,7 @@ def read_checkpoints(lines: Iterable[bytes], keys: Collection[str] = ()) -> Seal
     return sealed
 
 
-def _add(sealed: Sealed, found: Checkpoint, *, digests: set[str], verifiers: Mapping[str, bytes]) -> None:
+def _add(sealed: SealedArchive, found: CheckpointLine, *, digests: set[str], verifiers: Mapping[str, bytes]) -> None:
     other = sealed.by_seq.get(found.seq)
     if other is not None:
         raise _Break(found.seq, f"there are two different checkpoints of event {found.seq}")
@@ -192,7 +194,7 @@ def _add(sealed: Sealed, found: Checkpoint, *, digests: set[str], verifiers: Map
     sealed.by_seq[found.seq] = found
 
 
-def _check_signature(found: Checkpoint, verifiers: Mapping[str, bytes]) -> None:
+def _check_signature(found: CheckpointLine, verifiers: Mapping[str, bytes]) -> None:
     from cryptography.exceptions import InvalidSignature  # only here, so that chains are checked without the package
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -213,7 +215,7 @@ def read_key(text: str) -> bytes:
         raw = base64.b64decode(text.strip().removeprefix("ed25519:"), validate=True)
         if len(raw) == 32:
             return raw
-    raise Unusable("--key: neither a public key as `karpdash audit key` prints it, nor a file that holds one")
+    raise UnusableInput("--key: neither a public key as `karpdash audit key` prints it, nor a file that holds one")
 
 
 @dataclass
@@ -221,7 +223,7 @@ class _Walk:
     """How far the chain has been followed."""
 
     lines: Iterator[bytes]
-    sealed: Mapping[int, Checkpoint]
+    sealed: Mapping[int, CheckpointLine]
     first: int
     to: int | None
     last: int = 0
@@ -298,7 +300,7 @@ def verify(
     first: int = 1,
     to: int | None = None,
     head: Link | None = None,
-) -> Verdict:
+) -> ChainVerdict:
     """What is to be said of these lines. They must begin with event `first`; with `to` the rest is not looked at.
 
     Raises Unusable for a key that is none.
@@ -306,7 +308,7 @@ def verify(
     try:
         sealed = read_checkpoints(checkpoints, keys)
     except _Break as broken:
-        return Verdict(ok=False, events=0, last=0, hash="", bad_seq=broken.seq, why=broken.why, signed=False)
+        return ChainVerdict(ok=False, events=0, last=0, hash="", bad_seq=broken.seq, why=broken.why, signed=False)
     walk = _Walk(iter(lines), sealed.by_seq, first, to)
     broken_at: _Break | None = None
     try:
@@ -314,7 +316,7 @@ def verify(
         walk.check_end(head)
     except _Break as found:
         broken_at = found
-    return Verdict(
+    return ChainVerdict(
         ok=broken_at is None,
         events=walk.events,
         last=walk.last,
@@ -339,13 +341,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text")
 
 
-def verify_files(options: argparse.Namespace) -> Verdict:
+def verify_files(options: argparse.Namespace) -> ChainVerdict:
     """The verdict on the files that were named. Raises Unusable for one that can not be read."""
     lines, sealed = lines_of(options.files or ["-"]), lines_of(options.checkpoints)
     try:
         return verify(lines, checkpoints=sealed, keys=options.key, first=options.first, to=options.to)
     except ImportError:
-        raise Unusable("--key needs the package cryptography") from None
+        raise UnusableInput("--key needs the package cryptography") from None
 
 
 def lines_of(names: Iterable[str]) -> Iterator[bytes]:
@@ -358,10 +360,10 @@ def lines_of(names: Iterable[str]) -> Iterator[bytes]:
             with Path(name).open("rb") as file:
                 yield from file
         except OSError as wrong:
-            raise Unusable(f"{name}: can not be read: {wrong.strerror}") from None
+            raise UnusableInput(f"{name}: can not be read: {wrong.strerror}") from None
 
 
-def said(verdict: Verdict, *, output: str = "text") -> str:
+def said(verdict: ChainVerdict, *, output: str = "text") -> str:
     """The verdict in words, or as JSON."""
     if output == "json":
         return json.dumps(asdict(verdict), indent=2) + "\n"
@@ -375,7 +377,7 @@ def said(verdict: Verdict, *, output: str = "text") -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _sentence(verdict: Verdict) -> str:
+def _sentence(verdict: ChainVerdict) -> str:
     if not verdict.ok:
         return f"broken at event {verdict.bad_seq}: {verdict.why}"
     sealed = f"{verdict.checkpoints} checkpoints agree, the last at event {verdict.covered}"
@@ -389,7 +391,7 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     try:
         verdict = verify_files(options)
-    except Unusable as wrong:
+    except UnusableInput as wrong:
         sys.stderr.write(f"audit_verify: {wrong}\n")
         return UNUSABLE
     sys.stdout.write(said(verdict, output=options.output))

@@ -32,75 +32,75 @@ class KarpdashError(Exception):
         return f"{self.where}: {self.message}" if self.where else self.message
 
 
-class BadInput(KarpdashError):
+class InvalidInput(KarpdashError):
     code = "bad_input"
 
 
-class BadKubeconfig(BadInput):
+class InvalidKubeconfig(InvalidInput):
     code = "bad_kubeconfig"
 
 
-class BadBundle(BadInput):
+class InvalidBundle(InvalidInput):
     code = "bad_bundle"
 
 
-class BadManifest(BadInput):
+class InvalidManifest(InvalidInput):
     code = "bad_manifest"
 
 
-class BadPolicy(BadInput):
+class InvalidPolicy(InvalidInput):
     """An IAM policy document that AWS itself could not read, or one far beyond any size AWS stores."""
 
     code = "bad_policy"
 
 
-class CouldNotLook(KarpdashError):
+class ReadError(KarpdashError):
     code = "could_not_look"
 
 
-class Forbidden(CouldNotLook):
+class Forbidden(ReadError):
     code = "forbidden"
 
 
-class Unauthorized(CouldNotLook):
+class Unauthorized(ReadError):
     code = "unauthorized"
 
 
-class NotServed(CouldNotLook):
+class NotServed(ReadError):
     code = "not_served"
 
 
-class NotAsked(CouldNotLook):
+class NotCollected(ReadError):
     """The source, a bundle, was never asked for this: neither absent nor present."""
 
     code = "not_asked"
 
 
-class TimedOut(CouldNotLook):
+class TimedOut(ReadError):
     code = "timeout"
 
 
-class Unreachable(CouldNotLook):
+class Unreachable(ReadError):
     code = "unreachable"
 
 
-class TooLarge(CouldNotLook):
+class TooLarge(ReadError):
     code = "too_large"
 
 
-class Expired(CouldNotLook):
+class Expired(ReadError):
     """A list could not be finished in one resource version (410 on continue)."""
 
     code = "expired"
 
 
-class Garbled(CouldNotLook):
+class InvalidResponse(ReadError):
     """The answer is not what the API promises: broken JSON, wrong types, endless continue."""
 
     code = "garbled"
 
 
-class ServerFailed(CouldNotLook):
+class ServerFailed(ReadError):
     code = "server_failed"
 
 
@@ -108,11 +108,11 @@ CONVERSION_FAILED = "conversion_failed"
 """The code of a ServerFailed whose server could not convert objects from the version in which they are stored."""
 
 
-class AddressRefused(CouldNotLook):
+class AddressRefused(ReadError):
     code = "address_refused"
 
 
-class TlsRefused(CouldNotLook):
+class TlsRefused(ReadError):
     code = "tls_refused"
 
 
@@ -124,9 +124,9 @@ class Conflict(KarpdashError):
     code = "conflict"
 
 
-class Denied(KarpdashError):
+class PermissionDenied(KarpdashError):
     code = "forbidden"
 
 
-class BadSetting(KarpdashError):
+class InvalidSetting(KarpdashError):
     code = "bad_setting"

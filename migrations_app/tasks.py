@@ -15,7 +15,7 @@ from structlog.contextvars import bound_contextvars
 from migrations_app.errors import Conflict
 from migrations_app.use_cases.audit import checkpoint_delivery
 from migrations_app.use_cases.notifications import delivery as notify_flow
-from migrations_app.use_cases.notifications.routing import sort_news
+from migrations_app.use_cases.notifications.routing import route_events
 from migrations_app.use_cases.rollouts import preview, worker
 from migrations_app.use_cases.rollouts.lifecycle import expire_old_plans
 from migrations_app.use_cases.rollouts.transitions import waiting_scan
@@ -24,7 +24,7 @@ from migrations_app.use_cases.runtime import disk_space, heartbeat
 from migrations_app.use_cases.scans import fleet_scan as scan_fleet_flow
 from migrations_app.use_cases.scans import queue, waivers
 from migrations_app.use_cases.scans.probe import probe_claimed
-from migrations_app.use_cases.scans.queue import Claim
+from migrations_app.use_cases.scans.queue import ScanClaim
 from migrations_app.use_cases.scans.retention import sweep_old
 from migrations_app.use_cases.scans.worker import scan_claimed
 
@@ -52,7 +52,7 @@ def probe_cluster(scan_id: str) -> None:
             _send(scan_cluster, scan_id)
 
 
-def _unless_full(claim: Callable[[uuid.UUID], Claim | None], scan_id: str) -> Claim | None:
+def _unless_full(claim: Callable[[uuid.UUID], ScanClaim | None], scan_id: str) -> ScanClaim | None:
     """The claim; None while the disk is full: the scan stays queued, and the sweeper comes back to it (R25)."""
     if why := disk_space.why_full():
         log.warning("no room for a scan", extra={"reason": why})
@@ -60,13 +60,13 @@ def _unless_full(claim: Callable[[uuid.UUID], Claim | None], scan_id: str) -> Cl
     return claim(uuid.UUID(scan_id))
 
 
-def _guarded(claim: Claim, work: Callable[[Claim], T]) -> T | None:
+def _guarded(claim: ScanClaim, work: Callable[[ScanClaim], T]) -> T | None:
     """What the work gives; None when it crashed."""
     try:
         return work(claim)
     except SystemExit:
         # The worker was told to stop, and its grace is over: somebody else begins anew at once (R28).
-        queue.give_back(claim)
+        queue.requeue(claim)
         raise
     except Exception as crash:
         # The broad except of the task wrapper: a crash ends the scan with a code, never silently.
@@ -144,14 +144,14 @@ def sweep() -> None:
 @shared_task(name="keep_waivers", ignore_result=True)
 def keep_waivers() -> None:
     """Ends waivers that are over, and counts again what a waiver changed."""
-    waivers.keep_up(timezone.now())
+    waivers.expire_waivers(timezone.now())
 
 
 @shared_task(name="notify", ignore_result=True)
 def notify() -> None:
     """Sorts the news to its channels, and wakes those that have something to send."""
     now = timezone.now()
-    sort_news(now)
+    route_events(now)
     for channel_id in notify_flow.due(now):
         wake_channel(channel_id)
 

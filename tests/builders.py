@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import msgspec
 
-from migrations_app.checks.base import Case, Evidence, Finding, Remedy
+from migrations_app.checks.base import CheckContext, Evidence, Finding, Remedy
 from migrations_app.checks.registry import all_checks
 from migrations_app.checks.runner import run
 from migrations_app.inventory.facts.controller import is_controller, is_other_autoscaler
@@ -19,10 +19,10 @@ from migrations_app.inventory.objects.aws import AWS_PART_NAMES, NO_AWS, AwsSeen
 from migrations_app.inventory.objects.cluster import ClusterRole, NetworkPolicy
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.inventory.parse import read_crd
-from migrations_app.inventory.parts import Part, Quarantined, Seen, Unseen
-from migrations_app.inventory.pod_groups import PodFold, names_karpenter
+from migrations_app.inventory.parts import Part, Seen, UnparsableObject, Unseen
+from migrations_app.inventory.pod_groups import PodGrouper, names_karpenter
 from migrations_app.karpenter.releases import crd_set, find
-from migrations_app.karpenter.upgrade_path import HOPS, Step, path
+from migrations_app.karpenter.upgrade_path import HOPS, PathHop, path
 from migrations_app.karpenter.versions import kubernetes_minor, release
 from migrations_app.readiness import stage as facts
 from migrations_app.readiness.stage import stage_of
@@ -51,9 +51,9 @@ PARTS: dict[str, tuple[str, type[o.Projection]]] = {
     "Endpoints": ("endpoints", o.Endpoints),
     "ValidatingWebhookConfiguration": ("webhooks", o.WebhookConfiguration),
     "MutatingWebhookConfiguration": ("webhooks", o.WebhookConfiguration),
-    "Application": ("deliveries", o.Delivery),
-    "HelmRelease": ("deliveries", o.Delivery),
-    "Kustomization": ("deliveries", o.Delivery),
+    "Application": ("deliveries", o.GitOpsDelivery),
+    "HelmRelease": ("deliveries", o.GitOpsDelivery),
+    "Kustomization": ("deliveries", o.GitOpsDelivery),
     "ClusterRole": ("controller_rbac", ClusterRole),
     "NetworkPolicy": ("network_policies", NetworkPolicy),
 }
@@ -65,10 +65,10 @@ class ACluster:
     def __init__(self) -> None:
         self._items: dict[str, list[Any]] = {name: [] for name in PART_NAMES}
         self._instead: dict[str, Part[Any]] = {}
-        self._bad: dict[str, tuple[Quarantined, ...]] = {}
+        self._bad: dict[str, tuple[UnparsableObject, ...]] = {}
         self._aws: dict[str, Part[Any]] | None = None
         self._served: dict[str, str] = {}
-        self._fold = PodFold()
+        self._fold = PodGrouper()
 
     def with_docs(self, *docs: Doc) -> Self:
         """Files each document under its part, as a scan would."""
@@ -141,9 +141,9 @@ class ACluster:
         return self.with_aws(**of_aws) if of_aws else self
 
     def quarantined(self, part: str, *, name: str = "broken") -> Self:
-        return self.set_aside(part, Quarantined("Thing", "", name, "$.spec", "Expected `object`"))
+        return self.set_aside(part, UnparsableObject("Thing", "", name, "$.spec", "Expected `object`"))
 
-    def set_aside(self, part: str, *bad: Quarantined) -> Self:
+    def set_aside(self, part: str, *bad: UnparsableObject) -> Self:
         """These were there, and could not be read."""
         self._bad[part] = bad
         return self
@@ -207,7 +207,7 @@ def helm_crds(version: str, *, namespace: str = "kube-system", stored: tuple[str
     return crds(Crds(version=version, service=service, stored=stored, labels=HELM_LABEL, annotations=marks))
 
 
-def step_at(hop: str, *, start: str = "0.37.8", kubernetes: str | None = "1.29") -> Step:
+def step_at(hop: str, *, start: str = "0.37.8", kubernetes: str | None = "1.29") -> PathHop:
     """The step of that hop on the way from `start` to the newest release. Raises LookupError where there is none.
 
     A minor that this way passes over, as once newer ones are known it does, is where another way ends.
@@ -221,13 +221,13 @@ def step_at(hop: str, *, start: str = "0.37.8", kubernetes: str | None = "1.29")
     return step
 
 
-def case_at(hop: str, cluster: ACluster, *, start: str = "") -> Case:
+def case_at(hop: str, cluster: ACluster, *, start: str = "") -> CheckContext:
     """The case of that hop; the path begins at the running release, or at `start` where none can be told."""
     inventory = cluster.build()
-    running = facts.running(inventory)
+    running = facts.detect_running_release(inventory)
     version = next((one.git_version for one in inventory.version.items), "")
     step = step_at(hop, start=start or str(running.release), kubernetes=kubernetes_minor(version))
-    return Case(inventory, step, running, stage_of(inventory, running), NOW)
+    return CheckContext(inventory, step, running, stage_of(inventory, running), NOW)
 
 
 def ask(check: str, hop: str, cluster: ACluster, *, start: str = "") -> Finding:
@@ -257,7 +257,7 @@ def reads(check: str) -> tuple[str, ...]:
 
 def blind(check: str, hop: str, cluster: ACluster, *, part: str) -> tuple[str, str]:
     """Status and summary when that part could not be read; the path is told apart from what was seen."""
-    running = facts.running(cluster.build()).release
+    running = facts.detect_running_release(cluster.build()).release
     found = ask(check, hop, cluster.unseen(part), start=str(running))
     return found.status, found.summary
 

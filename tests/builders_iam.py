@@ -5,7 +5,7 @@ from typing import Any
 
 from migrations_app.iam.requirements.gaps import find_gaps
 from migrations_app.iam.requirements.remedies import closing, document_of, size_of
-from migrations_app.iam.site import Site
+from migrations_app.iam.site import AwsSite
 from migrations_app.inventory.objects.aws import (
     ControllerRole,
     EksCluster,
@@ -20,7 +20,7 @@ from tests.builders import PLACE, ACluster, a_cluster
 ISSUER = "oidc.eks.eu-central-1.amazonaws.com/id/ABCDEF"
 PROVIDER = f"arn:aws:iam::111122223333:oidc-provider/{ISSUER}"
 NODE_ROLE = "KarpenterNodeRole-test"
-SITE = Site(cluster="test", account="111122223333", region="eu-central-1", node_roles=(NODE_ROLE,), queue="test")
+SITE = AwsSite(cluster="test", account="111122223333", region="eu-central-1", node_roles=(NODE_ROLE,), queue="test")
 EVERYTHING = {"Effect": "Allow", "Action": "*", "Resource": "*"}
 Json = dict[str, Any]
 
@@ -29,7 +29,7 @@ def document(*statements: Json) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": list(statements)})
 
 
-def policy_for(*releases: str, site: Site = SITE, without: tuple[str, ...] = ()) -> str:
+def policy_for(*releases: str, site: AwsSite = SITE, without: tuple[str, ...] = ()) -> str:
     """A document that allows all that these releases need, less the actions named."""
     found = [one for release in releases for one in closing(find_gaps((), release=release, site=site), site).statements]
     body = document_of(found)

@@ -7,18 +7,18 @@ import msgspec
 from django.contrib.auth.models import Permission, User
 from django.utils import timezone
 
-from migrations_app.actions.changes import Target, deletion, merge
-from migrations_app.actions.conditions import Gone, Within
-from migrations_app.actions.gate import Blocked, Gate, Picture
-from migrations_app.actions.plan import Forecast, Identity, Limits, Plan, Step, canonical, numbered
+from migrations_app.actions.changes import ObjectTarget, deletion, merge
+from migrations_app.actions.conditions import Deleted, ListContains
+from migrations_app.actions.gate import BlockedEviction, ClusterCounters, Gate
+from migrations_app.actions.plan import ClusterIdentity, Forecast, Plan, RolloutLimits, Step, canonical, numbered
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Approval, Attempt, Rollout
 
-IDENTITY = Identity(kube_system_uid="5c1f", ca="ab12", endpoint="https://127.0.0.1:6443")
+IDENTITY = ClusterIdentity(kube_system_uid="5c1f", ca="ab12", endpoint="https://127.0.0.1:6443")
 TAINT = {"key": "karpenter.sh/legacy", "effect": "NoSchedule"}
 NONCE = "n" * 32
-POOL = Target("karpenter.sh", "v1alpha5", "provisioners", "Provisioner", "default", uid="u-1")
-NODE = Target("", "v1", "nodes", "Node", "ip-10-0-0-1", uid="u-2")
+POOL = ObjectTarget("karpenter.sh", "v1alpha5", "provisioners", "Provisioner", "default", uid="u-1")
+NODE = ObjectTarget("", "v1", "nodes", "Node", "ip-10-0-0-1", uid="u-2")
 
 
 def taint(**more: Any) -> Step:
@@ -29,7 +29,7 @@ def taint(**more: Any) -> Step:
         "change": merge(POOL, {"spec": {"taints": [TAINT]}}),
         "rests_on": (field,),
         "digest": "d" * 64,
-        "brings": (Within(field=field, element=TAINT),),
+        "brings": (ListContains(field=field, element=TAINT),),
         "undo": merge(POOL, {"spec": {"taints": None}}),
         "risk": "medium",
     }
@@ -42,7 +42,7 @@ def remove(**more: Any) -> Step:
         "title": "Delete Node ip-10-0-0-1",
         "change": deletion(NODE),
         "digest": "d" * 64,
-        "brings": (Gone(),),
+        "brings": (Deleted(),),
         "risk": "high",
         "after": Gate(gone=(NODE,), replaced=True),
     }
@@ -58,7 +58,7 @@ def a_plan(cluster: Cluster, *steps: Step, **more: Any) -> Plan:
         "cluster": str(cluster.pk),
         "identity": IDENTITY,
         "steps": numbered(steps or (taint(),)),
-        "limits": Limits(),
+        "limits": RolloutLimits(),
         "forecast": Forecast(nodes=12, pods=96, pods_without_budget=4),
         "author": "ada",
         "snapshot": "",
@@ -131,9 +131,9 @@ def a_picture(**more: Any) -> dict[str, Any]:
         "pending_pods": 3,
         "oldest_pending_seconds": 42,
         "unready_claims": 1,
-        "blocked": (Blocked(namespace="shop", pod="cart-0", node="ip-10-0-0-1", by="budget cart"),),
+        "blocked": (BlockedEviction(namespace="shop", pod="cart-0", node="ip-10-0-0-1", by="budget cart"),),
     }
-    found: dict[str, Any] = msgspec.to_builtins(Picture(**(told | more)))
+    found: dict[str, Any] = msgspec.to_builtins(ClusterCounters(**(told | more)))
     return found
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from migrations_app.iam.requirements.gaps import find_gaps
 from migrations_app.iam.requirements.remedies import closing
-from migrations_app.iam.site import Site
+from migrations_app.iam.site import AwsSite
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.aws import AwsSeen, ControllerRole, CrossCheck, PolicyDocument, Role
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
@@ -15,7 +15,7 @@ from migrations_app.readiness.iam_sheet.build import IamSheet, iam_sheet
 from tests.fakes.aws_inventory import an_inventory, controller, node_class
 
 PLACE = AwsPlace(region="eu-west-1", cluster="shop", account="444455556666")
-SITE = Site(cluster="shop", region="eu-west-1", account="444455556666")
+SITE = AwsSite(cluster="shop", region="eu-west-1", account="444455556666")
 ARN = "arn:aws:iam::444455556666:role/karpenter"
 STEPS = (("0.32", "0.32.10"), ("0.33+", "0.37.8"), ("1.0", "1.0.14"))
 NODES = "KarpenterNodeRole-shop"

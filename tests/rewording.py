@@ -9,11 +9,11 @@ from unittest import mock
 import msgspec
 
 from migrations_app.checks import runner
-from migrations_app.checks.base import AtLeast, ByHand, CannotTell, Check, Evidence, NotApplicable, Remedy
+from migrations_app.checks.base import Check, Evidence, LowerBound, ManualCheck, NotApplicable, Remedy, Unknown
 from migrations_app.checks.registry import all_checks
 from migrations_app.inventory.parts import NOT_ASKED, Seen, Unseen
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.next_step import grouped
+from migrations_app.readiness.next_step import group_findings
 from migrations_app.readiness.report import Report
 from migrations_app.readiness.runbook import runbook
 from migrations_app.use_cases.collect.collect import Collected
@@ -51,7 +51,7 @@ def _word(word: Any) -> Any:
     match word:
         case Evidence():
             return msgspec.structs.replace(word, seen=other(word.seen), wanted=other(word.wanted))
-        case CannotTell() | NotApplicable() | ByHand() | AtLeast():
+        case Unknown() | NotApplicable() | ManualCheck() | LowerBound():
             return msgspec.structs.replace(word, detail=other(word.detail))
     return word
 
@@ -98,7 +98,7 @@ def _places(finding: Any) -> list[tuple[str, str, str, str, int]]:
 
 def _groups(report: Report, hop: str) -> list[Any]:
     asked = [one for one in report.checks if one.hop == hop]
-    every = grouped(asked, cluster=report.cluster.name)
+    every = group_findings(asked, cluster=report.cluster.name)
     return [
         (group.cause.part, group.cause.why, [one.id for one in group.findings], _commands(group.remedies))
         for group in every

@@ -70,7 +70,7 @@ def place(verdict):
 
 def test_a_whole_log_is_whole():
     verdict = verify(LINES, checkpoints=SEALED, keys=[KEY])
-    assert verdict == audit_verify.Verdict(
+    assert verdict == audit_verify.ChainVerdict(
         ok=True, events=40, last=40, hash=ROWS[-1]["hash"], checkpoints=4, covered=40, signed=True
     )
 

@@ -4,25 +4,25 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from migrations_app.actions.changes import Need, Risk, Target
+from migrations_app.actions.changes import ObjectTarget, RbacNeed, Risk
 from migrations_app.actions.conditions import Tree
-from migrations_app.actions.plan import Forecast, Limits, Step
-from migrations_app.errors import BadInput
+from migrations_app.actions.plan import Forecast, RolloutLimits, Step
+from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.parts import Part, Unseen
-from migrations_app.karpenter.detection import Detected
+from migrations_app.karpenter.detection import DetectedRelease
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
+class PlanningContext:
     """What an action plans from: a fresh inventory, the release that runs, and the whole objects it asked to read."""
 
     inventory: Inventory
-    running: Detected
-    objects: Mapping[Target, Tree]
+    running: DetectedRelease
+    objects: Mapping[ObjectTarget, Tree]
     """By target without uid, for those of `Action.reads` that exist."""
     now: str
-    limits: Limits = field(default_factory=Limits)
+    limits: RolloutLimits = field(default_factory=RolloutLimits)
     files: Mapping[str, bytes] = field(default_factory=dict)
     """What was fetched for it, such as the CRDs of a release, by name."""
     applied: tuple[Step, ...] = ()
@@ -31,16 +31,16 @@ class Scene:
     """The uid of what each of those steps created, by step id."""
 
 
-class Unavailable(BadInput):
+class Unavailable(InvalidInput):
     """The action cannot be offered here; the message says why, for the disabled button."""
 
     code = "unavailable"
 
 
 Parameters = Mapping[str, Any]
-Prepare = Callable[[Scene, Parameters], Iterable[Step]]
-Foresee = Callable[[Scene, Parameters], Forecast]
-Reads = Callable[[Inventory, Parameters], Iterable[Target]]
+Prepare = Callable[[PlanningContext, Parameters], Iterable[Step]]
+Forecaster = Callable[[PlanningContext, Parameters], Forecast]
+Reads = Callable[[Inventory, Parameters], Iterable[ObjectTarget]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Action:
     why: str
     risk: Risk
     parts: tuple[str, ...]
-    may: tuple[Need, ...]
+    may: tuple[RbacNeed, ...]
     parameters: tuple[Parameter, ...] = ()
     hops: tuple[str, ...] = ("*",)
     typed: bool = False
@@ -80,7 +80,7 @@ class Action:
     needs_chart: bool = False
     """It plans from a chart: its parameters `source` and `release` say which, `Scene.files` hold it."""
     _prepare: Prepare | None = None
-    _foresee: Foresee | None = None
+    _foresee: Forecaster | None = None
     _reads: Reads | None = None
 
     @property
@@ -92,7 +92,7 @@ class Action:
         self._prepare = function
         return function
 
-    def foresee(self, function: Foresee) -> Foresee:
+    def foresee(self, function: Forecaster) -> Forecaster:
         """Decorator: the function counts what the steps will mean."""
         self._foresee = function
         return function
@@ -102,11 +102,11 @@ class Action:
         self._reads = function
         return function
 
-    def wanted(self, inventory: Inventory, parameters: Parameters) -> tuple[Target, ...]:
+    def wanted(self, inventory: Inventory, parameters: Parameters) -> tuple[ObjectTarget, ...]:
         """The objects to read before planning; none by default."""
         return tuple(self._reads(inventory, parameters)) if self._reads else ()
 
-    def steps(self, scene: Scene, parameters: Parameters) -> tuple[Step, ...]:
+    def steps(self, scene: PlanningContext, parameters: Parameters) -> tuple[Step, ...]:
         """The steps, not yet numbered. Raises Unavailable, also where a part that it needs was not read whole."""
         if self._prepare is None:
             raise TypeError(f"{self.module} prepares nothing")
@@ -117,7 +117,7 @@ class Action:
             raise Unavailable("there is nothing to do", code="nothing_to_do")
         return found
 
-    def forecast(self, scene: Scene, parameters: Parameters) -> Forecast:
+    def forecast(self, scene: PlanningContext, parameters: Parameters) -> Forecast:
         return self._foresee(scene, parameters) if self._foresee else Forecast()
 
 

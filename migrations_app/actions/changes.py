@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 
 Verb = Literal["create", "apply", "patch", "delete"]
 Risk = Literal["low", "medium", "high", "destructive"]
@@ -26,11 +26,11 @@ _WORD = re.compile(r"[a-z][a-z0-9]{0,62}", re.ASCII)
 _SUBRESOURCES = ("", "status")
 
 
-class Value(msgspec.Struct, frozen=True, kw_only=True):
+class ActionValue(msgspec.Struct, frozen=True, kw_only=True):
     """Base of the values of acting: frozen, compared by content."""
 
 
-class Target(Value, frozen=True):
+class ObjectTarget(ActionValue, frozen=True):
     """One object. `uid` is empty for one that is still to be created."""
 
     group: str
@@ -56,7 +56,7 @@ class Target(Value, frozen=True):
         checked_name(self.name)
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         if not _GROUP.fullmatch(self.group) or not _WORD.fullmatch(self.version) or not _WORD.fullmatch(self.plural):
-            raise BadInput(
+            raise InvalidInput(
                 f"{self.api_version} {self.plural} is no kind of Kubernetes", code="bad_name", where="target"
             )
         middle = f"/namespaces/{checked_name(self.namespace)}" if self.namespace else ""
@@ -71,11 +71,11 @@ class Target(Value, frozen=True):
 def checked_name(name: str) -> str:
     """The name. Raises BadInput for one that is empty, `.`, `..` or breaks the grammar: it would lead elsewhere."""
     if not _NAME.fullmatch(name) or ".." in name:
-        raise BadInput(f"{name[:80]!r} is no name of a Kubernetes object", code="bad_name", where="target")
+        raise InvalidInput(f"{name[:80]!r} is no name of a Kubernetes object", code="bad_name", where="target")
     return name
 
 
-class Change(Value, frozen=True):
+class Change(ActionValue, frozen=True):
     """One request. `body` is what is sent, but for uid and resourceVersion, which come from the read before (A18).
 
     `create` sends a whole object, `apply` a server-side apply without force, `patch` a merge patch, and `delete` the
@@ -83,13 +83,13 @@ class Change(Value, frozen=True):
     """
 
     verb: Verb
-    target: Target
+    target: ObjectTarget
     body: Body = {}
     subresource: str = ""
 
     def __post_init__(self) -> None:
         if self.subresource not in _SUBRESOURCES:
-            raise BadInput(f"no request goes to {self.subresource!r}", code="bad_name", where="subresource")
+            raise InvalidInput(f"no request goes to {self.subresource!r}", code="bad_name", where="subresource")
 
     @property
     def path(self) -> str:
@@ -106,12 +106,12 @@ class Change(Value, frozen=True):
         return {"apply": APPLY_PATCH, "patch": MERGE_PATCH}.get(self.verb, JSON)
 
     @property
-    def need(self) -> "Need":
+    def need(self) -> "RbacNeed":
         verb = {"apply": "patch"}.get(self.verb, self.verb)
-        return Need(verb=verb, group=self.target.group, plural=self.target.plural, subresource=self.subresource)
+        return RbacNeed(verb=verb, group=self.target.group, plural=self.target.plural, subresource=self.subresource)
 
 
-class Need(Value, frozen=True, order=True):
+class RbacNeed(ActionValue, frozen=True, order=True):
     """A right that a request asks for, in the words of RBAC."""
 
     verb: str
@@ -126,21 +126,21 @@ class Need(Value, frozen=True, order=True):
         return f'{{apiGroups: ["{self.group}"], resources: ["{resource}"], verbs: ["{self.verb}"]}}'
 
 
-def deletion(target: Target, *, foreground: bool = False) -> Change:
+def deletion(target: ObjectTarget, *, foreground: bool = False) -> Change:
     """Deletes the one object, with a grace that its finalizers decide; `foreground` takes what it owns along."""
     policy = "Foreground" if foreground else "Background"
     return Change(verb="delete", target=target, body={"propagationPolicy": policy})
 
 
-def creation(target: Target, body: Body) -> Change:
+def creation(target: ObjectTarget, body: Body) -> Change:
     return Change(verb="create", target=target, body=body)
 
 
-def merge(target: Target, body: Body, *, subresource: str = "") -> Change:
+def merge(target: ObjectTarget, body: Body, *, subresource: str = "") -> Change:
     """A merge patch: maps are merged, lists replaced, null removes."""
     return Change(verb="patch", target=target, body=body, subresource=subresource)
 
 
-def application(target: Target, body: Body) -> Change:
+def application(target: ObjectTarget, body: Body) -> Change:
     """Server-side apply of these fields, never by force: another manager's field is a conflict (A34)."""
     return Change(verb="apply", target=target, body=body)

@@ -6,21 +6,21 @@ from typing import Any
 
 import msgspec
 
-from migrations_app.actions.changes import Value
+from migrations_app.actions.changes import ActionValue
 
 Tree = dict[str, Any]
 Field = tuple[str, ...]
 """The way to a field, step by step: keys may hold dots."""
 
 
-class Held(Value, frozen=True, tag="held"):
+class FieldEquals(ActionValue, frozen=True, tag="held"):
     """The field has this value; None: it is absent or null. In lists the order counts."""
 
     field: Field
     value: Any = None
 
 
-class Within(Value, frozen=True, tag="within"):
+class ListContains(ActionValue, frozen=True, tag="within"):
     """The list at the field holds (or with `absent` does not hold) an element with all these members."""
 
     field: Field
@@ -28,38 +28,38 @@ class Within(Value, frozen=True, tag="within"):
     absent: bool = False
 
 
-class Exists(Value, frozen=True, tag="exists"):
+class Exists(ActionValue, frozen=True, tag="exists"):
     """There is such an object; with `marks` it carries these annotations."""
 
     marks: dict[str, str] = {}
 
 
-class Leaving(Value, frozen=True, tag="leaving"):
+class Terminating(ActionValue, frozen=True, tag="leaving"):
     """The object is being deleted or is gone."""
 
 
-class Gone(Value, frozen=True, tag="gone"):
+class Deleted(ActionValue, frozen=True, tag="gone"):
     """The object is gone, or another has taken its name."""
 
 
-Condition = Held | Within | Exists | Leaving | Gone
+Condition = FieldEquals | ListContains | Exists | Terminating | Deleted
 
 
 def holds(condition: Condition, read: Tree | None, *, uid: str = "") -> bool:
     """Whether it holds of the object as read; None: there is none. `uid` tells the object that was meant."""
     here = read if read is not None and (not uid or value_at(read, ("metadata", "uid")) == uid) else None
     match condition:
-        case Gone():
+        case Deleted():
             return here is None
-        case Leaving():
+        case Terminating():
             return here is None or value_at(here, ("metadata", "deletionTimestamp")) is not None
         case Exists(marks=marks):
             return here is not None and all(
                 value_at(here, ("metadata", "annotations", key)) == text for key, text in marks.items()
             )
-        case Held(field=field, value=value):
+        case FieldEquals(field=field, value=value):
             return here is not None and value_at(here, field) == value
-        case Within(field=field, element=element, absent=absent):
+        case ListContains(field=field, element=element, absent=absent):
             return here is not None and _within(value_at(here, field), element) is not absent
 
 

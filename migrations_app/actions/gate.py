@@ -2,19 +2,19 @@
 
 from typing import Literal
 
-from migrations_app.actions.changes import Target, Value
+from migrations_app.actions.changes import ActionValue, ObjectTarget
 
 Judgement = Literal["wait", "go", "pause"]
 
 
-class Gate(Value, frozen=True):
+class Gate(ActionValue, frozen=True):
     """What has to be so before the next step. Every number is checked only where it is given.
 
     `gone` are objects that have to be gone; `pending_above` how many more pods may be Pending than before; `seconds`
     how long to wait for all that.
     """
 
-    gone: tuple[Target, ...] = ()
+    gone: tuple[ObjectTarget, ...] = ()
     replaced: bool = False
     """What was launched since then is Ready: no more claims and machines without a Ready node than before.
 
@@ -26,7 +26,7 @@ class Gate(Value, frozen=True):
     seconds: int = 900
 
 
-class Blocked(Value, frozen=True):
+class BlockedEviction(ActionValue, frozen=True):
     """A pod that may not be moved now, and the budget or mark that says so."""
 
     namespace: str
@@ -35,7 +35,7 @@ class Blocked(Value, frozen=True):
     by: str
 
 
-class Picture(Value, frozen=True):
+class ClusterCounters(ActionValue, frozen=True):
     """The cluster as it stands, as far as gates and the run page ask. None: it could not be read."""
 
     taken_at: str
@@ -47,29 +47,29 @@ class Picture(Value, frozen=True):
     oldest_pending_seconds: int | None = None
     unready_claims: int | None = None
     """Machines and NodeClaims whose node has not come or is not Ready, but for those that are being deleted."""
-    blocked: tuple[Blocked, ...] = ()
+    blocked: tuple[BlockedEviction, ...] = ()
     standing: tuple[str, ...] = ()
     """Of the gate's objects those that are still there, as `Target.said`."""
 
 
-class Said(Value, frozen=True):
+class GateDecision(ActionValue, frozen=True):
     """The judgement with its reasons, worded for the run page."""
 
     judgement: Judgement
     reasons: tuple[str, ...] = ()
 
 
-def judge(gate: Gate, *, before: Picture, now: Picture, waited: float) -> Said:
+def judge(gate: Gate, *, before: ClusterCounters, now: ClusterCounters, waited: float) -> GateDecision:
     """Go when everything is so; pause once the time is over or something could not be read by then."""
     reasons = tuple(_reasons(gate, before=before, now=now))
     if not reasons:
-        return Said(judgement="go")
+        return GateDecision(judgement="go")
     if waited < gate.seconds:
-        return Said(judgement="wait", reasons=reasons)
-    return Said(judgement="pause", reasons=(f"after {gate.seconds} s still not so", *reasons))
+        return GateDecision(judgement="wait", reasons=reasons)
+    return GateDecision(judgement="pause", reasons=(f"after {gate.seconds} s still not so", *reasons))
 
 
-def _reasons(gate: Gate, *, before: Picture, now: Picture) -> list[str]:
+def _reasons(gate: Gate, *, before: ClusterCounters, now: ClusterCounters) -> list[str]:
     found = [f"{said} is still there" for said in now.standing]
     if gate.replaced:
         found += _at_most("claims without a Ready node", now.unready_claims, before=before.unready_claims, above=0)

@@ -6,8 +6,8 @@ Lists are replaced whole by a merge patch, so a changed list stands whole among 
 from collections.abc import Iterator
 from typing import Any
 
-from migrations_app.actions.changes import Body, Change, Target, application, creation, deletion, merge
-from migrations_app.actions.conditions import Condition, Exists, Field, Held, Leaving, Tree, projected
+from migrations_app.actions.changes import Body, Change, ObjectTarget, application, creation, deletion, merge
+from migrations_app.actions.conditions import Condition, Exists, Field, FieldEquals, Terminating, Tree, projected
 from migrations_app.actions.plan import Step
 
 SHARED_MAPS = ("annotations", "labels")
@@ -50,10 +50,10 @@ def way_back(patch: Body, before: Tree) -> Body:
 
 def held(patch: Body) -> tuple[Condition, ...]:
     """What a read shows once the patch took effect."""
-    return tuple(Held(field=field, value=value) for field, value in leaves(patch))
+    return tuple(FieldEquals(field=field, value=value) for field, value in leaves(patch))
 
 
-def changing(target: Target, before: Tree, *, patch: Body, **more: Any) -> Step:  # noqa: ANN401 - the other fields of a Step
+def patch_step(target: ObjectTarget, before: Tree, *, patch: Body, **more: Any) -> Step:  # noqa: ANN401 - the other fields of a Step
     """One step that sends the patch, rests on exactly the fields that it sets, and can be taken back."""
     back = way_back(patch, before)
     rests_on = tuple(field for field, _ in leaves(patch))
@@ -69,7 +69,7 @@ def changing(target: Target, before: Tree, *, patch: Body, **more: Any) -> Step:
     )
 
 
-def creating(target: Target, body: Body, **more: Any) -> Step:  # noqa: ANN401 - the other fields of a Step
+def create_step(target: ObjectTarget, body: Body, **more: Any) -> Step:  # noqa: ANN401 - the other fields of a Step
     """One step that makes the object. Taken back, it is deleted; the uid of what was made is in the journal."""
     told = held(without_head(body)) or (Exists(),)
     return Step(
@@ -78,12 +78,12 @@ def creating(target: Target, body: Body, **more: Any) -> Step:  # noqa: ANN401 -
         digest=projected(None, ()),
         brings=told,
         undo=deletion(target),
-        undo_brings=(Leaving(),),
+        undo_brings=(Terminating(),),
         **more,
     )
 
 
-def applying(target: Target, before: Tree, *, body: Body, **more: Any) -> Step:  # noqa: ANN401 - the other fields of a Step
+def apply_step(target: ObjectTarget, before: Tree, *, body: Body, **more: Any) -> Step:  # noqa: ANN401 - the other fields of a Step
     """One step of server-side apply over an object that is there; taken back, the fields are as they were (A34)."""
     said = without_head(body)
     back = way_back(said, before)
@@ -100,10 +100,16 @@ def applying(target: Target, before: Tree, *, body: Body, **more: Any) -> Step: 
     )
 
 
-def deleting(target: Target, *, foreground: bool = False, rests_on: tuple[Field, ...] = (), **more: Any) -> Step:  # noqa: ANN401 - the other fields of a Step
+def delete_step(
+    target: ObjectTarget,
+    *,
+    foreground: bool = False,
+    rests_on: tuple[Field, ...] = (),
+    **more: Any,  # noqa: ANN401 - the other fields of a Step
+) -> Step:
     """One step that deletes the object; nothing takes that back."""
     change: Change = deletion(target, foreground=foreground)
-    return Step(id="", change=change, rests_on=rests_on, brings=(Leaving(),), **more)
+    return Step(id="", change=change, rests_on=rests_on, brings=(Terminating(),), **more)
 
 
 def without_head(body: Body) -> Body:

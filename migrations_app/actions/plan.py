@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from migrations_app.actions.changes import RISKS, Change, Need, Risk, Target, Value
+from migrations_app.actions.changes import RISKS, ActionValue, Change, ObjectTarget, RbacNeed, Risk
 from migrations_app.actions.conditions import Condition, Field
 from migrations_app.actions.gate import Gate
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 
 PLANNER = 1
 """Grows with every change of what a plan means: plans of another number are never carried out."""
@@ -18,7 +18,7 @@ LIFETIME_SECONDS = 4 * 3600
 MOST_STEPS = 2000
 
 
-class Identity(Value, frozen=True):
+class ClusterIdentity(ActionValue, frozen=True):
     """Which cluster it is, whatever its name says (A05). `ca` is the fingerprint of the CA it proves itself with."""
 
     kube_system_uid: str
@@ -26,7 +26,7 @@ class Identity(Value, frozen=True):
     endpoint: str
 
 
-class Limits(Value, frozen=True):
+class RolloutLimits(ActionValue, frozen=True):
     """How much may be done at once (A33)."""
 
     batch: int = 1
@@ -34,7 +34,7 @@ class Limits(Value, frozen=True):
     pool_percent: int = 10
 
 
-class Step(Value, frozen=True):
+class Step(ActionValue, frozen=True):
     """One request, or with `change` None a watch over what earlier ones set going.
 
     `rests_on` are the fields the decision rests on and `digest` what they were when it was taken (empty: at preview);
@@ -59,7 +59,7 @@ class Step(Value, frozen=True):
     """Who keeps the object, where a direct write would be reverted: the approver accepts that by name."""
 
 
-class Forecast(Value, frozen=True):
+class Forecast(ActionValue, frozen=True):
     """What it will mean, in numbers; None where it could not be counted, `at_least` where a list was read in part."""
 
     nodes: int | None = 0
@@ -71,16 +71,16 @@ class Forecast(Value, frozen=True):
     cannot_be_undone: tuple[str, ...] = ()
 
 
-class Plan(Value, frozen=True):
+class Plan(ActionValue, frozen=True):
     """Everything that is approved. The digest covers all of it but the moment it was made and when it ends."""
 
     action: str
     title: str
     parameters: dict[str, Any]
     cluster: str
-    identity: Identity
+    identity: ClusterIdentity
     steps: tuple[Step, ...]
-    limits: Limits
+    limits: RolloutLimits
     forecast: Forecast
     author: str
     snapshot: str
@@ -102,13 +102,13 @@ class Plan(Value, frozen=True):
         return hashlib.sha256(canonical(lasting)).hexdigest()
 
     @property
-    def needs(self) -> tuple[Need, ...]:
+    def needs(self) -> tuple[RbacNeed, ...]:
         """The rights that its requests and their undoing ask for, each once."""
         changes = [change for step in self.steps for change in (step.change, step.undo) if change]
         return tuple(sorted({change.need for change in changes}))
 
     @property
-    def targets(self) -> tuple[Target, ...]:
+    def targets(self) -> tuple[ObjectTarget, ...]:
         """The objects it touches, each once, in the order of the steps."""
         return tuple(dict.fromkeys(step.change.target for step in self.steps if step.change))
 
@@ -120,13 +120,13 @@ def canonical(value: object) -> bytes:
 
 def _normal(value: Any) -> Any:  # noqa: ANN401 - plain JSON
     if isinstance(value, float):
-        raise BadInput("a plan holds no fractions", code="bad_plan", where="plan")
+        raise InvalidInput("a plan holds no fractions", code="bad_plan", where="plan")
     if isinstance(value, str):
         return unicodedata.normalize("NFC", value)
     if isinstance(value, dict):
         found = {_normal(key): _normal(item) for key, item in value.items()}
         if len(found) != len(value):
-            raise BadInput("two keys are the same but for their spelling", code="bad_plan", where="plan")
+            raise InvalidInput("two keys are the same but for their spelling", code="bad_plan", where="plan")
         return found
     return [_normal(item) for item in value] if isinstance(value, list | tuple) else value
 
@@ -135,7 +135,7 @@ def numbered(steps: Iterable[Step]) -> tuple[Step, ...]:
     """The steps with ids by their place: s001, s002, ... Raises BadInput for more than a plan may hold."""
     found = tuple(steps)
     if len(found) > MOST_STEPS:
-        raise BadInput(f"more than {MOST_STEPS} steps", code="too_many_steps", where="plan")
+        raise InvalidInput(f"more than {MOST_STEPS} steps", code="too_many_steps", where="plan")
     return tuple(msgspec.structs.replace(step, id=f"s{number:03d}") for number, step in enumerate(found, 1))
 
 

@@ -10,7 +10,15 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from migrations_app.actions.changes import FIELD_MANAGER, MARK_PLAN, MARK_ROLLOUT, Body, Change, Target, checked_name
+from migrations_app.actions.changes import (
+    FIELD_MANAGER,
+    MARK_PLAN,
+    MARK_ROLLOUT,
+    Body,
+    Change,
+    ObjectTarget,
+    checked_name,
+)
 from migrations_app.actions.conditions import Tree
 from migrations_app.actions.gate import Gate
 from migrations_app.actions.patches import without_head
@@ -97,7 +105,7 @@ def _options(change: Change) -> Iterator[str]:
     yield from ("-p", json.dumps(change.body, separators=(",", ":")))
 
 
-def _resource(target: Target) -> str:
+def _resource(target: ObjectTarget) -> str:
     """The resource in exactly one version and group, as kubectl takes it: a bare word may mean another group's."""
     return f"{target.plural}.{target.version}.{target.group}" if target.group else target.plural
 

@@ -11,14 +11,14 @@ from migrations_app.actions.conditions import Tree, value_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tie:
+class ObjectVersion:
     """What ties a request to one reading of its object; empty for an object that is still to be created."""
 
     uid: str = ""
     resource_version: str = ""
 
     @classmethod
-    def to(cls, read: Tree | None) -> "Tie":
+    def to(cls, read: Tree | None) -> "ObjectVersion":
         """The tie to the object as it was read."""
         if read is None:
             return cls()
@@ -33,7 +33,7 @@ def marks(rollout: str, digest: str) -> dict[str, str]:
     return {MARK_ROLLOUT: rollout, MARK_PLAN: digest}
 
 
-def completed(change: Change, tie: Tie, *, own: Mapping[str, str]) -> Body:
+def completed(change: Change, tie: ObjectVersion, *, own: Mapping[str, str]) -> Body:
     """The body that goes out. What the server reads as preconditions: uid and resourceVersion of the reading."""
     if change.verb == "delete":
         return _deletion(change.body, tie)
@@ -52,7 +52,7 @@ def digest_of(body: Body) -> str:
     return hashlib.sha256(msgspec.json.encode(body, order="deterministic")).hexdigest()
 
 
-def _deletion(options: Body, tie: Tie) -> Body:
+def _deletion(options: Body, tie: ObjectVersion) -> Body:
     preconditions = {"uid": tie.uid, "resourceVersion": tie.resource_version}
     return {"apiVersion": "v1", "kind": "DeleteOptions"} | options | {"preconditions": preconditions}
 

@@ -16,7 +16,7 @@ SKIP = "skip"
 """The verb of the line that says that a step was left out, because its object is not the one that was planned for."""
 
 
-class Line(Protocol):
+class JournalEntry(Protocol):
     """What of a journal line counts here."""
 
     @property
@@ -28,7 +28,7 @@ class Line(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """The step to work on, what is to be done with it, the line left open, and how often it was refused in a row.
 
     `in_doubt`: an earlier request of it counts as never arrived, and may have come late. `skipped`: it was left out.
@@ -36,15 +36,15 @@ class Place:
 
     step: Step
     phase: Phase
-    open: Line | None = None
+    open: JournalEntry | None = None
     refusals: int = 0
     in_doubt: bool = False
     skipped: bool = False
 
 
-def place(plan: Plan, lines: Iterable[Line]) -> Place | None:
+def place(plan: Plan, lines: Iterable[JournalEntry]) -> Position | None:
     """The first step that is not through; None when all are."""
-    by_step: dict[str, list[Line]] = {}
+    by_step: dict[str, list[JournalEntry]] = {}
     for line in lines:
         by_step.setdefault(line.step, []).append(line)
     return next((found for step in plan.steps if (found := _of(step, by_step.get(step.id, [])))), None)
@@ -62,26 +62,26 @@ def begins_batch(plan: Plan, step: Step) -> bool:
     return place == 0 or plan.steps[place - 1].after is not None
 
 
-def applied(plan: Plan, lines: Iterable[Line]) -> tuple[Step, ...]:
+def applied(plan: Plan, lines: Iterable[JournalEntry]) -> tuple[Step, ...]:
     """The steps whose request took effect, newest first: what a rollback takes back (A35)."""
     done = {line.step for line in lines if line.verb != GATE and line.outcome == "applied"}
     return tuple(step for step in reversed(plan.steps) if step.id in done)
 
 
-def _of(step: Step, lines: list[Line]) -> Place | None:
+def _of(step: Step, lines: list[JournalEntry]) -> Position | None:
     if any(line.verb == GATE for line in lines):
         return None
     if step.change is None or any(line.outcome in ("applied", "noop") for line in lines):
-        return Place(step, "gate", skipped=any(line.verb == SKIP for line in lines))
+        return Position(step, "gate", skipped=any(line.verb == SKIP for line in lines))
     last = lines[-1] if lines else None
     if last is not None and last.outcome in ("", "unknown"):
-        return Place(step, "settle", last)
+        return Position(step, "settle", last)
     refused = 0
     for line in reversed(lines):
         if line.outcome != "refused":
             break
         refused += 1
-    return Place(step, "request", refusals=refused, in_doubt=any(line.outcome == "not_applied" for line in lines))
+    return Position(step, "request", refusals=refused, in_doubt=any(line.outcome == "not_applied" for line in lines))
 
 
 State = Literal[

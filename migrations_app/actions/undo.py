@@ -9,8 +9,18 @@ from dataclasses import dataclass
 import msgspec
 
 from migrations_app.actions.base import Unavailable
-from migrations_app.actions.changes import RISKS, Change, Risk, Target
-from migrations_app.actions.conditions import Condition, Exists, Field, Gone, Held, Leaving, Tree, Within, holds
+from migrations_app.actions.changes import RISKS, Change, ObjectTarget, Risk
+from migrations_app.actions.conditions import (
+    Condition,
+    Deleted,
+    Exists,
+    Field,
+    FieldEquals,
+    ListContains,
+    Terminating,
+    Tree,
+    holds,
+)
 from migrations_app.actions.plan import Step
 
 LEFT_OUT = (
@@ -40,7 +50,7 @@ MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Inverse:
+class UndoStep:
     """One step of the way back; one that sends nothing says in its note why."""
 
     step: Step
@@ -50,15 +60,15 @@ class Inverse:
         return self.step.change is not None
 
     @property
-    def deletes(self) -> Target | None:
+    def deletes(self) -> ObjectTarget | None:
         """What it deletes; None where it deletes nothing."""
         change = self.step.change
         return change.target if change is not None and change.verb == "delete" else None
 
 
 def inverses(
-    applied: tuple[Step, ...], *, objects: Mapping[Target, Tree], made: Mapping[str, str]
-) -> Iterator[Inverse]:
+    applied: tuple[Step, ...], *, objects: Mapping[ObjectTarget, Tree], made: Mapping[str, str]
+) -> Iterator[UndoStep]:
     """The way back for each step, in the order given (newest first). Raises Unavailable naming the step that has none,
     or the object that others changed since."""
     written: set[tuple[str, Field]] = set()
@@ -73,10 +83,10 @@ def _inverse(
     step: Step,
     change: Change,
     *,
-    objects: Mapping[Target, Tree],
+    objects: Mapping[ObjectTarget, Tree],
     made: Mapping[str, str],
     written: set[tuple[str, Field]],
-) -> Inverse:
+) -> UndoStep:
     if step.undo is None:
         return _left(step, step.note or "nothing takes it back") if step.skippable else _refuse_final(step)
     read = objects.get(bare(change.target))
@@ -92,12 +102,12 @@ def _inverse(
     return _sent(step, undo, over=over)
 
 
-def bare(target: Target) -> Target:
+def bare(target: ObjectTarget) -> ObjectTarget:
     """The same target by its name alone: how a scene files what it read."""
     return msgspec.structs.replace(target, uid="")
 
 
-def _refuse_final(step: Step) -> Inverse:
+def _refuse_final(step: Step) -> UndoStep:
     raise Unavailable(f"nothing takes this step back: {step.title}", code="no_way_back")
 
 
@@ -112,10 +122,10 @@ def _tied(step: Step, undo: Change, *, made: Mapping[str, str]) -> Change:
 
 
 def _is_gone(undo: Change, read: Tree | None) -> bool:
-    return holds(Gone(), read, uid=undo.target.uid)
+    return holds(Deleted(), read, uid=undo.target.uid)
 
 
-def _again(step: Step, undo: Change, *, read: Tree | None) -> Inverse:
+def _again(step: Step, undo: Change, *, read: Tree | None) -> UndoStep:
     """What was deleted is made again, unless somebody did that already."""
     if read is None:
         return _sent(step, undo)
@@ -141,18 +151,18 @@ def _refuse_changed(
 
 
 def _fields(conditions: tuple[Condition, ...]) -> tuple[Field, ...]:
-    return tuple(one.field for one in conditions if isinstance(one, Held | Within))
+    return tuple(one.field for one in conditions if isinstance(one, FieldEquals | ListContains))
 
 
 def _said(condition: Condition) -> str:
     match condition:
-        case Held(field=field) | Within(field=field):
+        case FieldEquals(field=field) | ListContains(field=field):
             return ".".join(field)
-        case Exists() | Leaving() | Gone():
+        case Exists() | Terminating() | Deleted():
             return "the object itself"
 
 
-def _sent(step: Step, undo: Change, *, over: Collection[Field] = ()) -> Inverse:
+def _sent(step: Step, undo: Change, *, over: Collection[Field] = ()) -> UndoStep:
     """The step back, which itself can be taken back where it changes fields of one and the same object.
 
     It does not rest on the fields `over` that the steps back before it change.
@@ -160,7 +170,7 @@ def _sent(step: Step, undo: Change, *, over: Collection[Field] = ()) -> Inverse:
     fields = dict.fromkeys((*step.rests_on, *_fields(step.brings)))
     change = step.change
     again = change if change is not None and change.verb in ("patch", "apply") and undo.verb == "patch" else None
-    return Inverse(
+    return UndoStep(
         Step(
             id="",
             title=f"Take back: {step.title}",
@@ -182,5 +192,5 @@ def _risk(step: Step, undo: Change) -> Risk:
     return max(step.risk, "high", key=RISKS.index) if undo.verb == "delete" else step.risk
 
 
-def _left(step: Step, why: str) -> Inverse:
-    return Inverse(Step(id="", title=f"Left as it is: {step.title}", note=why))
+def _left(step: Step, why: str) -> UndoStep:
+    return UndoStep(Step(id="", title=f"Left as it is: {step.title}", note=why))

@@ -13,12 +13,12 @@ from rest_framework.reverse import reverse
 
 from migrations_app.access import ROLES
 from migrations_app.api.framework import etags
-from migrations_app.api.framework.fields import Paged, Strict, Text, Told, Whole
+from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictInteger, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
-from migrations_app.api.framework.permissions import READ, Need
-from migrations_app.api.framework.problems import Problem
+from migrations_app.api.framework.permissions import READ, EndpointPermission
+from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.api.framework.schema import described, page_of
-from migrations_app.api.framework.views import Endpoint, asked, cursor_of, given, page_answer, person
+from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, person, query_params
 from migrations_app.queries.accounts.people import grant_page
 from migrations_app.queries.accounts.tokens import TokenRow as Row
 from migrations_app.queries.accounts.tokens import token_of, token_page
@@ -26,95 +26,109 @@ from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.accounts.tokens import SCOPES, TokenUse
 
 
-class GrantRow(serializers.Serializer[Any]):
+class GrantRowSerializer(serializers.Serializer[Any]):
     """A role of a person or of a team. `over` is null where it is over every cluster."""
 
     id = serializers.UUIDField()
     role = serializers.ChoiceField(choices=tuple(ROLES))
-    person = Told()
-    team = Told()
+    person = OutputText()
+    team = OutputText()
     over = serializers.UUIDField(allow_null=True)
-    over_name = Told()
+    over_name = OutputText()
     created_at = serializers.DateTimeField()
-    created_by = Told()
+    created_by = OutputText()
 
 
-class Grants(Endpoint):
+class GrantsView(Endpoint):
     """Roles that were given."""
 
-    needs = {"GET": Need("admin", "change_grant")}
+    needs = {"GET": EndpointPermission("admin", "change_grant")}
 
-    @described("GET", id="grants_list", tag="grants", query=Paged, answers={200: page_of("Grant", GrantRow)})
+    @described(
+        "GET",
+        id="grants_list",
+        tag="grants",
+        query=PagedSerializer,
+        answers={200: page_of("Grant", GrantRowSerializer)},
+    )
     def get(self, request: Request) -> Response:
         """Every grant, newest first."""
-        query = asked(request, Paged)
-        return page_answer(request, grant_page(after=cursor_of(request, query), limit=query["limit"]), shape=GrantRow)
+        query = query_params(request, PagedSerializer)
+        return page_answer(
+            request, grant_page(after=cursor_of(request, query), limit=query["limit"]), shape=GrantRowSerializer
+        )
 
 
-class TokenRow(serializers.Serializer[Any]):
+class TokenRowSerializer(serializers.Serializer[Any]):
     """A token; its secret was shown once. `prefix` is how the secret begins."""
 
     id = serializers.UUIDField()
-    name = Told()
-    prefix = Told()
-    scopes = serializers.ListField(child=Told())
+    name = OutputText()
+    prefix = OutputText()
+    scopes = serializers.ListField(child=OutputText())
     created_at = serializers.DateTimeField()
     expires_at = serializers.DateTimeField()
     last_used_at = serializers.DateTimeField(allow_null=True)
     revoked_at = serializers.DateTimeField(allow_null=True)
 
 
-class IssuedToken(TokenRow):
+class IssuedTokenSerializer(TokenRowSerializer):
     """A new token with its secret, which is never shown again."""
 
-    secret = Told()
+    secret = OutputText()
 
 
-class NewToken(Strict):
+class NewTokenSerializer(StrictSerializer):
     """A token can ask for no scope that the asking token lacks."""
 
     name = Text(max_length=80)
     scopes = serializers.ListField(child=serializers.ChoiceField(choices=SCOPES), allow_empty=False, max_length=10)
-    days = Whole(min_value=1, max_value=90, default=30)
+    days = StrictInteger(min_value=1, max_value=90, default=30)
 
 
-class Tokens(Endpoint):
+class TokensView(Endpoint):
     """One's own tokens."""
 
-    needs = {"GET": READ, "POST": Need("admin")}
+    needs = {"GET": READ, "POST": EndpointPermission("admin")}
 
-    @described("GET", id="tokens_list", tag="tokens", query=Paged, answers={200: page_of("Token", TokenRow)})
+    @described(
+        "GET",
+        id="tokens_list",
+        tag="tokens",
+        query=PagedSerializer,
+        answers={200: page_of("Token", TokenRowSerializer)},
+    )
     def get(self, request: Request) -> Response:
         """Tokens of the asking user, newest first."""
-        query = asked(request, Paged)
+        query = query_params(request, PagedSerializer)
         page = token_page(person(request).pk, after=cursor_of(request, query), limit=query["limit"])
-        return page_answer(request, page, shape=TokenRow)
+        return page_answer(request, page, shape=TokenRowSerializer)
 
-    @described("POST", id="tokens_create", tag="tokens", body=NewToken, answers={201: IssuedToken})
+    @described("POST", id="tokens_create", tag="tokens", body=NewTokenSerializer, answers={201: IssuedTokenSerializer})
     @replayed
     def post(self, request: Request) -> Response:
         """Issues a token; the answer holds its secret, once."""
-        said = given(request, NewToken)
+        said = body_params(request, NewTokenSerializer)
         _refuse_wider(request, said["scopes"])
         issued = tokens.issue(person(request), **said)
         row = token_of(issued.id, owner_id=person(request).pk)
-        answer = Response(TokenRow(row).data | {"secret": issued.secret}, status=201)
+        answer = Response(TokenRowSerializer(row).data | {"secret": issued.secret}, status=201)
         answer["ETag"] = _tag(row)
         answer["Location"] = reverse("api-token", kwargs={"id": issued.id}, request=request)
         return answer
 
 
-class Token(Endpoint):
+class TokenView(Endpoint):
     """One of one's own tokens."""
 
-    needs = {"GET": READ, "DELETE": Need("admin")}
+    needs = {"GET": READ, "DELETE": EndpointPermission("admin")}
 
-    @described("GET", id="tokens_read", tag="tokens", named=True, answers={200: TokenRow})
+    @described("GET", id="tokens_read", tag="tokens", named=True, answers={200: TokenRowSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The token, without its secret."""
-        asked(request, Strict)
+        query_params(request, StrictSerializer)
         row = token_of(id, owner_id=person(request).pk)
-        answer = Response(TokenRow(row).data)
+        answer = Response(TokenRowSerializer(row).data)
         answer["ETag"] = _tag(row)
         return answer
 

@@ -9,48 +9,48 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from migrations_app.api.framework.fields import Paged, Strict, Told
-from migrations_app.api.framework.permissions import Need
-from migrations_app.api.framework.problems import Problem
+from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer
+from migrations_app.api.framework.permissions import EndpointPermission
+from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.api.framework.schema import described, page_of
-from migrations_app.api.framework.views import Endpoint, asked, cursor_of, page_answer
+from migrations_app.api.framework.views import Endpoint, cursor_of, page_answer, query_params
 from migrations_app.queries.audit.log import COLUMNS, AuditAsk, AuditLine, audit_page, export_lines
 from migrations_app.queries.pagination import Page
 
-NEED = Need("audit", "view_auditevent")
+NEED = EndpointPermission("audit", "view_auditevent")
 LINES = "application/x-ndjson"
 FILTERS = ("actor", "verb", "outcome", "plan", "correlation", "text")
 NUMBER = 2**53
 
 
-class AuditEvent(serializers.Serializer[Any]):
+class AuditEventSerializer(serializers.Serializer[Any]):
     """One event. `hash` covers all other columns as the export writes them, `prev` is the hash of the event before.
 
     With `fields` only those are there.
     """
 
     seq = serializers.IntegerField(required=False)
-    at = Told(required=False)
-    actor = Told(required=False)
-    method = Told(required=False, help_text="session, token, worker, cli or system.")
-    token_id = Told(required=False, help_text="A hash that names the token.")
-    address = Told(required=False)
-    verb = Told(required=False)
-    object = Told(required=False)
-    cluster_id = Told(required=False)
-    cluster_identity = Told(required=False)
-    plan_digest = Told(required=False)
-    step = Told(required=False)
+    at = OutputText(required=False)
+    actor = OutputText(required=False)
+    method = OutputText(required=False, help_text="session, token, worker, cli or system.")
+    token_id = OutputText(required=False, help_text="A hash that names the token.")
+    address = OutputText(required=False)
+    verb = OutputText(required=False)
+    object = OutputText(required=False)
+    cluster_id = OutputText(required=False)
+    cluster_identity = OutputText(required=False)
+    plan_digest = OutputText(required=False)
+    step = OutputText(required=False)
     attempt = serializers.IntegerField(required=False)
-    request_digest = Told(required=False)
-    outcome = Told(required=False)
-    correlation = Told(required=False, help_text="The rollout, or the X-Request-ID of the request.")
+    request_digest = OutputText(required=False)
+    outcome = OutputText(required=False)
+    correlation = OutputText(required=False, help_text="The rollout, or the X-Request-ID of the request.")
     detail = serializers.DictField(required=False)
-    prev = Told(required=False)
-    hash = Told(required=False)
+    prev = OutputText(required=False)
+    hash = OutputText(required=False)
 
 
-class AuditQuery(Paged):
+class AuditQuerySerializer(PagedSerializer):
     """Filters hold together; a verb may be a family such as `rollout`."""
 
     actor = serializers.CharField(required=False, max_length=150)
@@ -65,20 +65,26 @@ class AuditQuery(Paged):
     fields = serializers.CharField(required=False, max_length=300, help_text="Columns, comma separated.")  # type: ignore[assignment]  # the API's word for sparse answers
 
 
-class ExportQuery(Strict):
+class ExportQuerySerializer(StrictSerializer):
     first = serializers.IntegerField(required=False, min_value=1, max_value=NUMBER, default=1)
     last = serializers.IntegerField(required=False, min_value=1, max_value=NUMBER)
 
 
-class Audit(Endpoint):
+class AuditView(Endpoint):
     """Events, newest first."""
 
     needs = {"GET": NEED}
 
-    @described("GET", id="audit_list", tag="audit", query=AuditQuery, answers={200: page_of("AuditEvent", AuditEvent)})
+    @described(
+        "GET",
+        id="audit_list",
+        tag="audit",
+        query=AuditQuerySerializer,
+        answers={200: page_of("AuditEvent", AuditEventSerializer)},
+    )
     def get(self, request: Request) -> Response:
         """Events that fit every filter."""
-        query = asked(request, AuditQuery)
+        query = query_params(request, AuditQuerySerializer)
         columns = _columns(query.get("fields", ""))
         ask = AuditAsk(
             cluster=str(query.get("cluster", "")),
@@ -88,18 +94,20 @@ class Audit(Endpoint):
         )
         found = audit_page(ask, after=cursor_of(request, query), limit=query["limit"])
         page = Page(tuple(_row(line, columns) for line in found.rows), found.next_cursor)
-        return page_answer(request, page, shape=AuditEvent)
+        return page_answer(request, page, shape=AuditEventSerializer)
 
 
-class AuditExport(Endpoint):
+class AuditExportView(Endpoint):
     """The log as lines, for `karpdash audit verify`."""
 
     needs = {"GET": NEED}
 
-    @described("GET", id="audit_export", tag="audit", query=ExportQuery, answers={(200, LINES): OpenApiTypes.STR})
+    @described(
+        "GET", id="audit_export", tag="audit", query=ExportQuerySerializer, answers={(200, LINES): OpenApiTypes.STR}
+    )
     def get(self, request: Request) -> StreamingHttpResponse:
         """Events as JSON lines, oldest first, as they stand when the answer begins."""
-        query = asked(request, ExportQuery)
+        query = query_params(request, ExportQuerySerializer)
         lines = export_lines(AuditAsk(first=query["first"], last=query.get("last")))
         return StreamingHttpResponse(lines, content_type=LINES)
 

@@ -11,21 +11,21 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from migrations_app.api.clusters import ClusterDetail, detail
+from migrations_app.api.clusters import ClusterDetailSerializer, detail
 from migrations_app.api.framework import etags
-from migrations_app.api.framework.fields import Strict, Text, Told
+from migrations_app.api.framework.fields import OutputText, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
-from migrations_app.api.framework.permissions import Need
+from migrations_app.api.framework.permissions import EndpointPermission
 from migrations_app.api.framework.schema import described
-from migrations_app.api.framework.views import Endpoint, given
-from migrations_app.errors import BadInput
+from migrations_app.api.framework.views import Endpoint, body_params
+from migrations_app.errors import InvalidInput
 from migrations_app.queries.cluster.detail import cluster_head
 from migrations_app.use_cases.clusters import eks_registration
 from migrations_app.use_cases.clusters.credentials import replace_kubeconfig
-from migrations_app.use_cases.clusters.eks_registration import Draft, draft_access
+from migrations_app.use_cases.clusters.eks_registration import AccessDraft, draft_access
 
 
-class NewKubeconfig(Strict):
+class NewKubeconfigSerializer(StrictSerializer):
     """Stored encrypted and never shown again. `typed_name` is the cluster's name, asked for where its kube-system
     namespace does not prove that it is the same cluster."""
 
@@ -34,35 +34,40 @@ class NewKubeconfig(Strict):
     typed_name = Text(required=False, allow_blank=True, max_length=200, default="", trim_whitespace=False)
 
 
-class ClusterKubeconfig(Endpoint):
+class ClusterKubeconfigView(Endpoint):
     """The credentials of one cluster; they are never read back."""
 
-    needs = {"PUT": Need("admin", "change_cluster")}
+    needs = {"PUT": EndpointPermission("admin", "change_cluster")}
 
     @described(
-        "PUT", id="cluster_kubeconfig_set", tag="clusters", named=True, body=NewKubeconfig, answers={200: ClusterDetail}
+        "PUT",
+        id="cluster_kubeconfig_set",
+        tag="clusters",
+        named=True,
+        body=NewKubeconfigSerializer,
+        answers={200: ClusterDetailSerializer},
     )
     def put(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Proves that it reaches the same cluster, then keeps it: its plans are over, and what runs pauses."""
         head = cluster_head(id, now=timezone.now())
         etags.require_match(request, etags.of_version(head.version))
-        said = given(request, NewKubeconfig)
+        said = body_params(request, NewKubeconfigSerializer)
         options = {"context": said["context"], "typed_name": said["typed_name"], "version": head.version}
         try:
             replace_kubeconfig(id, said["kubeconfig"].encode(), **options)
-        except BadInput as wrong:
+        except InvalidInput as wrong:
             raise _pointed(wrong) from None
         return detail(cluster_head(id, now=timezone.now()))
 
 
-def _pointed(wrong: BadInput) -> BadInput:
+def _pointed(wrong: InvalidInput) -> InvalidInput:
     """What is wrong inside the kubeconfig is said of that field, with the place inside it in the text."""
     if wrong.where in ("kubeconfig", "context", "typed_name"):
         return wrong
     return type(wrong)(str(wrong), code=wrong.code, where="kubeconfig")
 
 
-class NewDraft(Strict):
+class NewDraftSerializer(StrictSerializer):
     """The EKS cluster: either `arn`, or `name` and `region`."""
 
     arn = Text(required=False, max_length=300)
@@ -70,67 +75,84 @@ class NewDraft(Strict):
     region = Text(required=False, max_length=40)
 
 
-class DraftBody(serializers.Serializer[Any]):
+class DraftBodySerializer(serializers.Serializer[Any]):
     """Make a role with these two policies, then send `draft` back with its ARN. Nothing is stored until then.
 
     karpdash makes the external id; it cannot be chosen. `account` is empty where only name and region are known.
     """
 
-    draft = Told(source="text")
+    draft = OutputText(source="text")
     expires_at = serializers.DateTimeField()
-    name = Told(source="place.cluster")
-    region = Told(source="place.region")
-    account = Told(source="place.account")
-    external_id = Told()
-    principal_arn = Told(source="principal")
+    name = OutputText(source="place.cluster")
+    region = OutputText(source="place.region")
+    account = OutputText(source="place.account")
+    external_id = OutputText()
+    principal_arn = OutputText(source="principal")
     trust_policy = serializers.DictField(source="trust")
     permissions_policy = serializers.DictField(source="rights")
 
 
-class NewAccess(Strict):
+class NewAccessSerializer(StrictSerializer):
     """A proven role replaces the one that was kept before."""
 
     draft = Text(max_length=4000)
     role_arn = Text(max_length=640)
 
 
-class EksDrafts(Endpoint):
+class EksDraftsView(Endpoint):
     """Drafts for clusters that are still to be registered."""
 
-    needs = {"POST": Need("admin", "add_cluster")}
+    needs = {"POST": EndpointPermission("admin", "add_cluster")}
 
-    @described("POST", id="eks_drafts_create", tag="clusters", body=NewDraft, answers={200: DraftBody})
+    @described(
+        "POST", id="eks_drafts_create", tag="clusters", body=NewDraftSerializer, answers={200: DraftBodySerializer}
+    )
     @replayed
     def post(self, request: Request) -> Response:
         """An external id made for this cluster, and the policies of the role to make; the first of two steps."""
-        return Response(DraftBody(_drafted(request)).data)
+        return Response(DraftBodySerializer(_drafted(request)).data)
 
 
-class ClusterDrafts(Endpoint):
+class ClusterDraftsView(Endpoint):
     """Drafts for one registered cluster."""
 
-    needs = {"POST": Need("admin", "change_cluster")}
+    needs = {"POST": EndpointPermission("admin", "change_cluster")}
 
     @described(
-        "POST", id="cluster_aws_drafts_create", tag="clusters", named=True, body=NewDraft, answers={200: DraftBody}
+        "POST",
+        id="cluster_aws_drafts_create",
+        tag="clusters",
+        named=True,
+        body=NewDraftSerializer,
+        answers={200: DraftBodySerializer},
     )
     @replayed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """As for a new cluster, by who may change this one."""
         cluster_head(id, now=timezone.now())
-        return Response(DraftBody(_drafted(request)).data)
+        return Response(DraftBodySerializer(_drafted(request)).data)
 
 
-class ClusterAws(Endpoint):
+class ClusterAwsView(Endpoint):
     """The way into the AWS account of one cluster; what is kept stands in the cluster itself."""
 
-    needs = {"POST": Need("admin", "change_cluster"), "DELETE": Need("admin", "change_cluster")}
+    needs = {
+        "POST": EndpointPermission("admin", "change_cluster"),
+        "DELETE": EndpointPermission("admin", "change_cluster"),
+    }
 
-    @described("POST", id="cluster_aws_set", tag="clusters", named=True, body=NewAccess, answers={200: ClusterDetail})
+    @described(
+        "POST",
+        id="cluster_aws_set",
+        tag="clusters",
+        named=True,
+        body=NewAccessSerializer,
+        answers={200: ClusterDetailSerializer},
+    )
     @replayed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Proves that the role opens with its external id and not without it, then keeps it."""
-        said = given(request, NewAccess)
+        said = body_params(request, NewAccessSerializer)
         cluster_head(id, now=timezone.now())
         eks_registration.set_access(id, said["draft"], role_arn=said["role_arn"], by=request.user.get_username())
         return detail(cluster_head(id, now=timezone.now()))
@@ -144,13 +166,13 @@ class ClusterAws(Endpoint):
         return Response(status=204)
 
 
-def _drafted(request: Request) -> Draft:
-    said = given(request, NewDraft)
+def _drafted(request: Request) -> AccessDraft:
+    said = body_params(request, NewDraftSerializer)
     if ("arn" in said) == ("name" in said) or not said.get("arn", "arn:").startswith("arn:"):
-        raise BadInput("either the ARN of an EKS cluster, or name and region, are needed", where="arn")
+        raise InvalidInput("either the ARN of an EKS cluster, or name and region, are needed", where="arn")
     try:
         named = said.get("arn") or said["name"]
         return draft_access(named, region=said.get("region", ""), by=request.user.get_username())
-    except BadInput as wrong:
+    except InvalidInput as wrong:
         where = "name" if wrong.where == "cluster" else wrong.where
-        raise BadInput(wrong.message, code=wrong.code, where=where) from None
+        raise InvalidInput(wrong.message, code=wrong.code, where=where) from None

@@ -13,12 +13,19 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from migrations_app.api.framework import etags
-from migrations_app.api.framework.fields import Paged, Strict, StrictJson, Text, Told, Whole
+from migrations_app.api.framework.fields import (
+    OutputText,
+    PagedSerializer,
+    StrictInteger,
+    StrictJsonParser,
+    StrictSerializer,
+    Text,
+)
 from migrations_app.api.framework.idempotency import replayed
-from migrations_app.api.framework.permissions import READ, Need
+from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.schema import described, page_of
-from migrations_app.api.framework.views import MIB, Endpoint, asked, cursor_of, given, page_answer
-from migrations_app.errors import BadInput
+from migrations_app.api.framework.views import MIB, Endpoint, body_params, cursor_of, page_answer, query_params
+from migrations_app.errors import InvalidInput
 from migrations_app.queries.cluster.detail import ClusterHead, cluster_head
 from migrations_app.queries.fleet.clusters import BUCKETS, STAGES, FleetAsk, fleet_page
 from migrations_app.queries.pagination import Page
@@ -32,27 +39,27 @@ LABELS = r"^[a-z0-9][a-z0-9._/-]{0,62}:[^,]{0,120}(,[a-z0-9][a-z0-9._/-]{0,62}:[
 """Key and value of at most eight labels."""
 
 
-class LabelShown(serializers.Serializer[Any]):
+class LabelShownSerializer(serializers.Serializer[Any]):
     """A label; `derived`: it stands in the ARN of the cluster and cannot be set."""
 
-    key = Told()
-    value = Told()
+    key = OutputText()
+    value = OutputText()
     derived = serializers.BooleanField()
 
 
-class ClusterRow(serializers.Serializer[Any]):
+class ClusterRowSerializer(serializers.Serializer[Any]):
     """One cluster in a list. `bucket` says what it waits for; `active` is the state of a scan under way, or empty."""
 
     id = serializers.UUIDField()
-    name = Told()
-    environment = Told()
-    source = Told()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
-    bucket = Told()
-    stage = Told()
-    karpenter_version = Told()
-    kubernetes_version = Told()
-    next_hop = Told()
-    verdict = Told()
+    name = OutputText()
+    environment = OutputText()
+    source = OutputText()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
+    bucket = OutputText()
+    stage = OutputText()
+    karpenter_version = OutputText()
+    kubernetes_version = OutputText()
+    next_hop = OutputText()
+    verdict = OutputText()
     blockers = serializers.IntegerField()
     warnings = serializers.IntegerField()
     unknowns = serializers.IntegerField()
@@ -61,25 +68,25 @@ class ClusterRow(serializers.Serializer[Any]):
     complete = serializers.BooleanField()
     scanned_at = serializers.DateTimeField(allow_null=True)
     stale = serializers.BooleanField()
-    active = Told()
+    active = OutputText()
     failures = serializers.IntegerField()
     failing_since = serializers.DateTimeField(allow_null=True)
-    last_error_code = Told()
-    groups = serializers.ListField(child=Told(), help_text="Names of the groups that it is in.")
-    labels = LabelShown(many=True)
+    last_error_code = OutputText()
+    groups = serializers.ListField(child=OutputText(), help_text="Names of the groups that it is in.")
+    labels = LabelShownSerializer(many=True)
 
 
-class SnapshotSummary(serializers.Serializer[Any]):
+class SnapshotSummarySerializer(serializers.Serializer[Any]):
     """The numbers of a snapshot; the whole of it is at snapshots/{id}."""
 
     id = serializers.UUIDField()
     scanned_at = serializers.DateTimeField()
     complete = serializers.BooleanField()
-    stage = Told()
-    karpenter_version = Told()
-    kubernetes_version = Told()
-    next_hop = Told()
-    verdict = Told()
+    stage = OutputText()
+    karpenter_version = OutputText()
+    kubernetes_version = OutputText()
+    next_hop = OutputText()
+    verdict = OutputText()
     blockers = serializers.IntegerField()
     warnings = serializers.IntegerField()
     unknowns = serializers.IntegerField()
@@ -87,34 +94,34 @@ class SnapshotSummary(serializers.Serializer[Any]):
     nodes_total = serializers.IntegerField()
 
 
-class ClusterDetail(serializers.Serializer[Any]):
+class ClusterDetailSerializer(serializers.Serializer[Any]):
     """A registered cluster; credentials are written, never read. The ETag counts changes of the registration."""
 
     id = serializers.UUIDField()
-    name = Told()
-    environment = Told()
-    source = Told()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
-    server = Told()
-    context = Told()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
-    target = Told()
-    eks_arn = Told(help_text="The cluster whose AWS account is looked at; empty without a way into it.")
-    role_arn = Told()
-    external_id = Told(help_text="Made by karpdash for this cluster alone; it stands in the role's trust policy.")
+    name = OutputText()
+    environment = OutputText()
+    source = OutputText()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
+    server = OutputText()
+    context = OutputText()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
+    target = OutputText()
+    eks_arn = OutputText(help_text="The cluster whose AWS account is looked at; empty without a way into it.")
+    role_arn = OutputText()
+    external_id = OutputText(help_text="Made by karpdash for this cluster alone; it stands in the role's trust policy.")
     version = serializers.IntegerField()
     created_at = serializers.DateTimeField()
-    created_by = Told()
+    created_by = OutputText()
     last_attempt_at = serializers.DateTimeField(allow_null=True)
     last_success_at = serializers.DateTimeField(allow_null=True)
     failures = serializers.IntegerField()
     failing_since = serializers.DateTimeField(allow_null=True)
-    last_error_code = Told()
-    last_error_detail = Told()
+    last_error_code = OutputText()
+    last_error_detail = OutputText()
     interval_seconds = serializers.IntegerField(allow_null=True, help_text="Null: as everywhere.")
     next_due_at = serializers.DateTimeField(allow_null=True)
     snapshots = serializers.IntegerField()
     stale = serializers.BooleanField()
     unreachable = serializers.BooleanField()
-    snapshot = SnapshotSummary(allow_null=True)
+    snapshot = SnapshotSummarySerializer(allow_null=True)
     scan_under_way = serializers.UUIDField(source="active.id", allow_null=True, default=None)
 
 
@@ -124,7 +131,7 @@ def labels_asked() -> serializers.RegexField:
     return serializers.RegexField(LABELS, required=False, max_length=1000, help_text=said)
 
 
-class Narrowed(Strict):
+class NarrowedSerializer(StrictSerializer):
     """What narrows the fleet, in lists and sums alike."""
 
     environment = serializers.CharField(required=False, max_length=40)
@@ -138,13 +145,13 @@ class Narrowed(Strict):
     )
 
 
-class ClusterQuery(Narrowed, Paged):
+class ClusterQuerySerializer(NarrowedSerializer, PagedSerializer):
     q = serializers.CharField(required=False, max_length=200, help_text="Words in name, environment, server, release.")
     stage = serializers.ChoiceField(required=False, choices=STAGES)
     bucket = serializers.ChoiceField(required=False, choices=BUCKETS, help_text="What the cluster waits for.")
 
 
-class NewCluster(Strict):
+class NewClusterSerializer(StrictSerializer):
     """Credentials are stored encrypted and never shown again. A bundle is uploaded as a form.
 
     An EKS cluster is named by a draft of `clusters/eks-drafts`; its role is proven before anything is stored.
@@ -160,7 +167,7 @@ class NewCluster(Strict):
     target = Text(required=False, allow_blank=True, max_length=20, default="", help_text="A release, minor or hop.")
 
 
-class NewBundle(Strict):
+class NewBundleSerializer(StrictSerializer):
     """An upload: a dump of objects as YAML, JSON or .tar.gz."""
 
     name = serializers.CharField(max_length=120)
@@ -169,39 +176,43 @@ class NewBundle(Strict):
     target = serializers.CharField(required=False, allow_blank=True, max_length=20, default="")
 
 
-class ClusterChange(Strict):
+class ClusterChangeSerializer(StrictSerializer):
     """What is left out stays as it is."""
 
     name = Text(required=False, max_length=120)
     environment = Text(required=False, allow_blank=True, max_length=40)
     target = Text(required=False, allow_blank=True, max_length=20)
-    interval_seconds = Whole(required=False, allow_null=True, min_value=60, max_value=604_800)
+    interval_seconds = StrictInteger(required=False, allow_null=True, min_value=60, max_value=604_800)
 
 
-class Clusters(Endpoint):
+class ClustersView(Endpoint):
     """Every registered cluster."""
 
-    needs = {"GET": READ, "POST": Need("admin", "add_cluster")}
-    parser_classes = [StrictJson, MultiPartParser]
+    needs = {"GET": READ, "POST": EndpointPermission("admin", "add_cluster")}
+    parser_classes = [StrictJsonParser, MultiPartParser]
     upload_limit = LARGEST_BUNDLE
 
     @described(
-        "GET", id="clusters_list", tag="clusters", query=ClusterQuery, answers={200: page_of("Cluster", ClusterRow)}
+        "GET",
+        id="clusters_list",
+        tag="clusters",
+        query=ClusterQuerySerializer,
+        answers={200: page_of("Cluster", ClusterRowSerializer)},
     )
     def get(self, request: Request) -> Response:
         """Clusters by name, each with the numbers of its latest snapshot."""
-        query = asked(request, ClusterQuery)
+        query = query_params(request, ClusterQuerySerializer)
         chosen = {name: query.get(name, "") for name in ("q", "stage", "bucket")}
         ask = FleetAsk(flat=True, cursor=cursor_of(request, query), **chosen | narrowed(query))
         found = fleet_page(ask, now=timezone.now(), limit=query["limit"])
-        return page_answer(request, Page(found.rows, found.next_cursor), shape=ClusterRow)
+        return page_answer(request, Page(found.rows, found.next_cursor), shape=ClusterRowSerializer)
 
     @described(
         "POST",
         id="clusters_create",
         tag="clusters",
-        body={"application/json": NewCluster, "multipart/form-data": NewBundle},
-        answers={201: ClusterDetail},
+        body={"application/json": NewClusterSerializer, "multipart/form-data": NewBundleSerializer},
+        answers={201: ClusterDetailSerializer},
     )
     @replayed
     def post(self, request: Request) -> Response:
@@ -215,26 +226,35 @@ class Clusters(Endpoint):
         return answer
 
 
-class Cluster(Endpoint):
+class ClusterView(Endpoint):
     """One registered cluster."""
 
-    needs = {"GET": READ, "PATCH": Need("admin", "change_cluster"), "DELETE": Need("admin", "delete_cluster")}
+    needs = {
+        "GET": READ,
+        "PATCH": EndpointPermission("admin", "change_cluster"),
+        "DELETE": EndpointPermission("admin", "delete_cluster"),
+    }
 
-    @described("GET", id="clusters_read", tag="clusters", named=True, answers={200: ClusterDetail})
+    @described("GET", id="clusters_read", tag="clusters", named=True, answers={200: ClusterDetailSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The cluster, with the numbers of its latest snapshot."""
-        asked(request, Strict)
+        query_params(request, StrictSerializer)
         return detail(cluster_head(id, now=timezone.now()))
 
     @described(
-        "PATCH", id="clusters_change", tag="clusters", named=True, body=ClusterChange, answers={200: ClusterDetail}
+        "PATCH",
+        id="clusters_change",
+        tag="clusters",
+        named=True,
+        body=ClusterChangeSerializer,
+        answers={200: ClusterDetailSerializer},
     )
     def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Changes name, environment or target, if nobody else did so meanwhile."""
         head = cluster_head(id, now=timezone.now())
         etags.require_match(request, etags.of_version(head.version))
         said = {"name": head.name, "environment": head.environment, "target": head.target}
-        changes = given(request, ClusterChange, partial=True)
+        changes = body_params(request, ClusterChangeSerializer, partial=True)
         interval = changes.pop("interval_seconds", head.interval_seconds)
         details = Details(**(said | changes), interval=interval, by=request.user.get_username())
         registration.change(id, details, version=head.version)
@@ -257,36 +277,36 @@ def narrowed(query: dict[str, Any]) -> dict[str, Any]:
 
 def detail(head: ClusterHead) -> Response:
     """The cluster with its ETag."""
-    answer = Response(ClusterDetail(head).data)
+    answer = Response(ClusterDetailSerializer(head).data)
     answer["ETag"] = etags.of_version(head.version)
     return answer
 
 
 def _registered(request: Request) -> uuid.UUID:
     if request.FILES or (request.content_type or "").startswith("multipart/"):
-        said = given(request, NewBundle)
+        said = body_params(request, NewBundleSerializer)
         return registration.register_bundle(said["bundle"].read(), _details(request, said))
-    said = given(request, NewCluster)
+    said = body_params(request, NewClusterSerializer)
     if said["source"] == "eks":
         return _registered_eks(request, said)
     if "draft" in said or "role_arn" in said:
-        raise BadInput("a way into AWS is given to a registered cluster, at clusters/{id}/aws", where="draft")
+        raise InvalidInput("a way into AWS is given to a registered cluster, at clusters/{id}/aws", where="draft")
     if said["source"] == "in_cluster":
         return registration.register_in_cluster(_details(request, said))
     if "kubeconfig" not in said:
-        raise BadInput("a kubeconfig is needed for this source", where="kubeconfig")
+        raise InvalidInput("a kubeconfig is needed for this source", where="kubeconfig")
     try:
         return registration.register_kubeconfig(
             said["kubeconfig"].encode(), _details(request, said), context=said["context"]
         )
-    except BadInput as wrong:
+    except InvalidInput as wrong:
         raise _pointed(wrong, said) from None
 
 
 def _registered_eks(request: Request, said: dict[str, Any]) -> uuid.UUID:
     for name in ("draft", "role_arn"):
         if name not in said:
-            raise BadInput("this source needs a draft, and the role made with it", where=name)
+            raise InvalidInput("this source needs a draft, and the role made with it", where=name)
     return eks_registration.register_eks(said["draft"], _details(request, said), role_arn=said["role_arn"])
 
 
@@ -295,7 +315,7 @@ def _details(request: Request, said: dict[str, Any]) -> Details:
     return Details(name=said["name"], environment=said["environment"], target=said["target"], by=by)
 
 
-def _pointed(wrong: BadInput, said: dict[str, Any]) -> BadInput:
+def _pointed(wrong: InvalidInput, said: dict[str, Any]) -> InvalidInput:
     """What is wrong inside the kubeconfig is said of that field, with the place inside it in the text."""
     if wrong.where in said:
         return wrong

@@ -9,14 +9,14 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from migrations_app.api.framework.fields import Strict, Text
+from migrations_app.api.framework.fields import StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.schema import described
-from migrations_app.api.framework.views import MIB, Endpoint, given
+from migrations_app.api.framework.views import MIB, Endpoint, body_params
 from migrations_app.conversion.findings import SEVERITIES
 from migrations_app.conversion.objects import Options, Target
-from migrations_app.conversion.report import Finding, Report, convert_texts
+from migrations_app.conversion.report import ConversionReport, LocatedFinding, convert_texts
 
 FIELD = "manifests"
 MEANINGS = {
@@ -25,7 +25,7 @@ MEANINGS = {
 }
 
 
-class Switch(serializers.BooleanField):
+class StrictBoolean(serializers.BooleanField):
     """true or false; texts and numbers that look like it are none."""
 
     def to_internal_value(self, data: Any) -> bool:  # noqa: ANN401 - whatever the client sent
@@ -34,14 +34,14 @@ class Switch(serializers.BooleanField):
         return data
 
 
-class NewConversion(Strict):
+class NewConversionSerializer(StrictSerializer):
     """Manifests and how to convert them. Without `to` every object goes to its own next generation."""
 
     manifests = Text(
         max_length=MIB, trim_whitespace=False, help_text="YAML or JSON: documents, Lists, what kubectl get prints."
     )
     to = serializers.ChoiceField(choices=get_args(Target), required=False, allow_null=True, default=None)
-    ignore_defaults = Switch(
+    ignore_defaults = StrictBoolean(
         required=False, default=False, help_text="Leave away the requirements that the alpha webhook added."
     )
     node_role = Text(
@@ -50,22 +50,24 @@ class NewConversion(Strict):
         validators=[RegexValidator(r"^[A-Za-z0-9+=,.@_:/-]+$", "No name of a role.")],
         help_text="Name of the IAM role of the nodes; without it a placeholder where the object names none.",
     )
-    keep_instance_profile = Switch(required=False, default=False, help_text="Keep it instead of asking for a role.")
+    keep_instance_profile = StrictBoolean(
+        required=False, default=False, help_text="Keep it instead of asking for a role."
+    )
 
 
-class FindingObject(serializers.Serializer[Any]):
+class FindingObjectSerializer(serializers.Serializer[Any]):
     """The object that a finding is about; both empty when it is about none."""
 
     kind = serializers.CharField(allow_blank=True)
     name = serializers.CharField(allow_blank=True)
 
 
-class ConversionFinding(serializers.Serializer[Any]):
+class ConversionFindingSerializer(serializers.Serializer[Any]):
     """What was lost, made explicit or left to a person. `code` is stable; document and line are 0 where unknown."""
 
     severity = serializers.ChoiceField(choices=SEVERITIES)
     code = serializers.CharField()
-    object = FindingObject()
+    object = FindingObjectSerializer()
     path = serializers.CharField(allow_blank=True)
     what = serializers.CharField()
     why = serializers.CharField()
@@ -77,26 +79,32 @@ class ConversionFinding(serializers.Serializer[Any]):
     line = serializers.IntegerField()
 
 
-class Converted(serializers.Serializer[Any]):
+class ConvertedSerializer(serializers.Serializer[Any]):
     """The results in input order. `exit_code` is that of `karpdash convert`, `meaning` says it in words."""
 
     exit_code = serializers.IntegerField(min_value=0, max_value=1)
     meaning = serializers.CharField()
     yaml = serializers.CharField(allow_blank=True)
     objects = serializers.ListField(child=serializers.DictField())
-    findings = ConversionFinding(many=True)
+    findings = ConversionFindingSerializer(many=True)
 
 
-class Conversions(Endpoint):
+class ConversionsView(Endpoint):
     """Conversion of manifests."""
 
     needs = {"POST": READ}
 
-    @described("POST", id="conversions_create", tag="conversions", body=NewConversion, answers={200: Converted})
+    @described(
+        "POST",
+        id="conversions_create",
+        tag="conversions",
+        body=NewConversionSerializer,
+        answers={200: ConvertedSerializer},
+    )
     @replayed
     def post(self, request: Request) -> Response:
         """Converts Karpenter manifests, keeping their behaviour. Where nothing could be converted it is a 400."""
-        said = given(request, NewConversion)
+        said = body_params(request, NewConversionSerializer)
         manifests = said.pop(FIELD)
         report = convert_texts([(FIELD, manifests)], Options(**said))
         if not report.objects and report.worst == "error":
@@ -104,7 +112,7 @@ class Conversions(Endpoint):
         return Response(_body(report))
 
 
-def _body(report: Report) -> dict[str, Any]:
+def _body(report: ConversionReport) -> dict[str, Any]:
     return {
         "exit_code": report.exit_code,
         "meaning": MEANINGS[report.exit_code],
@@ -114,7 +122,7 @@ def _body(report: Report) -> dict[str, Any]:
     }
 
 
-def _told(findings: Iterable[Finding]) -> Iterable[ErrorDetail]:
+def _told(findings: Iterable[LocatedFinding]) -> Iterable[ErrorDetail]:
     """The errors, each with object, document, line and field in its text and the finding's own code."""
     for finding in findings:
         loss = finding.loss

@@ -18,13 +18,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from migrations_app.api.clusters import Narrowed, labels_asked, narrowed
-from migrations_app.api.framework.fields import Paged, Strict, Text, Told
+from migrations_app.api.clusters import NarrowedSerializer, labels_asked, narrowed
+from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
-from migrations_app.api.framework.permissions import READ, Need
+from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.schema import described, page_of
-from migrations_app.api.framework.views import Endpoint, asked, cursor_of, given, page_answer, person
-from migrations_app.api.scans import NoFields
+from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, person, query_params
+from migrations_app.api.scans import NoFieldsSerializer
 from migrations_app.queries.fleet.burndown import BurndownAsk, burndown
 from migrations_app.queries.fleet.clusters import FleetAsk, fleet_page
 from migrations_app.queries.fleet.saved_views import view_of, view_page
@@ -35,7 +35,7 @@ from migrations_app.use_cases.clusters.saved_views import LONGEST_NAME, LONGEST_
 from migrations_app.use_cases.scans.fleet_scan import request_fleet_scan
 
 
-class BurndownQuery(Strict):
+class BurndownQuerySerializer(StrictSerializer):
     """One cluster, a group, or the clusters with these labels; with none of them, all that the caller may see."""
 
     cluster = serializers.UUIDField(required=False)
@@ -43,7 +43,7 @@ class BurndownQuery(Strict):
     label = labels_asked()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
 
 
-class PointShown(serializers.Serializer[Any]):
+class PointShownSerializer(serializers.Serializer[Any]):
     """A day. `count` is null where nothing is known; `carried` counts clusters whose number is of an earlier day,
     `unseen` those of which something was never read: with them the count is a lower bound."""
 
@@ -55,7 +55,7 @@ class PointShown(serializers.Serializer[Any]):
     unseen = serializers.IntegerField()
 
 
-class ProjectionShown(serializers.Serializer[Any]):
+class ProjectionShownSerializer(serializers.Serializer[Any]):
     """`ends_on` is given for `falling` alone; where `certainty` is at_least it means: not before."""
 
     outcome = serializers.ChoiceField(choices=get_args(Outcome))
@@ -64,36 +64,38 @@ class ProjectionShown(serializers.Serializer[Any]):
     certainty = serializers.ChoiceField(choices=get_args(Certainty))
 
 
-class CurveShown(serializers.Serializer[Any]):
+class CurveShownSerializer(serializers.Serializer[Any]):
     """At most ninety days, none before the first scan."""
 
-    projection = ProjectionShown()
-    points = PointShown(many=True)
+    projection = ProjectionShownSerializer()
+    points = PointShownSerializer(many=True)
 
 
-class BurndownShown(serializers.Serializer[Any]):
+class BurndownShownSerializer(serializers.Serializer[Any]):
     """Provisioners, AWSNodeTemplates and Machines as `objects`; the nodes that Provisioners own as `nodes`."""
 
     clusters = serializers.IntegerField()
-    objects = CurveShown()
-    nodes = CurveShown()
+    objects = CurveShownSerializer()
+    nodes = CurveShownSerializer()
 
 
-class BurndownOf(Endpoint):
+class BurndownOfView(Endpoint):
     """The burndown of the fleet or a part of it."""
 
     needs = {"GET": READ}
 
-    @described("GET", id="fleet_burndown", tag="fleet", query=BurndownQuery, answers={200: BurndownShown})
+    @described(
+        "GET", id="fleet_burndown", tag="fleet", query=BurndownQuerySerializer, answers={200: BurndownShownSerializer}
+    )
     def get(self, request: Request) -> Response:
         """Daily numbers of ninety days, and where they lead."""
-        query = asked(request, BurndownQuery)
+        query = query_params(request, BurndownQuerySerializer)
         labels = tuple(filter(None, query.get("label", "").split(",")))
         ask = BurndownAsk(cluster=query.get("cluster"), group=query.get("group"), labels=labels)
-        return Response(BurndownShown(burndown(ask, now=timezone.now())).data)
+        return Response(BurndownShownSerializer(burndown(ask, now=timezone.now())).data)
 
 
-class FleetSummary(serializers.Serializer[Any]):
+class FleetSummarySerializer(serializers.Serializer[Any]):
     """`buckets` counts clusters by what they wait for; `legacy_exact` is false where `legacy` is a lower bound."""
 
     clusters = serializers.IntegerField()
@@ -101,22 +103,22 @@ class FleetSummary(serializers.Serializer[Any]):
     buckets = serializers.DictField(child=serializers.IntegerField())
     legacy = serializers.IntegerField()
     legacy_exact = serializers.BooleanField()
-    environments = serializers.ListField(child=Told())
+    environments = serializers.ListField(child=OutputText())
 
 
-class Summary(Endpoint):
+class SummaryView(Endpoint):
     """The fleet in numbers."""
 
     needs = {"GET": READ}
 
-    @described("GET", id="fleet_summary", tag="fleet", query=Narrowed, answers={200: FleetSummary})
+    @described("GET", id="fleet_summary", tag="fleet", query=NarrowedSerializer, answers={200: FleetSummarySerializer})
     def get(self, request: Request) -> Response:
         """Clusters by stage and by what they wait for, and how much legacy is left."""
-        query = asked(request, Narrowed)
+        query = query_params(request, NarrowedSerializer)
         page = fleet_page(FleetAsk(**narrowed(query)), now=timezone.now(), limit=1)
         told = page.totals
         return Response(
-            FleetSummary(
+            FleetSummarySerializer(
                 {
                     "clusters": told.clusters,
                     "stages": told.stages,
@@ -129,31 +131,31 @@ class Summary(Endpoint):
         )
 
 
-class SlowScanShape(serializers.Serializer[Any]):
+class SlowScanShapeSerializer(serializers.Serializer[Any]):
     """A scan that runs for more than 30 seconds."""
 
     cluster = serializers.UUIDField()
-    name = Told()
+    name = OutputText()
     since = serializers.DateTimeField()
     parts_done = serializers.IntegerField()
     parts_total = serializers.IntegerField()
 
 
-class FailedScanShape(serializers.Serializer[Any]):
+class FailedScanShapeSerializer(serializers.Serializer[Any]):
     """A scan without a result; `failures` counts those of the cluster in a row."""
 
     cluster = serializers.UUIDField()
-    name = Told()
-    code = Told()
-    detail = Told()
+    name = OutputText()
+    code = OutputText()
+    detail = OutputText()
     failures = serializers.IntegerField()
 
 
-class FleetScanShape(serializers.Serializer[Any]):
+class FleetScanShapeSerializer(serializers.Serializer[Any]):
     """`ended` of `total` clusters; at most 50 slow and 50 failed ones are named."""
 
     id = serializers.UUIDField()
-    requested_by = Told()
+    requested_by = OutputText()
     created_at = serializers.DateTimeField()
     ended_at = serializers.DateTimeField(allow_null=True)
     open = serializers.BooleanField()
@@ -164,56 +166,56 @@ class FleetScanShape(serializers.Serializer[Any]):
     done = serializers.IntegerField()
     failed = serializers.IntegerField()
     removed = serializers.IntegerField()
-    slow = SlowScanShape(many=True)
-    failures = FailedScanShape(many=True)
+    slow = SlowScanShapeSerializer(many=True)
+    failures = FailedScanShapeSerializer(many=True)
 
 
-class FleetScans(Endpoint):
+class FleetScansView(Endpoint):
     """Scans of the whole fleet."""
 
-    needs = {"POST": Need("scan", "add_scan")}
+    needs = {"POST": EndpointPermission("scan", "add_scan")}
 
-    @described("POST", id="fleet_scans_create", tag="fleet", body=None, answers={202: FleetScanShape})
+    @described("POST", id="fleet_scans_create", tag="fleet", body=None, answers={202: FleetScanShapeSerializer})
     @replayed
     def post(self, request: Request) -> Response:
         """Asks for a scan of every cluster; one that is under way already is answered instead of a second one."""
-        given(request, NoFields)
+        body_params(request, NoFieldsSerializer)
         found = request_fleet_scan(by=request.user.get_username())
         if found.created:
             transaction.on_commit(partial(wake_fleet_scan, found.id))
-        answer = Response(FleetScanShape(fleet_scan(found.id, now=timezone.now())).data, status=202)
+        answer = Response(FleetScanShapeSerializer(fleet_scan(found.id, now=timezone.now())).data, status=202)
         answer["Location"] = reverse("api-fleet-scan", kwargs={"id": found.id}, request=request)
         return answer
 
 
-class FleetScan(Endpoint):
+class FleetScanView(Endpoint):
     """One scan of the fleet."""
 
     needs = {"GET": READ}
 
-    @described("GET", id="fleet_scans_read", tag="fleet", named=True, answers={200: FleetScanShape})
+    @described("GET", id="fleet_scans_read", tag="fleet", named=True, answers={200: FleetScanShapeSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """How far it is, which clusters are slow, and which failed and why."""
-        asked(request, Strict)
-        return Response(FleetScanShape(fleet_scan(id, now=timezone.now())).data)
+        query_params(request, StrictSerializer)
+        return Response(FleetScanShapeSerializer(fleet_scan(id, now=timezone.now())).data)
 
 
-OWN = Need("admin")
+OWN = EndpointPermission("admin")
 
 
-class ViewShown(serializers.Serializer[Any]):
+class ViewShownSerializer(serializers.Serializer[Any]):
     """A kept view. `query` stands behind the question mark of the fleet page; `own`: it is the caller's."""
 
     id = serializers.UUIDField()
-    name = Told()
-    query = Told()
+    name = OutputText()
+    query = OutputText()
     shared = serializers.BooleanField()
     own = serializers.BooleanField()
-    owner = Told()
+    owner = OutputText()
     created_at = serializers.DateTimeField()
 
 
-class NewView(Strict):
+class NewViewSerializer(StrictSerializer):
     """A view of that name that the caller keeps already is replaced."""
 
     name = Text(max_length=LONGEST_NAME)
@@ -221,24 +223,26 @@ class NewView(Strict):
     shared = serializers.BooleanField(required=False, default=False)
 
 
-class SavedViews(Endpoint):
+class SavedViewsView(Endpoint):
     """One's own views, and those that others share."""
 
     needs = {"GET": READ, "POST": OWN}
 
-    @described("GET", id="views_list", tag="fleet", query=Paged, answers={200: page_of("View", ViewShown)})
+    @described(
+        "GET", id="views_list", tag="fleet", query=PagedSerializer, answers={200: page_of("View", ViewShownSerializer)}
+    )
     def get(self, request: Request) -> Response:
         """Views by name."""
-        query = asked(request, Paged)
+        query = query_params(request, PagedSerializer)
         page = view_page(person(request).pk, after=cursor_of(request, query), limit=query["limit"])
-        return page_answer(request, page, shape=ViewShown)
+        return page_answer(request, page, shape=ViewShownSerializer)
 
-    @described("POST", id="views_create", tag="fleet", body=NewView, answers={201: ViewShown})
+    @described("POST", id="views_create", tag="fleet", body=NewViewSerializer, answers={201: ViewShownSerializer})
     @replayed
     def post(self, request: Request) -> Response:
         """Keeps a view."""
-        made = keep_view(person(request).pk, **given(request, NewView))
-        answer = Response(ViewShown(view_of(made, person_id=person(request).pk)).data, status=201)
+        made = keep_view(person(request).pk, **body_params(request, NewViewSerializer))
+        answer = Response(ViewShownSerializer(view_of(made, person_id=person(request).pk)).data, status=201)
         answer["Location"] = reverse("api-fleet-view", kwargs={"id": made}, request=request)
         return answer
 
@@ -248,11 +252,11 @@ class SavedView(Endpoint):
 
     needs = {"GET": READ, "DELETE": OWN}
 
-    @described("GET", id="views_read", tag="fleet", named=True, answers={200: ViewShown})
+    @described("GET", id="views_read", tag="fleet", named=True, answers={200: ViewShownSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The view."""
-        asked(request, Strict)
-        return Response(ViewShown(view_of(id, person_id=person(request).pk)).data)
+        query_params(request, StrictSerializer)
+        return Response(ViewShownSerializer(view_of(id, person_id=person(request).pk)).data)
 
     @described("DELETE", id="views_remove", tag="fleet", named=True, unmatched=True, answers={204: None})
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address

@@ -12,13 +12,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from migrations_app.api.clusters import LabelShown
+from migrations_app.api.clusters import LabelShownSerializer
 from migrations_app.api.framework import etags
-from migrations_app.api.framework.fields import Paged, Strict, Text, Told, Whole
+from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictInteger, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
-from migrations_app.api.framework.permissions import READ, Need
+from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.schema import described, page_of
-from migrations_app.api.framework.views import Endpoint, asked, cursor_of, given, page_answer
+from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.queries.cluster.detail import cluster_head
 from migrations_app.queries.fleet.groups import group_of, group_page, members_of
 from migrations_app.queries.fleet.labels import labels_of
@@ -26,74 +26,82 @@ from migrations_app.use_cases.clusters import groups
 from migrations_app.use_cases.clusters.labels import LONGEST_VALUE, MOST, set_labels
 from migrations_app.use_cases.clusters.registration import LONGEST_INTERVAL, SHORTEST_INTERVAL
 
-CHANGE = Need("admin", "administer_policy")
+CHANGE = EndpointPermission("admin", "administer_policy")
 """Who is in a group decides who may do what to it."""
 MOST_AT_ONCE = 1000
 
 
-class GroupShown(serializers.Serializer[Any]):
+class GroupShownSerializer(serializers.Serializer[Any]):
     """A group. `clusters` counts its clusters; `interval_seconds` holds for those without an interval of their own, and
     of several groups the shortest counts. The ETag counts changes, those of its clusters as well."""
 
     id = serializers.UUIDField()
-    name = Told()
+    name = OutputText()
     interval_seconds = serializers.IntegerField(allow_null=True)
     clusters = serializers.IntegerField()
     version = serializers.IntegerField()
     created_at = serializers.DateTimeField()
-    created_by = Told()
+    created_by = OutputText()
 
 
-class NewGroup(Strict):
+class NewGroupSerializer(StrictSerializer):
     name = Text(max_length=80)
-    interval_seconds = Whole(
+    interval_seconds = StrictInteger(
         required=False, allow_null=True, default=None, min_value=SHORTEST_INTERVAL, max_value=LONGEST_INTERVAL
     )
 
 
-class GroupChange(Strict):
+class GroupChangeSerializer(StrictSerializer):
     """What is left out stays as it is."""
 
     name = Text(required=False, max_length=80)
-    interval_seconds = Whole(required=False, allow_null=True, min_value=SHORTEST_INTERVAL, max_value=LONGEST_INTERVAL)
+    interval_seconds = StrictInteger(
+        required=False, allow_null=True, min_value=SHORTEST_INTERVAL, max_value=LONGEST_INTERVAL
+    )
 
 
-class MemberShown(serializers.Serializer[Any]):
+class MemberShownSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
-    name = Told()
-    environment = Told()
+    name = OutputText()
+    environment = OutputText()
 
 
-class MembersShown(serializers.Serializer[Any]):
+class MembersShownSerializer(serializers.Serializer[Any]):
     """The clusters of a group, by name."""
 
-    clusters = MemberShown(many=True)
+    clusters = MemberShownSerializer(many=True)
 
 
-class Moved(Strict):
+class MovedSerializer(StrictSerializer):
     """Clusters to put in, and to take out."""
 
     add = serializers.ListField(child=serializers.UUIDField(), required=False, default=list, max_length=MOST_AT_ONCE)
     remove = serializers.ListField(child=serializers.UUIDField(), required=False, default=list, max_length=MOST_AT_ONCE)
 
 
-class Groups(Endpoint):
+class GroupsView(Endpoint):
     """Groups of clusters."""
 
     needs = {"GET": READ, "POST": CHANGE}
 
-    @described("GET", id="groups_list", tag="groups", query=Paged, answers={200: page_of("Group", GroupShown)})
+    @described(
+        "GET",
+        id="groups_list",
+        tag="groups",
+        query=PagedSerializer,
+        answers={200: page_of("Group", GroupShownSerializer)},
+    )
     def get(self, request: Request) -> Response:
         """Groups by name: those over which the caller may look."""
-        query = asked(request, Paged)
+        query = query_params(request, PagedSerializer)
         page = group_page(after=cursor_of(request, query), limit=query["limit"])
-        return page_answer(request, page, shape=GroupShown)
+        return page_answer(request, page, shape=GroupShownSerializer)
 
-    @described("POST", id="groups_create", tag="groups", body=NewGroup, answers={201: GroupShown})
+    @described("POST", id="groups_create", tag="groups", body=NewGroupSerializer, answers={201: GroupShownSerializer})
     @replayed
     def post(self, request: Request) -> Response:
         """Makes a group without clusters."""
-        said = given(request, NewGroup)
+        said = body_params(request, NewGroupSerializer)
         made = groups.make_group(said["name"], interval=said["interval_seconds"])
         answer = _shown(made)
         answer.status_code = 201
@@ -101,23 +109,32 @@ class Groups(Endpoint):
         return answer
 
 
-class Group(Endpoint):
+class GroupView(Endpoint):
     """One group."""
 
     needs = {"GET": READ, "PATCH": CHANGE, "DELETE": CHANGE}
 
-    @described("GET", id="groups_read", tag="groups", named=True, answers={200: GroupShown})
+    @described("GET", id="groups_read", tag="groups", named=True, answers={200: GroupShownSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The group with its ETag."""
-        asked(request, Strict)
+        query_params(request, StrictSerializer)
         return _shown(id)
 
-    @described("PATCH", id="groups_change", tag="groups", named=True, body=GroupChange, answers={200: GroupShown})
+    @described(
+        "PATCH",
+        id="groups_change",
+        tag="groups",
+        named=True,
+        body=GroupChangeSerializer,
+        answers={200: GroupShownSerializer},
+    )
     def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Changes name or interval, if nobody else did so meanwhile."""
         row = group_of(id)
         etags.require_match(request, etags.of_version(row.version))
-        said = {"name": row.name, "interval_seconds": row.interval_seconds} | given(request, GroupChange, partial=True)
+        said = {"name": row.name, "interval_seconds": row.interval_seconds} | body_params(
+            request, GroupChangeSerializer, partial=True
+        )
         groups.change_group(id, name=said["name"], interval=said["interval_seconds"], version=row.version)
         return _shown(id)
 
@@ -130,22 +147,24 @@ class Group(Endpoint):
         return Response(status=204)
 
 
-class GroupMembers(Endpoint):
+class GroupMembersView(Endpoint):
     """Who is in a group."""
 
     needs = {"GET": READ, "POST": CHANGE}
 
-    @described("GET", id="groups_clusters", tag="groups", named=True, answers={200: MembersShown})
+    @described("GET", id="groups_clusters", tag="groups", named=True, answers={200: MembersShownSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """All clusters of the group, by name."""
-        asked(request, Strict)
+        query_params(request, StrictSerializer)
         return _members(id)
 
-    @described("POST", id="groups_move", tag="groups", named=True, body=Moved, answers={200: MembersShown})
+    @described(
+        "POST", id="groups_move", tag="groups", named=True, body=MovedSerializer, answers={200: MembersShownSerializer}
+    )
     @replayed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Puts clusters in and takes clusters out; what is so already stays so."""
-        said = given(request, Moved)
+        said = body_params(request, MovedSerializer)
         groups.put_in(id, said["add"])
         groups.take_out(id, said["remove"])
         return _members(id)
@@ -153,27 +172,27 @@ class GroupMembers(Endpoint):
 
 def _members(group_id: uuid.UUID) -> Response:
     row = group_of(group_id)
-    answer = Response(MembersShown({"clusters": members_of(group_id)}).data)
+    answer = Response(MembersShownSerializer({"clusters": members_of(group_id)}).data)
     answer["ETag"] = etags.of_version(row.version)
     return answer
 
 
 def _shown(group_id: uuid.UUID) -> Response:
     row = group_of(group_id)
-    answer = Response(GroupShown(row).data)
+    answer = Response(GroupShownSerializer(row).data)
     answer["ETag"] = etags.of_version(row.version)
     return answer
 
 
-class LabelsShown(serializers.Serializer[Any]):
+class LabelsShownSerializer(serializers.Serializer[Any]):
     """Every label of a cluster, by key. The ETag is that of the cluster."""
 
     cluster = serializers.UUIDField()
-    name = Told()
-    labels = LabelShown(many=True)
+    name = OutputText()
+    labels = LabelShownSerializer(many=True)
 
 
-class LabelsWanted(Strict):
+class LabelsWantedSerializer(StrictSerializer):
     """Values by key; null or an empty text takes a label away, what is not named stays."""
 
     labels = serializers.DictField(child=Text(max_length=LONGEST_VALUE, allow_blank=True, allow_null=True))
@@ -185,29 +204,36 @@ class LabelsWanted(Strict):
         return {key: value or "" for key, value in said.items()}
 
 
-class ClusterLabels(Endpoint):
+class ClusterLabelsView(Endpoint):
     """The labels of one cluster."""
 
-    needs = {"GET": READ, "PATCH": Need("admin", "change_cluster")}
+    needs = {"GET": READ, "PATCH": EndpointPermission("admin", "change_cluster")}
 
-    @described("GET", id="labels_read", tag="clusters", named=True, answers={200: LabelsShown})
+    @described("GET", id="labels_read", tag="clusters", named=True, answers={200: LabelsShownSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Labels with their values; `environment` is the cluster's own field."""
-        asked(request, Strict)
+        query_params(request, StrictSerializer)
         return _labels_shown(id)
 
-    @described("PATCH", id="labels_change", tag="clusters", named=True, body=LabelsWanted, answers={200: LabelsShown})
+    @described(
+        "PATCH",
+        id="labels_change",
+        tag="clusters",
+        named=True,
+        body=LabelsWantedSerializer,
+        answers={200: LabelsShownSerializer},
+    )
     def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Sets and takes away labels, if nobody else changed the cluster meanwhile."""
         head = cluster_head(id, now=timezone.now())
         etags.require_match(request, etags.of_version(head.version))
-        set_labels(id, given(request, LabelsWanted)["labels"], version=head.version)
+        set_labels(id, body_params(request, LabelsWantedSerializer)["labels"], version=head.version)
         return _labels_shown(id)
 
 
 def _labels_shown(cluster_id: uuid.UUID) -> Response:
     head = cluster_head(cluster_id, now=timezone.now())
     told = {"cluster": head.id, "name": head.name, "labels": labels_of(cluster_id)}
-    answer = Response(LabelsShown(told).data)
+    answer = Response(LabelsShownSerializer(told).data)
     answer["ETag"] = etags.of_version(head.version)
     return answer

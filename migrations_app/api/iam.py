@@ -20,25 +20,31 @@ from rest_framework.exceptions import ErrorDetail, ParseError, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from migrations_app.api.conversions import Switch
+from migrations_app.api.conversions import StrictBoolean
 from migrations_app.api.framework import etags
-from migrations_app.api.framework.fields import Strict, StrictJson, Text, Told
+from migrations_app.api.framework.fields import OutputText, StrictJsonParser, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.schema import IF_NONE_MATCH, described
-from migrations_app.api.framework.views import Endpoint, asked, given
-from migrations_app.errors import BadInput
-from migrations_app.iam.evaluate import Verdict
-from migrations_app.iam.policy import MAX_BYTES, Policy, parse_policy
-from migrations_app.iam.requirements.evaluation import CHOSEN, NAME_FORMS, Asked, Judged, judged
+from migrations_app.api.framework.views import Endpoint, body_params, query_params
+from migrations_app.errors import InvalidInput
+from migrations_app.iam.evaluate import RequestVerdict
+from migrations_app.iam.policy import MAX_BYTES, IamPolicy, parse_policy
+from migrations_app.iam.requirements.evaluation import (
+    CHOSEN,
+    NAME_FORMS,
+    EvaluationRequest,
+    EvaluationResult,
+    evaluate_request,
+)
 from migrations_app.iam.requirements.features import Feature
-from migrations_app.iam.requirements.output import NEWEST_MODULE, REMEDY_FORMS, Form, Remedy, remedy
+from migrations_app.iam.requirements.output import NEWEST_MODULE, REMEDY_FORMS, Form, PolicyRemedy, remedy
 from migrations_app.iam.requirements.remedies import removable
 from migrations_app.queries.cluster.reports import newest_sheet
 
 MOST_DOCUMENTS = 40
 MOST_LISTED = 50
-GAP_VERDICTS = tuple(verdict.value for verdict in Verdict if verdict is not Verdict.ALLOWED)
+GAP_VERDICTS = tuple(verdict.value for verdict in RequestVerdict if verdict is not RequestVerdict.ALLOWED)
 _POLICY = {
     "type": "object",
     "required": ["Statement"],
@@ -58,7 +64,7 @@ _NAMED = {
 }
 
 
-class WithoutDoubles(StrictJson):
+class WithoutDoubles(StrictJsonParser):
     """Refuses a doubled element: IAM does, and a reader that kept the last one would judge another document."""
 
     def parse(
@@ -89,7 +95,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 @extend_schema_field({"anyOf": [_POLICY, _NAMED]})
-class Document(serializers.Field[Any, Any, Any, Any]):
+class PolicyDocumentField(serializers.Field[Any, Any, Any, Any]):
     """A policy document, or one with a name; gives back its name, empty without one, and its text."""
 
     default_error_messages = {
@@ -122,15 +128,20 @@ def _form(field: str) -> dict[str, Any]:
     return {"required": False, "max_length": 700, "trim_whitespace": False, "validators": [validator]}
 
 
-class NewEvaluation(Strict):
+class NewEvaluationSerializer(StrictSerializer):
     """Documents, the release they are judged for, and what is known of the place. A name that is left out is read from
     the documents where they name exactly one."""
 
     policies = serializers.ListField(
-        child=Document(), min_length=1, max_length=MOST_DOCUMENTS, help_text="Every policy of the controller's role."
+        child=PolicyDocumentField(),
+        min_length=1,
+        max_length=MOST_DOCUMENTS,
+        help_text="Every policy of the controller's role.",
     )
     release = Text(max_length=40, help_text="Such as 0.32 or 1.0.14.")
-    boundary = Document(required=False, allow_null=True, default=None, help_text="The role's permissions boundary.")
+    boundary = PolicyDocumentField(
+        required=False, allow_null=True, default=None, help_text="The role's permissions boundary."
+    )
     cluster_name = Text(**_form("cluster_name"))
     account = Text(**_form("account"))
     region = Text(**_form("region"))
@@ -158,61 +169,61 @@ class NewEvaluation(Strict):
     module_version = Text(
         required=False, max_length=20, default=NEWEST_MODULE, help_text="Of the Terraform EKS module, for `module`."
     )
-    after_hop = Switch(required=False, default=False, help_text="Also say what the release no longer needs.")
+    after_hop = StrictBoolean(required=False, default=False, help_text="Also say what the release no longer needs.")
 
 
-class GapLine(serializers.Serializer[Any]):
+class GapLineSerializer(serializers.Serializer[Any]):
     """One action that is refused. `required` is conditional where it hangs on a setting that is not assumed."""
 
-    action = Told()
-    resource = serializers.ListField(child=Told(), help_text="Types of the resources for which it is refused.")
+    action = OutputText()
+    resource = serializers.ListField(child=OutputText(), help_text="Types of the resources for which it is refused.")
     verdict = serializers.ChoiceField(choices=GAP_VERDICTS)
     required = serializers.ChoiceField(choices=("always", "conditional"))  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
-    when = Told()
-    needed_for = serializers.ListField(child=Told())
-    effect = Told()
+    when = OutputText()
+    needed_for = serializers.ListField(child=OutputText())
+    effect = OutputText()
 
 
-class RemedyLine(serializers.Serializer[Any]):
+class RemedyLineSerializer(serializers.Serializer[Any]):
     """What closes the gaps, in one form. `documents` are empty in forms that are none."""
 
     form = serializers.ChoiceField(choices=REMEDY_FORMS)
-    text = Told()
+    text = OutputText()
     documents = serializers.ListField(child=serializers.DictField())
 
 
-class RemovalLine(serializers.Serializer[Any]):
+class RemovalLineSerializer(serializers.Serializer[Any]):
     """A statement that the release no longer needs, or only the named actions of it."""
 
-    where = Told()
-    sid = Told()
-    actions = serializers.ListField(child=Told())
+    where = OutputText()
+    sid = OutputText()
+    actions = serializers.ListField(child=OutputText())
 
 
-class EvaluationNames(serializers.Serializer[Any]):
+class EvaluationNamesSerializer(serializers.Serializer[Any]):
     """What requests and placeholders were filled with. `read` names those that the documents told."""
 
-    cluster = Told()
-    account = Told()
-    region = Told()
-    partition = Told()
-    queue = Told()
-    node_roles = serializers.ListField(child=Told())
-    read = serializers.ListField(child=Told())
+    cluster = OutputText()
+    account = OutputText()
+    region = OutputText()
+    partition = OutputText()
+    queue = OutputText()
+    node_roles = serializers.ListField(child=OutputText())
+    read = serializers.ListField(child=OutputText())
 
 
-class Evaluation(serializers.Serializer[Any]):
+class EvaluationSerializer(serializers.Serializer[Any]):
     """`karpdash/iam/v1` as the command prints it, then what the command says beside it."""
 
     schema = serializers.ChoiceField(choices=("karpdash/iam/v1",))
-    release = Told()
-    gaps = GapLine(many=True)
-    legacy_gaps = GapLine(many=True, help_text="Of capacity that Provisioners still own; 0.32 only.")
+    release = OutputText()
+    gaps = GapLineSerializer(many=True)
+    legacy_gaps = GapLineSerializer(many=True, help_text="Of capacity that Provisioners still own; 0.32 only.")
     ok = serializers.BooleanField()
-    names = EvaluationNames()
-    remarks = serializers.ListField(child=Told(), help_text="What decides nothing, and what to know before use.")
-    remedies = RemedyLine(many=True)
-    removable = RemovalLine(many=True, allow_null=True, help_text="Null unless after_hop was asked for.")
+    names = EvaluationNamesSerializer()
+    remarks = serializers.ListField(child=OutputText(), help_text="What decides nothing, and what to know before use.")
+    remedies = RemedyLineSerializer(many=True)
+    removable = RemovalLineSerializer(many=True, allow_null=True, help_text="Null unless after_hop was asked for.")
 
 
 SHEET = {"$ref": "#/components/schemas/IamSheet"}
@@ -222,7 +233,7 @@ MOST_CHARACTERS = 160_000
 NAMES = ("cluster_name", "account", "region", "partition", "queue", "assume_role_arn")
 
 
-class ClusterIam(Endpoint):
+class ClusterIamView(Endpoint):
     """The permissions of one cluster."""
 
     needs = {"GET": READ}
@@ -240,7 +251,7 @@ class ClusterIam(Endpoint):
 
         Of the newest snapshot, whose time is in Last-Modified. A 404 also where no Karpenter runs.
         """
-        asked(request, Strict)
+        query_params(request, StrictSerializer)
         newest = newest_sheet(id)
         body = msgspec.json.encode(newest.sheet)
         tag = etags.of_bytes(body)
@@ -253,20 +264,26 @@ class ClusterIam(Endpoint):
         return answer
 
 
-class Evaluations(Endpoint):
+class EvaluationsView(Endpoint):
     """Policies judged by themselves, without a cluster."""
 
     needs = {"POST": READ}
     parser_classes = [WithoutDoubles]
 
-    @described("POST", id="iam_evaluations_create", tag="iam", body=NewEvaluation, answers={200: Evaluation})
+    @described(
+        "POST",
+        id="iam_evaluations_create",
+        tag="iam",
+        body=NewEvaluationSerializer,
+        answers={200: EvaluationSerializer},
+    )
     @replayed
     def post(self, request: Request) -> Response:
         """What policies lack for a release of Karpenter, as `karpdash iam` says it, and what closes the gaps."""
-        said = given(request, NewEvaluation)
+        said = body_params(request, NewEvaluationSerializer)
         question = _asked(said)
         with _about("release"):
-            answer = judged(question)
+            answer = evaluate_request(question)
         added = remedy(answer.report, answer.site, policies=answer.policies)
         remedies = [_written(added, form, version=said["module_version"]) for form in dict.fromkeys(said["remedies"])]
         return Response(
@@ -280,11 +297,11 @@ class Evaluations(Endpoint):
         )
 
 
-def _asked(said: dict[str, Any]) -> Asked:
+def _asked(said: dict[str, Any]) -> EvaluationRequest:
     documents, boundary = said["policies"], said["boundary"]
     if sum(len(text) for _, text in (*documents, *([boundary] if boundary else []))) > MOST_CHARACTERS:
         _refuse("policies", f"more than {MOST_CHARACTERS:,} characters in all; a role holds fewer", code="too_large")
-    question = Asked(
+    question = EvaluationRequest(
         release=said["release"],
         policies=tuple(_parsed(text, name, field="policies", place=n) for n, (name, text) in enumerate(documents)),
         boundary=(_parsed(boundary[1], boundary[0], field="boundary"),) if boundary else None,
@@ -299,12 +316,12 @@ def _asked(said: dict[str, Any]) -> Asked:
     return question
 
 
-def _parsed(text: str, name: str, *, field: str, place: int | None = None) -> Policy:
+def _parsed(text: str, name: str, *, field: str, place: int | None = None) -> IamPolicy:
     """The document; what is wrong with it is said of its place in the body."""
     own = field if place is None else f"{field}[{place}]"
     try:
         return parse_policy(text, name=name or own)
-    except BadInput as wrong:
+    except InvalidInput as wrong:
         told = [ErrorDetail(str(wrong), code=wrong.code)]
         raise ValidationError({field: told if place is None else {str(place): told}}) from None
 
@@ -314,7 +331,7 @@ def _about(field: str) -> Iterator[None]:
     """What goes wrong inside is said of that field."""
     try:
         yield
-    except BadInput as wrong:
+    except InvalidInput as wrong:
         _refuse(field, str(wrong), code=wrong.code)
 
 
@@ -322,14 +339,14 @@ def _refuse(field: str, why: str, *, code: str) -> NoReturn:
     raise ValidationError({field: [ErrorDetail(why, code=code)]})
 
 
-def _written(added: Remedy, form: Form, *, version: str) -> dict[str, Any]:
+def _written(added: PolicyRemedy, form: Form, *, version: str) -> dict[str, Any]:
     with _about("module_version" if form == "module" else "remedies"):
         documents = added.documents(form) if form in ("json", "merged") else ()
         text = added.text(form, version=version)
     return {"form": form, "text": text, "documents": list(documents)}
 
 
-def _names(answer: Judged) -> dict[str, Any]:
+def _names(answer: EvaluationResult) -> dict[str, Any]:
     site = answer.site
     return {
         "cluster": site.cluster,
@@ -342,6 +359,6 @@ def _names(answer: Judged) -> dict[str, Any]:
     }
 
 
-def _removable(answer: Judged) -> list[dict[str, Any]]:
+def _removable(answer: EvaluationResult) -> list[dict[str, Any]]:
     found = removable(answer.policies, release=answer.report.release, site=answer.site)
     return [{"where": one.statement.where, "sid": one.statement.sid, "actions": list(one.actions)} for one in found]

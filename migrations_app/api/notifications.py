@@ -15,11 +15,11 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from migrations_app.api.framework import etags
-from migrations_app.api.framework.fields import Paged, Strict, Text, Told
+from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
-from migrations_app.api.framework.permissions import Need
+from migrations_app.api.framework.permissions import EndpointPermission
 from migrations_app.api.framework.schema import described, page_of
-from migrations_app.api.framework.views import Endpoint, asked, cursor_of, given, page_answer
+from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.queries.notifications.channels import (
     STATES,
     DeliveryAsk,
@@ -33,8 +33,8 @@ from migrations_app.queries.pagination import Page
 from migrations_app.readiness.notification_events import EVENTS
 from migrations_app.tasks import wake_channel
 from migrations_app.use_cases.notifications.channels import (
-    Change,
-    Wanted,
+    ChannelSettings,
+    ChannelUpdate,
     add_channel,
     change_channel,
     forget_channel,
@@ -43,46 +43,46 @@ from migrations_app.use_cases.notifications.channels import (
     send_test,
 )
 
-ADMIN = Need("admin", "administer_policy")
+ADMIN = EndpointPermission("admin", "administer_policy")
 
 
-class GroupName(serializers.Serializer[Any]):
+class GroupNameSerializer(serializers.Serializer[Any]):
     """A group of clusters."""
 
     id = serializers.UUIDField()
-    name = Told()
+    name = OutputText()
 
 
-class ChannelRow(serializers.Serializer[Any]):
+class ChannelRowSerializer(serializers.Serializer[Any]):
     """A channel. `place` is what may be shown of its address; the address itself is written, never read. Without
     `everywhere` it hears of the clusters of its groups only, and of what concerns all clusters."""
 
     id = serializers.UUIDField()
-    name = Told()
-    kind = Told()
-    place = Told()
-    events = serializers.ListField(child=Told())
+    name = OutputText()
+    kind = OutputText()
+    place = OutputText()
+    events = serializers.ListField(child=OutputText())
     everywhere = serializers.BooleanField()
-    groups = GroupName(many=True)
+    groups = GroupNameSerializer(many=True)
     enabled = serializers.BooleanField()
     failures = serializers.IntegerField(help_text="Messages in a row that were not received.")
-    made_by = Told()
+    made_by = OutputText()
     made_at = serializers.DateTimeField()
 
 
-class MadeChannel(ChannelRow):
+class MadeChannelSerializer(ChannelRowSerializer):
     """A new channel with the secret that signs what is sent to it; it is never shown again. Empty: not signed."""
 
-    secret = Told()
+    secret = OutputText()
 
 
-class NewSecret(serializers.Serializer[Any]):
+class NewSecretSerializer(serializers.Serializer[Any]):
     """A secret that is never shown again."""
 
-    secret = Told()
+    secret = OutputText()
 
 
-class Sent(serializers.Serializer[Any]):
+class SentSerializer(serializers.Serializer[Any]):
     """A delivery that is on its way."""
 
     delivery = serializers.UUIDField()
@@ -98,7 +98,7 @@ def _groups() -> serializers.ListField:
     return serializers.ListField(child=serializers.UUIDField(), required=False, max_length=50, help_text=said)
 
 
-class NewChannel(Strict):
+class NewChannelSerializer(StrictSerializer):
     name = Text(max_length=80)
     kind = serializers.ChoiceField(choices=("webhook", "slack", "email"))
     target = Text(max_length=2000, write_only=True, help_text="An https address, or a mailbox.")
@@ -106,7 +106,7 @@ class NewChannel(Strict):
     groups = _groups()
 
 
-class ChannelChange(Strict):
+class ChannelChangeSerializer(StrictSerializer):
     """What is to be otherwise."""
 
     name = Text(max_length=80, required=False)
@@ -116,50 +116,59 @@ class ChannelChange(Strict):
     enabled = serializers.BooleanField(required=False)
 
 
-class Channels(Endpoint):
+class ChannelsView(Endpoint):
     """Every channel."""
 
     needs = {"GET": ADMIN, "POST": ADMIN}
 
-    @described("GET", id="channels_list", tag="channels", answers={200: page_of("Channel", ChannelRow)})
+    @described("GET", id="channels_list", tag="channels", answers={200: page_of("Channel", ChannelRowSerializer)})
     def get(self, request: Request) -> Response:
         """Channels by name, on one page."""
-        asked(request, Strict)
-        return page_answer(request, Page(all_channels(), ""), shape=ChannelRow)
+        query_params(request, StrictSerializer)
+        return page_answer(request, Page(all_channels(), ""), shape=ChannelRowSerializer)
 
-    @described("POST", id="channels_create", tag="channels", body=NewChannel, answers={201: MadeChannel})
+    @described(
+        "POST", id="channels_create", tag="channels", body=NewChannelSerializer, answers={201: MadeChannelSerializer}
+    )
     @replayed
     def post(self, request: Request) -> Response:
         """Makes a channel; for a webhook the answer holds its secret, once."""
-        said = given(request, NewChannel)
-        wanted = Wanted(**said | {"events": tuple(said["events"]), "groups": tuple(said.get("groups", ()))})
+        said = body_params(request, NewChannelSerializer)
+        wanted = ChannelSettings(**said | {"events": tuple(said["events"]), "groups": tuple(said.get("groups", ()))})
         made = add_channel(wanted, by=request.user.get_username(), now=timezone.now())
         row = channel_row(made.id)
-        answer = Response(ChannelRow(row).data | {"secret": made.secret.reveal()}, status=201)
+        answer = Response(ChannelRowSerializer(row).data | {"secret": made.secret.reveal()}, status=201)
         answer["ETag"] = etags.of_version(row.version)
         answer["Location"] = reverse("api-channel", kwargs={"id": made.id}, request=request)
         return answer
 
 
-class Channel(Endpoint):
+class ChannelView(Endpoint):
     """One channel."""
 
     needs = {"GET": ADMIN, "PATCH": ADMIN, "DELETE": ADMIN}
 
-    @described("GET", id="channels_read", tag="channels", named=True, answers={200: ChannelRow})
+    @described("GET", id="channels_read", tag="channels", named=True, answers={200: ChannelRowSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The channel, without its address and secrets."""
-        asked(request, Strict)
+        query_params(request, StrictSerializer)
         return _shown(channel_row(id))
 
-    @described("PATCH", id="channels_change", tag="channels", named=True, body=ChannelChange, answers={200: ChannelRow})
+    @described(
+        "PATCH",
+        id="channels_change",
+        tag="channels",
+        named=True,
+        body=ChannelChangeSerializer,
+        answers={200: ChannelRowSerializer},
+    )
     def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Changes what is told, and nothing else."""
         row = channel_row(id)
         etags.require_match(request, etags.of_version(row.version))
-        said = given(request, ChannelChange, partial=True)
+        said = body_params(request, ChannelChangeSerializer, partial=True)
         said |= {name: tuple(said[name]) for name in ("events", "groups") if name in said}
-        change_channel(id, Change(**said), version=row.version)
+        change_channel(id, ChannelUpdate(**said), version=row.version)
         return _shown(channel_row(id))
 
     @described("DELETE", id="channels_forget", tag="channels", named=True, answers={204: None})
@@ -170,29 +179,29 @@ class Channel(Endpoint):
         return Response(status=204)
 
 
-class ChannelSecret(Endpoint):
+class ChannelSecretView(Endpoint):
     """What signs a webhook's messages."""
 
     needs = {"POST": ADMIN}
 
-    @described("POST", id="channels_turn_secret", tag="channels", named=True, answers={201: NewSecret})
+    @described("POST", id="channels_turn_secret", tag="channels", named=True, answers={201: NewSecretSerializer})
     @replayed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """A new secret, shown once. The one before it goes on signing beside it until the next turn."""
-        given(request, Strict)
+        body_params(request, StrictSerializer)
         return Response({"secret": rotate(id).reveal()}, status=201)
 
 
-class ChannelTest(Endpoint):
+class ChannelTestView(Endpoint):
     """A message of no meaning."""
 
     needs = {"POST": ADMIN}
 
-    @described("POST", id="channels_test", tag="channels", named=True, answers={202: Sent})
+    @described("POST", id="channels_test", tag="channels", named=True, answers={202: SentSerializer})
     @replayed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Puts a test message on its way; what came of it stands in the deliveries."""
-        given(request, Strict)
+        body_params(request, StrictSerializer)
         made = send_test(id, by=request.user.get_username(), now=timezone.now())
         transaction.on_commit(partial(wake_channel, id))
         answer = Response({"delivery": made}, status=202)
@@ -201,79 +210,79 @@ class ChannelTest(Endpoint):
 
 
 def _shown(row: Row) -> Response:
-    answer = Response(ChannelRow(row).data)
+    answer = Response(ChannelRowSerializer(row).data)
     answer["ETag"] = etags.of_version(row.version)
     return answer
 
 
-class Attempt(serializers.Serializer[Any]):
+class AttemptSerializer(serializers.Serializer[Any]):
     """One try. An empty code: it was received; `no_outcome`: it is under way, or its worker died."""
 
     at = serializers.DateTimeField()
-    code = Told()
+    code = OutputText()
 
 
-class DeliveryRow(serializers.Serializer[Any]):
+class DeliveryRowSerializer(serializers.Serializer[Any]):
     """One event for one channel; `last_error` is a code, and `log` holds the last tries."""
 
     id = serializers.UUIDField()
     channel = serializers.UUIDField()
-    channel_name = Told()
-    event_id = Told()
-    topic = Told()
-    subject = Told()
+    channel_name = OutputText()
+    event_id = OutputText()
+    topic = OutputText()
+    subject = OutputText()
     state = serializers.ChoiceField(choices=STATES)
     attempts = serializers.IntegerField()
-    log = Attempt(many=True)
+    log = AttemptSerializer(many=True)
     made_at = serializers.DateTimeField()
     next_at = serializers.DateTimeField()
     sent_at = serializers.DateTimeField(allow_null=True)
-    last_error = Told()
+    last_error = OutputText()
 
 
-ROWS = page_of("Delivery", DeliveryRow)
+ROWS = page_of("Delivery", DeliveryRowSerializer)
 
 
-class DeliveryQuery(Paged):
+class DeliveryQuerySerializer(PagedSerializer):
     channel = serializers.UUIDField(required=False)
     state = serializers.ChoiceField(required=False, choices=STATES)
 
 
-class Deliveries(Endpoint):
+class DeliveriesView(Endpoint):
     """The log of what was sent."""
 
     needs = {"GET": ADMIN}
 
-    @described("GET", id="deliveries_list", tag="channels", query=DeliveryQuery, answers={200: ROWS})
+    @described("GET", id="deliveries_list", tag="channels", query=DeliveryQuerySerializer, answers={200: ROWS})
     def get(self, request: Request) -> Response:
         """Deliveries, newest first."""
-        query = asked(request, DeliveryQuery)
+        query = query_params(request, DeliveryQuerySerializer)
         ask = DeliveryAsk(channel=query.get("channel"), state=query.get("state", ""))
         page = delivery_page(ask, after=cursor_of(request, query), limit=query["limit"])
-        return page_answer(request, page, shape=DeliveryRow)
+        return page_answer(request, page, shape=DeliveryRowSerializer)
 
 
-class Delivery(Endpoint):
+class DeliveryView(Endpoint):
     """One delivery."""
 
     needs = {"GET": ADMIN}
 
-    @described("GET", id="deliveries_read", tag="channels", named=True, answers={200: DeliveryRow})
+    @described("GET", id="deliveries_read", tag="channels", named=True, answers={200: DeliveryRowSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The delivery with its tries."""
-        asked(request, Strict)
-        return Response(DeliveryRow(delivery_row(id)).data)
+        query_params(request, StrictSerializer)
+        return Response(DeliveryRowSerializer(delivery_row(id)).data)
 
 
-class DeliveryResend(Endpoint):
+class DeliveryResendView(Endpoint):
     """One delivery, again."""
 
     needs = {"POST": ADMIN}
 
-    @described("POST", id="deliveries_resend", tag="channels", named=True, answers={202: DeliveryRow})
+    @described("POST", id="deliveries_resend", tag="channels", named=True, answers={202: DeliveryRowSerializer})
     @replayed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Sends it once more with the same event id, and with fresh tries."""
-        given(request, Strict)
+        body_params(request, StrictSerializer)
         transaction.on_commit(partial(wake_channel, resend(id, now=timezone.now())))
-        return Response(DeliveryRow(delivery_row(id)).data, status=202)
+        return Response(DeliveryRowSerializer(delivery_row(id)).data, status=202)

@@ -16,12 +16,12 @@ from rest_framework.reverse import reverse
 
 from migrations_app.access import Person
 from migrations_app.api.framework import etags
-from migrations_app.api.framework.fields import Strict, Text, Told
+from migrations_app.api.framework.fields import OutputText, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import guarded, keyed
-from migrations_app.api.framework.permissions import READ, Need
-from migrations_app.api.framework.problems import Problem
+from migrations_app.api.framework.permissions import READ, EndpointPermission
+from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.api.framework.schema import KEY_NEEDED, described
-from migrations_app.api.framework.views import Endpoint, asked, given, person
+from migrations_app.api.framework.views import Endpoint, body_params, person, query_params
 from migrations_app.queries.rollouts.detail import RolloutDetail, rollout_detail
 from migrations_app.queries.rollouts.rollouts import rollout_row
 from migrations_app.tasks import prepare_rollout, wake_rollout
@@ -29,116 +29,118 @@ from migrations_app.use_cases.accounts.rights import rights_of
 from migrations_app.use_cases.accounts.tokens import TokenUse
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts import approvals
-from migrations_app.use_cases.rollouts.drafts import Wanted, draft
+from migrations_app.use_cases.rollouts.drafts import RolloutRequest, draft
 
 WHOLE = serializers.IntegerField
 
 
-class RolloutLine(serializers.Serializer[Any]):
+class RolloutLineSerializer(serializers.Serializer[Any]):
     """A plan and its one execution. `alone`: approved by one person in an emergency."""
 
     id = serializers.UUIDField()
     cluster = serializers.UUIDField()
-    cluster_name = Told()
-    action = Told()
-    title = Told()
-    risk = Told(help_text="low, medium, high or destructive; empty for a draft.")
-    digest = Told(help_text="SHA-256 of the plan; empty for a draft.")
-    state = Told()
+    cluster_name = OutputText()
+    action = OutputText()
+    title = OutputText()
+    risk = OutputText(help_text="low, medium, high or destructive; empty for a draft.")
+    digest = OutputText(help_text="SHA-256 of the plan; empty for a draft.")
+    state = OutputText()
     version = WHOLE()
-    cause_code = Told()
-    cause = Told()
-    wish = Told(help_text="pause or abort: asked for, and done after the request under way.")
-    waits_for = Told(help_text="What a running one waits for right now; empty while it works.")
-    author = Told()
-    started_by = Told()
+    cause_code = OutputText()
+    cause = OutputText()
+    wish = OutputText(help_text="pause or abort: asked for, and done after the request under way.")
+    waits_for = OutputText(help_text="What a running one waits for right now; empty while it works.")
+    author = OutputText()
+    started_by = OutputText()
     made_at = serializers.DateTimeField()
     expires_at = serializers.DateTimeField()
     changed_at = serializers.DateTimeField()
     started_at = serializers.DateTimeField(allow_null=True)
     finished_at = serializers.DateTimeField(allow_null=True)
     rolls_back = serializers.UUIDField(allow_null=True)
-    ticket = Told()
-    note = Told()
+    ticket = OutputText()
+    note = OutputText()
     approvals = WHOLE()
     alone = serializers.BooleanField()
 
 
-class Agreed(serializers.Serializer[Any]):
+class AgreedSerializer(serializers.Serializer[Any]):
     """One person's approval."""
 
-    by = Told()
+    by = OutputText()
     at = serializers.DateTimeField()
     alone = serializers.BooleanField()
-    reason = Told()
+    reason = OutputText()
 
 
-class Kept(serializers.Serializer[Any]):
+class KeptSerializer(serializers.Serializer[Any]):
     """An object that was exported before; `proven_at` is when it was read back and found the same."""
 
-    path = Told()
-    digest = Told()
+    path = OutputText()
+    digest = OutputText()
     proven_at = serializers.DateTimeField(allow_null=True)
 
 
-class PlanWhole(RolloutLine):
+class PlanWholeSerializer(RolloutLineSerializer):
     """With the plan itself; `plan` is null until a worker has worked it out."""
 
     parameters = serializers.DictField()
     plan = serializers.DictField(
         allow_null=True, help_text="Steps, limits, forecast and identity: what the digest covers."
     )
-    doubts = serializers.DictField(child=Told(), help_text="By step: what an approver takes on themselves, and why.")
+    doubts = serializers.DictField(
+        child=OutputText(), help_text="By step: what an approver takes on themselves, and why."
+    )
     needed = WHOLE(help_text="Approvals that the policy asks for now.")
-    agreed = Agreed(many=True)
-    exports = Kept(many=True)
+    agreed = AgreedSerializer(many=True)
+    exports = KeptSerializer(many=True)
 
 
-class StepState(serializers.Serializer[Any]):
+class StepStateSerializer(serializers.Serializer[Any]):
     """A step and how far it is."""
 
-    id = Told()
-    title = Told()
-    risk = Told()
-    standing = Told(help_text="todo, sent, unknown, applied, noop, refused, changed_by_other or done.")
+    id = OutputText()
+    title = OutputText()
+    risk = OutputText()
+    standing = OutputText(help_text="todo, sent, unknown, applied, noop, refused, changed_by_other or done.")
 
 
-class RolloutWhole(RolloutLine):
+class RolloutWholeSerializer(RolloutLineSerializer):
     """With its steps and what was last counted; `picture.taken_at` tells how old the numbers are."""
 
     needed = WHOLE()
-    agreed = Agreed(many=True)
+    agreed = AgreedSerializer(many=True)
     done = WHOLE()
-    steps = StepState(many=True)
+    steps = StepStateSerializer(many=True)
     picture = serializers.DictField(allow_null=True)
 
 
-class JournalLine(serializers.Serializer[Any]):
+class JournalLineSerializer(serializers.Serializer[Any]):
     """One request, or a gate that was passed. An empty outcome: sent, and no answer yet."""
 
     id = WHOLE()
-    step = Told()
+    step = OutputText()
     number = WHOLE()
-    verb = Told()
-    path = Told()
-    outcome = Told()
+    verb = OutputText()
+    path = OutputText()
+    outcome = OutputText()
     status = WHOLE(allow_null=True)
-    reason = Told()
-    audit_id = Told()
-    settled_by = Told()
-    actor = Told()
+    reason = OutputText()
+    audit_id = OutputText()
+    settled_by = OutputText()
+    actor = OutputText()
     intent_at = serializers.DateTimeField()
     outcome_at = serializers.DateTimeField(allow_null=True)
 
 
-class Events(serializers.Serializer[Any]):
+class EventsSerializer(serializers.Serializer[Any]):
     """The newest lines of the journal, oldest of them first, with the state they led to."""
 
-    state = Told()
+    state = OutputText()
     version = WHOLE()
-    wish = Told()
+    wish = OutputText()
     picture = serializers.DictField(allow_null=True)
-    results = JournalLine(many=True)
+    results = JournalLineSerializer(many=True)
 
 
 def asking(request: Request) -> Person:
@@ -159,7 +161,7 @@ def plan_answer(detail: RolloutDetail, *, status: int = 200) -> Response:
         "agreed": detail.approvals,
         "exports": detail.exports,
     }
-    return _tagged(PlanWhole(told), detail, status=status)
+    return _tagged(PlanWholeSerializer(told), detail, status=status)
 
 
 def rollout_answer(detail: RolloutDetail, *, status: int = 200) -> Response:
@@ -175,12 +177,12 @@ def rollout_answer(detail: RolloutDetail, *, status: int = 200) -> Response:
         ],
         "picture": msgspec.to_builtins(detail.picture) if detail.picture else None,
     }
-    return _tagged(RolloutWhole(told), detail, status=status)
+    return _tagged(RolloutWholeSerializer(told), detail, status=status)
 
 
 def line_of(detail: RolloutDetail) -> dict[str, Any]:
     """The columns of the list."""
-    names = [str(name) for name in RolloutLine().fields]
+    names = [str(name) for name in RolloutLineSerializer().fields]
     return {name: getattr(detail.row, name) for name in names}
 
 
@@ -190,10 +192,10 @@ def _tagged(shape: serializers.Serializer[Any], detail: RolloutDetail, *, status
     return answer
 
 
-PLAN = Need("plan", "operate_rollout")
+PLAN = EndpointPermission("plan", "operate_rollout")
 
 
-class NewPlan(Strict):
+class NewPlanSerializer(StrictSerializer):
     """What is to be done, on which cluster, with which choices of the action."""
 
     cluster = serializers.UUIDField()
@@ -203,29 +205,37 @@ class NewPlan(Strict):
     note = Text(required=False, allow_blank=True, max_length=2000, default="")
 
 
-class Asking(Strict):
+class AskingSerializer(StrictSerializer):
     """`typed`: the cluster's name, for actions that want it typed."""
 
     typed = Text(required=False, allow_blank=True, max_length=200, default="", trim_whitespace=False)
 
 
-class Approving(Strict):
+class ApprovingSerializer(StrictSerializer):
     """Nothing of this is taken: people approve in the browser."""
 
 
-class Plans(Endpoint):
+class PlansView(Endpoint):
     """Plans are made here; they are listed as rollouts."""
 
     needs = {"POST": PLAN}
 
     @described(
-        "POST", id="plans_create", tag="plans", named=True, body=NewPlan, answers={202: PlanWhole}, more=[KEY_NEEDED]
+        "POST",
+        id="plans_create",
+        tag="plans",
+        named=True,
+        body=NewPlanSerializer,
+        answers={202: PlanWholeSerializer},
+        more=[KEY_NEEDED],
     )
     @keyed
     def post(self, request: Request) -> Response:
         """Stores a draft; a worker takes a fresh look at the cluster and works the plan out. Nothing is changed."""
-        said = given(request, NewPlan)
-        wanted = Wanted(action=said["action"], parameters=said["parameters"], ticket=said["ticket"], note=said["note"])
+        said = body_params(request, NewPlanSerializer)
+        wanted = RolloutRequest(
+            action=said["action"], parameters=said["parameters"], ticket=said["ticket"], note=said["note"]
+        )
         made = draft(said["cluster"], wanted, by=actor(), person=asking(request))
         transaction.on_commit(partial(wake_rollout, made, prepare_rollout))
         answer = plan_answer(rollout_detail(made), status=202)
@@ -233,40 +243,48 @@ class Plans(Endpoint):
         return answer
 
 
-class Plan(Endpoint):
+class PlanView(Endpoint):
     """One plan."""
 
     needs = {"GET": READ}
 
-    @described("GET", id="plans_read", tag="plans", named=True, answers={200: PlanWhole})
+    @described("GET", id="plans_read", tag="plans", named=True, answers={200: PlanWholeSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The plan with every request it would send; a draft that came to nothing is `expired`, with the cause."""
-        asked(request, Strict)
+        query_params(request, StrictSerializer)
         return plan_answer(rollout_detail(id))
 
 
-class PlanAsk(Endpoint):
+class PlanAskView(Endpoint):
     """Asking for approval."""
 
     needs = {"POST": PLAN}
 
-    @described("POST", id="plans_ask", tag="plans", named=True, body=Asking, answers={200: PlanWhole}, guarded=True)
+    @described(
+        "POST",
+        id="plans_ask",
+        tag="plans",
+        named=True,
+        body=AskingSerializer,
+        answers={200: PlanWholeSerializer},
+        guarded=True,
+    )
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Freezes the preview and asks for approval; a plan that the policy asks nobody about is approved at once."""
-        said = given(request, Asking)
+        said = body_params(request, AskingSerializer)
         row = rollout_row(id)
         etags.require_match(request, etags.of_version(row.version))
         approvals.ask(id, asking(request), by=actor(), version=row.version, typed=said["typed"])
         return plan_answer(rollout_detail(id))
 
 
-class PlanApprove(Endpoint):
+class PlanApproveView(Endpoint):
     """Approving is for people in the browser (A42)."""
 
     needs = {"POST": READ}
 
-    @described("POST", id="plans_approve", tag="plans", named=True, body=Approving, answers={204: None})
+    @described("POST", id="plans_approve", tag="plans", named=True, body=ApprovingSerializer, answers={204: None})
     def post(self, request: Request, id: uuid.UUID) -> NoReturn:  # noqa: A002, ARG002 - the name in the address
         """Always refused with `person_needed`: a plan is approved by a person, in the browser."""
         row = rollout_row(id)

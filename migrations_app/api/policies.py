@@ -10,11 +10,11 @@ from rest_framework.response import Response
 
 from migrations_app.actions.changes import RISKS
 from migrations_app.api.framework import etags
-from migrations_app.api.framework.fields import Strict, Text, Told, Whole
+from migrations_app.api.framework.fields import OutputText, StrictInteger, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
-from migrations_app.api.framework.permissions import READ, Need
+from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.schema import described
-from migrations_app.api.framework.views import Endpoint, asked, given
+from migrations_app.api.framework.views import Endpoint, body_params, query_params
 from migrations_app.api.plans import asking
 from migrations_app.queries.cluster.detail import cluster_head
 from migrations_app.queries.rollouts.policies import policy_row, switch_now
@@ -22,23 +22,23 @@ from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts import kill_switch
 from migrations_app.use_cases.rollouts.policies import MOST_APPROVALS, MOST_WINDOWS, Rules, change_policy
 
-CHANGE = Need("admin", "administer_policy")
+CHANGE = EndpointPermission("admin", "administer_policy")
 NUMBERS = ("batch", "per_hour", "pool_percent")
 
 
-class Asked(Strict):
+class AskedSerializer(StrictSerializer):
     """How many other people have to agree, by the risk of the plan."""
 
-    low = Whole(min_value=0, max_value=MOST_APPROVALS)
-    medium = Whole(min_value=0, max_value=MOST_APPROVALS)
-    high = Whole(min_value=0, max_value=MOST_APPROVALS)
-    destructive = Whole(min_value=1, max_value=MOST_APPROVALS)
+    low = StrictInteger(min_value=0, max_value=MOST_APPROVALS)
+    medium = StrictInteger(min_value=0, max_value=MOST_APPROVALS)
+    high = StrictInteger(min_value=0, max_value=MOST_APPROVALS)
+    destructive = StrictInteger(min_value=1, max_value=MOST_APPROVALS)
 
 
-class Window(serializers.Serializer[Any]):
+class WindowSerializer(serializers.Serializer[Any]):
     """A span of UTC in which changes may begin; `days` are 0 for Monday to 6. It may go over midnight."""
 
-    days = serializers.ListField(child=Whole(min_value=0, max_value=6), min_length=1, max_length=7)
+    days = serializers.ListField(child=StrictInteger(min_value=0, max_value=6), min_length=1, max_length=7)
     to = serializers.RegexField(r"^([01][0-9]|2[0-3]):[0-5][0-9]$")
 
     def get_fields(self) -> dict[str, Any]:
@@ -46,109 +46,127 @@ class Window(serializers.Serializer[Any]):
         return {**super().get_fields(), "from": serializers.RegexField(r"^([01][0-9]|2[0-3]):[0-5][0-9]$")}
 
 
-class PolicyShown(serializers.Serializer[Any]):
+class PolicyShownSerializer(serializers.Serializer[Any]):
     """The policy that holds; `own` is false where a cluster follows the policy of all."""
 
     cluster = serializers.UUIDField(allow_null=True)
     own = serializers.BooleanField()
     version = serializers.IntegerField()
     approvals = serializers.DictField(child=serializers.IntegerField())
-    actions = serializers.ListField(child=Told())
+    actions = serializers.ListField(child=OutputText())
     windows = serializers.ListField(child=serializers.DictField())
     frozen = serializers.BooleanField()
-    frozen_why = Told()
+    frozen_why = OutputText()
     batch = serializers.IntegerField()
     per_hour = serializers.IntegerField()
     pool_percent = serializers.IntegerField()
 
 
-class PolicyWanted(Strict):
+class PolicyWantedSerializer(StrictSerializer):
     """A whole policy; what is left out becomes the default."""
 
-    approvals = Asked()
+    approvals = AskedSerializer()
     actions = serializers.ListField(child=Text(max_length=60), required=False, default=["*"], max_length=50)
-    windows = serializers.ListField(child=Window(), required=False, default=list, max_length=MOST_WINDOWS)
+    windows = serializers.ListField(child=WindowSerializer(), required=False, default=list, max_length=MOST_WINDOWS)
     frozen = serializers.BooleanField(required=False, default=False)
     frozen_why = Text(required=False, allow_blank=True, max_length=500, default="")
-    batch = Whole(required=False, min_value=1, max_value=100, default=1)
-    per_hour = Whole(required=False, min_value=1, max_value=10_000, default=60)
-    pool_percent = Whole(required=False, min_value=1, max_value=100, default=10)
+    batch = StrictInteger(required=False, min_value=1, max_value=100, default=1)
+    per_hour = StrictInteger(required=False, min_value=1, max_value=10_000, default=60)
+    pool_percent = StrictInteger(required=False, min_value=1, max_value=100, default=10)
 
 
-class SwitchShown(serializers.Serializer[Any]):
+class SwitchShownSerializer(serializers.Serializer[Any]):
     """The kill switch. `by_environment`: a setting holds it on, and no page can lift it."""
 
     on = serializers.BooleanField()
     by_environment = serializers.BooleanField()
-    why = Told()
-    by = Told()
+    why = OutputText()
+    by = OutputText()
     since = serializers.DateTimeField(allow_null=True)
-    lifting_by = Told()
+    lifting_by = OutputText()
 
 
-class Stopping(Strict):
+class StoppingSerializer(StrictSerializer):
     why = Text(max_length=500)
 
 
-class DefaultPolicy(Endpoint):
+class DefaultPolicyView(Endpoint):
     """The policy of all clusters that have none of their own."""
 
     needs = {"GET": READ, "PUT": CHANGE}
 
-    @described("GET", id="policies_default_read", tag="policies", answers={200: PolicyShown})
+    @described("GET", id="policies_default_read", tag="policies", answers={200: PolicyShownSerializer})
     def get(self, request: Request) -> Response:
         """The policy with its ETag."""
-        asked(request, Strict)
+        query_params(request, StrictSerializer)
         return _shown(None)
 
-    @described("PUT", id="policies_default_change", tag="policies", body=PolicyWanted, answers={200: PolicyShown})
+    @described(
+        "PUT",
+        id="policies_default_change",
+        tag="policies",
+        body=PolicyWantedSerializer,
+        answers={200: PolicyShownSerializer},
+    )
     def put(self, request: Request) -> Response:
         """Replaces it. Plans made before it do not start any more."""
         return _changed(request, None)
 
 
-class ClusterPolicy(Endpoint):
+class ClusterPolicyView(Endpoint):
     """The policy of one cluster."""
 
     needs = {"GET": READ, "PUT": CHANGE}
 
-    @described("GET", id="policies_read", tag="policies", named=True, answers={200: PolicyShown})
+    @described("GET", id="policies_read", tag="policies", named=True, answers={200: PolicyShownSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Its own, or that of all."""
-        asked(request, Strict)
+        query_params(request, StrictSerializer)
         cluster_head(id, now=timezone.now())
         return _shown(id)
 
-    @described("PUT", id="policies_change", tag="policies", named=True, body=PolicyWanted, answers={200: PolicyShown})
+    @described(
+        "PUT",
+        id="policies_change",
+        tag="policies",
+        named=True,
+        body=PolicyWantedSerializer,
+        answers={200: PolicyShownSerializer},
+    )
     def put(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Gives the cluster a policy of its own, or replaces that."""
         cluster_head(id, now=timezone.now())
         return _changed(request, id)
 
 
-class KillSwitch(Endpoint):
+class KillSwitchView(Endpoint):
     """The switch that stops every change."""
 
-    needs = {"GET": READ, "POST": Need("act", "operate_rollout", ("approve_rollout", "administer_policy"))}
+    needs = {
+        "GET": READ,
+        "POST": EndpointPermission("act", "operate_rollout", ("approve_rollout", "administer_policy")),
+    }
 
-    @described("GET", id="kill_switch_read", tag="policies", answers={200: SwitchShown})
+    @described("GET", id="kill_switch_read", tag="policies", answers={200: SwitchShownSerializer})
     def get(self, request: Request) -> Response:
         """Whether it is on, by whom and why."""
-        asked(request, Strict)
-        return Response(SwitchShown(switch_now()).data)
+        query_params(request, StrictSerializer)
+        return Response(SwitchShownSerializer(switch_now()).data)
 
-    @described("POST", id="kill_switch_on", tag="policies", body=Stopping, answers={200: SwitchShown})
+    @described(
+        "POST", id="kill_switch_on", tag="policies", body=StoppingSerializer, answers={200: SwitchShownSerializer}
+    )
     @replayed
     def post(self, request: Request) -> Response:
         """Stops everything at once. It is lifted by two people, in the browser."""
-        said = given(request, Stopping)
+        said = body_params(request, StoppingSerializer)
         kill_switch.stop_everything(asking(request), why=said["why"], by=actor())
-        return Response(SwitchShown(switch_now()).data)
+        return Response(SwitchShownSerializer(switch_now()).data)
 
 
 def _shown(cluster_id: uuid.UUID | None) -> Response:
     row = policy_row(cluster_id)
-    answer = Response(PolicyShown(row).data)
+    answer = Response(PolicyShownSerializer(row).data)
     answer["ETag"] = etags.of_version(row.version)
     return answer
 
@@ -156,7 +174,7 @@ def _shown(cluster_id: uuid.UUID | None) -> Response:
 def _changed(request: Request, cluster_id: uuid.UUID | None) -> Response:
     version = policy_row(cluster_id).version
     etags.require_match(request, etags.of_version(version))
-    said = given(request, PolicyWanted)
+    said = body_params(request, PolicyWantedSerializer)
     rules = Rules(
         approvals={risk: said["approvals"][risk] for risk in RISKS},
         actions=tuple(said["actions"]),

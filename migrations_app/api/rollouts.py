@@ -17,12 +17,20 @@ from rest_framework.reverse import reverse
 
 from migrations_app.actions.states import STATES
 from migrations_app.api.framework import etags
-from migrations_app.api.framework.fields import Paged, Strict, Text
+from migrations_app.api.framework.fields import PagedSerializer, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import guarded
-from migrations_app.api.framework.permissions import READ, Need
+from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.schema import IF_NONE_MATCH, described, page_of
-from migrations_app.api.framework.views import Endpoint, asked, cursor_of, given, page_answer
-from migrations_app.api.plans import Events, PlanWhole, RolloutLine, RolloutWhole, asking, plan_answer, rollout_answer
+from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
+from migrations_app.api.plans import (
+    EventsSerializer,
+    PlanWholeSerializer,
+    RolloutLineSerializer,
+    RolloutWholeSerializer,
+    asking,
+    plan_answer,
+    rollout_answer,
+)
 from migrations_app.errors import NotFound
 from migrations_app.queries.rollouts.detail import MOST_LINES, journal_of, picture_of, rollout_detail
 from migrations_app.queries.rollouts.rollouts import GROUPS, RolloutAsk, rollout_page, rollout_row
@@ -32,39 +40,39 @@ from migrations_app.use_cases.rollouts import lifecycle
 from migrations_app.use_cases.rollouts.backups import exports_yaml
 from migrations_app.use_cases.rollouts.drafts import roll_back
 
-ACT = Need("act", "operate_rollout")
-STOP = Need("act", "operate_rollout", ("approve_rollout", "administer_policy"))
+ACT = EndpointPermission("act", "operate_rollout")
+STOP = EndpointPermission("act", "operate_rollout", ("approve_rollout", "administer_policy"))
 """Whoever may start or approve may stop; flow asks for either right."""
 YAML = "application/yaml"
 
 
-def _acting(name: str, *, body: type[Strict], answer: Any = RolloutWhole) -> Callable[[Any], Any]:  # noqa: ANN401 - a shape
+def _acting(name: str, *, body: type[StrictSerializer], answer: Any = RolloutWholeSerializer) -> Callable[[Any], Any]:  # noqa: ANN401 - a shape
     """How each of the acts is described."""
     answers = {202: answer}
     return described("POST", id=name, tag="rollouts", named=True, body=body, answers=answers, guarded=True)
 
 
-class RolloutQuery(Paged):
+class RolloutQuerySerializer(PagedSerializer):
     cluster = serializers.UUIDField(required=False)
     state = serializers.ChoiceField(required=False, choices=(*STATES, *GROUPS), help_text="A state or a group.")
     action = serializers.CharField(required=False, max_length=60)
 
 
-class EventsQuery(Strict):
+class EventsQuerySerializer(StrictSerializer):
     limit = serializers.IntegerField(required=False, min_value=1, max_value=MOST_LINES, default=MOST_LINES)
 
 
-class Starting(Strict):
+class StartingSerializer(StrictSerializer):
     """The digest of the plan that was looked at."""
 
     digest = Text(max_length=64)
 
 
-class Nothing(Strict):
+class NothingSerializer(StrictSerializer):
     """Nothing has to be said."""
 
 
-class Rollouts(Endpoint):
+class RolloutsView(Endpoint):
     """Every plan and its execution."""
 
     needs = {"GET": READ}
@@ -74,30 +82,30 @@ class Rollouts(Endpoint):
         id="rollouts_list",
         tag="rollouts",
         named=True,
-        query=RolloutQuery,
-        answers={200: page_of("Rollout", RolloutLine)},
+        query=RolloutQuerySerializer,
+        answers={200: page_of("Rollout", RolloutLineSerializer)},
     )
     def get(self, request: Request) -> Response:
         """Rollouts, newest first."""
-        query = asked(request, RolloutQuery)
+        query = query_params(request, RolloutQuerySerializer)
         ask = RolloutAsk(cluster=query.get("cluster"), state=query.get("state", ""), action=query.get("action", ""))
         page = rollout_page(ask, after=cursor_of(request, query), limit=query["limit"])
-        return page_answer(request, page, shape=RolloutLine)
+        return page_answer(request, page, shape=RolloutLineSerializer)
 
 
-class Rollout(Endpoint):
+class RolloutView(Endpoint):
     """One rollout."""
 
     needs = {"GET": READ}
 
-    @described("GET", id="rollouts_read", tag="rollouts", named=True, answers={200: RolloutWhole})
+    @described("GET", id="rollouts_read", tag="rollouts", named=True, answers={200: RolloutWholeSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """How far it is, and what was last counted."""
-        asked(request, Strict)
+        query_params(request, StrictSerializer)
         return rollout_answer(rollout_detail(id))
 
 
-class RolloutStart(Endpoint):
+class RolloutStartView(Endpoint):
     """Starting."""
 
     needs = {"POST": ACT}
@@ -107,44 +115,44 @@ class RolloutStart(Endpoint):
         id="rollouts_start",
         tag="rollouts",
         named=True,
-        body=Starting,
-        answers={202: RolloutWhole},
+        body=StartingSerializer,
+        answers={202: RolloutWholeSerializer},
         guarded=True,
     )
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Begins an approved plan, once. Approvals of the owner of the token that starts do not count."""
-        said = given(request, Starting)
+        said = body_params(request, StartingSerializer)
         version = _matched(request, id)
         lifecycle.start(id, asking(request), digest=said["digest"], by=actor(), version=version)
         return _woken(id)
 
 
-class RolloutPause(Endpoint):
+class RolloutPauseView(Endpoint):
     """Pausing."""
 
     needs = {"POST": STOP}
 
-    @_acting("rollouts_pause", body=Nothing)
+    @_acting("rollouts_pause", body=NothingSerializer)
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Asks the worker to pause after the request under way."""
         return _stopped(request, id, stop=lifecycle.pause)
 
 
-class RolloutAbort(Endpoint):
+class RolloutAbortView(Endpoint):
     """Aborting."""
 
     needs = {"POST": STOP}
 
-    @_acting("rollouts_abort", body=Nothing)
+    @_acting("rollouts_abort", body=NothingSerializer)
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Ends it, after the request under way."""
         return _stopped(request, id, stop=lifecycle.abort)
 
 
-class RolloutResume(Endpoint):
+class RolloutResumeView(Endpoint):
     """Going on."""
 
     needs = {"POST": ACT}
@@ -154,36 +162,36 @@ class RolloutResume(Endpoint):
         id="rollouts_resume",
         tag="rollouts",
         named=True,
-        body=Nothing,
-        answers={202: RolloutWhole},
+        body=NothingSerializer,
+        answers={202: RolloutWholeSerializer},
         guarded=True,
     )
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Goes on with a paused rollout, under every guard of a start."""
-        given(request, Nothing)
+        body_params(request, NothingSerializer)
         lifecycle.resume(id, asking(request), by=actor(), version=_matched(request, id))
         return _woken(id)
 
 
-class RolloutRollBack(Endpoint):
+class RolloutRollBackView(Endpoint):
     """Taking back."""
 
-    needs = {"POST": Need("plan", "operate_rollout")}
+    needs = {"POST": EndpointPermission("plan", "operate_rollout")}
 
     @described(
         "POST",
         id="rollouts_roll_back",
         tag="rollouts",
         named=True,
-        body=Nothing,
-        answers={202: PlanWhole},
+        body=NothingSerializer,
+        answers={202: PlanWholeSerializer},
         guarded=True,
     )
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Makes the plan that takes it back, with a preview and an approval of its own."""
-        given(request, Nothing)
+        body_params(request, NothingSerializer)
         made = roll_back(id, asking(request), by=actor(), version=_matched(request, id))
         transaction.on_commit(partial(wake_rollout, made, prepare_rollout))
         answer = plan_answer(rollout_detail(made), status=202)
@@ -191,7 +199,7 @@ class RolloutRollBack(Endpoint):
         return answer
 
 
-class RolloutEvents(Endpoint):
+class RolloutEventsView(Endpoint):
     """The journal."""
 
     needs = {"GET": READ}
@@ -201,32 +209,32 @@ class RolloutEvents(Endpoint):
         id="rollouts_events",
         tag="rollouts",
         named=True,
-        query=EventsQuery,
+        query=EventsQuerySerializer,
         more=[IF_NONE_MATCH],
-        answers={200: Events, 304: OpenApiResponse(description="Nothing has moved")},
+        answers={200: EventsSerializer, 304: OpenApiResponse(description="Nothing has moved")},
     )
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """What was sent and what came of it; ask again with If-None-Match, and a 304 says that nothing moved."""
-        query = asked(request, EventsQuery)
+        query = query_params(request, EventsQuerySerializer)
         row, picture = rollout_row(id), picture_of(id)
         told = {"state": row.state, "version": row.version, "wish": row.wish}
         told |= {"picture": msgspec.to_builtins(picture) if picture else None}
-        body = Events({**told, "results": journal_of(id, limit=query["limit"])}).data
+        body = EventsSerializer({**told, "results": journal_of(id, limit=query["limit"])}).data
         tag = etags.of_bytes(msgspec.json.encode(body))
         answer = Response(status=304) if etags.unchanged(request, tag) else Response(body)
         answer["ETag"] = tag
         return answer
 
 
-class RolloutExports(Endpoint):
+class RolloutExportsView(Endpoint):
     """What was kept of before."""
 
-    needs = {"GET": Need("plan", "operate_rollout")}
+    needs = {"GET": EndpointPermission("plan", "operate_rollout")}
 
     @described("GET", id="rollouts_exports", tag="rollouts", named=True, answers={(200, YAML): OpenApiTypes.STR})
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
         """Every object as it was before, as one stream of YAML that can be applied again; secrets are left out."""
-        asked(request, Strict)
+        query_params(request, StrictSerializer)
         text = exports_yaml(id)
         if not text:
             raise NotFound("nothing was exported")
@@ -241,7 +249,7 @@ def _matched(request: Request, rollout_id: uuid.UUID) -> int:
 
 
 def _stopped(request: Request, rollout_id: uuid.UUID, *, stop: Callable[..., Any]) -> Response:
-    given(request, Nothing)
+    body_params(request, NothingSerializer)
     stop(rollout_id, asking(request), by=actor(), version=_matched(request, rollout_id))
     return rollout_answer(rollout_detail(rollout_id), status=202)
 

@@ -18,53 +18,53 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from migrations_app.api.framework import etags
-from migrations_app.api.framework.fields import Strict, Told
+from migrations_app.api.framework.fields import OutputText, StrictSerializer
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.schema import IF_NONE_MATCH, described
-from migrations_app.api.framework.views import Endpoint, asked
+from migrations_app.api.framework.views import Endpoint, query_params
 from migrations_app.api.plans import PLAN
 from migrations_app.queries.cluster.detail import cluster_head, report_of
 from migrations_app.queries.cluster.reports import newest_runbook
-from migrations_app.readiness.action_offers import held, offers
+from migrations_app.readiness.action_offers import offers, reason_disabled
 from migrations_app.readiness.outputs import plan_markdown
 from migrations_app.readiness.published import published_plan
 from migrations_app.readiness.runbook import Runbook
 from migrations_app.use_cases.accounts.tokens import TokenUse
 
 
-class ActionOffer(serializers.Serializer[Any]):
+class ActionOfferSerializer(serializers.Serializer[Any]):
     """One action. `why` says what is missing where it is not enabled; `checks` are those that call for it."""
 
-    action_id = Told()
-    label = Told()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
-    purpose = Told()
-    risk = Told()
+    action_id = OutputText()
+    label = OutputText()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
+    purpose = OutputText()
+    risk = OutputText()
     enabled = serializers.BooleanField()
-    why = Told()
-    checks = serializers.ListField(child=Told())
+    why = OutputText()
+    checks = serializers.ListField(child=OutputText())
 
 
-class ActionOffers(serializers.Serializer[Any]):
+class ActionOffersSerializer(serializers.Serializer[Any]):
     """`snapshot` is the one they were read from; null for a cluster that was never scanned."""
 
     snapshot = serializers.UUIDField(allow_null=True)
-    results = ActionOffer(many=True)
+    results = ActionOfferSerializer(many=True)
 
 
-class ClusterActions(Endpoint):
+class ClusterActionsView(Endpoint):
     """The actions of one cluster."""
 
     needs = {"GET": READ}
 
-    @described("GET", id="cluster_actions_list", tag="clusters", named=True, answers={200: ActionOffers})
+    @described("GET", id="cluster_actions_list", tag="clusters", named=True, answers={200: ActionOffersSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Every action: first those that a failing check calls for. `POST /plans` begins one, with its `action_id`."""
-        asked(request, Strict)
+        query_params(request, StrictSerializer)
         head = cluster_head(id, now=timezone.now())
         report = report_of(head.snapshot.id) if head.snapshot else None
-        told = offers(report, held=held(may_prepare=_may_prepare(request), source=head.source))
+        told = offers(report, held=reason_disabled(may_prepare=_may_prepare(request), source=head.source))
         rows = [msgspec.to_builtins(one) for one in told]
-        return Response(ActionOffers({"snapshot": head.snapshot and head.snapshot.id, "results": rows}).data)
+        return Response(ActionOffersSerializer({"snapshot": head.snapshot and head.snapshot.id, "results": rows}).data)
 
 
 def _may_prepare(request: Request) -> bool:
@@ -78,14 +78,14 @@ JSON, MARKDOWN = "application/json", "text/markdown"
 _KINDS = {"json": JSON, "markdown": MARKDOWN}
 
 
-class PlanQuery(Strict):
+class PlanQuerySerializer(StrictSerializer):
     format = serializers.ChoiceField(
         required=False, choices=tuple(_KINDS), help_text="Without it the Accept header decides; JSON where it does not."
     )
     hop = serializers.CharField(required=False, max_length=20, help_text="Only that hop of the path, such as 0.33+.")
 
 
-class ClusterPlan(Endpoint):
+class ClusterPlanView(Endpoint):
     """The plan of one cluster."""
 
     needs = {"GET": READ}
@@ -95,7 +95,7 @@ class ClusterPlan(Endpoint):
         id="cluster_plan_read",
         tag="clusters",
         named=True,
-        query=PlanQuery,
+        query=PlanQuerySerializer,
         more=[IF_NONE_MATCH],
         answers={
             (200, JSON): RUNBOOK,
@@ -108,7 +108,7 @@ class ClusterPlan(Endpoint):
 
         Every hop with its stages, what is still open at each, the commands, the way back and what cannot be undone.
         """
-        query = asked(request, PlanQuery)
+        query = query_params(request, PlanQuerySerializer)
         newest = newest_runbook(id)
         plan = _of_hop(newest.plan, query["hop"]) if "hop" in query else newest.plan
         kind = _KINDS.get(query.get("format", "")) or _accepted(request)

@@ -18,13 +18,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from migrations_app.api.clusters import SnapshotSummary
+from migrations_app.api.clusters import SnapshotSummarySerializer
 from migrations_app.api.framework import etags
-from migrations_app.api.framework.fields import Paged, Strict, Told
+from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer
 from migrations_app.api.framework.idempotency import replayed
-from migrations_app.api.framework.permissions import READ, Need
+from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.schema import IF_NONE_MATCH, described, page_of
-from migrations_app.api.framework.views import Endpoint, asked, cursor_of, given, page_answer
+from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.checks.base import PHASES, Severity, Status
 from migrations_app.queries.cluster.detail import report_of
 from migrations_app.queries.scans.findings import FindingAsk, finding_page
@@ -39,25 +39,25 @@ from migrations_app.use_cases.scans.queue import request_scan
 FILTERS = ("check", "status", "severity", "hop", "phase")
 
 
-class FindingLine(serializers.Serializer[Any]):
+class FindingLineSerializer(serializers.Serializer[Any]):
     """One answer of one check in the latest snapshot of a cluster."""
 
     cluster = serializers.UUIDField()
-    cluster_name = Told()
+    cluster_name = OutputText()
     snapshot = serializers.UUIDField()
-    check = Told()
-    hop = Told()
-    phase = Told()
-    status = Told()
-    severity = Told()
-    summary = Told()
+    check = OutputText()
+    hop = OutputText()
+    phase = OutputText()
+    status = OutputText()
+    severity = OutputText()
+    summary = OutputText()
     evidence_total = serializers.IntegerField()
     evidence_exact = serializers.BooleanField(
         allow_null=True, help_text="False: there are at least that many. Null: not told by an older release."
     )
 
 
-class FindingQuery(Paged):
+class FindingQuerySerializer(PagedSerializer):
     cluster = serializers.UUIDField(required=False)
     check = serializers.CharField(required=False, max_length=80)
     status = serializers.ChoiceField(required=False, choices=get_args(Status))
@@ -66,85 +66,91 @@ class FindingQuery(Paged):
     phase = serializers.ChoiceField(required=False, choices=PHASES)
 
 
-class Findings(Endpoint):
+class FindingsView(Endpoint):
     """Findings of the latest snapshots."""
 
     needs = {"GET": READ}
 
     @described(
-        "GET", id="findings_list", tag="findings", query=FindingQuery, answers={200: page_of("Finding", FindingLine)}
+        "GET",
+        id="findings_list",
+        tag="findings",
+        query=FindingQuerySerializer,
+        answers={200: page_of("Finding", FindingLineSerializer)},
     )
     def get(self, request: Request) -> Response:
         """Findings by cluster, in the order of each report."""
-        query = asked(request, FindingQuery)
+        query = query_params(request, FindingQuerySerializer)
         ask = FindingAsk(cluster=query.get("cluster"), **{name: query.get(name, "") for name in FILTERS})
         page = finding_page(ask, after=cursor_of(request, query), limit=query["limit"])
-        return page_answer(request, page, shape=FindingLine)
+        return page_answer(request, page, shape=FindingLineSerializer)
 
 
-class ScanState(serializers.Serializer[Any]):
+class ScanStateSerializer(serializers.Serializer[Any]):
     """One attempt to look. `state`: queued, running, done or failed; `snapshot` is there once it is done."""
 
     id = serializers.UUIDField()
     cluster = serializers.UUIDField()
-    state = Told()
-    requested_by = Told()
+    state = OutputText()
+    requested_by = OutputText()
     created_at = serializers.DateTimeField()
     started_at = serializers.DateTimeField(allow_null=True)
     finished_at = serializers.DateTimeField(allow_null=True)
     attempts = serializers.IntegerField()
     parts_done = serializers.IntegerField()
     parts_total = serializers.IntegerField()
-    error_code = Told()
-    error_detail = Told()
+    error_code = OutputText()
+    error_detail = OutputText()
     snapshot = serializers.UUIDField(allow_null=True)
 
 
-class NoFields(Strict):
+class NoFieldsSerializer(StrictSerializer):
     """Nothing has to be said."""
 
 
-class ClusterScans(Endpoint):
+class ClusterScansView(Endpoint):
     """The scans of a cluster."""
 
-    needs = {"GET": READ, "POST": Need("scan", "add_scan")}
+    needs = {"GET": READ, "POST": EndpointPermission("scan", "add_scan")}
 
     @described(
         "GET",
         id="cluster_scans_list",
         tag="scans",
         named=True,
-        query=Paged,
-        answers={200: page_of("Scan", ScanState)},
+        query=PagedSerializer,
+        answers={200: page_of("Scan", ScanStateSerializer)},
     )
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Scans of the cluster, newest first."""
-        query = asked(request, Paged)
+        query = query_params(request, PagedSerializer)
         page = scan_page(id, after=cursor_of(request, query), limit=query["limit"])
-        return page_answer(request, page, shape=ScanState)
+        return page_answer(request, page, shape=ScanStateSerializer)
 
-    @described("POST", id="cluster_scans_create", tag="scans", named=True, body=None, answers={202: ScanState})
+    @described(
+        "POST", id="cluster_scans_create", tag="scans", named=True, body=None, answers={202: ScanStateSerializer}
+    )
     @replayed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Queues a scan; one that is under way already is answered instead of a second one."""
-        given(request, NoFields)
+        body_params(request, NoFieldsSerializer)
         asked_for = request_scan(id, by=request.user.get_username())
         transaction.on_commit(partial(wake, asked_for.scan_id))
-        answer = Response(ScanState(scan_attempt(asked_for.scan_id)).data, status=202)
+        answer = Response(ScanStateSerializer(scan_attempt(asked_for.scan_id)).data, status=202)
         answer["Location"] = reverse("api-scan", kwargs={"id": asked_for.scan_id}, request=request)
         return answer
 
 
-class Scan(Endpoint):
+class ScanView(Endpoint):
     """One scan."""
 
     needs = {"GET": READ}
 
-    @described("GET", id="scans_read", tag="scans", named=True, answers={200: ScanState})
+    @described("GET", id="scans_read", tag="scans", named=True, answers={200: ScanStateSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """How far the scan is."""
-        asked(request, Strict)
-        return Response(ScanState(scan_attempt(id)).data)
+        query_params(request, StrictSerializer)
+        return Response(ScanStateSerializer(scan_attempt(id)).data)
 
 
 REPORT = {"$ref": "#/components/schemas/Report"}
@@ -153,39 +159,39 @@ MAX_AGE = "private, max-age=60"
 """What was found never changes; its waivers and the right to read it may, so it is not kept for long."""
 
 
-class SnapshotLine(SnapshotSummary):
+class SnapshotLineSerializer(SnapshotSummarySerializer):
     """The numbers of one snapshot, and whose it is."""
 
     cluster = serializers.UUIDField()
-    cluster_name = Told()
+    cluster_name = OutputText()
 
 
-class SnapshotQuery(Paged):
+class SnapshotQuerySerializer(PagedSerializer):
     cluster = serializers.UUIDField(required=False)
     complete = serializers.ChoiceField(required=False, choices=("true", "false"))
 
 
-class NodeQuery(Paged):
+class NodeQuerySerializer(PagedSerializer):
     owner = serializers.ChoiceField(required=False, choices=OWNERS)
     q = serializers.CharField(required=False, max_length=200, help_text="Part of a node's or pool's name.")
 
 
-class NodeRow(serializers.Serializer[Any]):
+class NodeRowSerializer(serializers.Serializer[Any]):
     """One node and whose it is; `told_by` names the signals, `anomalies` what does not add up."""
 
-    name = Told()
-    owner = Told()
-    pool = Told()
-    claim = Told()
-    told_by = serializers.ListField(child=Told())
-    anomalies = serializers.ListField(child=Told())
-    capacity = Told()
-    instance_type = Told()
-    zone = Told()
+    name = OutputText()
+    owner = OutputText()
+    pool = OutputText()
+    claim = OutputText()
+    told_by = serializers.ListField(child=OutputText())
+    anomalies = serializers.ListField(child=OutputText())
+    capacity = OutputText()
+    instance_type = OutputText()
+    zone = OutputText()
     can_drift = serializers.BooleanField(allow_null=True)
 
 
-class Snapshots(Endpoint):
+class SnapshotsView(Endpoint):
     """Snapshots of all clusters."""
 
     needs = {"GET": READ}
@@ -194,20 +200,20 @@ class Snapshots(Endpoint):
         "GET",
         id="snapshots_list",
         tag="snapshots",
-        query=SnapshotQuery,
-        answers={200: page_of("Snapshot", SnapshotLine)},
+        query=SnapshotQuerySerializer,
+        answers={200: page_of("Snapshot", SnapshotLineSerializer)},
     )
     def get(self, request: Request) -> Response:
         """Snapshots, newest first."""
-        query = asked(request, SnapshotQuery)
+        query = query_params(request, SnapshotQuerySerializer)
         complete = {"true": True, "false": False}.get(query.get("complete", ""))
         page = snapshot_page(
             cluster=query.get("cluster"), complete=complete, after=cursor_of(request, query), limit=query["limit"]
         )
-        return page_answer(request, page, shape=SnapshotLine)
+        return page_answer(request, page, shape=SnapshotLineSerializer)
 
 
-class Snapshot(Endpoint):
+class SnapshotView(Endpoint):
     """One snapshot, whole."""
 
     needs = {"GET": READ}
@@ -223,11 +229,11 @@ class Snapshot(Endpoint):
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
         """The report, as `karpdash scan -o json` prints it, with the waivers over it. What was found never changes; the
         ETag is of the bytes."""
-        asked(request, Strict)
+        query_params(request, StrictSerializer)
         return _whole(request, msgspec.json.encode(published(report_of(id))), kind="application/json")
 
 
-class SnapshotSarif(Endpoint):
+class SnapshotSarifView(Endpoint):
     """One snapshot for tools that read SARIF."""
 
     needs = {"GET": READ}
@@ -242,11 +248,11 @@ class SnapshotSarif(Endpoint):
     )
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
         """The report as SARIF 2.1.0; a waived failure is a suppressed result, with its words as the justification."""
-        asked(request, Strict)
+        query_params(request, StrictSerializer)
         return _whole(request, sarif.render(report_of(id)).encode(), kind=SARIF)
 
 
-class SnapshotNodes(Endpoint):
+class SnapshotNodesView(Endpoint):
     """The nodes of a snapshot."""
 
     needs = {"GET": READ}
@@ -256,12 +262,12 @@ class SnapshotNodes(Endpoint):
         id="snapshot_nodes_list",
         tag="snapshots",
         named=True,
-        query=NodeQuery,
-        answers={200: page_of("Node", NodeRow)},
+        query=NodeQuerySerializer,
+        answers={200: page_of("Node", NodeRowSerializer)},
     )
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Nodes by name, each with its owner."""
-        query = asked(request, NodeQuery)
+        query = query_params(request, NodeQuerySerializer)
         page = node_page(
             id,
             owner=query.get("owner", ""),
@@ -269,7 +275,7 @@ class SnapshotNodes(Endpoint):
             after=cursor_of(request, query),
             limit=query["limit"],
         )
-        return page_answer(request, page, shape=NodeRow)
+        return page_answer(request, page, shape=NodeRowSerializer)
 
 
 def _whole(request: Request, body: bytes, *, kind: str) -> HttpResponse:

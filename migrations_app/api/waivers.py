@@ -9,48 +9,48 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from migrations_app.api.framework.fields import Paged, Strict, Text, Told
+from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
-from migrations_app.api.framework.permissions import READ, Need
+from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.schema import described, page_of
-from migrations_app.api.framework.views import Endpoint, asked, cursor_of, given, page_answer
+from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.api.plans import asking
 from migrations_app.queries.fleet.waivers import STATES, WaiverAsk, waiver_of, waiver_page
-from migrations_app.use_cases.scans.waivers import Wish, revoke, waive
+from migrations_app.use_cases.scans.waivers import WaiverRequest, revoke, waive
 
-CHANGE = Need("admin", "change_cluster")
+CHANGE = EndpointPermission("admin", "change_cluster")
 
 
-class WaiverRow(serializers.Serializer[Any]):
+class WaiverRowSerializer(serializers.Serializer[Any]):
     """A waiver. `cluster` is null for one of a group, named by `group`, and for one of all clusters; `blockers` tells
     whether it covers what blocks."""
 
     id = serializers.UUIDField()
-    check = Told()
+    check = OutputText()
     cluster = serializers.UUIDField(allow_null=True)
-    cluster_name = Told()
+    cluster_name = OutputText()
     group = serializers.UUIDField(allow_null=True)
-    group_name = Told()
-    reason = Told()
-    owner = Told()
+    group_name = OutputText()
+    reason = OutputText()
+    owner = OutputText()
     blockers = serializers.BooleanField()
-    made_by = Told()
+    made_by = OutputText()
     made_at = serializers.DateTimeField()
     ends_at = serializers.DateTimeField()
-    revoked_by = Told()
+    revoked_by = OutputText()
     revoked_at = serializers.DateTimeField(allow_null=True)
     state = serializers.ChoiceField(choices=STATES)
     days_left = serializers.IntegerField()
 
 
-class WaiverQuery(Paged):
+class WaiverQuerySerializer(PagedSerializer):
     cluster = serializers.UUIDField(required=False, help_text="With those of its groups and of all.")
     group = serializers.UUIDField(required=False, help_text="Those that are given for this group.")
     check = serializers.CharField(required=False, max_length=80)
     state = serializers.ChoiceField(required=False, choices=STATES)
 
 
-class NewWaiver(Strict):
+class NewWaiverSerializer(StrictSerializer):
     """For a cluster, or for a group; with neither it holds everywhere. A check that can block, a group and all clusters
     ask for the right to change policies as well."""
 
@@ -62,40 +62,53 @@ class NewWaiver(Strict):
     ends_at = serializers.DateTimeField(help_text="At most a year ahead; from then on the check fails again.")
 
 
-class Waivers(Endpoint):
+class WaiversView(Endpoint):
     """Accepted failures, those of the past as well."""
 
     needs = {"GET": READ, "POST": CHANGE}
 
-    @described("GET", id="waivers_list", tag="waivers", query=WaiverQuery, answers={200: page_of("Waiver", WaiverRow)})
+    @described(
+        "GET",
+        id="waivers_list",
+        tag="waivers",
+        query=WaiverQuerySerializer,
+        answers={200: page_of("Waiver", WaiverRowSerializer)},
+    )
     def get(self, request: Request) -> Response:
         """Waivers, newest first."""
-        query = asked(request, WaiverQuery)
+        query = query_params(request, WaiverQuerySerializer)
         texts = {name: query.get(name, "") for name in ("check", "state")}
         ask = WaiverAsk(cluster=query.get("cluster"), group=query.get("group"), **texts)
         page = waiver_page(ask, now=timezone.now(), after=cursor_of(request, query), limit=query["limit"])
-        return page_answer(request, page, shape=WaiverRow)
+        return page_answer(request, page, shape=WaiverRowSerializer)
 
-    @described("POST", id="waivers_create", tag="waivers", body=NewWaiver, named=True, answers={201: WaiverRow})
+    @described(
+        "POST",
+        id="waivers_create",
+        tag="waivers",
+        body=NewWaiverSerializer,
+        named=True,
+        answers={201: WaiverRowSerializer},
+    )
     @replayed
     def post(self, request: Request) -> Response:
         """Accepts a failing check. It stays visible as waived, and fails again when the waiver ends."""
-        made = waive(Wish(**given(request, NewWaiver)), asking(request), now=timezone.now())
-        answer = Response(WaiverRow(waiver_of(made, now=timezone.now())).data, status=201)
+        made = waive(WaiverRequest(**body_params(request, NewWaiverSerializer)), asking(request), now=timezone.now())
+        answer = Response(WaiverRowSerializer(waiver_of(made, now=timezone.now())).data, status=201)
         answer["Location"] = reverse("api-waiver", kwargs={"id": made}, request=request)
         return answer
 
 
-class Waiver(Endpoint):
+class WaiverView(Endpoint):
     """One waiver."""
 
     needs = {"GET": READ, "DELETE": CHANGE}
 
-    @described("GET", id="waivers_read", tag="waivers", named=True, answers={200: WaiverRow})
+    @described("GET", id="waivers_read", tag="waivers", named=True, answers={200: WaiverRowSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The waiver, whether it still holds or not."""
-        asked(request, Strict)
-        return Response(WaiverRow(waiver_of(id, now=timezone.now())).data)
+        query_params(request, StrictSerializer)
+        return Response(WaiverRowSerializer(waiver_of(id, now=timezone.now())).data)
 
     @described("DELETE", id="waivers_revoke", tag="waivers", named=True, unmatched=True, answers={204: None})
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address

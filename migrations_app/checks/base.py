@@ -12,8 +12,8 @@ from msgspec import UNSET, UnsetType
 
 from migrations_app.inventory.facts.ownership import Ownership, ownership
 from migrations_app.inventory.inventory import AWS_PARTS, PART_NAMES, Inventory
-from migrations_app.karpenter.detection import Detected
-from migrations_app.karpenter.upgrade_path import Step
+from migrations_app.karpenter.detection import DetectedRelease
+from migrations_app.karpenter.upgrade_path import PathHop
 
 Status = Literal["pass", "fail", "unknown", "not_applicable", "manual", "waived"]
 Severity = Literal["blocker", "warning", "info"]
@@ -40,11 +40,11 @@ EVERY: tuple[str, ...] = ("*",)
 """For `Check.hops`: the check is asked at every hop."""
 
 
-class Value(msgspec.Struct, frozen=True):
+class CheckValue(msgspec.Struct, frozen=True):
     """Base of the values of judging: frozen, compared by content."""
 
 
-class Reason(Value, frozen=True):
+class Reason(CheckValue, frozen=True):
     """Why a question is open, for programs; the sentence beside it is for people.
 
     `part_unread`: the part of that name was not read, and `why` is the code of its Unseen. `aws_not_asked`: nobody gave
@@ -56,7 +56,7 @@ class Reason(Value, frozen=True):
     why: str
 
 
-class Evidence(Value, frozen=True, kw_only=True):
+class Evidence(CheckValue, frozen=True, kw_only=True):
     """One cause. `count` says how many objects share it; `path` is a field path; seen and wanted are texts."""
 
     kind: str
@@ -84,7 +84,7 @@ class Evidence(Value, frozen=True, kw_only=True):
         return self if isinstance(self.data, UnsetType) else msgspec.structs.replace(self, data=UNSET)
 
 
-class CannotTell(Value, frozen=True):
+class Unknown(CheckValue, frozen=True):
     """The parts were read and still do not answer the question; `detail` names the field or object.
 
     `reason` is there where the answer hangs on a part that was not read.
@@ -94,13 +94,13 @@ class CannotTell(Value, frozen=True):
     reason: Reason | None = None
 
 
-class NotApplicable(Value, frozen=True):
+class NotApplicable(CheckValue, frozen=True):
     """The question does not arise in this cluster or at this hop; `detail` says why."""
 
     detail: str
 
 
-class Remedy(Value, frozen=True, kw_only=True):
+class Remedy(CheckValue, frozen=True, kw_only=True):
     """One way to fix it. `action` names a karpdash action, only where `how` is `action`."""
 
     how: How
@@ -108,29 +108,29 @@ class Remedy(Value, frozen=True, kw_only=True):
     action: str = ""
 
 
-class ByHand(Value, frozen=True):
+class ManualCheck(CheckValue, frozen=True):
     """Only a person can look; `detail` says where and for what, `remedies` give commands that help to look."""
 
     detail: str
     remedies: tuple[Remedy, ...] = ()
 
 
-class AtLeast(Value, frozen=True):
+class LowerBound(CheckValue, frozen=True):
     """The evidence beside it is a lower bound: not everything it counts was seen; `detail` says what was not."""
 
     detail: str
 
 
-class Milder(Value, frozen=True):
+class SeverityCap(CheckValue, frozen=True):
     """All that stands beside it, evidence and doubts, weighs no more than that; it never makes a check weigh more."""
 
     severity: Severity
 
 
-Word: TypeAlias = Evidence | CannotTell | NotApplicable | ByHand | AtLeast | Milder
+JudgeResult: TypeAlias = Evidence | Unknown | NotApplicable | ManualCheck | LowerBound | SeverityCap
 
 
-class Finding(Value, frozen=True, kw_only=True):
+class Finding(CheckValue, frozen=True, kw_only=True):
     """The answer of one check at one hop."""
 
     id: str
@@ -157,12 +157,12 @@ class Finding(Value, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class CheckContext:
     """What a check is asked about: one inventory at one hop. `step.release` is the release that the hop lands on."""
 
     inventory: Inventory
-    step: Step
-    running: Detected
+    step: PathHop
+    running: DetectedRelease
     stage: str
     now: str
     """RFC 3339; the one clock reading of the scan."""
@@ -178,8 +178,8 @@ class Case:
         return self.step.hop
 
 
-Judge = Callable[[Case], Iterable[Word]]
-Advise = Callable[[Case, tuple[Evidence, ...]], Iterable[Remedy]]
+Judge = Callable[[CheckContext], Iterable[JudgeResult]]
+Advise = Callable[[CheckContext, tuple[Evidence, ...]], Iterable[Remedy]]
 
 
 @dataclass(slots=True)
@@ -248,10 +248,10 @@ class Check:
         named = {*self.remedy_tools, "action"} if self.resolved_by else {*self.remedy_tools}
         return tuple(how for how in HOWS if how in named)
 
-    def ask(self, case: Case) -> tuple[Word, ...]:
+    def ask(self, case: CheckContext) -> tuple[JudgeResult, ...]:
         if self._judge is None:
             raise TypeError(f"{self.module} declares no judge")
         return tuple(self._judge(case))
 
-    def remedies(self, case: Case, evidence: tuple[Evidence, ...]) -> tuple[Remedy, ...]:
+    def remedies(self, case: CheckContext, evidence: tuple[Evidence, ...]) -> tuple[Remedy, ...]:
         return tuple(self._advise(case, evidence)) if self._advise else ()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from migrations_app.checks.base import PHASES, Check, Phase
-from migrations_app.checks.registry import RETIRED, About, Retired, about, severities, spoken_hops
+from migrations_app.checks.registry import RETIRED, CheckDescription, Retired, about, severities, spoken_hops
 from migrations_app.karpenter.coverage.entry import CAUSES, Coverage
 
 CATALOGUE_HEAD = """# Checks
@@ -60,7 +60,7 @@ def _in_full(check: Check) -> str:
     return "\n".join((f"### {check.id}\n", f"{check.title}. {check.why}\n", *_lines(about(check)))) + "\n"
 
 
-def _lines(told: About) -> Iterator[str]:
+def _lines(told: CheckDescription) -> Iterator[str]:
     check = told.check
     if check.how:
         yield f"- how: {check.how}"

@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
-from migrations_app.checks.base import CannotTell, Evidence
+from migrations_app.checks.base import Evidence, Unknown
 from migrations_app.inventory.facts.controller import Installation, Values
-from migrations_app.inventory.objects.karpenter import CRD, Delivery, Named, WholeObject
+from migrations_app.inventory.objects.karpenter import CRD, GitOpsDelivery, NamedObject, WholeObject
 
 LONGEST = 200
 """Characters of a value that evidence shows."""
@@ -62,7 +62,7 @@ def at_crd(crd: CRD, path: str, *, seen: str, wanted: str) -> Evidence:
     return Evidence(kind="CustomResourceDefinition", name=crd.name, path=path, seen=seen[:LONGEST], wanted=wanted)
 
 
-def at(one: Named | Delivery, path: str, *, seen: str, wanted: str) -> Evidence:
+def at(one: NamedObject | GitOpsDelivery, path: str, *, seen: str, wanted: str) -> Evidence:
     """A cause in any object; its kind is that of its projection where the list leaves it out."""
     kind = one.kind or type(one).__name__
     return Evidence(kind=kind, namespace=one.namespace, name=one.name, path=path, seen=seen[:LONGEST], wanted=wanted)
@@ -81,7 +81,7 @@ Shapes = Mapping[str, str]
 T = TypeVar("T", bound=WholeObject)
 
 
-def apart(objects: Iterable[T], shapes: Shapes) -> tuple[tuple[CannotTell, ...], tuple[T, ...]]:
+def apart(objects: Iterable[T], shapes: Shapes) -> tuple[tuple[Unknown, ...], tuple[T, ...]]:
     """The words about objects with odd fields, and the objects without any: what is odd means nothing further."""
     every = tuple(objects)
     words = [tuple(odd([one], shapes)) for one in every]
@@ -89,13 +89,13 @@ def apart(objects: Iterable[T], shapes: Shapes) -> tuple[tuple[CannotTell, ...],
     return tuple(word for said in words for word in said), sound
 
 
-def odd(objects: Iterable[WholeObject], shapes: Shapes) -> Iterator[CannotTell]:
+def odd(objects: Iterable[WholeObject], shapes: Shapes) -> Iterator[Unknown]:
     """One word for each field that is there and not what its shape says, or lies below something that is no map."""
     for one in objects:
         for path, shape in shapes.items():
             wrong = _wrong({"spec": one.spec, "status": one.status}, path, shape=shape)
             if wrong:
-                yield CannotTell(f"{kind_of(one)} {one.name}: {wrong}")
+                yield Unknown(f"{kind_of(one)} {one.name}: {wrong}")
 
 
 def _wrong(tree: dict[str, Any], path: str, *, shape: str) -> str:
@@ -122,12 +122,12 @@ def _fits(value: object, shape: str) -> bool:
     return isinstance(value, str if shape == TEXT else bool)
 
 
-def kind_of(one: Named) -> str:
+def kind_of(one: NamedObject) -> str:
     """The kind of a projection, which lists often leave out of their items."""
     return one.kind or type(one).__name__
 
 
-def cause(one: Named, path: str, *, seen: object, wanted: str) -> Evidence:
+def cause(one: NamedObject, path: str, *, seen: object, wanted: str) -> Evidence:
     """One cause at a field of that object; long values are cut."""
     told = seen if isinstance(seen, str) else json.dumps(seen, default=str)
     return Evidence(kind=kind_of(one), name=one.name, path=path, seen=told[:LONGEST_FIELD_TEXT], wanted=wanted)

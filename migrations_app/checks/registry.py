@@ -16,7 +16,7 @@ from migrations_app.karpenter.coverage import entries
 from migrations_app.karpenter.hops import every_hop
 
 
-class Covered(NamedTuple):
+class CoveredEntry(NamedTuple):
     """A change or a known pain that the check answers; `release` is empty for a pain."""
 
     id: str
@@ -24,12 +24,12 @@ class Covered(NamedTuple):
     release: str
 
 
-class About(NamedTuple):
+class CheckDescription(NamedTuple):
     """`introduced_by` is the oldest Karpenter minor whose change the check answers; empty where it answers none."""
 
     check: Check
     remedies: tuple[How, ...]
-    covers: tuple[Covered, ...]
+    covers: tuple[CoveredEntry, ...]
     introduced_by: str
 
     @property
@@ -41,10 +41,10 @@ class About(NamedTuple):
         return severities(self.check)
 
 
-def about(check: Check) -> About:
+def about(check: Check) -> CheckDescription:
     """What the catalogue says of that check."""
-    covers = tuple(Covered(one.id, one.subject, one.release) for one in entries.covers(check.id))
-    return About(check, check.tools, covers, entries.introduced_by(check.id))
+    covers = tuple(CoveredEntry(one.id, one.subject, one.release) for one in entries.covers(check.id))
+    return CheckDescription(check, check.tools, covers, entries.introduced_by(check.id))
 
 
 def spoken_hops(hops: tuple[str, ...]) -> str:

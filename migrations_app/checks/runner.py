@@ -8,23 +8,23 @@ from msgspec import UNSET
 
 from migrations_app.checks.base import (
     WEIGHTS,
-    AtLeast,
-    ByHand,
-    CannotTell,
-    Case,
     Check,
+    CheckContext,
     Evidence,
     Finding,
-    Milder,
+    JudgeResult,
+    LowerBound,
+    ManualCheck,
     NotApplicable,
     Reason,
     Remedy,
     Severity,
+    SeverityCap,
     Status,
-    Word,
+    Unknown,
 )
 from migrations_app.checks.remedies.aws import could_not_read
-from migrations_app.inventory.parts import Quarantined, Seen, Unseen
+from migrations_app.inventory.parts import Seen, UnparsableObject, Unseen
 
 EVIDENCE_KEPT = 200
 """Rows of evidence stored with a finding; `evidence_total` still counts all."""
@@ -32,11 +32,11 @@ EVIDENCE_BYTES = 150_000
 """Of all findings of a hop, as JSON: the longest path has six hops, and together they stay below 1 MB."""
 
 
-_SETTLED: tuple[tuple[type[CannotTell | AtLeast | NotApplicable | ByHand], Status], ...] = (
-    (CannotTell, "unknown"),
-    (AtLeast, "unknown"),
+_SETTLED: tuple[tuple[type[Unknown | LowerBound | NotApplicable | ManualCheck], Status], ...] = (
+    (Unknown, "unknown"),
+    (LowerBound, "unknown"),
     (NotApplicable, "not_applicable"),
-    (ByHand, "manual"),
+    (ManualCheck, "manual"),
 )
 """What becomes of a word where nothing fails; the first one found decides."""
 
@@ -53,7 +53,7 @@ class _Settled(NamedTuple):
     reason: Reason | None = None
 
 
-def run(checks: Iterable[Check], case: Case) -> tuple[Finding, ...]:
+def run(checks: Iterable[Check], case: CheckContext) -> tuple[Finding, ...]:
     """One finding for each check that applies to the hop, in the order of the checks."""
     return _bounded(tuple(_answer(check, case) for check in checks if check.applies(case.hop)))
 
@@ -68,7 +68,7 @@ def _bounded(found: tuple[Finding, ...]) -> tuple[Finding, ...]:
     return tuple(msgspec.structs.replace(one, evidence=one.evidence[:kept]) for one in found)
 
 
-def _answer(check: Check, case: Case) -> Finding:
+def _answer(check: Check, case: CheckContext) -> Finding:
     unseen = _unseen(check, case)
     if unseen:
         return _finding(check, case, settled=_Settled("unknown", unseen.detail, unseen.reason))
@@ -80,17 +80,17 @@ def _answer(check: Check, case: Case) -> Finding:
         crashed = f"check failed: {type(crash).__name__} in {check.id}"
         return _finding(check, case, settled=_Settled("unknown", crashed))
     quarantined = _quarantined(check, case)
-    exact = not quarantined and not any(isinstance(word, CannotTell | AtLeast) for word in words)
+    exact = not quarantined and not any(isinstance(word, Unknown | LowerBound) for word in words)
     settled = _settle(check, words, quarantined=quarantined, exact=exact)
     found = _finding(check, case, settled=settled, evidence=evidence, remedies=remedies, exact=exact)
     return found if quarantined else _weighed(found, words)
 
 
-def _to_look_with(words: tuple[Word, ...]) -> tuple[Remedy, ...]:
-    return tuple(remedy for word in words if isinstance(word, ByHand) for remedy in word.remedies)
+def _to_look_with(words: tuple[JudgeResult, ...]) -> tuple[Remedy, ...]:
+    return tuple(remedy for word in words if isinstance(word, ManualCheck) for remedy in word.remedies)
 
 
-def _unseen(check: Check, case: Case) -> CannotTell | None:
+def _unseen(check: Check, case: CheckContext) -> Unknown | None:
     for name in check.reads:
         part = case.inventory.part(name)
         if isinstance(part, Unseen):
@@ -98,19 +98,19 @@ def _unseen(check: Check, case: Case) -> CannotTell | None:
     return None
 
 
-def _without_unread(words: Iterable[Word], *, check: Check, case: Case) -> tuple[Word, ...]:
+def _without_unread(words: Iterable[JudgeResult], *, check: Check, case: CheckContext) -> tuple[JudgeResult, ...]:
     """Without what is said of an object that could not be read: it can only be that it is absent, and it is not."""
     parts = (case.inventory.part(name) for name in check.reads)
     unread = [one for part in parts if isinstance(part, Seen) for one in part.quarantined]
     return tuple(word for word in words if not (isinstance(word, Evidence) and _is_of(word, unread)))
 
 
-def _is_of(word: Evidence, unread: list[Quarantined]) -> bool:
+def _is_of(word: Evidence, unread: list[UnparsableObject]) -> bool:
     kind = _READ_AS.get(word.kind, word.kind)
     return any((one.kind, one.name) == (kind, word.name) and word.namespace in ("", one.namespace) for one in unread)
 
 
-def _quarantined(check: Check, case: Case) -> str:
+def _quarantined(check: Check, case: CheckContext) -> str:
     for name in check.reads:
         part = case.inventory.part(name)
         if not isinstance(part, Unseen) and part.quarantined:
@@ -119,7 +119,7 @@ def _quarantined(check: Check, case: Case) -> str:
     return ""
 
 
-def _settle(check: Check, words: tuple[Word, ...], *, quarantined: str, exact: bool) -> _Settled:
+def _settle(check: Check, words: tuple[JudgeResult, ...], *, quarantined: str, exact: bool) -> _Settled:
     """Failure is certain even where other things are unknown; a pass needs that nothing was left unread.
 
     So does "not applicable": the one object that was set aside may be the one that the question is about.
@@ -133,17 +133,17 @@ def _settle(check: Check, words: tuple[Word, ...], *, quarantined: str, exact: b
         if found:
             if quarantined and kind is NotApplicable:
                 return _Settled("unknown", quarantined)
-            return _Settled(status, found.detail, found.reason if isinstance(found, CannotTell) else None)
+            return _Settled(status, found.detail, found.reason if isinstance(found, Unknown) else None)
     return _Settled("unknown", quarantined) if quarantined else _Settled("pass", check.title)
 
 
-def _weighed(found: Finding, words: tuple[Word, ...]) -> Finding:
+def _weighed(found: Finding, words: tuple[JudgeResult, ...]) -> Finding:
     """What was set aside may weigh more than what was seen, so this is for parts that were read whole."""
-    told = (word.severity for word in words if isinstance(word, Milder))
+    told = (word.severity for word in words if isinstance(word, SeverityCap))
     return msgspec.structs.replace(found, severity=min((found.severity, *told), key=WEIGHTS.index))
 
 
-def _severity(check: Check, case: Case, *, settled: _Settled) -> Severity:
+def _severity(check: Check, case: CheckContext, *, settled: _Settled) -> Severity:
     if settled.reason is not None and settled.reason.code == "aws_not_asked":
         return check.severity_unasked(case.hop)
     return check.severity_for(case.hop)
@@ -151,7 +151,7 @@ def _severity(check: Check, case: Case, *, settled: _Settled) -> Severity:
 
 def _finding(
     check: Check,
-    case: Case,
+    case: CheckContext,
     *,
     settled: _Settled,
     evidence: tuple[Evidence, ...] = (),

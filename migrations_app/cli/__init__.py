@@ -7,8 +7,8 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from migrations_app.cli.terminal import Exit, complain, flush, prepare
-from migrations_app.errors import CouldNotLook, KarpdashError
+from migrations_app.cli.terminal import Exit, flush, prepare, print_error
+from migrations_app.errors import KarpdashError, ReadError
 
 COMMANDS: dict[str, str] = {
     "up": "serve the dashboard on this machine",
@@ -62,7 +62,7 @@ def _dispatch(words: list[str], *, known: bool) -> int:
     if words[:1] in (["-V"], ["--version"]):
         print(f"karpdash {version()}")
         return Exit.READY
-    complain("karpdash", f"no such command: {words[0]}" if words else "which command?")
+    print_error("karpdash", f"no such command: {words[0]}" if words else "which command?")
     print(usage(), file=sys.stderr)
     return Exit.USAGE
 
@@ -75,10 +75,10 @@ def _guarded(name: str, run: Callable[[], int]) -> int:
     except SystemExit as stop:  # argparse has said what there is to say
         return stop.code if isinstance(stop.code, int) else Exit.USAGE
     except KarpdashError as wrong:
-        complain(name, str(wrong))
-        return Exit.COULD_NOT_LOOK if isinstance(wrong, CouldNotLook) else Exit.USAGE
+        print_error(name, str(wrong))
+        return Exit.COULD_NOT_LOOK if isinstance(wrong, ReadError) else Exit.USAGE
     except KeyboardInterrupt:
-        complain(name, "stopped")
+        print_error(name, "stopped")
         return Exit.INTERRUPTED
     except BrokenPipeError:
         # The reader has gone; the interpreter would complain once more when it flushes at its end.

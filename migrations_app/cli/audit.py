@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from migrations_app import audit_verify
-from migrations_app.cli.django_setup import at_terminal, open_door
-from migrations_app.cli.terminal import Exit, note, show
-from migrations_app.errors import BadInput
+from migrations_app.cli.django_setup import at_terminal, setup_django
+from migrations_app.cli.terminal import Exit, print_note, show
+from migrations_app.errors import InvalidInput
 
 
 def run(argv: list[str]) -> int:
@@ -16,8 +16,8 @@ def run(argv: list[str]) -> int:
     options = _parser().parse_args(argv)
     try:
         return int(options.do(options))
-    except audit_verify.Unusable as wrong:
-        raise BadInput(str(wrong)) from None
+    except audit_verify.UnusableInput as wrong:
+        raise InvalidInput(str(wrong)) from None
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -50,10 +50,12 @@ def _verify(options: argparse.Namespace) -> int:
     return Exit.READY if verdict.ok else Exit.FINDINGS
 
 
-def _verify_live(options: argparse.Namespace) -> audit_verify.Verdict:
+def _verify_live(options: argparse.Namespace) -> audit_verify.ChainVerdict:
     if options.first != 1 or options.to is not None:
-        raise BadInput("the log of the database is proven as a whole; --from and --to go with a FILE", where="--from")
-    open_door()
+        raise InvalidInput(
+            "the log of the database is proven as a whole; --from and --to go with a FILE", where="--from"
+        )
+    setup_django()
     from migrations_app.use_cases.audit.proof import prove
 
     outside = audit_verify.lines_of(options.checkpoints) if options.checkpoints else None
@@ -61,16 +63,16 @@ def _verify_live(options: argparse.Namespace) -> audit_verify.Verdict:
 
 
 def _export(options: argparse.Namespace) -> int:
-    open_door()
+    setup_django()
     from migrations_app.queries.audit.log import AuditAsk, export_lines
 
     if options.first < 1 or (options.last is not None and options.last < options.first):
-        raise BadInput("events are counted from 1, and --to does not come before --from", where="--from")
+        raise InvalidInput("events are counted from 1, and --to does not come before --from", where="--from")
     return _written(export_lines(AuditAsk(first=options.first, last=options.last)), options.output)
 
 
 def _checkpoints(options: argparse.Namespace) -> int:
-    open_door()
+    setup_django()
     from migrations_app.use_cases.audit.proof import checkpoint_lines
 
     return _written(checkpoint_lines(), options.output)
@@ -86,12 +88,12 @@ def _written(lines: Iterable[bytes], path: Path | None) -> int:
         with os.fdopen(descriptor, "wb") as file:
             file.writelines(lines)
     except OSError as wrong:
-        raise BadInput(f"can not be written: {wrong.strerror}", where=str(path)) from None
+        raise InvalidInput(f"can not be written: {wrong.strerror}", where=str(path)) from None
     return Exit.READY
 
 
 def _key(_options: argparse.Namespace) -> int:
-    open_door()
+    setup_django()
     from migrations_app.use_cases.audit.checkpoints import public_key
 
     show(f"{public_key()}\n")
@@ -99,12 +101,12 @@ def _key(_options: argparse.Namespace) -> int:
 
 
 def _seal(options: argparse.Namespace) -> int:
-    open_door()
+    setup_django()
     from migrations_app.use_cases.audit.archive import seal
 
     with at_terminal():
         made = seal(options.folder)
-    note(f"events {made.first} to {made.last}, sealed by {made.checkpoints.name}; nothing was deleted")
+    print_note(f"events {made.first} to {made.last}, sealed by {made.checkpoints.name}; nothing was deleted")
     show(f"{made.file}\n")
     return Exit.READY
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from migrations_app.cli import version
 from migrations_app.cli.sources import reachable, with_hint
-from migrations_app.cli.terminal import Exit, Progress, note
+from migrations_app.cli.terminal import Exit, Progress, print_note
 from migrations_app.errors import AddressRefused
 from migrations_app.use_cases.scans.one_off import bundle_kubeconfig
 
@@ -25,9 +25,9 @@ def run(argv: list[str]) -> int:
             )
     except AddressRefused as refused:
         raise with_hint(refused) from None
-    note(f"wrote {options.output}: {made.objects} objects, {made.size} bytes")
+    print_note(f"wrote {options.output}: {made.objects} objects, {made.size} bytes")
     for line in made.unseen:
-        note(f"not read: {line}")
+        print_note(f"not read: {line}")
     return Exit.READY
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from migrations_app.cli import cluster_eks
-from migrations_app.cli.django_setup import at_terminal, open_door
-from migrations_app.cli.terminal import Exit, note, show
-from migrations_app.errors import BadInput
+from migrations_app.cli.django_setup import at_terminal, setup_django
+from migrations_app.cli.terminal import Exit, print_note, show
+from migrations_app.errors import InvalidInput
 from migrations_app.readiness.outputs.wording import plain
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ LARGEST = 256 * 1024 * 1024
 def run(argv: list[str]) -> int:
     """0 done, 2 wrong usage or input, 3 the cluster did not answer and was not added."""
     options = _parser().parse_args(argv)
-    open_door()
+    setup_django()
     with at_terminal():
         return int(options.do(options))
 
@@ -80,7 +80,7 @@ def _add(options: argparse.Namespace) -> int:
 def _refuse_eks_options(options: argparse.Namespace) -> None:
     for name in ("region", "role_arn", "draft"):
         if getattr(options, name):
-            raise BadInput("goes with --eks only", where=f"--{name.replace('_', '-')}")
+            raise InvalidInput("goes with --eks only", where=f"--{name.replace('_', '-')}")
 
 
 def _answers(text: bytes, context: str) -> bool:
@@ -89,12 +89,12 @@ def _answers(text: bytes, context: str) -> bool:
 
     tried = registration.try_kubeconfig(text, context=context)
     if not tried.reachable:
-        note(f"{tried.server} did not answer: {tried.detail or tried.error}; --no-test adds it anyway")
+        print_note(f"{tried.server} did not answer: {tried.detail or tried.error}; --no-test adds it anyway")
         return False
-    note(f"{tried.server} answers, Kubernetes {tried.kubernetes}")
+    print_note(f"{tried.server} answers, Kubernetes {tried.kubernetes}")
     if tried.missing:
-        note(f"may not list: {', '.join(kind.plural for kind in tried.missing)}. This role would allow it:")
-        note(tried.rule)
+        print_note(f"may not list: {', '.join(kind.plural for kind in tried.missing)}. This role would allow it:")
+        print_note(tried.rule)
     return True
 
 
@@ -125,7 +125,7 @@ def _remove(options: argparse.Namespace) -> int:
     from migrations_app.use_cases.clusters import registration
 
     registration.remove(cluster_named(options.name), typed_name=options.name)
-    note(f"removed {options.name}")
+    print_note(f"removed {options.name}")
     return Exit.READY
 
 
@@ -134,7 +134,7 @@ def _read(path: Path) -> bytes:
         with path.open("rb") as file:
             body = file.read(LARGEST + 1)
     except OSError as wrong:
-        raise BadInput(f"cannot be read: {wrong.strerror}", where=str(path)) from None
+        raise InvalidInput(f"cannot be read: {wrong.strerror}", where=str(path)) from None
     if len(body) > LARGEST:
-        raise BadInput(f"larger than {LARGEST} bytes", where=str(path))
+        raise InvalidInput(f"larger than {LARGEST} bytes", where=str(path))
     return body

@@ -7,15 +7,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from migrations_app.cli.terminal import Exit, note, show
-from migrations_app.errors import BadInput
+from migrations_app.cli.terminal import Exit, print_note, show
+from migrations_app.errors import InvalidInput
 from migrations_app.inventory.objects.cluster_arn import read_place
 
 if TYPE_CHECKING:
     import uuid
 
     from migrations_app.queries.cluster.detail import ClusterHead
-    from migrations_app.use_cases.clusters.eks_registration import AccessTest, Draft
+    from migrations_app.use_cases.clusters.eks_registration import AccessDraft, AccessTest
     from migrations_app.use_cases.clusters.registration import Details
 
 BY = "terminal"
@@ -51,7 +51,7 @@ def add(options: argparse.Namespace, details: "Details") -> int:
         if not options.no_test and not _answers(eks_registration.try_eks(text, role_arn=options.role_arn, by=BY)):
             return Exit.COULD_NOT_LOOK
         show(f"{eks_registration.register_eks(text, details, role_arn=options.role_arn)}\n")
-    except BadInput as wrong:
+    except InvalidInput as wrong:
         raise _named(wrong) from None
     return Exit.READY
 
@@ -63,7 +63,7 @@ def _aws(options: argparse.Namespace) -> int:
     found = cluster_named(options.name)
     if options.forget:
         eks_registration.remove_access(found)
-        note(f"forgot the role of {options.name}")
+        print_note(f"forgot the role of {options.name}")
         return Exit.READY
     if not options.eks:
         return _show_kept(found)
@@ -78,9 +78,9 @@ def _set(options: argparse.Namespace, found: "uuid.UUID") -> int:
 
     try:
         eks_registration.set_access(found, _draft_text(options), role_arn=options.role_arn, by=BY)
-    except BadInput as wrong:
+    except InvalidInput as wrong:
         raise _named(wrong) from None
-    note(f"the role is guarded and kept; scans of {options.name} read its AWS account")
+    print_note(f"the role is guarded and kept; scans of {options.name} read its AWS account")
     return Exit.READY
 
 
@@ -89,7 +89,7 @@ def _show_kept(found: "uuid.UUID") -> int:
 
     head: ClusterHead = cluster_head(found, now=datetime.now(UTC))
     if not head.eks_arn:
-        note("no way into an AWS account; --eks ARN makes an external id for one")
+        print_note("no way into an AWS account; --eks ARN makes an external id for one")
         return Exit.READY
     show(f"cluster      {head.eks_arn}\nrole         {head.role_arn}\nexternal id  {head.external_id}\n")
     return Exit.READY
@@ -97,7 +97,7 @@ def _show_kept(found: "uuid.UUID") -> int:
 
 def _is_second(options: argparse.Namespace) -> bool:
     if bool(options.role_arn) != bool(options.draft):
-        raise BadInput(
+        raise InvalidInput(
             "goes together with --draft: the role is made with the external id of the draft", where="--role-arn"
         )
     return bool(options.role_arn)
@@ -108,17 +108,17 @@ def _first(options: argparse.Namespace, *, again: str) -> int:
 
     try:
         draft = draft_access(options.eks, region=options.region, by=BY)
-    except BadInput as wrong:
+    except InvalidInput as wrong:
         raise _named(wrong) from None
     show(_document(draft))
-    note(f"nothing is stored yet. Keep this output as FILE and, until {draft.expires_at:%Y-%m-%d %H:%M} UTC:")
-    note("1. make an IAM role in the cluster's account with this trust_policy and this permissions_policy")
-    note("2. let the role read the cluster: an access entry with a group, and a ClusterRole for that group")
-    note(f"3. {again}")
+    print_note(f"nothing is stored yet. Keep this output as FILE and, until {draft.expires_at:%Y-%m-%d %H:%M} UTC:")
+    print_note("1. make an IAM role in the cluster's account with this trust_policy and this permissions_policy")
+    print_note("2. let the role read the cluster: an access entry with a group, and a ClusterRole for that group")
+    print_note(f"3. {again}")
     return Exit.READY
 
 
-def _document(draft: "Draft") -> str:
+def _document(draft: "AccessDraft") -> str:
     told = {
         "draft": draft.text,
         "cluster": draft.cluster,
@@ -139,14 +139,14 @@ def _draft_text(options: argparse.Namespace) -> str:
     try:
         text = json.loads(body)["draft"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise BadInput("not what the first step printed", where=options.draft) from None
+        raise InvalidInput("not what the first step printed", where=options.draft) from None
     try:
         meant = read_draft(str(text), by=BY).place
         wanted = read_place(options.eks, region=options.region or meant.region)
-    except BadInput as wrong:
+    except InvalidInput as wrong:
         raise _named(wrong) from None
     if (wanted.region, wanted.cluster) != (meant.region, meant.cluster) or wanted.account not in ("", meant.account):
-        raise BadInput(f"was made for {meant.cluster} in {meant.region}", where="--draft")
+        raise InvalidInput(f"was made for {meant.cluster} in {meant.region}", where="--draft")
     return str(text)
 
 
@@ -157,7 +157,7 @@ def _read(name: str) -> bytes:
         with Path(name).open("rb") as file:
             return file.read(LARGEST)
     except OSError as wrong:
-        raise BadInput(f"cannot be read: {wrong.strerror}", where=name) from None
+        raise InvalidInput(f"cannot be read: {wrong.strerror}", where=name) from None
 
 
 def _answers(tried: "AccessTest") -> bool:
@@ -165,17 +165,17 @@ def _answers(tried: "AccessTest") -> bool:
     found = tried.result
     if tried.guarded is not True or not tried.arn:
         return True
-    note(f"the role is guarded by its external id, and AWS describes {tried.arn}")
+    print_note(f"the role is guarded by its external id, and AWS describes {tried.arn}")
     if not found.reachable:
-        note(f"{found.server} did not answer: {found.detail or found.error}; --no-test adds it anyway")
+        print_note(f"{found.server} did not answer: {found.detail or found.error}; --no-test adds it anyway")
         return False
-    note(f"{found.server} answers, Kubernetes {found.kubernetes}")
+    print_note(f"{found.server} answers, Kubernetes {found.kubernetes}")
     if found.missing:
-        note(f"may not list: {', '.join(kind.plural for kind in found.missing)}. This role would allow it:")
-        note(found.rule)
+        print_note(f"may not list: {', '.join(kind.plural for kind in found.missing)}. This role would allow it:")
+        print_note(found.rule)
     return True
 
 
-def _named(wrong: BadInput) -> BadInput:
+def _named(wrong: InvalidInput) -> InvalidInput:
     """The same refusal, of the option."""
-    return BadInput(wrong.message, code=wrong.code, where=_OPTIONS.get(wrong.where, wrong.where))
+    return InvalidInput(wrong.message, code=wrong.code, where=_OPTIONS.get(wrong.where, wrong.where))

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from migrations_app.conversion.findings import Loss
+from migrations_app.conversion.findings import ConversionFinding
 from migrations_app.conversion.objects import Options
-from migrations_app.conversion.report import Finding, Report, convert_texts
+from migrations_app.conversion.report import ConversionReport, LocatedFinding, convert_texts
 from migrations_app.manifests.reader import MOST_BYTES
 
 _SUFFIXES = (".yaml", ".yml", ".json")
@@ -64,8 +64,8 @@ def _files(name: str, *, recursive: bool) -> Iterator[Path]:
             return
 
 
-def _unreadable(name: str, why: str) -> Finding:
-    return Finding(Loss("file-unreadable", "", "", (), why), name)
+def _unreadable(name: str, why: str) -> LocatedFinding:
+    return LocatedFinding(ConversionFinding("file-unreadable", "", "", (), why), name)
 
 
 def _read(path: Path) -> bytes:
@@ -74,10 +74,10 @@ def _read(path: Path) -> bytes:
         return stream.read(MOST_BYTES + 1)
 
 
-def _gather(names: Sequence[str], *, recursive: bool) -> tuple[list[tuple[str, bytes]], list[Finding]]:
+def _gather(names: Sequence[str], *, recursive: bool) -> tuple[list[tuple[str, bytes]], list[LocatedFinding]]:
     """(file name, content) of everything named, each file once, and what could not be opened."""
     texts: dict[str, tuple[str, bytes]] = {}
-    unreadable: list[Finding] = []
+    unreadable: list[LocatedFinding] = []
     for name in names:
         if name == _STDIN:
             texts.setdefault(_STDIN, ("stdin", sys.stdin.buffer.read(MOST_BYTES + 1)))
@@ -98,14 +98,14 @@ def _printable(text: str) -> str:
     return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
 
 
-def finding_line(finding: Finding) -> str:
+def finding_line(finding: LocatedFinding) -> str:
     """`severity code object path message (place)`; a dash stands for an object or path that there is none of."""
     loss = finding.loss
     place = f" ({finding.place})" if finding.place else ""
     return _printable(f"{loss.severity} {loss.code} {loss.object} {loss.path or '-'}: {loss.what}{place}")
 
 
-def _print(report: Report, *, output: str) -> None:
+def _print(report: ConversionReport, *, output: str) -> None:
     for finding in report.findings:
         print(finding_line(finding), file=sys.stderr)
     sys.stdout.write(report.as_json() if output == "json" else report.as_yaml())

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from migrations_app.errors import BadSetting
+from migrations_app.errors import InvalidSetting
 
 SETTINGS = "karpdash.settings"
 _HINT = "start `karpdash up` once, or point KARPDASH_DATA_DIR or KARPDASH_DATABASE_URL at its data"
 
 
-def open_door() -> None:
+def setup_django() -> None:
     """Makes models usable. Raises BadSetting when there is no database of ours behind the settings."""
     import django
 
@@ -21,13 +21,13 @@ def open_door() -> None:
     from django.db import DatabaseError, connection
 
     if connection.vendor == "sqlite" and not _is_there(str(connection.settings_dict["NAME"])):
-        raise BadSetting(f"there is no database yet: {_HINT}", where=str(connection.settings_dict["NAME"]))
+        raise InvalidSetting(f"there is no database yet: {_HINT}", where=str(connection.settings_dict["NAME"]))
     try:
         tables = connection.introspection.table_names()
     except DatabaseError as wrong:
-        raise BadSetting(f"the database does not answer ({type(wrong).__name__}): {_HINT}") from None
+        raise InvalidSetting(f"the database does not answer ({type(wrong).__name__}): {_HINT}") from None
     if "migrations_app_cluster" not in tables:
-        raise BadSetting(f"the database is empty: {_HINT}")
+        raise InvalidSetting(f"the database is empty: {_HINT}")
 
 
 @contextmanager

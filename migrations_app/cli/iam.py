@@ -6,11 +6,11 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from migrations_app.errors import BadInput, BadPolicy
-from migrations_app.iam.policy import Policy, parse_policy
-from migrations_app.iam.requirements.evaluation import CHOSEN, Asked, Judged, judged
+from migrations_app.errors import InvalidInput, InvalidPolicy
+from migrations_app.iam.policy import IamPolicy, parse_policy
+from migrations_app.iam.requirements.evaluation import CHOSEN, EvaluationRequest, EvaluationResult, evaluate_request
 from migrations_app.iam.requirements.features import ASSUMED, Feature
-from migrations_app.iam.requirements.gaps import Gap, Report
+from migrations_app.iam.requirements.gaps import Gap, GapReport
 from migrations_app.iam.requirements.output import NEWEST_MODULE, REMEDY_FORMS, remedy, removal_lines
 from migrations_app.iam.requirements.remedies import removable
 from migrations_app.iam.templates import MOST_BYTES, policy_texts
@@ -23,7 +23,7 @@ def run(argv: list[str]) -> int:
         return _judge(_parser().parse_args(argv))
     except SystemExit as stop:  # argparse has printed its say
         return stop.code if isinstance(stop.code, int) else 2
-    except BadInput as error:
+    except InvalidInput as error:
         print(f"karpdash iam: {_shown(str(error))}", file=sys.stderr)
         return 2
 
@@ -79,8 +79,8 @@ def _judge(options: argparse.Namespace) -> int:
     require_rows()
     asked = _asked(options)
     for name, value in asked.wrong():
-        raise BadInput(f"{value[:60]!r} is not in the form wanted", where=f"--{name.replace('_', '-')}")
-    answer = judged(asked)
+        raise InvalidInput(f"{value[:60]!r} is not in the form wanted", where=f"--{name.replace('_', '-')}")
+    answer = evaluate_request(asked)
     _say(f"{name.replace('_', ' ')} not told, read from the policies: {value}" for name, value in answer.read.items())
     _say(answer.odd)
     if options.remedy:
@@ -95,8 +95,8 @@ def _judge(options: argparse.Namespace) -> int:
     return 0 if answer.report.ok else 1
 
 
-def _asked(options: argparse.Namespace) -> Asked:
-    return Asked(
+def _asked(options: argparse.Namespace) -> EvaluationRequest:
+    return EvaluationRequest(
         release=options.to,
         policies=tuple(policy for path in options.policy for policy in _read(path)),
         boundary=None if options.boundary is None else _read(options.boundary),
@@ -113,7 +113,7 @@ def _asked(options: argparse.Namespace) -> Asked:
     )
 
 
-def _read(path: str) -> tuple[Policy, ...]:
+def _read(path: str) -> tuple[IamPolicy, ...]:
     """The policy of a file, or those of a template."""
     texts = policy_texts(_content(path), name=path)
     if path not in texts:
@@ -127,16 +127,16 @@ def _content(path: str) -> bytes:
             return file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise BadPolicy(f"cannot be read: {reason}", where=path) from error
+        raise InvalidPolicy(f"cannot be read: {reason}", where=path) from error
 
 
-def _remedy(options: argparse.Namespace, answer: Judged) -> str:
+def _remedy(options: argparse.Namespace, answer: EvaluationResult) -> str:
     added = remedy(answer.report, answer.site, policies=answer.policies)
     _say(added.remarks())
     return added.text(options.remedy, version=options.module_version)
 
 
-def _table(report: Report) -> list[str]:
+def _table(report: GapReport) -> list[str]:
     always = sum(gap.required == "always" for gap in report.gaps)
     lines = [f"Karpenter {report.release}: {always} needed, {len(report.gaps) - always} only under certain settings"]
     for gap in report.gaps:

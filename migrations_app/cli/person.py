@@ -2,14 +2,14 @@
 
 import argparse
 
-from migrations_app.cli.django_setup import at_terminal, open_door
-from migrations_app.cli.terminal import Exit, note, show
+from migrations_app.cli.django_setup import at_terminal, setup_django
+from migrations_app.cli.terminal import Exit, print_note, show
 
 
 def run(argv: list[str]) -> int:
     """0 done, 2 wrong usage or input."""
     options = _parser().parse_args(argv)
-    open_door()
+    setup_django()
     with at_terminal():
         return int(options.do(options))
 
@@ -42,8 +42,8 @@ def _create(options: argparse.Namespace) -> int:
     with transaction.atomic():
         password = management.make_account(options.name, person=None)
         if options.admin:
-            management.give(management.Gift(role="admin", person=options.name), person=None)
-    note(f"{options.name} signs in with this password once, and chooses another; it is not shown again:")
+            management.grant_role(management.RoleGrant(role="admin", person=options.name), person=None)
+    print_note(f"{options.name} signs in with this password once, and chooses another; it is not shown again:")
     show(f"{password}\n")
     return Exit.READY
 
@@ -69,8 +69,8 @@ def _grant(options: argparse.Namespace) -> int:
     over = next((key for key, name in group_choices() if name == options.over), None)
     if options.over and over is None:
         raise NotFound(f"no group of clusters named {options.over!r}", where="over")
-    management.give(management.Gift(role=options.role, person=options.name, over=over), person=None)
-    note(f"{options.name} is {options.role} over {options.over or 'every cluster'}")
+    management.grant_role(management.RoleGrant(role=options.role, person=options.name, over=over), person=None)
+    print_note(f"{options.name} is {options.role} over {options.over or 'every cluster'}")
     return Exit.READY
 
 
@@ -78,5 +78,5 @@ def _turn(options: argparse.Namespace) -> int:
     from migrations_app.use_cases.accounts import management
 
     management.set_active(options.name, active=options.active, person=None)
-    note(f"{options.name} is {'open' if options.active else 'closed'}")
+    print_note(f"{options.name} is {'open' if options.active else 'closed'}")
     return Exit.READY

@@ -3,7 +3,7 @@
 import argparse
 
 from migrations_app.cli.sources import add_sources, look
-from migrations_app.cli.terminal import Exit, note, show
+from migrations_app.cli.terminal import Exit, print_note, show
 from migrations_app.readiness.outputs import json_schema, plan_markdown, plan_table
 from migrations_app.readiness.published import published_plan
 from migrations_app.readiness.report import Report
@@ -44,7 +44,7 @@ def _told(report: Report) -> int:
     if report.target.release is not None:
         return Exit.READY
     if report.cluster.stage == "no_karpenter":
-        note("no Karpenter is installed, so there is no path")
+        print_note("no Karpenter is installed, so there is no path")
         return Exit.READY
-    note("the running release could not be told, so no path can be told either")
+    print_note("the running release could not be told, so no path can be told either")
     return Exit.COULD_NOT_LOOK

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from migrations_app.cli.terminal import Progress
-from migrations_app.errors import AddressRefused, BadInput
+from migrations_app.errors import AddressRefused, InvalidInput
 from migrations_app.readiness.missing_rows import require_rows
 from migrations_app.readiness.report import Scanned
 from migrations_app.use_cases.scans import one_off
@@ -39,13 +39,13 @@ def look(options: argparse.Namespace) -> Scanned:
     """Reads and judges the source. Raises BadInput, naming file or option, and CouldNotLook."""
     require_rows()
     if options.context and not options.kubeconfig:
-        raise BadInput("goes with --kubeconfig only", where="--context")
+        raise InvalidInput("goes with --kubeconfig only", where="--context")
     try:
         with Progress() as progress:
             return _looked(options, progress)
-    except BadInput as wrong:
+    except InvalidInput as wrong:
         if wrong.code in one_off.TARGET_CODES:
-            raise BadInput(wrong.message, where="--to", code=wrong.code) from None
+            raise InvalidInput(wrong.message, where="--to", code=wrong.code) from None
         raise
 
 
@@ -85,9 +85,9 @@ def _looked(options: argparse.Namespace, progress: Progress) -> Scanned:
 
 
 def _registered(options: argparse.Namespace, policies: Policies, *, progress: Progress) -> Scanned:
-    from migrations_app.cli.django_setup import open_door
+    from migrations_app.cli.django_setup import setup_django
 
-    open_door()
+    setup_django()
     from migrations_app.use_cases.scans.one_off import look_again
 
     return look_again(options.cluster, target=options.to, policies=policies, on_part=progress.part)

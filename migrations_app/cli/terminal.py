@@ -26,12 +26,12 @@ def prepare() -> None:
             reconfigure(errors="backslashreplace")
 
 
-def complain(name: str, message: str) -> None:
+def print_error(name: str, message: str) -> None:
     """One line on stderr; texts of files and clusters cannot steer the terminal."""
     print(f"{name}: {plain_lines(message)}", file=sys.stderr)
 
 
-def note(message: str) -> None:
+def print_note(message: str) -> None:
     """A remark beside the result."""
     print(plain_lines(message), file=sys.stderr)
 

@@ -2,15 +2,15 @@
 
 import argparse
 
-from migrations_app.cli.django_setup import at_terminal, open_door
-from migrations_app.cli.terminal import Exit, note, show
-from migrations_app.errors import BadInput
+from migrations_app.cli.django_setup import at_terminal, setup_django
+from migrations_app.cli.terminal import Exit, print_note, show
+from migrations_app.errors import InvalidInput
 
 
 def run(argv: list[str]) -> int:
     """0 done, 2 wrong usage or input."""
     options = _parser().parse_args(argv)
-    open_door()
+    setup_django()
     with at_terminal():
         return int(options.do(options))
 
@@ -38,7 +38,9 @@ def _create(options: argparse.Namespace) -> int:
     from migrations_app.use_cases.accounts import tokens
 
     issued = tokens.issue_for(options.user, name=options.name, scopes=options.scope or ["read"], days=options.days)
-    note(f"token {issued.id} of {options.user}, good until {issued.expires_at:%Y-%m-%d %H:%M} UTC; not shown again:")
+    print_note(
+        f"token {issued.id} of {options.user}, good until {issued.expires_at:%Y-%m-%d %H:%M} UTC; not shown again:"
+    )
     show(f"{issued.secret}\n")
     return Exit.READY
 
@@ -62,7 +64,7 @@ def _revoke(options: argparse.Namespace) -> int:
     try:
         wanted = uuid.UUID(options.id)
     except ValueError:
-        raise BadInput("is no token's id", where="id") from None
+        raise InvalidInput("is no token's id", where="id") from None
     tokens.revoke(wanted, owner_id=tokens.owner_named(options.user).pk)
-    note(f"revoked {wanted}")
+    print_note(f"revoked {wanted}")
     return Exit.READY

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, TypeAlias
 from urllib.parse import unquote, urlsplit
 
-from migrations_app.errors import AddressRefused, CouldNotLook, TimedOut, Unreachable
+from migrations_app.errors import AddressRefused, ReadError, TimedOut, Unreachable
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Asking: TypeAlias = Callable[[str, int], Sequence[str]]
@@ -27,23 +27,23 @@ _NOBODYS = "192.0.2.1"
 
 
 @dataclass(frozen=True, slots=True)
-class OwnPlace:
+class InternalEndpoint:
     """A host by name or address, and a port."""
 
     host: str
     port: int
 
 
-_last_known: dict[OwnPlace, tuple[str, ...]] = {}
+_last_known: dict[InternalEndpoint, tuple[str, ...]] = {}
 """What a name last stood for: a broker that is away for a while must not stop the reading of clusters (R05)."""
 
 
-def own_places(database: Mapping[str, Any], broker_url: str) -> tuple[OwnPlace, ...]:
+def internal_endpoints(database: Mapping[str, Any], broker_url: str) -> tuple[InternalEndpoint, ...]:
     """The database and the broker, as the settings name them; none for a file or a socket of this machine."""
     return tuple(dict.fromkeys((*_of_database(database), *_of_broker(broker_url))))
 
 
-def _of_database(database: Mapping[str, Any]) -> Iterator[OwnPlace]:
+def _of_database(database: Mapping[str, Any]) -> Iterator[InternalEndpoint]:
     if not str(database.get("ENGINE", "")).endswith("postgresql"):
         return
     # libpq fills what the settings leave open from these variables, and an address there wins over every name.
@@ -52,28 +52,28 @@ def _of_database(database: Mapping[str, Any]) -> Iterator[OwnPlace]:
     for at, host in enumerate((*hosts, *_several(os.environ.get("PGHOSTADDR", "")))):
         port = ports[at] if at < len(ports) else ports[0]
         if host[0] not in "/@":
-            yield OwnPlace(host.strip("[]").lower(), int(port) if port.isdecimal() else POSTGRES_PORT)
+            yield InternalEndpoint(host.strip("[]").lower(), int(port) if port.isdecimal() else POSTGRES_PORT)
 
 
-def _of_broker(url: str) -> Iterator[OwnPlace]:
+def _of_broker(url: str) -> Iterator[InternalEndpoint]:
     for one in url.split(";"):
         parts = urlsplit(one.strip())
         if parts.scheme in ("redis", "rediss"):
-            yield OwnPlace(unquote(parts.hostname or "localhost"), parts.port or REDIS_PORT)
+            yield InternalEndpoint(unquote(parts.hostname or "localhost"), parts.port or REDIS_PORT)
 
 
 def _several(text: object) -> list[str]:
     return [piece.strip() for piece in str(text).split(",") if piece.strip()]
 
 
-def addresses_of(place: OwnPlace, ask: Asking) -> tuple[str, ...]:
+def addresses_of(place: InternalEndpoint, ask: Asking) -> tuple[str, ...]:
     """Every address of the place now, else those it had before.
 
     Raises AddressRefused when it was never known: what cannot be told apart from the database is not connected to.
     """
     try:
         found = tuple(ask(place.host, place.port))
-    except CouldNotLook:
+    except ReadError:
         found = ()
     if found:
         _last_known[place] = found
@@ -111,7 +111,7 @@ MOST_ADDRESSES = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
+class OutboundPolicy:
     """Where this installation may connect to. `denied`, and its `own` database and broker, win over `allowed`.
 
     `allowed` opens networks that would be refused as private, loopback or reserved, never metadata services.
@@ -121,7 +121,7 @@ class Reach:
     allow_private: bool = True
     allowed: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
-    own: tuple[OwnPlace, ...] = ()
+    own: tuple[InternalEndpoint, ...] = ()
 
 
 def _networks(*texts: str) -> tuple[Network, ...]:
@@ -168,7 +168,7 @@ def unwrapped(address: Address) -> Iterator[Address]:
         yield from address.teredo
 
 
-def why_refused(address: str, reach: Reach) -> str | None:
+def why_refused(address: str, reach: OutboundPolicy) -> str | None:
     """The word for what is wrong with the address, or None when it may be connected to."""
     try:
         found = ipaddress.ip_address(address)
@@ -184,7 +184,7 @@ def why_refused(address: str, reach: Reach) -> str | None:
 class _Wanted:
     allowed: tuple[Network, ...]
     denied: tuple[Network, ...]
-    reach: Reach
+    reach: OutboundPolicy
 
     def why_not(self, address: Address, *, of: Address) -> str | None:
         if _within(address, _METADATA):
@@ -222,7 +222,7 @@ def ask_resolver(host: str, port: int) -> Sequence[str]:
 
 
 def resolve(
-    host: str, port: int, *, reach: Reach, seconds: float = 5.0, resolver: Resolver = ask_resolver
+    host: str, port: int, *, reach: OutboundPolicy, seconds: float = 5.0, resolver: Resolver = ask_resolver
 ) -> tuple[str, ...]:
     """Every address of the host, each one judged; one bad address refuses them all.
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import BinaryIO, NoReturn
 
 from migrations_app.clients.kubernetes.limits import KIB, MIB
-from migrations_app.errors import BadBundle
+from migrations_app.errors import InvalidBundle
 
 GZIP_MAGIC = b"\x1f\x8b"
 _BLOCK = 512
@@ -33,7 +33,7 @@ class ArchiveLimits:
 
 
 def refuse(message: str, code: str, *, where: str = "") -> NoReturn:
-    raise BadBundle(message, code=code, where=where)
+    raise InvalidBundle(message, code=code, where=where)
 
 
 def is_archive(beginning: bytes) -> bool:

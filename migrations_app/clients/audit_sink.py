@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
-from migrations_app.clients.addresses import Reach, Resolver, ask_resolver, resolve
+from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resolver, resolve
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import AddressRefused, Garbled, ServerFailed, TimedOut, TlsRefused, Unreachable
+from migrations_app.errors import AddressRefused, InvalidResponse, ServerFailed, TimedOut, TlsRefused, Unreachable
 
 SECONDS = 2.0
 _HEAD = 4096
@@ -77,7 +77,7 @@ def _write_all(descriptor: int, lines: bytes) -> None:
         os.fsync(descriptor)
 
 
-def post(url: str, lines: bytes, *, token: Secret, reach: Reach, seconds: float = SECONDS,
+def post(url: str, lines: bytes, *, token: Secret, reach: OutboundPolicy, seconds: float = SECONDS,
          resolver: Resolver = ask_resolver) -> None:  # fmt: skip
     """Sends the lines; any 2xx means received. Nothing is followed, no proxy is asked (K02, K04, K05).
 
@@ -86,7 +86,9 @@ def post(url: str, lines: bytes, *, token: Secret, reach: Reach, seconds: float 
     exchange(url, _request(urlsplit(url), lines, token=token), reach=reach, seconds=seconds, resolver=resolver)
 
 
-def exchange(url: str, request: bytes, *, reach: Reach, seconds: float, resolver: Resolver = ask_resolver) -> None:
+def exchange(
+    url: str, request: bytes, *, reach: OutboundPolicy, seconds: float, resolver: Resolver = ask_resolver
+) -> None:
     """Sends a whole request to an address that was judged, and returns when a 2xx comes back. Raises as `post`."""
     ends = time.monotonic() + seconds
     parts = urlsplit(url)
@@ -162,5 +164,5 @@ def _asked(line: socket.socket, request: bytes, *, left: Callable[[], float]) ->
     version, _, rest = head.partition(b"\n")[0].partition(b" ")
     status = rest[:3]
     if not version.startswith(b"HTTP/1.") or len(status) != 3 or not status.isdigit():
-        raise Garbled("the sink's answer is no HTTP")
+        raise InvalidResponse("the sink's answer is no HTTP")
     return int(status)

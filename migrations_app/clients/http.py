@@ -5,10 +5,10 @@ import hmac
 from collections.abc import Mapping, Sequence
 from urllib.parse import SplitResult, urlsplit
 
-from migrations_app.clients.addresses import Reach, Resolver, ask_resolver
+from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resolver
 from migrations_app.clients.audit_sink import exchange
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 
 SECONDS = 10.0
 LONGEST = 2000
@@ -20,14 +20,16 @@ def read_address(url: str) -> SplitResult:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        raise BadInput("is no URL", where="target", code="bad_target") from None
+        raise InvalidInput("is no URL", where="target", code="bad_target") from None
     plain = url.isascii() and url.isprintable() and " " not in url and "\\" not in url and len(url) <= LONGEST
     if not plain or not host or port == 0 or parts.scheme != "https" or "@" in parts.netloc or parts.fragment:
-        raise BadInput("must be https://host/path", where="target", code="bad_target")
+        raise InvalidInput("must be https://host/path", where="target", code="bad_target")
     return parts
 
 
-def post(url: str, body: bytes, *, headers: Mapping[str, str], reach: Reach, resolver: Resolver = ask_resolver) -> None:
+def post(
+    url: str, body: bytes, *, headers: Mapping[str, str], reach: OutboundPolicy, resolver: Resolver = ask_resolver
+) -> None:
     """Sends the body; any 2xx means received, and nothing else of the answer is read.
 
     Raises BadInput, and CouldNotLook: AddressRefused, TlsRefused, TimedOut, Unreachable, ServerFailed, Garbled.

@@ -13,9 +13,17 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 import urllib3
 
-from migrations_app.clients.addresses import Reach, resolve
+from migrations_app.clients.addresses import OutboundPolicy, resolve
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import AddressRefused, BadInput, Garbled, ServerFailed, TimedOut, TlsRefused, Unreachable
+from migrations_app.errors import (
+    AddressRefused,
+    InvalidInput,
+    InvalidResponse,
+    ServerFailed,
+    TimedOut,
+    TlsRefused,
+    Unreachable,
+)
 
 SECONDS = 10.0
 MOST_BYTES = 512 * 1024
@@ -43,12 +51,12 @@ def read_issuer(url: str) -> str:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        raise BadInput("is no URL") from None
+        raise InvalidInput("is no URL") from None
     plain = url.isascii() and url.isprintable() and " " not in url and len(url) <= 500
     if not plain or not host or port == 0 or parts.query or parts.fragment or "@" in parts.netloc:
-        raise BadInput("must be https://host/path")
+        raise InvalidInput("must be https://host/path")
     if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(host)):
-        raise BadInput("must begin with https://; http is only taken for a loopback address")
+        raise InvalidInput("must begin with https://; http is only taken for a loopback address")
     return url
 
 
@@ -69,11 +77,11 @@ class Provider:
     keys: str
 
 
-def discover(issuer: str, *, reach: Reach) -> Provider:
+def discover(issuer: str, *, reach: OutboundPolicy) -> Provider:
     """The provider of that issuer. Raises CouldNotLook; Garbled where it says that it is another."""
     told = _asked("GET", issuer.rstrip("/") + WELL_KNOWN, reach=reach)
     if told.get("issuer") != issuer:
-        raise Garbled("the identity provider says that it is another issuer", code="other_issuer")
+        raise InvalidResponse("the identity provider says that it is another issuer", code="other_issuer")
     return Provider(
         issuer=issuer,
         authorization=_address(told, "authorization_endpoint", issuer=issuer),
@@ -82,15 +90,15 @@ def discover(issuer: str, *, reach: Reach) -> Provider:
     )
 
 
-def keys_of(provider: Provider, *, reach: Reach) -> list[dict[str, Any]]:
+def keys_of(provider: Provider, *, reach: OutboundPolicy) -> list[dict[str, Any]]:
     """The keys that it signs with. Raises CouldNotLook."""
     found = _asked("GET", provider.keys, reach=reach).get("keys")
     if not isinstance(found, list) or not all(isinstance(key, dict) for key in found):
-        raise Garbled("the identity provider's keys cannot be read")
+        raise InvalidResponse("the identity provider's keys cannot be read")
     return found
 
 
-def tokens_for(provider: Provider, form: Mapping[str, str], *, reach: Reach) -> dict[str, Any]:
+def tokens_for(provider: Provider, form: Mapping[str, str], *, reach: OutboundPolicy) -> dict[str, Any]:
     """Its answer to a code. Raises CouldNotLook; ServerFailed where it refuses the code."""
     return _asked("POST", provider.token, reach=reach, form=form)
 
@@ -98,7 +106,7 @@ def tokens_for(provider: Provider, form: Mapping[str, str], *, reach: Reach) -> 
 def _address(told: Mapping[str, Any], name: str, *, issuer: str) -> str:
     url = told.get(name)
     if not isinstance(url, str) or not url.isascii() or not url.isprintable() or " " in url or len(url) > 2000:
-        raise Garbled(f"the identity provider's {name} is no address")
+        raise InvalidResponse(f"the identity provider's {name} is no address")
     try:
         parts = urlsplit(url)
         usable = bool(parts.hostname) and parts.username is None and parts.port != 0
@@ -106,11 +114,11 @@ def _address(told: Mapping[str, Any], name: str, *, issuer: str) -> str:
         usable = False
     # In clear only where the issuer itself is named so, which the settings allow inside this machine alone.
     if not usable or (parts.scheme != "https" and not (parts.scheme == "http" and issuer.startswith("http://"))):
-        raise Garbled(f"the identity provider's {name} is no https address", code="not_https")
+        raise InvalidResponse(f"the identity provider's {name} is no https address", code="not_https")
     return url
 
 
-def _asked(method: str, url: str, *, reach: Reach, form: Mapping[str, str] | None = None) -> dict[str, Any]:
+def _asked(method: str, url: str, *, reach: OutboundPolicy, form: Mapping[str, str] | None = None) -> dict[str, Any]:
     parts = urlsplit(url)
     host, safe = parts.hostname or "", parts.scheme == "https"
     port = parts.port or (443 if safe else 80)
@@ -159,5 +167,5 @@ def _read(
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         told = None
     if not isinstance(told, dict):
-        raise Garbled("the identity provider's answer cannot be read")
+        raise InvalidResponse("the identity provider's answer cannot be read")
     return told

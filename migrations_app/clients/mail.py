@@ -13,9 +13,9 @@ from email.utils import formatdate, make_msgid
 from typing import IO
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from migrations_app.clients.addresses import Reach, Resolver, ask_resolver, resolve
+from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resolver, resolve
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import BadInput, ServerFailed, TimedOut, TlsRefused, Unreachable
+from migrations_app.errors import InvalidInput, ServerFailed, TimedOut, TlsRefused, Unreachable
 
 SECONDS = 15.0
 MOST = 65_536
@@ -62,7 +62,12 @@ def read_mail_server(url: str) -> MailServer:
 
 
 def send(
-    server: MailServer, mail: Mail, *, reach: Reach, seconds: float = SECONDS, resolver: Resolver = ask_resolver
+    server: MailServer,
+    mail: Mail,
+    *,
+    reach: OutboundPolicy,
+    seconds: float = SECONDS,
+    resolver: Resolver = ask_resolver,
 ) -> None:
     """Gives the mail to the server, for everybody at once. Nothing of its answers is kept.
 
@@ -218,5 +223,5 @@ def _late(over: _Over) -> TimedOut | None:
     return TimedOut("the mail server did not answer in time") if over.ran_out else None
 
 
-def _bad() -> BadInput:
-    return BadInput("must be smtp(s)://user:password@host:port?from=address", code="bad_mail_server")
+def _bad() -> InvalidInput:
+    return InvalidInput("must be smtp(s)://user:password@host:port?from=address", code="bad_mail_server")

@@ -8,18 +8,18 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from migrations_app.conversion import kubelet, metadata, node_class, node_pool, schema
-from migrations_app.conversion.findings import Loss, Notes
+from migrations_app.conversion.findings import ConversionFinding, FindingCollector
 from migrations_app.conversion.metadata import name_of
 from migrations_app.conversion.node_class import convert_class
 from migrations_app.conversion.node_pool import convert_claim, convert_pool
 from migrations_app.conversion.node_template import convert_template
-from migrations_app.conversion.objects import Draft, Known, Options, spec_of, template_spec
+from migrations_app.conversion.objects import KnownNames, ObjectDraft, Options, spec_of, template_spec
 from migrations_app.conversion.provisioner import convert_provisioner
 
 _CHECKS = {"NodePool": schema.NODE_POOL, "EC2NodeClass": schema.NODE_CLASS}
 
 
-def already_beta(body: Mapping[str, Any], notes: Notes, *, generation: str) -> list[Draft]:
+def already_beta(body: Mapping[str, Any], notes: FindingCollector, *, generation: str) -> list[ObjectDraft]:
     """A v1beta1 object with cleaned metadata when v1beta1 is wanted; nothing for v1 objects and NodeClaims."""
     if generation == "v1":
         notes.add(
@@ -35,7 +35,7 @@ def already_beta(body: Mapping[str, Any], notes: Notes, *, generation: str) -> l
         return []
     notes.add("already-v1beta1", (), what="already v1beta1, printed as it is")
     kept = {key: head if key == "metadata" else value for key, value in body.items() if key != "status"}
-    return [Draft(kept, notes)]
+    return [ObjectDraft(kept, notes)]
 
 
 Body = Mapping[str, Any]
@@ -64,13 +64,13 @@ class Item:
     kind: str
     name: str
     objects: list[dict[str, Any]] = field(default_factory=list)
-    losses: list[Loss] = field(default_factory=list)
+    losses: list[ConversionFinding] = field(default_factory=list)
     view_only: bool = False
     """True when the objects are for looking at and must not be applied."""
 
 
 @dataclass(frozen=True, slots=True)
-class Conversion:
+class ConversionResult:
     items: tuple[Item, ...]
 
     @property
@@ -79,7 +79,7 @@ class Conversion:
         return [body for item in self.items for body in item.objects]
 
     @property
-    def losses(self) -> list[Loss]:
+    def losses(self) -> list[ConversionFinding]:
         """Every finding, in input order."""
         return [loss for item in self.items for loss in item.losses]
 
@@ -89,18 +89,18 @@ class _Work:
 
     def __init__(self, item: Item) -> None:
         self.item = item
-        self.drafts: list[Draft] = []
-        self.notes = [Notes(item.kind, item.name)]
+        self.drafts: list[ObjectDraft] = []
+        self.notes = [FindingCollector(item.kind, item.name)]
 
-    def second_notes(self, kind: str, name: str) -> Notes:
-        self.notes.append(Notes(kind, name))
+    def second_notes(self, kind: str, name: str) -> FindingCollector:
+        self.notes.append(FindingCollector(kind, name))
         return self.notes[-1]
 
     @property
     def failed(self) -> bool:
         return any(notes.failed for notes in self.notes)
 
-    def losses(self) -> list[Loss]:
+    def losses(self) -> list[ConversionFinding]:
         """The losses of all steps; the second step does not repeat what the first one said."""
         first, *later = self.notes
         said = {loss.code for loss in first.losses}
@@ -115,7 +115,12 @@ def generation_of(body: Body) -> str:
     return _GENERATIONS.get((api_version, kind), "other")
 
 
-def convert(bodies: Iterable[Body], options: Options = Options(), *, known: Known = Known()) -> Conversion:  # noqa: B008  # both are frozen
+def convert(
+    bodies: Iterable[Body],
+    options: Options = Options(),  # noqa: B008 - frozen
+    *,
+    known: KnownNames = KnownNames(),  # noqa: B008 - frozen
+) -> ConversionResult:
     """Each object taken to the wanted generation, with what was lost; never raises for what an object holds."""
     works = [_Work(_item(body)) for body in bodies]
     _refuse_repeats(works)
@@ -129,7 +134,7 @@ def convert(bodies: Iterable[Body], options: Options = Options(), *, known: Know
     for work in works:
         _finish(work, copies)
     _note_same_names(works)
-    return Conversion(tuple(work.item for work in works))
+    return ConversionResult(tuple(work.item for work in works))
 
 
 def _item(body: Body) -> Item:
@@ -169,7 +174,7 @@ def _cluster_dns(works: Sequence[_Work]) -> dict[str, list[str]]:
     return found
 
 
-def _first_step(works: Sequence[_Work], *, options: Options, known: Known, taken: set[str]) -> None:
+def _first_step(works: Sequence[_Work], *, options: Options, known: KnownNames, taken: set[str]) -> None:
     """Alpha to v1beta1, and notes about what is not converted at all."""
     dns = _cluster_dns(works)
     for work in works:
@@ -199,7 +204,7 @@ def _goes_to_v1(work: _Work, options: Options) -> bool:
     return work.item.generation in ("beta", "v1") or (work.item.generation == "alpha" and options.to == "v1")
 
 
-def _second_step(work: _Work, *, options: Options, known: Known) -> None:
+def _second_step(work: _Work, *, options: Options, known: KnownNames) -> None:
     """v1beta1 to v1 and v1 to its clean form; claims wait for their pools."""
     item = work.item
     if item.generation == "alpha":
@@ -218,7 +223,7 @@ def _second_step(work: _Work, *, options: Options, known: Known) -> None:
         work.drafts = []
 
 
-def _finish_v1(body: dict[str, Any], notes: Notes, *, known: Known) -> list[Draft]:
+def _finish_v1(body: dict[str, Any], notes: FindingCollector, *, known: KnownNames) -> list[ObjectDraft]:
     if body["kind"] == "EC2NodeClass":
         return node_class.finish_class(body, notes)
     if body["kind"] == "NodePool":
@@ -227,7 +232,7 @@ def _finish_v1(body: dict[str, Any], notes: Notes, *, known: Known) -> list[Draf
     return []
 
 
-def _settle(works: Sequence[_Work], *, known: Known, taken: set[str]) -> dict[str, list[Draft]]:
+def _settle(works: Sequence[_Work], *, known: KnownNames, taken: set[str]) -> dict[str, list[ObjectDraft]]:
     drafts = [draft for work in works for draft in work.drafts]
     pools = [draft for draft in drafts if draft.kind == "NodePool"]
     classes = {draft.name: draft for draft in drafts if draft.kind == "EC2NodeClass"}
@@ -247,7 +252,7 @@ def _view_claims(works: Sequence[_Work]) -> None:
             work.drafts = convert_claim(work.item.source, work.notes[0], expiry_of_pool=expiry)
 
 
-def _finish(work: _Work, copies: Mapping[str, list[Draft]]) -> None:
+def _finish(work: _Work, copies: Mapping[str, list[ObjectDraft]]) -> None:
     item = work.item
     item.view_only = any(draft.view_only for draft in work.drafts)
     for draft in [] if work.failed else work.drafts:
@@ -267,6 +272,6 @@ def _note_same_names(works: Sequence[_Work]) -> None:
             if _key(body) in seen:
                 what = f"the input makes {body['kind']} {name_of(body)} a second time, from {work.item.kind}; keep one"
                 work.item.losses.append(
-                    Loss("same-name-result", work.item.kind, work.item.name, ("metadata", "name"), what)
+                    ConversionFinding("same-name-result", work.item.kind, work.item.name, ("metadata", "name"), what)
                 )
             seen.add(_key(body))

@@ -13,10 +13,10 @@ from typing import Any, Final, Literal
 from migrations_app.conversion.finding_codes import CATALOGUE
 from migrations_app.manifests.writer import Plain
 
-Severity = Literal["error", "action", "warn", "info"]
+FindingSeverity = Literal["error", "action", "warn", "info"]
 Path = tuple[str | int, ...]
 
-SEVERITIES: Final[tuple[Severity, ...]] = ("error", "action", "warn", "info")
+SEVERITIES: Final[tuple[FindingSeverity, ...]] = ("error", "action", "warn", "info")
 
 
 def field_path(path: Path) -> str:
@@ -33,7 +33,7 @@ def field_path(path: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class ConversionFinding:
     """One finding about one object. `at` is a path in the object named by `kind` and `name`; `proposal` is data."""
 
     code: str
@@ -44,7 +44,7 @@ class Loss:
     proposal: Plain = None
 
     @property
-    def severity(self) -> Severity:
+    def severity(self) -> FindingSeverity:
         return CATALOGUE[self.code].severity
 
     @property
@@ -78,21 +78,21 @@ class Loss:
         }
 
 
-class Notes:
+class FindingCollector:
     """Collects the losses of one object while it is converted."""
 
     def __init__(self, kind: str, name: str) -> None:
         self.kind = kind
         self.name = name
-        self.losses: list[Loss] = []
+        self.losses: list[ConversionFinding] = []
         self.failed = False
 
     def add(self, code: str, at: Path, *, what: str, proposal: Plain = None) -> None:
-        self.losses.append(Loss(code, self.kind, self.name, at, what, proposal))
+        self.losses.append(ConversionFinding(code, self.kind, self.name, at, what, proposal))
         self.failed = self.failed or CATALOGUE[code].severity == "error"
 
 
-def worst(losses: Iterable[Loss]) -> Severity | None:
+def worst(losses: Iterable[ConversionFinding]) -> FindingSeverity | None:
     """The gravest severity among these, or None when there are none."""
     found = {loss.severity for loss in losses}
     return next((severity for severity in SEVERITIES if severity in found), None)

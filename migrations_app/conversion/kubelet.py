@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from migrations_app.conversion import quantities
-from migrations_app.conversion.findings import Notes, Path
-from migrations_app.conversion.objects import Draft, Known, filled, free_name, replaced, template_spec
+from migrations_app.conversion.findings import FindingCollector, Path
+from migrations_app.conversion.objects import KnownNames, ObjectDraft, filled, free_name, replaced, template_spec
 
 _RESERVABLE: Final = frozenset({"cpu", "memory", "ephemeral-storage", "pid"})
 _SIGNALS: Final = frozenset(
@@ -30,7 +30,7 @@ _EVICTION: Final = ("evictionHard", "evictionSoft", "evictionSoftGracePeriod")
 _DEFAULT_RUNTIME: Final = "containerd"
 
 
-def without_runtime(kubelet: Mapping[str, Any], at: Path, *, notes: Notes) -> dict[str, Any]:
+def without_runtime(kubelet: Mapping[str, Any], at: Path, *, notes: FindingCollector) -> dict[str, Any]:
     """The settings without containerRuntime, which the new API does not have."""
     runtime = kubelet.get("containerRuntime")
     if runtime is not None:
@@ -44,7 +44,7 @@ def without_runtime(kubelet: Mapping[str, Any], at: Path, *, notes: Notes) -> di
     return {key: value for key, value in kubelet.items() if key != "containerRuntime"}
 
 
-def check(kubelet: Mapping[str, Any], at: Path, *, notes: Notes) -> None:
+def check(kubelet: Mapping[str, Any], at: Path, *, notes: FindingCollector) -> None:
     """Notes what the API server would refuse."""
     for part in _RESERVED:
         for key, value in (kubelet.get(part) or {}).items():
@@ -61,7 +61,7 @@ def check(kubelet: Mapping[str, Any], at: Path, *, notes: Notes) -> None:
     _check_pairs(kubelet, at, notes=notes)
 
 
-def _check_pairs(kubelet: Mapping[str, Any], at: Path, *, notes: Notes) -> None:
+def _check_pairs(kubelet: Mapping[str, Any], at: Path, *, notes: FindingCollector) -> None:
     soft, grace = kubelet.get("evictionSoft") or {}, kubelet.get("evictionSoftGracePeriod") or {}
     for key in sorted(soft.keys() - grace.keys()):
         notes.add("kubelet-invalid", (*at, "evictionSoft", key), what=f"{key} has no grace period")
@@ -90,14 +90,14 @@ def kubelet_meaning(kubelet: Mapping[str, Any] | None) -> str:
     return json.dumps(found, sort_keys=True) if found else ""
 
 
-Group = list[Draft]
+KubeletGroup = list[ObjectDraft]
 
 
 def settle(
-    pools: Sequence[Draft], classes: Mapping[str, Draft], *, known: Known, taken: set[str]
-) -> dict[str, list[Draft]]:
+    pools: Sequence[ObjectDraft], classes: Mapping[str, ObjectDraft], *, known: KnownNames, taken: set[str]
+) -> dict[str, list[ObjectDraft]]:
     """Puts the kubelet settings of the pools on their classes; the copies made, by the name of the class they copy."""
-    users: dict[str, Group] = {}
+    users: dict[str, KubeletGroup] = {}
     for pool in pools:
         name = pool.class_name
         if name is not None and name in classes:
@@ -107,7 +107,7 @@ def settle(
     return {name: _settle_class(classes[name], group, known=known, taken=taken) for name, group in users.items()}
 
 
-def _note_missing_class(pool: Draft) -> None:
+def _note_missing_class(pool: ObjectDraft) -> None:
     reference = template_spec(pool.body).get("nodeClassRef") or {}
     wanted = f"{reference.get('kind')} {reference.get('name')}"
     what = f"{wanted} is not among the converted objects; write this into its spec.kubelet: {json.dumps(pool.kubelet)}"
@@ -115,9 +115,9 @@ def _note_missing_class(pool: Draft) -> None:
     pool.notes.add("kubelet-nodeclass-missing", pool.kubelet_at, what=what, proposal=proposal)
 
 
-def _settle_class(owner: Draft, users: Group, *, known: Known, taken: set[str]) -> list[Draft]:
+def _settle_class(owner: ObjectDraft, users: KubeletGroup, *, known: KnownNames, taken: set[str]) -> list[ObjectDraft]:
     own = (owner.body.get("spec") or {}).get("kubelet")
-    groups: dict[str, Group] = {}
+    groups: dict[str, KubeletGroup] = {}
     for pool in users:
         # without settings of its own a pool follows the class, which is what 1.0 does
         groups.setdefault(kubelet_meaning(pool.kubelet or own), []).append(pool)
@@ -135,7 +135,7 @@ def _settle_class(owner: Draft, users: Group, *, known: Known, taken: set[str]) 
     return copies
 
 
-def _rank(meaning: str, group: Group, *, known: Known) -> tuple[int, int, bool, str]:
+def _rank(meaning: str, group: KubeletGroup, *, known: KnownNames) -> tuple[int, int, bool, str]:
     """Who keeps the class: most nodes, most pools, no settings, smallest name."""
     nodes = sum(known.nodes_of_pool.get(pool.name, 0) for pool in group)
     return (-nodes, -len(group), meaning != "", min(pool.name for pool in group))
@@ -146,7 +146,7 @@ def _with_kubelet(body: dict[str, Any], settings: Mapping[str, Any] | None) -> d
     return {**body, "spec": {**spec, **filled({"kubelet": settings})}}
 
 
-def _note_moved(group: Group, name: str) -> None:
+def _note_moved(group: KubeletGroup, name: str) -> None:
     for pool in group:
         if pool.kubelet:
             pool.notes.add(
@@ -155,8 +155,13 @@ def _note_moved(group: Group, name: str) -> None:
 
 
 def _copy(
-    owner: Draft, original: dict[str, Any], *, group: Group, settings: Mapping[str, Any] | None, taken: set[str]
-) -> Draft:
+    owner: ObjectDraft,
+    original: dict[str, Any],
+    *,
+    group: KubeletGroup,
+    settings: Mapping[str, Any] | None,
+    taken: set[str],
+) -> ObjectDraft:
     names = sorted(pool.name for pool in group)
     name = free_name(f"{owner.name}-{names[0]}", taken)
     taken.add(name)
@@ -168,10 +173,12 @@ def _copy(
     for pool in group:
         pool.use_class(name)
     _note_moved(group, name)
-    return Draft(replaced(_with_kubelet(original, settings), ("metadata", "name"), value=name), owner.notes)
+    return ObjectDraft(replaced(_with_kubelet(original, settings), ("metadata", "name"), value=name), owner.notes)
 
 
-def _warn_of_others(owner: Draft, own: Mapping[str, Any] | None, *, groups: Mapping[str, Group], known: Known) -> None:
+def _warn_of_others(
+    owner: ObjectDraft, own: Mapping[str, Any] | None, *, groups: Mapping[str, KubeletGroup], known: KnownNames
+) -> None:
     if own and kubelet_meaning(own) not in groups:
         what = f"spec.kubelet was {json.dumps(own)}, which no NodePool of the input follows; it is replaced"
         owner.notes.add("nodeclass-other-users", ("spec", "kubelet"), what=what)

@@ -11,7 +11,7 @@ Keys and operators that the labels and requirements of a NodePool may use, relea
 from collections.abc import Mapping
 from typing import Any, Final
 
-from migrations_app.conversion.findings import Notes, Path
+from migrations_app.conversion.findings import FindingCollector, Path
 from migrations_app.conversion.schema import OPERATORS as OLD_OPERATORS
 from migrations_app.conversion.schema import shown, text, text_map, wrong
 from migrations_app.karpenter import labels
@@ -80,7 +80,7 @@ def is_restricted(key: str) -> bool:
     return domain.endswith(_CLOSED) and not domain.endswith(_OPEN)
 
 
-def open_labels(labels: dict[str, str], at: Path, *, notes: Notes) -> dict[str, str]:
+def open_labels(labels: dict[str, str], at: Path, *, notes: FindingCollector) -> dict[str, str]:
     """The labels without those the new API refuses, each noted."""
     for key in labels:
         if is_restricted(key):
@@ -90,7 +90,7 @@ def open_labels(labels: dict[str, str], at: Path, *, notes: Notes) -> dict[str, 
     return {key: value for key, value in labels.items() if not is_restricted(key)}
 
 
-def current_annotations(annotations: dict[str, str], at: Path, *, notes: Notes) -> dict[str, str]:
+def current_annotations(annotations: dict[str, str], at: Path, *, notes: FindingCollector) -> dict[str, str]:
     """The template annotations with karpenter.sh/do-not-disrupt in place of its two predecessors."""
     kept = {key: value for key, value in annotations.items() if key not in _REPLACED}
     for key in _REPLACED:
@@ -109,7 +109,7 @@ def _refused_tag(key: str, *, v1: bool) -> bool:
     return key in (_V1_TAGS if v1 else _BETA_TAGS) or key.startswith("kubernetes.io/cluster")
 
 
-def open_tags(tags: dict[str, str], at: Path, *, notes: Notes, v1: bool) -> dict[str, str]:
+def open_tags(tags: dict[str, str], at: Path, *, notes: FindingCollector, v1: bool) -> dict[str, str]:
     """The EC2 tags without those that Karpenter sets itself, each noted; an empty key is an error."""
     for key, value in tags.items():
         if not key:
@@ -164,7 +164,7 @@ def annotations_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _checked(body: Mapping[str, Any], notes: Notes) -> Mapping[str, Any]:
+def _checked(body: Mapping[str, Any], notes: FindingCollector) -> Mapping[str, Any]:
     metadata = body.get("metadata")
     if metadata is None:
         notes.add("name-missing", ("metadata", "name"), what="metadata.name is missing")
@@ -183,7 +183,7 @@ def _is_ours(key: str) -> bool:
     return key in CONTROLLER_ANNOTATIONS or key.startswith(_COMPATIBILITY)
 
 
-def cleaned(body: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
+def cleaned(body: Mapping[str, Any], notes: FindingCollector) -> dict[str, Any]:
     """Name, labels and annotations of the object, cleaned; one note lists what went."""
     metadata = _checked(body, notes)
     result: dict[str, Any] = {"name": metadata.get("name")}
@@ -212,7 +212,7 @@ def _is_marker(key: str, value: str) -> bool:
     return key.startswith(_MARKERS) or (key == _MANAGED_BY and value == "Helm")
 
 
-def without_markers(metadata: dict[str, Any], notes: Notes) -> dict[str, Any]:
+def without_markers(metadata: dict[str, Any], notes: FindingCollector) -> dict[str, Any]:
     """The metadata of a live alpha object without the marks of its owner: the new object must not be pruned by it."""
     result = dict(metadata)
     for part in ("labels", "annotations"):
@@ -228,7 +228,7 @@ def without_markers(metadata: dict[str, Any], notes: Notes) -> dict[str, Any]:
     return result
 
 
-def warn_of_markers(metadata: Mapping[str, Any], notes: Notes) -> None:
+def warn_of_markers(metadata: Mapping[str, Any], notes: FindingCollector) -> None:
     """Notes that the repository behind a live object must change too, else its tool reverts the object."""
     for part in ("labels", "annotations"):
         found: dict[str, str] = metadata.get(part) or {}

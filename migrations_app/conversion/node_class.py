@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from migrations_app.conversion import metadata, node_template, schema, selectors
-from migrations_app.conversion.findings import Notes, Path
-from migrations_app.conversion.objects import PLACEHOLDER, Draft, Known, Options, filled, manifest, spec_of
-from migrations_app.conversion.schema import Shape, anything, list_of, map_of, text
+from migrations_app.conversion.findings import FindingCollector, Path
+from migrations_app.conversion.objects import PLACEHOLDER, KnownNames, ObjectDraft, Options, filled, manifest, spec_of
+from migrations_app.conversion.schema import FieldReader, anything, list_of, map_of, text
 
 API: Final = "karpenter.k8s.aws/v1"
 ALIAS_VERSION: Final = "compatibility.karpenter.k8s.aws/v1-alias-version"
@@ -39,7 +39,7 @@ _UBUNTU_DEVICES: Final = [
 Spec = dict[str, Any]
 
 
-def convert_class(body: Mapping[str, Any], notes: Notes, *, options: Options) -> list[Draft]:
+def convert_class(body: Mapping[str, Any], notes: FindingCollector, *, options: Options) -> list[ObjectDraft]:
     """The v1 EC2NodeClass, or nothing when the object has an error."""
     head = metadata.cleaned(schema.OBJECT(body, (), notes=notes) or {}, notes)
     old: Spec = schema.NODE_CLASS(spec_of(body), ("spec",), notes=notes) or {}
@@ -63,10 +63,10 @@ def convert_class(body: Mapping[str, Any], notes: Notes, *, options: Options) ->
         ),
     }
     _warn(old, notes)
-    return [] if notes.failed else [Draft(manifest(API, "EC2NodeClass", metadata=head, spec=spec), notes)]
+    return [] if notes.failed else [ObjectDraft(manifest(API, "EC2NodeClass", metadata=head, spec=spec), notes)]
 
 
-def _images(old: Spec, notes: Notes, *, version: str) -> Spec:
+def _images(old: Spec, notes: FindingCollector, *, version: str) -> Spec:
     """amiFamily and amiSelectorTerms of the new class."""
     family, terms = old.get("amiFamily"), old.get("amiSelectorTerms") or []
     at = ("spec", "amiSelectorTerms")
@@ -83,7 +83,7 @@ def _images(old: Spec, notes: Notes, *, version: str) -> Spec:
     return {"amiFamily": family, "amiSelectorTerms": _plain_ids(terms, notes)}
 
 
-def _alias(family: str, version: str, *, notes: Notes) -> dict[str, str]:
+def _alias(family: str, version: str, *, notes: FindingCollector) -> dict[str, str]:
     alias = f"{family.lower()}@{version}"
     at = ("spec", "amiFamily")
     if version == _LATEST:
@@ -96,12 +96,12 @@ def _alias(family: str, version: str, *, notes: Notes) -> dict[str, str]:
     return {"alias": alias}
 
 
-def _warn_of_al2(notes: Notes) -> None:
+def _warn_of_al2(notes: FindingCollector) -> None:
     what = "AL2 images end with Kubernetes 1.32; plan the move to AL2023 or Bottlerocket"
     notes.add("al2-end", ("spec", "amiFamily"), what=what)
 
 
-def _ubuntu(terms: list[dict[str, Any]], notes: Notes) -> Spec:
+def _ubuntu(terms: list[dict[str, Any]], notes: FindingCollector) -> Spec:
     if not terms:
         proposal = [{"name": "ubuntu-eks/k8s_<version>/images/*", "owner": _UBUNTU_OWNER}]
         what = (
@@ -118,7 +118,7 @@ def _ubuntu(terms: list[dict[str, Any]], notes: Notes) -> Spec:
     return {"amiFamily": "AL2", "amiSelectorTerms": _plain_ids(terms, notes)}
 
 
-def _plain_ids(terms: list[dict[str, Any]], notes: Notes) -> list[dict[str, Any]]:
+def _plain_ids(terms: list[dict[str, Any]], notes: FindingCollector) -> list[dict[str, Any]]:
     """The terms; those with an id beside terms without one lose their other filters, which v1 refuses.
 
     Where every term mixes id and filters, v1beta1 itself refused the class, so nothing is guessed."""
@@ -132,7 +132,7 @@ def _plain_ids(terms: list[dict[str, Any]], notes: Notes) -> list[dict[str, Any]
     return [{"id": term["id"]} if "id" in term else term for term in terms]
 
 
-def _identity(old: Spec, notes: Notes, *, options: Options) -> Spec:
+def _identity(old: Spec, notes: FindingCollector, *, options: Options) -> Spec:
     role, profile = old.get("role"), old.get("instanceProfile")
     if role is None and profile:
         return {"instanceProfile": profile}
@@ -145,7 +145,7 @@ def _identity(old: Spec, notes: Notes, *, options: Options) -> Spec:
     return {"role": role, **filled({"instanceProfile": profile})}
 
 
-def _devices(old: Spec, notes: Notes) -> list[dict[str, Any]]:
+def _devices(old: Spec, notes: FindingCollector) -> list[dict[str, Any]]:
     devices: list[dict[str, Any]] = old.get("blockDeviceMappings") or []
     node_template.check(devices, ("spec", "blockDeviceMappings"), notes=notes)
     if old.get("amiFamily") == "Ubuntu" and not devices:
@@ -153,7 +153,7 @@ def _devices(old: Spec, notes: Notes) -> list[dict[str, Any]]:
     return devices
 
 
-def _metadata_options(old: Spec, notes: Notes) -> Spec:
+def _metadata_options(old: Spec, notes: FindingCollector) -> Spec:
     given: Spec = old.get("metadataOptions") or {}
     missing = {key: value for key, value in _BETA_DEFAULTS.items() if key not in given}
     if missing:
@@ -164,7 +164,7 @@ def _metadata_options(old: Spec, notes: Notes) -> Spec:
     return {key: given.get(key, value) for key, value in _BETA_DEFAULTS.items()}
 
 
-def _warn(old: Spec, notes: Notes) -> None:
+def _warn(old: Spec, notes: FindingCollector) -> None:
     """What v1 does differently although the manifest says the same."""
     for name in ("subnetSelectorTerms", "securityGroupSelectorTerms", "amiSelectorTerms"):
         selectors.warn_of_commas(old.get(name) or [], ("spec", name), notes=notes)
@@ -193,21 +193,21 @@ UBUNTU: Final = "compatibility.karpenter.k8s.aws/v1beta1-ubuntu"
 _INCOMPATIBLE: Final = "incompatible"
 # Only what is looked at is checked; v1 grows with every release, and the rest is printed as it is.
 _seen_map: Final = map_of(anything)
-_CHECKED: Final[Mapping[str, Shape]] = {
+_CHECKED: Final[Mapping[str, FieldReader]] = {
     "template": _seen_map,
     "disruption": _seen_map,
     "limits": _seen_map,
     "kubelet": _seen_map,
     "amiSelectorTerms": list_of(_seen_map),
 }
-_CHECKED_TEMPLATE: Final[Mapping[str, Shape]] = {
+_CHECKED_TEMPLATE: Final[Mapping[str, FieldReader]] = {
     "nodeClassRef": map_of(text),
     "requirements": list_of(_seen_map),
 }
 _KUBELET_AT: Final[Path] = ("metadata", "annotations", KUBELET)
 
 
-def _kept(body: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
+def _kept(body: Mapping[str, Any], notes: FindingCollector) -> dict[str, Any]:
     """The object with cleaned metadata and without status; everything else as it is."""
     head = metadata.cleaned(body, notes)
     spec = _seen_map(spec_of(body), ("spec",), notes=notes) or {}
@@ -219,18 +219,18 @@ def _kept(body: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
     return {key: head if key == "metadata" else value for key, value in body.items() if key != "status"}
 
 
-def _check(spec: Mapping[str, Any], table: Mapping[str, Shape], *, at: Path, notes: Notes) -> None:
+def _check(spec: Mapping[str, Any], table: Mapping[str, FieldReader], *, at: Path, notes: FindingCollector) -> None:
     for name, shape in table.items():
         if spec.get(name) is not None:
             shape(spec[name], (*at, name), notes=notes)
 
 
-def finish_pool(body: Mapping[str, Any], notes: Notes, *, known: Known) -> list[Draft]:
+def finish_pool(body: Mapping[str, Any], notes: FindingCollector, *, known: KnownNames) -> list[ObjectDraft]:
     """The NodePool with its parked kubelet settings set apart, or nothing when the object has an error."""
     kept = _kept(body, notes)
     if notes.failed:
         return []
-    draft = Draft(kept, notes)
+    draft = ObjectDraft(kept, notes)
     draft.kubelet_at = _KUBELET_AT
     draft.kubelet = _parked_kubelet(body, notes)
     after = (spec_of(body).get("disruption") or {}).get("consolidateAfter")
@@ -240,7 +240,7 @@ def finish_pool(body: Mapping[str, Any], notes: Notes, *, known: Known) -> list[
     return [] if notes.failed else [draft]
 
 
-def _parked_kubelet(body: Mapping[str, Any], notes: Notes) -> dict[str, Any] | None:
+def _parked_kubelet(body: Mapping[str, Any], notes: FindingCollector) -> dict[str, Any] | None:
     parked = metadata.annotations_of(body).get(KUBELET)
     if not parked:
         return None
@@ -257,10 +257,10 @@ def _parked_kubelet(body: Mapping[str, Any], notes: Notes) -> dict[str, Any] | N
     return {key: value for key, value in (cleaned or {}).items() if key != "containerRuntime"}
 
 
-def finish_class(body: Mapping[str, Any], notes: Notes) -> list[Draft]:
+def finish_class(body: Mapping[str, Any], notes: FindingCollector) -> list[ObjectDraft]:
     """The EC2NodeClass without the webhook's marks, or nothing when the object has an error."""
     kept = _kept(body, notes)
     if _INCOMPATIBLE in str(metadata.annotations_of(body).get(UBUNTU, "")):
         what = "the webhook put ami-placeholder into amiSelectorTerms: name the Ubuntu images there"
         notes.add("ubuntu-needs-ami-terms", ("spec", "amiSelectorTerms"), what=what)
-    return [] if notes.failed else [Draft(kept, notes)]
+    return [] if notes.failed else [ObjectDraft(kept, notes)]

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from migrations_app.conversion import kubelet, metadata, provisioner, quantities, schema
-from migrations_app.conversion.findings import Notes, Path
+from migrations_app.conversion.findings import FindingCollector, Path
 from migrations_app.conversion.objects import (
     CLASS_GROUP,
     CLASS_KIND,
-    Draft,
+    ObjectDraft,
     Options,
     filled,
     manifest,
@@ -52,7 +52,7 @@ def wants_accelerators(pool: Mapping[str, Any]) -> bool:
     return any(_asks(one) for one in rows) or any(str(limited.get(name, 0)) != "0" for name in _RESOURCES)
 
 
-def warn(pools: Sequence[Draft], classes: Mapping[str, Draft]) -> None:
+def warn(pools: Sequence[ObjectDraft], classes: Mapping[str, ObjectDraft]) -> None:
     """Notes AL2023 classes chosen by alias whose pools ask for accelerators."""
     users: dict[str, list[str]] = {}
     for pool in pools:
@@ -64,7 +64,7 @@ def warn(pools: Sequence[Draft], classes: Mapping[str, Draft]) -> None:
         classes[name].notes.add("al2023-gpu", ("spec", "amiFamily"), what=what)
 
 
-def _alias(owner: Draft) -> str:
+def _alias(owner: ObjectDraft) -> str:
     terms = owner.body["spec"].get("amiSelectorTerms") or [{}]
     return str(terms[0].get("alias", ""))
 
@@ -77,7 +77,7 @@ _BETA_EXPIRY: Final = "720h"
 Spec = dict[str, Any]
 
 
-def convert_pool(body: Mapping[str, Any], notes: Notes, *, options: Options) -> list[Draft]:
+def convert_pool(body: Mapping[str, Any], notes: FindingCollector, *, options: Options) -> list[ObjectDraft]:
     """The v1 NodePool with its kubelet settings set apart, or nothing when the object has an error."""
     head = metadata.cleaned(schema.OBJECT(body, (), notes=notes) or {}, notes)
     spec: Spec = schema.NODE_POOL(spec_of(body), ("spec",), notes=notes) or {}
@@ -92,13 +92,13 @@ def convert_pool(body: Mapping[str, Any], notes: Notes, *, options: Options) -> 
         "disruption": _disruption(spec.get("disruption") or {}, notes),
         **filled({"limits": spec.get("limits"), "weight": spec.get("weight")}),
     }
-    draft = Draft(manifest(API, "NodePool", metadata=head, spec=new_spec), notes)
+    draft = ObjectDraft(manifest(API, "NodePool", metadata=head, spec=new_spec), notes)
     draft.kubelet_at = ("spec", "template", "spec", "kubelet")
     draft.kubelet = _kubelet(template_spec, draft.kubelet_at, notes=notes)
     return [] if notes.failed else [draft]
 
 
-def _template(template: Spec, disruption: Spec, *, notes: Notes) -> Spec:
+def _template(template: Spec, disruption: Spec, *, notes: FindingCollector) -> Spec:
     head, spec = template.get("metadata") or {}, template.get("spec") or {}
     at = ("spec", "template")
     new_head = filled(
@@ -122,7 +122,7 @@ def _template(template: Spec, disruption: Spec, *, notes: Notes) -> Spec:
     return {"metadata": new_head, "spec": new_spec} if new_head else {"spec": new_spec}
 
 
-def class_reference(old: Mapping[str, str] | None, at: Path, *, notes: Notes) -> dict[str, str]:
+def class_reference(old: Mapping[str, str] | None, at: Path, *, notes: FindingCollector) -> dict[str, str]:
     """The node class by group, kind and name."""
     if not old or not old.get("name"):
         notes.add("no-nodeclass-ref", at, what="nodeClassRef.name is missing; name the node class of this object")
@@ -131,7 +131,7 @@ def class_reference(old: Mapping[str, str] | None, at: Path, *, notes: Notes) ->
     return {"group": group, "kind": old.get("kind") or CLASS_KIND, "name": old["name"]}
 
 
-def _kubelet(spec: Spec, at: Path, *, notes: Notes) -> Spec | None:
+def _kubelet(spec: Spec, at: Path, *, notes: FindingCollector) -> Spec | None:
     if not spec.get("kubelet"):
         return None
     found = kubelet.without_runtime(spec["kubelet"], at, notes=notes)
@@ -139,7 +139,7 @@ def _kubelet(spec: Spec, at: Path, *, notes: Notes) -> Spec | None:
     return found
 
 
-def _expiry(disruption: Spec, notes: Notes) -> str:
+def _expiry(disruption: Spec, notes: FindingCollector) -> str:
     at = ("spec", "disruption", "expireAfter")
     expire: str | None = disruption.get("expireAfter")
     if expire is None:
@@ -154,7 +154,7 @@ def _expiry(disruption: Spec, notes: Notes) -> str:
     return expire or _BETA_EXPIRY
 
 
-def _disruption(old: Spec, notes: Notes) -> Spec:
+def _disruption(old: Spec, notes: FindingCollector) -> Spec:
     policy, after = old.get("consolidationPolicy"), old.get("consolidateAfter")
     at = ("spec", "disruption", "consolidateAfter")
     if policy == "WhenEmpty":
@@ -170,7 +170,9 @@ def _disruption(old: Spec, notes: Notes) -> Spec:
     return {**new, **filled({"budgets": old.get("budgets")})}
 
 
-def convert_claim(body: Mapping[str, Any], notes: Notes, *, expiry_of_pool: Mapping[str, str]) -> list[Draft]:
+def convert_claim(
+    body: Mapping[str, Any], notes: FindingCollector, *, expiry_of_pool: Mapping[str, str]
+) -> list[ObjectDraft]:
     """What v1 will show of a NodeClaim, for viewing only; nothing when the object has an error."""
     head = metadata.cleaned({key: item for key, item in body.items() if key != "status"}, notes)
     old: Spec = schema.NODE_CLAIM(spec_of(body), ("spec",), notes=notes) or {}
@@ -187,7 +189,7 @@ def convert_claim(body: Mapping[str, Any], notes: Notes, *, expiry_of_pool: Mapp
         "expireAfter": expiry_of_pool.get(pool, quantities.NEVER),
     }
     notes.add("nodeclaim-view-only", (), what="shown as v1 will show it; do not apply it")
-    draft = Draft(manifest(API, "NodeClaim", metadata=head, spec=spec), notes)
+    draft = ObjectDraft(manifest(API, "NodeClaim", metadata=head, spec=spec), notes)
     if body.get("status"):
         draft.body["status"] = body["status"]
     draft.view_only = True

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from migrations_app.conversion import metadata, schema, selectors
-from migrations_app.conversion.findings import Notes, Path
-from migrations_app.conversion.objects import PLACEHOLDER, Draft, Known, Options, filled, manifest, spec_of
+from migrations_app.conversion.findings import FindingCollector, Path
+from migrations_app.conversion.objects import PLACEHOLDER, KnownNames, ObjectDraft, Options, filled, manifest, spec_of
 from migrations_app.conversion.schema import shown
 from migrations_app.manifests.writer import Plain
 
@@ -23,7 +23,9 @@ from migrations_app.manifests.writer import Plain
 SPELLINGS: Final = (PLACEHOLDER, "${KARPENTER_NODE_ROLE}")
 
 
-def identity(profile: str | None, at: Path, *, notes: Notes, options: Options, known: Known) -> dict[str, str]:
+def identity(
+    profile: str | None, at: Path, *, notes: FindingCollector, options: Options, known: KnownNames
+) -> dict[str, str]:
     """`role` or `instanceProfile` for the new class; exactly one of them."""
     profile_at = (*at, "instanceProfile")
     if options.keep_instance_profile and profile:
@@ -38,7 +40,7 @@ def identity(profile: str | None, at: Path, *, notes: Notes, options: Options, k
     return {"role": role}
 
 
-def check_role(role: str, at: Path, *, notes: Notes) -> None:
+def check_role(role: str, at: Path, *, notes: FindingCollector) -> None:
     """Notes a role that is given as an ARN."""
     if role.startswith("arn:"):
         name = role.rpartition("/")[2]
@@ -77,7 +79,7 @@ def accepted_size(text: str) -> bool:
     return match["unit"] != "Ti" or number <= 9 or number % 10 <= _TEBIBYTE_ENDS or number == _MOST["Ti"]
 
 
-def check(devices: list[dict[str, Any]], at: Path, *, notes: Notes) -> None:
+def check(devices: list[dict[str, Any]], at: Path, *, notes: FindingCollector) -> None:
     """Notes volumes whose size is missing or would be refused."""
     for index, device in enumerate(devices):
         ebs = (device or {}).get("ebs")
@@ -106,8 +108,13 @@ Spec = dict[str, Any]
 
 
 def convert_template(
-    body: Mapping[str, Any], notes: Notes, *, options: Options, known: Known, cluster_dns: Sequence[str] = ()
-) -> list[Draft]:
+    body: Mapping[str, Any],
+    notes: FindingCollector,
+    *,
+    options: Options,
+    known: KnownNames,
+    cluster_dns: Sequence[str] = (),
+) -> list[ObjectDraft]:
     """The EC2NodeClass, or nothing when the object has an error. `cluster_dns`: of the pools that use it."""
     head = metadata.cleaned(schema.OBJECT(body, (), notes=notes) or {}, notes)
     if options.live:
@@ -116,11 +123,11 @@ def convert_template(
     if notes.failed:
         return []
     spec = class_from_spec(found, ("spec",), notes=notes, options=options, known=known, cluster_dns=cluster_dns)
-    return [] if notes.failed else [Draft(manifest(CLASS_API, "EC2NodeClass", metadata=head, spec=spec), notes)]
+    return [] if notes.failed else [ObjectDraft(manifest(CLASS_API, "EC2NodeClass", metadata=head, spec=spec), notes)]
 
 
 def class_from_spec(
-    found: Spec, at: Path, *, notes: Notes, options: Options, known: Known, cluster_dns: Sequence[str]
+    found: Spec, at: Path, *, notes: FindingCollector, options: Options, known: KnownNames, cluster_dns: Sequence[str]
 ) -> Spec:
     """The spec of an EC2NodeClass from a checked template or provider block."""
     _refuse_launch_template(found, at, notes=notes)
@@ -151,7 +158,7 @@ def class_from_spec(
     }
 
 
-def _networks(found: Spec, at: Path, *, notes: Notes) -> Spec:
+def _networks(found: Spec, at: Path, *, notes: FindingCollector) -> Spec:
     return filled(
         {
             f"{name}Terms": selectors.network_terms(found.get(name), (*at, name), notes=notes)
@@ -160,7 +167,7 @@ def _networks(found: Spec, at: Path, *, notes: Notes) -> Spec:
     )
 
 
-def _refuse_launch_template(found: Spec, at: Path, *, notes: Notes) -> None:
+def _refuse_launch_template(found: Spec, at: Path, *, notes: FindingCollector) -> None:
     for name in ("launchTemplate", "launchTemplateName"):
         if found.get(name):
             what = (
@@ -172,7 +179,7 @@ def _refuse_launch_template(found: Spec, at: Path, *, notes: Notes) -> None:
 
 
 def _metadata_options(
-    found: Spec, at: Path, *, notes: Notes, known: Known, cluster_dns: Sequence[str]
+    found: Spec, at: Path, *, notes: FindingCollector, known: KnownNames, cluster_dns: Sequence[str]
 ) -> dict[str, Any] | None:
     """The options with every gap filled as EC2 would fill it; None when there was no block at all."""
     given: dict[str, Any] | None = found.get("metadataOptions")

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from migrations_app.conversion.findings import Notes, Path
+from migrations_app.conversion.findings import FindingCollector, Path
 from migrations_app.manifests.writer import Plain
 
 CLASS_GROUP: Final = "karpenter.k8s.aws"
@@ -15,10 +15,10 @@ CLASS_KIND: Final = "EC2NodeClass"
 LONGEST_NAME: Final = 253
 
 
-class Draft:
+class ObjectDraft:
     """A result with what later steps still need: its kubelet and whether it is for viewing only."""
 
-    def __init__(self, body: dict[str, Any], notes: Notes) -> None:
+    def __init__(self, body: dict[str, Any], notes: FindingCollector) -> None:
         self.body = body
         self.notes = notes
         self.kubelet: Mapping[str, Any] | None = None
@@ -103,7 +103,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownNames:
     """Facts that only a cluster or an account can tell; empty when nothing was looked at."""
 
     role_of_profile: Mapping[str, str] = field(default_factory=dict)

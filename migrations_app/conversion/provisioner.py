@@ -12,17 +12,17 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from migrations_app.conversion import kubelet, metadata, quantities, schema
-from migrations_app.conversion.findings import Notes, Path
+from migrations_app.conversion.findings import FindingCollector, Path
 from migrations_app.conversion.node_template import CLASS_API, class_from_spec
-from migrations_app.conversion.objects import Draft, Known, Options, filled, free_name, manifest, spec_of
+from migrations_app.conversion.objects import KnownNames, ObjectDraft, Options, filled, free_name, manifest, spec_of
 from migrations_app.conversion.schema import shown
 
 MOST_IN_BETA: Final = 30
 
-Requirement = dict[str, Any]
+ConvertedRequirement = dict[str, Any]
 
 
-def _default(key: str, operator: str, *values: str) -> Requirement:
+def _default(key: str, operator: str, *values: str) -> ConvertedRequirement:
     return {"key": key, "operator": operator, "values": list(values)}
 
 
@@ -38,7 +38,9 @@ _SHAPE_KEYS: Final = frozenset(
 )
 
 
-def checked(requirements: list[Requirement], at: Path, *, notes: Notes) -> list[Requirement]:
+def checked(
+    requirements: list[ConvertedRequirement], at: Path, *, notes: FindingCollector
+) -> list[ConvertedRequirement]:
     """The requirements without those whose key the new API refuses; an impossible one is an error."""
     for index, requirement in enumerate(requirements):
         _check_values(requirement, (*at, index), notes=notes)
@@ -49,7 +51,7 @@ def checked(requirements: list[Requirement], at: Path, *, notes: Notes) -> list[
     return [item for item in requirements if not metadata.is_restricted(item.get("key") or "")]
 
 
-def _check_values(requirement: Requirement, at: Path, *, notes: Notes) -> None:
+def _check_values(requirement: ConvertedRequirement, at: Path, *, notes: FindingCollector) -> None:
     operator, values = requirement.get("operator"), requirement.get("values") or []
     if operator == "In" and not values:
         notes.add("bad-type", (*at, "values"), what="In needs at least one value")
@@ -57,14 +59,16 @@ def _check_values(requirement: Requirement, at: Path, *, notes: Notes) -> None:
         notes.add("bad-type", (*at, "values"), what=f"{operator} needs exactly one whole number, written as text")
 
 
-def check_count(requirements: list[Requirement], at: Path, *, notes: Notes) -> None:
+def check_count(requirements: list[ConvertedRequirement], at: Path, *, notes: FindingCollector) -> None:
     """Notes when v1beta1 would refuse the sheer number."""
     if len(requirements) > MOST_IN_BETA:
         what = f"{len(requirements)} requirements; v1beta1 of 0.32 accepts {MOST_IN_BETA}"
         notes.add("too-many-terms", at, what=what)
 
 
-def defaults(requirements: list[Requirement], labels: Mapping[str, str], *, notes: Notes) -> list[Requirement]:
+def defaults(
+    requirements: list[ConvertedRequirement], labels: Mapping[str, str], *, notes: FindingCollector
+) -> list[ConvertedRequirement]:
     """What the alpha webhook would have added to these, in its order; labels that pin such a key keep it out."""
     present = {metadata.real_key(item.get("key") or "") for item in requirements}
     wanted = [item for item in _SINGLE if item["key"] not in present]
@@ -83,7 +87,7 @@ def defaults(requirements: list[Requirement], labels: Mapping[str, str], *, note
     return [dict(item) for item in wanted if item["key"] not in pinned]
 
 
-def requirement_text(requirement: Requirement) -> str:
+def requirement_text(requirement: ConvertedRequirement) -> str:
     """`key In [a, b]` for messages."""
     return f"{requirement['key']} {requirement['operator']} [{', '.join(requirement.get('values', []))}]"
 
@@ -99,8 +103,8 @@ Spec = dict[str, Any]
 
 
 def convert_provisioner(
-    body: Mapping[str, Any], notes: Notes, *, options: Options, known: Known, taken: Collection[str]
-) -> list[Draft]:
+    body: Mapping[str, Any], notes: FindingCollector, *, options: Options, known: KnownNames, taken: Collection[str]
+) -> list[ObjectDraft]:
     """The NodePool, and behind it the EC2NodeClass of an inline provider; empty when the object has an error.
 
     `taken`: names of node classes that the inline one must not overwrite."""
@@ -118,11 +122,11 @@ def convert_provisioner(
     if notes.failed:
         return []
     notes.add("later-defaults", ("spec",), what=_LATER)
-    return [Draft(pool, notes), *([Draft(inline, notes)] if inline else [])]
+    return [ObjectDraft(pool, notes), *([ObjectDraft(inline, notes)] if inline else [])]
 
 
 def _inline_class(
-    spec: Spec, notes: Notes, *, options: Options, known: Known, taken: Collection[str]
+    spec: Spec, notes: FindingCollector, *, options: Options, known: KnownNames, taken: Collection[str]
 ) -> dict[str, Any] | None:
     if spec.get("provider") is None:
         return None
@@ -140,7 +144,7 @@ def _inline_class(
     return manifest(CLASS_API, "EC2NodeClass", metadata={"name": name}, spec=class_spec)
 
 
-def _reference(spec: Spec, notes: Notes, *, inline: dict[str, Any] | None) -> dict[str, str]:
+def _reference(spec: Spec, notes: FindingCollector, *, inline: dict[str, Any] | None) -> dict[str, str]:
     """The nodeClassRef of the pool."""
     old: dict[str, str] = spec.get("providerRef") or {}
     at = ("spec", "providerRef")
@@ -164,7 +168,7 @@ def _reference(spec: Spec, notes: Notes, *, inline: dict[str, Any] | None) -> di
     return {**ours, "name": old["name"]}
 
 
-def _pool_spec(spec: Spec, reference: dict[str, str], *, notes: Notes, options: Options) -> Spec:
+def _pool_spec(spec: Spec, reference: dict[str, str], *, notes: FindingCollector, options: Options) -> Spec:
     template_metadata = filled(
         {
             "labels": metadata.open_labels(spec.get("labels") or {}, ("spec", "labels"), notes=notes),
@@ -191,7 +195,7 @@ def _pool_spec(spec: Spec, reference: dict[str, str], *, notes: Notes, options: 
     }
 
 
-def _requirements(spec: Spec, notes: Notes, *, options: Options) -> list[dict[str, Any]]:
+def _requirements(spec: Spec, notes: FindingCollector, *, options: Options) -> list[dict[str, Any]]:
     at = ("spec", "requirements")
     given: list[dict[str, Any]] = spec.get("requirements") or []
     kept = checked(given, at, notes=notes)
@@ -205,7 +209,7 @@ def _requirements(spec: Spec, notes: Notes, *, options: Options) -> list[dict[st
     return kept
 
 
-def _kubelet(spec: Spec, notes: Notes) -> Spec | None:
+def _kubelet(spec: Spec, notes: FindingCollector) -> Spec | None:
     at = ("spec", "kubeletConfiguration")
     if not spec.get("kubeletConfiguration"):
         return None
@@ -215,13 +219,13 @@ def _kubelet(spec: Spec, notes: Notes) -> Spec | None:
     return found
 
 
-def _disruption(spec: Spec, notes: Notes) -> dict[str, str]:
+def _disruption(spec: Spec, notes: FindingCollector) -> dict[str, str]:
     until_expired = spec.get("ttlSecondsUntilExpired")
     expire = quantities.NEVER if until_expired is None else quantities.from_seconds(until_expired)
     return {**_consolidation(spec, notes), "expireAfter": expire}
 
 
-def _consolidation(spec: Spec, notes: Notes) -> dict[str, str]:
+def _consolidation(spec: Spec, notes: FindingCollector) -> dict[str, str]:
     empty = spec.get("ttlSecondsAfterEmpty")
     if (spec.get("consolidation") or {}).get("enabled"):
         if empty is not None:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from migrations_app.conversion.convert import Item, convert
-from migrations_app.conversion.findings import Loss, Severity, worst
+from migrations_app.conversion.findings import ConversionFinding, FindingSeverity, worst
 from migrations_app.conversion.metadata import name_of
-from migrations_app.conversion.objects import Known, Options
+from migrations_app.conversion.objects import KnownNames, Options
 from migrations_app.manifests import reader, writer
 from migrations_app.manifests.writer import Plain
 
@@ -129,10 +129,10 @@ _VIEW_ONLY: Final = "# For viewing only: Karpenter owns this object, never apply
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LocatedFinding:
     """A loss and where it was found; `document` and `line` are 0 where there is none."""
 
-    loss: Loss
+    loss: ConversionFinding
     file: str = ""
     document: int = 0
     line: int = 0
@@ -157,7 +157,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Converted:
+class ConvertedObject:
     """One object of the input with its results. `objects` is empty when it was refused or is of another kind."""
 
     manifest: reader.Manifest
@@ -174,11 +174,11 @@ class Converted:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ConversionReport:
     """Everything that came of the input, in input order."""
 
-    converted: tuple[Converted, ...]
-    findings: tuple[Finding, ...]
+    converted: tuple[ConvertedObject, ...]
+    findings: tuple[LocatedFinding, ...]
     readable: int
     """How many documents could be read, whatever they hold."""
 
@@ -187,7 +187,7 @@ class Report:
         return [body for one in self.converted for body in one.objects]
 
     @property
-    def worst(self) -> Severity | None:
+    def worst(self) -> FindingSeverity | None:
         """The gravest severity, or None when there is nothing to say."""
         return worst(finding.loss for finding in self.findings)
 
@@ -215,14 +215,14 @@ def convert_texts(
     sources: Iterable[tuple[str, bytes | str]],
     options: Options = Options(),  # noqa: B008  # frozen
     *,
-    known: Known = Known(),  # noqa: B008  # frozen
-    unreadable: Iterable[Finding] = (),
-) -> Report:
+    known: KnownNames = KnownNames(),  # noqa: B008  # frozen
+    unreadable: Iterable[LocatedFinding] = (),
+) -> ConversionReport:
     """Reads and converts (file name, text) pairs. `unreadable`: files that could not even be opened."""
     readings = [reader.read(data, file=name) for name, data in sources]
     found = [manifest for reading in readings for manifest in reading.manifests]
     items = convert([manifest.body for manifest in found], options, known=known).items
-    converted = tuple(Converted(manifest, item) for manifest, item in zip(found, items, strict=True))
+    converted = tuple(ConvertedObject(manifest, item) for manifest, item in zip(found, items, strict=True))
     order = {reading.file: index for index, reading in enumerate(readings)}
     findings = [_of_fault(fault) for reading in readings for fault in reading.faults]
     findings += [finding for one in converted for finding in _of_item(one)]
@@ -231,17 +231,17 @@ def convert_texts(
     convertible = any(item.generation in _CONVERTIBLE for item in items)
     if not convertible and worst(finding.loss for finding in findings) != "error":
         what = "no Provisioner, AWSNodeTemplate, NodePool or EC2NodeClass was found"
-        findings.append(Finding(Loss("nothing-to-convert", "", "", (), what)))
-    return Report(converted, tuple(findings), sum(reading.documents for reading in readings))
+        findings.append(LocatedFinding(ConversionFinding("nothing-to-convert", "", "", (), what)))
+    return ConversionReport(converted, tuple(findings), sum(reading.documents for reading in readings))
 
 
-def _of_fault(fault: reader.Fault) -> Finding:
-    loss = Loss(fault.code, fault.kind, fault.name, fault.path, fault.what)
-    return Finding(loss, fault.file, fault.document, fault.line)
+def _of_fault(fault: reader.ManifestFault) -> LocatedFinding:
+    loss = ConversionFinding(fault.code, fault.kind, fault.name, fault.path, fault.what)
+    return LocatedFinding(loss, fault.file, fault.document, fault.line)
 
 
-def _of_item(one: Converted) -> Iterable[Finding]:
+def _of_item(one: ConvertedObject) -> Iterable[LocatedFinding]:
     manifest = one.manifest
     document = manifest.document
     for loss in one.item.losses:
-        yield Finding(loss, document.file, document.number, manifest.line_of(loss.at), manifest.item)
+        yield LocatedFinding(loss, document.file, document.number, manifest.line_of(loss.at), manifest.item)

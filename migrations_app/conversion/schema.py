@@ -13,14 +13,14 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final, Protocol
 
 from migrations_app.conversion import quantities
-from migrations_app.conversion.findings import Notes, Path
+from migrations_app.conversion.findings import FindingCollector, Path
 from migrations_app.manifests.writer import Plain
 
 
-class Shape(Protocol):
+class FieldReader(Protocol):
     """A reader: the cleaned value, or None with an error in the notes."""
 
-    def __call__(self, value: Any, at: Path, /, *, notes: Notes) -> Any:  # noqa: ANN401  # fields of any type are read
+    def __call__(self, value: Any, at: Path, /, *, notes: FindingCollector) -> Any:  # noqa: ANN401  # fields of any type are read
         ...
 
 
@@ -46,18 +46,18 @@ def _kind_of(value: Plain) -> str:
     return "a list" if isinstance(value, list) else "a map" if isinstance(value, Mapping) else "null"
 
 
-def wrong(value: Plain, at: Path, *, notes: Notes, wanted: str) -> None:
+def wrong(value: Plain, at: Path, *, notes: FindingCollector, wanted: str) -> None:
     """Notes `bad-type`: what was found and what is wanted."""
     hint = "; put it in quotes" if wanted == "text" and isinstance(value, bool | int | float) else ""
     notes.add("bad-type", at, what=f"{shown(value)} is {_kind_of(value)}, {wanted} is wanted{hint}")
 
 
-def anything(value: Plain, _at: Path, *, notes: Notes) -> Plain:  # noqa: ARG001  # a reader is always given them
+def anything(value: Plain, _at: Path, *, notes: FindingCollector) -> Plain:  # noqa: ARG001  # a reader is always given them
     """The value as it is."""
     return value
 
 
-def text(value: Plain, at: Path, *, notes: Notes) -> str | None:
+def text(value: Plain, at: Path, *, notes: FindingCollector) -> str | None:
     """The text, or None with an error."""
     if isinstance(value, str):
         return value
@@ -65,7 +65,7 @@ def text(value: Plain, at: Path, *, notes: Notes) -> str | None:
     return None
 
 
-def flag(value: Plain, at: Path, *, notes: Notes) -> bool | None:
+def flag(value: Plain, at: Path, *, notes: FindingCollector) -> bool | None:
     """true or false, or None with an error."""
     if isinstance(value, bool):
         return value
@@ -73,10 +73,10 @@ def flag(value: Plain, at: Path, *, notes: Notes) -> bool | None:
     return None
 
 
-def whole(*, least: int = 0, most: int = INT32, code: str = "bad-type", unit: str = "a whole number") -> Shape:
+def whole(*, least: int = 0, most: int = INT32, code: str = "bad-type", unit: str = "a whole number") -> FieldReader:
     """A reader of whole numbers; those out of range are an error of that code."""
 
-    def read(value: Plain, at: Path, *, notes: Notes) -> int | None:
+    def read(value: Plain, at: Path, *, notes: FindingCollector) -> int | None:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int):
@@ -90,10 +90,10 @@ def whole(*, least: int = 0, most: int = INT32, code: str = "bad-type", unit: st
     return read
 
 
-def one_of(*words: str) -> Shape:
+def one_of(*words: str) -> FieldReader:
     """A reader of one word out of these."""
 
-    def read(value: Plain, at: Path, *, notes: Notes) -> str | None:
+    def read(value: Plain, at: Path, *, notes: FindingCollector) -> str | None:
         if value in words and isinstance(value, str):
             return value
         notes.add("bad-type", at, what=f"{shown(value)} is not one of {', '.join(words)}")
@@ -113,7 +113,7 @@ def quantity_text(value: Plain) -> str | None:
     return repr(value)
 
 
-def _quantity(value: Plain, at: Path, *, notes: Notes) -> str | None:
+def _quantity(value: Plain, at: Path, *, notes: FindingCollector) -> str | None:
     as_text = quantity_text(value)
     if as_text is not None and quantities.read(as_text) is not None:
         return as_text
@@ -121,18 +121,18 @@ def _quantity(value: Plain, at: Path, *, notes: Notes) -> str | None:
     return None
 
 
-def quantity_kept(value: Plain, at: Path, *, notes: Notes) -> str | None:
+def quantity_kept(value: Plain, at: Path, *, notes: FindingCollector) -> str | None:
     """The quantity in the user's spelling, always as text."""
     return _quantity(value, at, notes=notes)
 
 
-def quantity_canonical(value: Plain, at: Path, *, notes: Notes) -> str | None:
+def quantity_canonical(value: Plain, at: Path, *, notes: FindingCollector) -> str | None:
     """The quantity in canonical spelling."""
     as_text = _quantity(value, at, notes=notes)
     return None if as_text is None else quantities.canonical(as_text)
 
 
-def _duration(value: Plain, at: Path, *, notes: Notes) -> int | None:
+def _duration(value: Plain, at: Path, *, notes: FindingCollector) -> int | None:
     if not isinstance(value, str):
         wrong(value, at, notes=notes, wanted="text such as 30s or 1h30m")
         return None
@@ -144,18 +144,18 @@ def _duration(value: Plain, at: Path, *, notes: Notes) -> int | None:
     return length
 
 
-def duration_kept(value: Plain, at: Path, *, notes: Notes) -> str | None:
+def duration_kept(value: Plain, at: Path, *, notes: FindingCollector) -> str | None:
     """The duration in the user's spelling."""
     return value if _duration(value, at, notes=notes) is not None else None
 
 
-def duration_printed(value: Plain, at: Path, *, notes: Notes) -> str | None:
+def duration_printed(value: Plain, at: Path, *, notes: FindingCollector) -> str | None:
     """The duration as Go prints it."""
     length = _duration(value, at, notes=notes)
     return None if length is None else quantities.text_of(length)
 
 
-def duration_or_never(value: Plain, at: Path, *, notes: Notes) -> str | None:
+def duration_or_never(value: Plain, at: Path, *, notes: FindingCollector) -> str | None:
     """`Never`, or a duration of whole h, m and s in the user's spelling."""
     if value == quantities.NEVER:
         return quantities.NEVER
@@ -167,10 +167,10 @@ def duration_or_never(value: Plain, at: Path, *, notes: Notes) -> str | None:
     return str(value)
 
 
-def list_of(shape: Shape) -> Shape:
+def list_of(shape: FieldReader) -> FieldReader:
     """A reader of lists whose items have this shape."""
 
-    def read(value: Plain, at: Path, *, notes: Notes) -> list[Any] | None:
+    def read(value: Plain, at: Path, *, notes: FindingCollector) -> list[Any] | None:
         if not isinstance(value, list):
             wrong(value, at, notes=notes, wanted="a list")
             return None
@@ -179,10 +179,10 @@ def list_of(shape: Shape) -> Shape:
     return read
 
 
-def map_of(shape: Shape) -> Shape:
+def map_of(shape: FieldReader) -> FieldReader:
     """A reader of maps from text to this shape."""
 
-    def read(value: Plain, at: Path, *, notes: Notes) -> dict[str, Any] | None:
+    def read(value: Plain, at: Path, *, notes: FindingCollector) -> dict[str, Any] | None:
         if not isinstance(value, Mapping):
             wrong(value, at, notes=notes, wanted="a map")
             return None
@@ -191,7 +191,7 @@ def map_of(shape: Shape) -> Shape:
     return read
 
 
-def text_map(value: Plain, at: Path, *, notes: Notes) -> dict[str, str] | None:
+def text_map(value: Plain, at: Path, *, notes: FindingCollector) -> dict[str, str] | None:
     """A map from text to text; null reads as empty text, as Go does it."""
     if not isinstance(value, Mapping):
         wrong(value, at, notes=notes, wanted="a map")
@@ -200,16 +200,16 @@ def text_map(value: Plain, at: Path, *, notes: Notes) -> dict[str, str] | None:
 
 
 def fields(
-    table: Mapping[str, Shape],
+    table: Mapping[str, FieldReader],
     *,
     needed: Collection[str] = (),
     unknown: str = "unknown-field",
     present: Collection[str] = (),
-) -> Shape:
+) -> FieldReader:
     """A reader of maps with these fields. Others are noted as `unknown` and left out, and so is what is null or empty,
     except the empty fields named in `present`, whose presence has a meaning."""
 
-    def read(value: Plain, at: Path, *, notes: Notes) -> dict[str, Any] | None:
+    def read(value: Plain, at: Path, *, notes: FindingCollector) -> dict[str, Any] | None:
         if not isinstance(value, Mapping):
             wrong(value, at, notes=notes, wanted="a map")
             return None
@@ -239,17 +239,17 @@ _weight = whole(least=1, most=100)
 _texts = list_of(text)
 
 
-def _taints() -> Shape:
+def _taints() -> FieldReader:
     effect = one_of("NoSchedule", "PreferNoSchedule", "NoExecute")
     return list_of(fields({"key": text, "value": text, "effect": effect, "timeAdded": text}, needed=("key", "effect")))
 
 
-def _requirements(extra: dict[str, Shape]) -> Shape:
+def _requirements(extra: dict[str, FieldReader]) -> FieldReader:
     table = {"key": text, "operator": one_of(*OPERATORS), "values": _texts, **extra}
     return list_of(fields(table, needed=("key", "operator")))
 
 
-def _kubelet(*, quantity: Shape, grace: Shape) -> Shape:
+def _kubelet(*, quantity: FieldReader, grace: FieldReader) -> FieldReader:
     return fields(
         {
             "clusterDNS": _texts,
@@ -269,7 +269,7 @@ def _kubelet(*, quantity: Shape, grace: Shape) -> Shape:
     )
 
 
-def _devices(*, size: Shape, extra: dict[str, Shape]) -> Shape:
+def _devices(*, size: FieldReader, extra: dict[str, FieldReader]) -> FieldReader:
     ebs = fields(
         {
             "deleteOnTermination": flag,
@@ -318,7 +318,7 @@ PROVISIONER: Final = fields(
     present=("provider",),
 )
 
-_PROVIDER_TABLE: Final[dict[str, Shape]] = {
+_PROVIDER_TABLE: Final[dict[str, FieldReader]] = {
     "apiVersion": text,
     "kind": text,
     "amiFamily": one_of(*AMI_FAMILIES),
@@ -370,7 +370,7 @@ NODE_POOL: Final = fields(
 NODE_CLAIM: Final = fields(_BETA_TEMPLATE)
 
 
-def _terms(*plain: str) -> Shape:
+def _terms(*plain: str) -> FieldReader:
     return list_of(fields({**dict.fromkeys(plain, text), "tags": text_map}))
 
 

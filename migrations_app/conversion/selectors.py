@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any, Final
 
-from migrations_app.conversion.findings import Notes, Path
+from migrations_app.conversion.findings import FindingCollector, Path
 
 MOST_TERMS: Final = 30
 MOST_TAGS: Final = 20
@@ -21,7 +21,7 @@ _OWNERS: Final = "aws::owners"
 Term = dict[str, Any]
 
 
-def _parts(selector: Mapping[str, str], key: str, *, at: Path, notes: Notes) -> list[str]:
+def _parts(selector: Mapping[str, str], key: str, *, at: Path, notes: FindingCollector) -> list[str]:
     """The values of a comma list; `*` when it holds none."""
     parts = [part.strip() for part in selector[key].split(",")]
     filled = [part for part in parts if part]
@@ -30,7 +30,9 @@ def _parts(selector: Mapping[str, str], key: str, *, at: Path, notes: Notes) -> 
     return filled or ["*"]
 
 
-def _tag_sets(selector: Mapping[str, str], tag_keys: list[str], *, at: Path, notes: Notes) -> list[dict[str, str]]:
+def _tag_sets(
+    selector: Mapping[str, str], tag_keys: list[str], *, at: Path, notes: FindingCollector
+) -> list[dict[str, str]]:
     """Every combination of the tag values; the first key varies fastest."""
     sets: list[dict[str, str]] = [{}]
     for key in tag_keys:
@@ -42,7 +44,7 @@ def _tag_sets(selector: Mapping[str, str], tag_keys: list[str], *, at: Path, not
     return sets
 
 
-def _id_terms(selector: Mapping[str, str], id_keys: list[str], *, at: Path, notes: Notes) -> list[Term]:
+def _id_terms(selector: Mapping[str, str], id_keys: list[str], *, at: Path, notes: FindingCollector) -> list[Term]:
     others = sorted(key for key in selector if key not in id_keys)
     if others:
         what = f"{', '.join(others)} beside {id_keys[-1]} had no effect in 0.32 and is left out"
@@ -50,7 +52,7 @@ def _id_terms(selector: Mapping[str, str], id_keys: list[str], *, at: Path, note
     return [{"id": value} for value in _parts(selector, id_keys[-1], at=at, notes=notes) if value != "*"]
 
 
-def terms(selector: Mapping[str, str], at: Path, *, notes: Notes, images: bool = False) -> list[Term]:
+def terms(selector: Mapping[str, str], at: Path, *, notes: FindingCollector, images: bool = False) -> list[Term]:
     """The terms that select what this map selects; `images` switches on the keys that only the AMI selector knows."""
     if "" in selector:
         notes.add("bad-type", at, what="a selector has an empty key")
@@ -65,7 +67,7 @@ def terms(selector: Mapping[str, str], at: Path, *, notes: Notes, images: bool =
     return found
 
 
-def _filter_terms(selector: Mapping[str, str], at: Path, *, notes: Notes, images: bool) -> list[Term]:
+def _filter_terms(selector: Mapping[str, str], at: Path, *, notes: FindingCollector, images: bool) -> list[Term]:
     special = (_NAME, _OWNERS) if images else ()
     tag_keys = sorted(key for key in selector if key not in special)
     tag_sets = _tag_sets(selector, tag_keys, at=at, notes=notes) if tag_keys else [None]
@@ -82,14 +84,14 @@ def _filter_terms(selector: Mapping[str, str], at: Path, *, notes: Notes, images
     return found
 
 
-def _check_size(found: list[Term], at: Path, *, notes: Notes) -> None:
+def _check_size(found: list[Term], at: Path, *, notes: FindingCollector) -> None:
     if len(found) > MOST_TERMS:
         notes.add("too-many-terms", at, what=f"{len(found)} terms; the API accepts {MOST_TERMS}")
     if any(len(term.get("tags", ())) > MOST_TAGS for term in found):
         notes.add("too-many-terms", at, what=f"a term has more than the {MOST_TAGS} tags that the API accepts")
 
 
-def network_terms(selector: Mapping[str, str] | None, at: Path, *, notes: Notes) -> list[Term]:
+def network_terms(selector: Mapping[str, str] | None, at: Path, *, notes: FindingCollector) -> list[Term]:
     """The terms of a subnet or security group selector; none at all is noted for a person."""
     found = terms(selector, at, notes=notes) if selector else []
     if not found:
@@ -97,7 +99,7 @@ def network_terms(selector: Mapping[str, str] | None, at: Path, *, notes: Notes)
     return found
 
 
-def image_terms(selector: Mapping[str, str] | None, at: Path, *, notes: Notes) -> list[Term]:
+def image_terms(selector: Mapping[str, str] | None, at: Path, *, notes: FindingCollector) -> list[Term]:
     """The terms of an AMI selector, empty when there is none."""
     if not selector:
         return []
@@ -108,7 +110,7 @@ def image_terms(selector: Mapping[str, str] | None, at: Path, *, notes: Notes) -
     return found
 
 
-def warn_of_commas(found: list[Term], at: Path, *, notes: Notes) -> None:
+def warn_of_commas(found: list[Term], at: Path, *, notes: FindingCollector) -> None:
     """Notes tag values with a comma, which were lists up to 0.32 and are literal since."""
     for index, term in enumerate(found):
         for key, value in (term.get("tags") or {}).items():

@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Any, Final, Literal
 
-from migrations_app.conversion.findings import Loss, Path
+from migrations_app.conversion.findings import ConversionFinding, Path
 from migrations_app.manifests import writer
 from migrations_app.manifests.writer import Plain
 
@@ -16,7 +16,7 @@ _LONG: Final = 3000  # beyond this many lines each side is shown whole, since co
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SideBySideRow:
     """One line of the page. Numbers count from 1, None is no line on that side; `losses` index into those given.
     `moved` lines say the same at another depth, as all do that went from spec to spec.template.spec."""
 
@@ -36,7 +36,9 @@ def _line_of(path: Path, marks: Mapping[Path, int]) -> int:
     return 1
 
 
-def rows(source: Mapping[str, Any], results: Sequence[Mapping[str, Any]], *, losses: Iterable[Loss] = ()) -> list[Row]:
+def rows(
+    source: Mapping[str, Any], results: Sequence[Mapping[str, Any]], *, losses: Iterable[ConversionFinding] = ()
+) -> list[SideBySideRow]:
     """The lines of the source and of its results, aligned; every loss is linked to a line of the old side. A result of
     the same kind has its fields in the order of the source, so that only what differs stands out."""
     old_text, marks = writer.text_and_lines(source)
@@ -76,8 +78,8 @@ def _line(side: list[str], index: int | None) -> tuple[int | None, str | None]:
 
 def _row(
     old: tuple[int | None, str | None], new: tuple[int | None, str | None], *, at_line: Mapping[int, list[int]]
-) -> Row:
-    return Row(_mark(old[1], new[1]), *old, *new, losses=tuple(at_line.get(old[0] or 0, ())))
+) -> SideBySideRow:
+    return SideBySideRow(_mark(old[1], new[1]), *old, *new, losses=tuple(at_line.get(old[0] or 0, ())))
 
 
 def _aligned(old: list[str], new: list[str]) -> Iterator[tuple[int | None, int | None]]:

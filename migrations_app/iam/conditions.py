@@ -10,7 +10,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TypeVar
 
 from migrations_app.iam.patterns import Look, Tokens, arn_matches, matches, tokens_of
-from migrations_app.iam.policy import Condition
+from migrations_app.iam.policy import PolicyCondition
 from migrations_app.iam.three_valued import Tri, all_of, any_of, negated
 
 Read = TypeVar("Read")
@@ -36,7 +36,7 @@ class _Name:
     if_exists: bool
 
 
-def holds(condition: Condition, look: Look, *, variables: bool) -> Tri:
+def holds(condition: PolicyCondition, look: Look, *, variables: bool) -> Tri:
     """Whether the condition is met; None where that cannot be told from what the request states."""
     name = _taken_apart(condition.operator)
     if "${" in condition.key or not condition.values or not known(condition.operator):

@@ -6,11 +6,11 @@ from enum import StrEnum
 
 from migrations_app.iam.conditions import holds, known
 from migrations_app.iam.patterns import action_matches, resource_matches
-from migrations_app.iam.policy import Condition, Policy, Statement
+from migrations_app.iam.policy import IamPolicy, PolicyCondition, PolicyStatement
 from migrations_app.iam.three_valued import Tri, all_of, any_of, negated
 
 
-class Verdict(StrEnum):
+class RequestVerdict(StrEnum):
     """`allowed`, or why not. Only `unknown` leaves the answer open; the four between are refusals."""
 
     ALLOWED = "allowed"
@@ -23,16 +23,16 @@ class Verdict(StrEnum):
     @property
     def decision(self) -> str:
         """One of three: allowed, denied, cannot tell."""
-        return {Verdict.ALLOWED: "allowed", Verdict.UNKNOWN: "cannot tell"}.get(self, "denied")
+        return {RequestVerdict.ALLOWED: "allowed", RequestVerdict.UNKNOWN: "cannot tell"}.get(self, "denied")
 
 
 @dataclass(frozen=True)
-class Answer:
+class Evaluation:
     """The verdict, what led to it in words, and the statement that decided, when one did."""
 
-    verdict: Verdict
+    verdict: RequestVerdict
     because: str = ""
-    statement: Statement | None = None
+    statement: PolicyStatement | None = None
 
 
 # Keys that exist for one action only; any other request is known not to carry them.
@@ -44,7 +44,7 @@ _KEY_OF_ONE_ACTION = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class IamRequest:
     """One authorisation request. Tags are None where nobody stated them, which differs from carrying none."""
 
     action: str
@@ -86,10 +86,10 @@ def _tag(tags: Mapping[str, str] | None, name: str) -> tuple[str, ...] | None:
 class _Weighed:
     """What one statement makes of the request, element by element."""
 
-    statement: Statement
+    statement: PolicyStatement
     action: Tri
     resource: Tri
-    conditions: tuple[tuple[Condition, Tri], ...]
+    conditions: tuple[tuple[PolicyCondition, Tri], ...]
 
     @property
     def whole(self) -> Tri:
@@ -100,42 +100,44 @@ class _Weighed:
         return sum(met is False for _, met in self.conditions)
 
 
-def evaluate(request: Request, policies: Iterable[Policy], *, boundary: Sequence[Policy] | None = None) -> Answer:
+def evaluate(
+    request: IamRequest, policies: Iterable[IamPolicy], *, boundary: Sequence[IamPolicy] | None = None
+) -> Evaluation:
     """The answer of all policies together, cut by the permissions boundary where there is one."""
     answer = _by_policies(request, policies)
-    if boundary is None or answer.verdict not in (Verdict.ALLOWED, Verdict.UNKNOWN):
+    if boundary is None or answer.verdict not in (RequestVerdict.ALLOWED, RequestVerdict.UNKNOWN):
         return answer
     limit = _by_policies(request, boundary)
-    if limit.verdict is Verdict.ALLOWED:
+    if limit.verdict is RequestVerdict.ALLOWED:
         return answer
-    verdict = limit.verdict if limit.verdict is Verdict.UNKNOWN else Verdict.DENIED
-    return Answer(verdict, f"the permissions boundary does not let it through: {limit.because}", limit.statement)
+    verdict = limit.verdict if limit.verdict is RequestVerdict.UNKNOWN else RequestVerdict.DENIED
+    return Evaluation(verdict, f"the permissions boundary does not let it through: {limit.because}", limit.statement)
 
 
-def reaches(statement: Statement, request: Request) -> Tri:
+def reaches(statement: PolicyStatement, request: IamRequest) -> Tri:
     """Whether the statement applies to the request: its action, its resource and all its conditions."""
     return _weigh(statement, request).whole
 
 
-def _by_policies(request: Request, policies: Iterable[Policy]) -> Answer:
+def _by_policies(request: IamRequest, policies: Iterable[IamPolicy]) -> Evaluation:
     weighed = [_weigh(statement, request) for policy in policies for statement in policy.statements]
     denials = [one for one in weighed if not one.statement.allow and one.whole is not False]
     for one in denials:
         if one.whole:
-            return Answer(Verdict.DENIED, f"{one.statement.where} denies it", one.statement)
+            return Evaluation(RequestVerdict.DENIED, f"{one.statement.where} denies it", one.statement)
     allows = [one for one in weighed if one.statement.allow]
     granted = any_of(one.whole for one in allows)
     if granted is False:
         return _refusal(request, allows)
     if denials:
-        return Answer(Verdict.UNKNOWN, _doubt(request, denials[0]), denials[0].statement)
+        return Evaluation(RequestVerdict.UNKNOWN, _doubt(request, denials[0]), denials[0].statement)
     decided = min((one for one in allows if one.whole is granted), key=_place)
     if granted:
-        return Answer(Verdict.ALLOWED, f"{decided.statement.where} allows it", decided.statement)
-    return Answer(Verdict.UNKNOWN, _doubt(request, decided), decided.statement)
+        return Evaluation(RequestVerdict.ALLOWED, f"{decided.statement.where} allows it", decided.statement)
+    return Evaluation(RequestVerdict.UNKNOWN, _doubt(request, decided), decided.statement)
 
 
-def _weigh(statement: Statement, request: Request) -> _Weighed:
+def _weigh(statement: PolicyStatement, request: IamRequest) -> _Weighed:
     action = any_of(action_matches(pattern, request.action) for pattern in statement.actions)
     action = negated(action) if statement.not_action else action
     if action is False:
@@ -155,25 +157,27 @@ def _place(one: _Weighed) -> tuple[int, str]:
     return one.unmet, one.statement.where
 
 
-def _refusal(request: Request, allows: list[_Weighed]) -> Answer:
+def _refusal(request: IamRequest, allows: list[_Weighed]) -> Evaluation:
     """Why no statement allows the request: action, then resource, then conditions, named for the nearest statement."""
     naming = sorted((one for one in allows if one.action is not False), key=_place)
     if not naming:
-        return Answer(Verdict.MISSING, "no statement allows the action")
+        return Evaluation(RequestVerdict.MISSING, "no statement allows the action")
     reaching = [one for one in naming if one.resource is not False]
     if not reaching:
         nearest = naming[0].statement
-        return Answer(Verdict.BLOCKED_BY_RESOURCE, f"{nearest.where} does not name {request.resource}", nearest)
+        return Evaluation(
+            RequestVerdict.BLOCKED_BY_RESOURCE, f"{nearest.where} does not name {request.resource}", nearest
+        )
     nearest_one = reaching[0]
     condition = next(condition for condition, met in nearest_one.conditions if met is False)
-    return Answer(
-        Verdict.BLOCKED_BY_CONDITION,
+    return Evaluation(
+        RequestVerdict.BLOCKED_BY_CONDITION,
         f"{nearest_one.statement.where}: {_told(condition, request)}",
         nearest_one.statement,
     )
 
 
-def _doubt(request: Request, one: _Weighed) -> str:
+def _doubt(request: IamRequest, one: _Weighed) -> str:
     """What stands between a statement and a clear answer."""
     effect = "allows" if one.statement.allow else "denies"
     for condition, met in one.conditions:
@@ -183,7 +187,7 @@ def _doubt(request: Request, one: _Weighed) -> str:
     return f"{one.statement.where} {effect} it or not: its {element} holds a placeholder or variable without a value"
 
 
-def _told(condition: Condition, request: Request) -> str:
+def _told(condition: PolicyCondition, request: IamRequest) -> str:
     """A condition beside what the request sends, in words."""
     if not known(condition.operator):
         return f"{condition.operator} is no operator of IAM"
@@ -196,9 +200,9 @@ def _told(condition: Condition, request: Request) -> str:
     return f"{condition.operator} {condition.key} wants {' or '.join(condition.values)}, sent: {told}"
 
 
-def oddities(policy: Policy) -> tuple[str, ...]:
+def oddities(policy: IamPolicy) -> tuple[str, ...]:
     """What of a readable document decides nothing: unknown operators, keys without values, unfilled placeholders."""
-    nobody = Request(action="", resource="")
+    nobody = IamRequest(action="", resource="")
     found: list[str] = []
     for statement in policy.statements:
         found += [
@@ -209,7 +213,7 @@ def oddities(policy: Policy) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _decides_nothing(condition: Condition) -> bool:
+def _decides_nothing(condition: PolicyCondition) -> bool:
     return not known(condition.operator) or not condition.values or "${" in condition.key
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
-from migrations_app.errors import BadPolicy
-from migrations_app.iam.site import Site
+from migrations_app.errors import InvalidPolicy
+from migrations_app.iam.site import AwsSite
 
 _PLACEHOLDER = re.compile(r"\$\{([^{}!]+)\}")
 
@@ -78,7 +78,7 @@ _ELEMENTS = frozenset(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Condition:
+class PolicyCondition:
     """One line of a Condition block; `values` may be empty, which decides nothing."""
 
     operator: str
@@ -87,7 +87,7 @@ class Condition:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Statement:
+class PolicyStatement:
     """One statement. `where` names its document and place for people."""
 
     where: str
@@ -97,7 +97,7 @@ class Statement:
     not_action: bool = False
     resources: tuple[str, ...] = ("*",)
     not_resource: bool = False
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[PolicyCondition, ...] = ()
     variables: bool = True
 
     def as_json(self) -> dict[str, Any]:
@@ -115,11 +115,11 @@ class Statement:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Policy:
+class IamPolicy:
     """One document."""
 
     name: str
-    statements: tuple[Statement, ...]
+    statements: tuple[PolicyStatement, ...]
     version: str = WITH_VARIABLES
 
 
@@ -127,23 +127,23 @@ def _thin(values: tuple[str, ...]) -> str | list[str]:
     return values[0] if len(values) == 1 else list(values)
 
 
-def parse_policy(text: str | bytes, *, name: str = "policy") -> Policy:
+def parse_policy(text: str | bytes, *, name: str = "policy") -> IamPolicy:
     """The document in `text`, also if wrapped as the AWS command line prints it; BadPolicy tells what is wrong."""
     document = policy_tree(text, name=name)
     if "Statement" not in document:
-        raise BadPolicy("the document has no Statement", where=name)
+        raise InvalidPolicy("the document has no Statement", where=name)
     version = document.get("Version", "2008-10-17")
     if version not in ("2008-10-17", WITH_VARIABLES):
-        raise BadPolicy(f"Version is {_short(version)}; IAM knows 2012-10-17 and 2008-10-17", where=name)
+        raise InvalidPolicy(f"Version is {_short(version)}; IAM knows 2012-10-17 and 2008-10-17", where=name)
     listed = document["Statement"]
     listed = [listed] if isinstance(listed, dict) else listed
     if not isinstance(listed, list):
-        raise BadPolicy("Statement is neither an object nor a list of objects", where=name)
+        raise InvalidPolicy("Statement is neither an object nor a list of objects", where=name)
     variables = version == WITH_VARIABLES
     statements = tuple(
         replace(_statement(item, f"{name}: Statement[{n}]"), variables=variables) for n, item in enumerate(listed)
     )
-    return Policy(name=name, version=version, statements=statements)
+    return IamPolicy(name=name, version=version, statements=statements)
 
 
 def policy_tree(text: str | bytes, *, name: str) -> Mapping[str, Any]:
@@ -156,21 +156,21 @@ def _decoded(text: str | bytes, name: str) -> object:
     try:
         return json.loads(plain, object_pairs_hook=without_doubles)
     except json.JSONDecodeError as error:
-        raise BadPolicy(f"not JSON: {error.msg}", where=f"{name}: line {error.lineno}") from error
+        raise InvalidPolicy(f"not JSON: {error.msg}", where=f"{name}: line {error.lineno}") from error
     except RecursionError as error:
-        raise BadPolicy("not a policy: nested too deep", where=name) from error
+        raise InvalidPolicy("not a policy: nested too deep", where=name) from error
     except ValueError as error:  # raised by the hook, and by the parser for numbers of thousands of digits
-        raise BadPolicy(f"not a policy: {error}", where=name) from error
+        raise InvalidPolicy(f"not a policy: {error}", where=name) from error
 
 
 def plain_text(text: str | bytes, *, name: str, most: int = MAX_BYTES) -> str:
     """The text, without its byte order mark and as it was before a URL encoding; BadPolicy for none or too much."""
     if len(text) > most:
-        raise BadPolicy(f"more than {most:,} bytes; no policy in IAM has more than 10,240 characters", where=name)
+        raise InvalidPolicy(f"more than {most:,} bytes; no policy in IAM has more than 10,240 characters", where=name)
     try:
         plain = text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        raise BadPolicy(f"not UTF-8 text (byte {error.start})", where=name) from error
+        raise InvalidPolicy(f"not UTF-8 text (byte {error.start})", where=name) from error
     return unquote(plain) if plain.lstrip().startswith("%") else plain
 
 
@@ -191,7 +191,7 @@ def _unwrapped(document: object, name: str) -> Mapping[str, Any]:
         inner = _written_out(inner, name)
         if isinstance(inner, dict):
             return inner
-    raise BadPolicy("not a policy: the document is no JSON object", where=name)
+    raise InvalidPolicy("not a policy: the document is no JSON object", where=name)
 
 
 def _written_out(document: object, name: str) -> object:
@@ -200,19 +200,19 @@ def _written_out(document: object, name: str) -> object:
     return _decoded(text, name) if text is not None and text.lstrip().startswith(("{", "%")) else document
 
 
-def _statement(item: object, where: str) -> Statement:
+def _statement(item: object, where: str) -> PolicyStatement:
     if not isinstance(item, dict):
-        raise BadPolicy("is no object", where=where)
+        raise InvalidPolicy("is no object", where=where)
     if strange := sorted(set(item) - _ELEMENTS):
-        raise BadPolicy(f"unknown element {_short(strange[0])}", where=where)
+        raise InvalidPolicy(f"unknown element {_short(strange[0])}", where=where)
     if "Principal" in item or "NotPrincipal" in item:
-        raise BadPolicy("names a Principal: this is a trust or resource policy, not one of the role", where=where)
+        raise InvalidPolicy("names a Principal: this is a trust or resource policy, not one of the role", where=where)
     if item.get("Effect") not in ("Allow", "Deny"):
-        raise BadPolicy(f"Effect is {_short(item.get('Effect'))}, not Allow or Deny", where=where)
+        raise InvalidPolicy(f"Effect is {_short(item.get('Effect'))}, not Allow or Deny", where=where)
     not_action, actions = _either(item, "Action", where=where)
     not_resource, resources = _either(item, "Resource", where=where)
     sid = item.get("Sid", "")
-    return Statement(
+    return PolicyStatement(
         where=f"{where} ({sid})" if isinstance(sid, str) and sid else where,
         sid=sid if isinstance(sid, str) else "",
         allow=item["Effect"] == "Allow",
@@ -227,24 +227,24 @@ def _statement(item: object, where: str) -> Statement:
 def _either(item: Mapping[str, Any], element: str, *, where: str) -> tuple[bool, tuple[str, ...]]:
     inverse = f"Not{element}"
     if (element in item) == (inverse in item):
-        raise BadPolicy(f"needs either {element} or {inverse}", where=where)
+        raise InvalidPolicy(f"needs either {element} or {inverse}", where=where)
     name = inverse if inverse in item else element
     values = _texts(item[name], f"{where}.{name}")
     if not values:
-        raise BadPolicy("is empty", where=f"{where}.{name}")
+        raise InvalidPolicy("is empty", where=f"{where}.{name}")
     return inverse in item, values
 
 
-def _conditions(block: object, where: str) -> tuple[Condition, ...]:
+def _conditions(block: object, where: str) -> tuple[PolicyCondition, ...]:
     if not isinstance(block, dict):
-        raise BadPolicy("is no object", where=f"{where}.Condition")
+        raise InvalidPolicy("is no object", where=f"{where}.Condition")
     found = []
     for operator, keys in block.items():
         if not isinstance(keys, dict):
-            raise BadPolicy("is no object", where=f"{where}.Condition.{operator[:60]}")
+            raise InvalidPolicy("is no object", where=f"{where}.Condition.{operator[:60]}")
         for key, values in keys.items():
             place = f"{where}.Condition.{operator[:60]}.{key[:80]}"
-            found.append(Condition(operator=operator, key=key, values=_texts(values, place)))
+            found.append(PolicyCondition(operator=operator, key=key, values=_texts(values, place)))
     return tuple(found)
 
 
@@ -262,7 +262,7 @@ def _text(value: object, where: str) -> str:
             return str(value)
     text = text_of(value)
     if text is None:
-        raise BadPolicy(f"is {_short(value)}, not text", where=where)
+        raise InvalidPolicy(f"is {_short(value)}, not text", where=where)
     return text
 
 
@@ -270,18 +270,18 @@ def _short(value: object) -> str:
     return "missing" if value is None else repr(value)[:60]
 
 
-def filled(policy: Policy, site: Site) -> Policy:
+def filled(policy: IamPolicy, site: AwsSite) -> IamPolicy:
     """The policy with the placeholders of templates replaced by the names of the site."""
     return replace(policy, statements=tuple(_filled(statement, site) for statement in policy.statements))
 
 
-def _filled(statement: Statement, site: Site) -> Statement:
+def _filled(statement: PolicyStatement, site: AwsSite) -> PolicyStatement:
     return replace(
         statement,
         actions=tuple(map(site.fill, statement.actions)),
         resources=tuple(map(site.fill, statement.resources)),
         conditions=tuple(
-            Condition(
+            PolicyCondition(
                 operator=condition.operator,
                 key=site.fill(condition.key),
                 values=tuple(map(site.fill, condition.values)),

@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from migrations_app.errors import BadPolicy
-from migrations_app.iam.evaluate import Answer, Request, evaluate
-from migrations_app.iam.policy import MAX_BYTES, Policy, parse_policy
+from migrations_app.errors import InvalidPolicy
+from migrations_app.iam.evaluate import Evaluation, IamRequest, evaluate
+from migrations_app.iam.policy import MAX_BYTES, IamPolicy, parse_policy
 
 SENDERS = ("events.amazonaws.com", "sqs.amazonaws.com")
 """Source: getting-started-with-karpenter/cloudformation.yaml of aws/karpenter-provider-aws, v0.28.1 to v1.14.1."""
@@ -17,9 +17,9 @@ _PRINCIPALS = frozenset({"Principal", "NotPrincipal"})
 Document = dict[str, Any]
 
 
-def may_send(text: str, *, service: str, queue_arn: str, account: str) -> Answer:
+def may_send(text: str, *, service: str, queue_arn: str, account: str) -> Evaluation:
     """What the policy answers to a message of that service. Raises BadPolicy for what is no policy of a queue."""
-    request = Request(
+    request = IamRequest(
         action=SEND,
         resource=queue_arn,
         context={
@@ -34,13 +34,13 @@ def may_send(text: str, *, service: str, queue_arn: str, account: str) -> Answer
     return evaluate(request, [for_service(text, service)])
 
 
-def for_service(text: str, service: str) -> Policy:
+def for_service(text: str, service: str) -> IamPolicy:
     """The statements that speak of that service, without their principals. Raises BadPolicy."""
     listed = statements_of(text)
     bare = [{key: value for key, value in item.items() if key not in _PRINCIPALS} for item in listed]
     policy = parse_policy(json.dumps({"Version": _version(text), "Statement": bare}), name=_NAME)
     spoken = (statement for statement, item in zip(policy.statements, listed, strict=True) if _speaks_of(item, service))
-    return Policy(name=_NAME, version=policy.version, statements=tuple(spoken))
+    return IamPolicy(name=_NAME, version=policy.version, statements=tuple(spoken))
 
 
 def statements_of(text: str) -> list[Document]:
@@ -48,7 +48,7 @@ def statements_of(text: str) -> list[Document]:
     found = _document(text).get("Statement", [])
     listed = [found] if isinstance(found, dict) else found
     if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
-        raise BadPolicy("Statement is no list of objects", where=_NAME)
+        raise InvalidPolicy("Statement is no list of objects", where=_NAME)
     return listed
 
 
@@ -62,13 +62,13 @@ def _document(text: str) -> Mapping[str, Any]:
     if not text.strip():
         return {}
     if len(text) > MAX_BYTES:
-        raise BadPolicy("longer than any policy of a queue", where=_NAME)
+        raise InvalidPolicy("longer than any policy of a queue", where=_NAME)
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BadPolicy("not JSON", where=_NAME) from error
+        raise InvalidPolicy("not JSON", where=_NAME) from error
     if not isinstance(found, dict):
-        raise BadPolicy("no JSON object", where=_NAME)
+        raise InvalidPolicy("no JSON object", where=_NAME)
     return found
 
 
@@ -80,7 +80,7 @@ def _speaks_of(item: Document, service: str) -> bool:
     if "NotPrincipal" in item:
         return not _names(item["NotPrincipal"], service)
     if "Principal" not in item:
-        raise BadPolicy("a statement names no Principal", where=_NAME)
+        raise InvalidPolicy("a statement names no Principal", where=_NAME)
     return _names(item["Principal"], service)
 
 

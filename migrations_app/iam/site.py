@@ -16,7 +16,7 @@ _HOME_OF_IAM = {"aws": "us-east-1", "aws-cn": "cn-north-1", "aws-us-gov": "us-go
 
 
 @dataclass(frozen=True, kw_only=True)
-class Site:
+class AwsSite:
     """Names that fill requests and placeholders. `extra_tags` are those of spec.tags of the node classes."""
 
     cluster: str = SOME_CLUSTER

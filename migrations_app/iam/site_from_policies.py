@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from migrations_app.iam.policy import Policy, Statement
+from migrations_app.iam.policy import IamPolicy, PolicyStatement
 
 _CLUSTER_KEY = re.compile(
     r"(?:aws:RequestTag|aws:ResourceTag|ec2:ResourceTag)/kubernetes\.io/cluster/([^${}*?]+)", re.I
@@ -12,7 +12,7 @@ _PLAIN_ARN = re.compile(r"arn:([a-z-]*):([a-z0-9-]*):([a-z0-9*-]*):(\d{12}|\*|):
 _LOOSE_ARN = re.compile(r"arn:([a-z*-]+):([a-z0-9-]+):([a-z0-9*-]*):(\d{12}|\*|):.*")
 
 
-def guessed(policies: Iterable[Policy]) -> dict[str, str]:
+def site_from_policies(policies: Iterable[IamPolicy]) -> dict[str, str]:
     """Fields of Site for which the Allow statements name exactly one value. Templates name none."""
     statements = [one for policy in policies for one in policy.statements if one.allow]
     found = {
@@ -26,22 +26,22 @@ def guessed(policies: Iterable[Policy]) -> dict[str, str]:
     return {field: values.pop() for field, values in found.items() if len(values) == 1}
 
 
-def _fields(statements: Iterable[Statement], group: int) -> set[str]:
+def _fields(statements: Iterable[PolicyStatement], group: int) -> set[str]:
     matches = (_LOOSE_ARN.fullmatch(arn) for one in statements for arn in one.resources)
     return {found[group] for found in matches if found} - {"", "*"}
 
 
-def _requested_regions(statements: Iterable[Statement]) -> set[str]:
+def _requested_regions(statements: Iterable[PolicyStatement]) -> set[str]:
     lines = (line for one in statements for line in one.conditions if line.key.lower() == "aws:requestedregion")
     return {value for line in lines for value in line.values if re.fullmatch(r"[a-z0-9-]+", value)}
 
 
-def _clusters(statements: list[Statement]) -> set[str]:
+def _clusters(statements: list[PolicyStatement]) -> set[str]:
     keys = (_CLUSTER_KEY.fullmatch(line.key) for one in statements for line in one.conditions)
     return {found[1] for found in keys if found} | set(_named(statements, "eks", prefix="cluster/"))
 
 
-def _named(statements: Iterable[Statement], service: str, *, prefix: str, action: str = "") -> Iterable[str]:
+def _named(statements: Iterable[PolicyStatement], service: str, *, prefix: str, action: str = "") -> Iterable[str]:
     for statement in statements:
         if action and action.lower() not in map(str.lower, statement.actions):
             continue

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from migrations_app.errors import BadPolicy
+from migrations_app.errors import InvalidPolicy
 from migrations_app.iam.policy import MAX_BYTES, plain_text, text_of, without_doubles
 from migrations_app.manifests.writer import Plain
 from migrations_app.manifests.yaml_reader import NotReadable, compose
@@ -17,7 +17,7 @@ _POLICIES = frozenset({"AWS::IAM::ManagedPolicy", "AWS::IAM::Policy", "AWS::IAM:
 _ROLE = "AWS::IAM::Role"
 
 
-class _Found(NamedTuple):
+class _TemplatePolicy(NamedTuple):
     """A policy of a template: the role that it belongs to, empty for one that the template attaches to none."""
 
     role: str
@@ -37,10 +37,12 @@ def policy_texts(data: bytes, *, name: str) -> dict[str, str]:
     found = list(_found(template))
     roles = sorted({one.role for one in found})
     if not found:
-        raise BadPolicy("the template holds no IAM policy", where=name)
+        raise InvalidPolicy("the template holds no IAM policy", where=name)
     if len(roles) > 1:
         told = ", ".join(role or "no role" for role in roles)
-        raise BadPolicy(f"the template gives policies to {told}: give those of the controller's role alone", where=name)
+        raise InvalidPolicy(
+            f"the template gives policies to {told}: give those of the controller's role alone", where=name
+        )
     return {f"{name}: {one.name}": _text(one.document, f"{name}: {one.name}") for one in found}
 
 
@@ -49,7 +51,7 @@ def _template(data: bytes, name: str) -> Mapping[str, Any] | None:
     if b"Resources" not in data or b"AWS::IAM::" not in data:
         return None
     if len(data) > MOST_BYTES:
-        raise BadPolicy(f"more than {MOST_BYTES:,} bytes; CloudFormation takes no such template", where=name)
+        raise InvalidPolicy(f"more than {MOST_BYTES:,} bytes; CloudFormation takes no such template", where=name)
     tree = _tree(data, name)
     resources = tree.get("Resources") if isinstance(tree, dict) and "Statement" not in tree else None
     return resources if isinstance(resources, dict) else None
@@ -64,16 +66,16 @@ def _tree(data: bytes, name: str) -> Plain:
     except StopIteration:
         return None
     except NotReadable as wrong:
-        raise BadPolicy(wrong.message, where=f"{name}: line {wrong.line + 1}") from wrong
+        raise InvalidPolicy(wrong.message, where=f"{name}: line {wrong.line + 1}") from wrong
     except yaml.YAMLError as wrong:
         mark = getattr(wrong, "problem_mark", None)
-        raise BadPolicy("not YAML", where=f"{name}: line {mark.line + 1}" if mark else name) from wrong
+        raise InvalidPolicy("not YAML", where=f"{name}: line {mark.line + 1}" if mark else name) from wrong
     except (ValueError, RecursionError):
         return None  # the reader of policies says what is wrong with JSON
     if found.repeats:
         repeat = found.repeats[0]
         told = f"the element {str(repeat.path[-1])[:60]!r} stands twice in one object"
-        raise BadPolicy(told, where=f"{name}: line {repeat.line + 1}")
+        raise InvalidPolicy(told, where=f"{name}: line {repeat.line + 1}")
     return found.value
 
 
@@ -82,7 +84,7 @@ def _function(tag: str, value: Plain) -> Plain:
     return {tag if tag in ("Ref", "Condition") else f"Fn::{tag}": value}
 
 
-def _found(resources: Mapping[str, Any]) -> Iterator[_Found]:
+def _found(resources: Mapping[str, Any]) -> Iterator[_TemplatePolicy]:
     for name, resource in resources.items():
         kind = str(resource.get("Type")) if isinstance(resource, dict) else ""
         given = resource.get("Properties") if isinstance(resource, dict) else None
@@ -90,15 +92,17 @@ def _found(resources: Mapping[str, Any]) -> Iterator[_Found]:
             continue
         if kind in _POLICIES:
             roles = _roles(given) or _attaching(resources, name) or [""]
-            yield from (_Found(role, name, given.get("PolicyDocument")) for role in roles)
+            yield from (_TemplatePolicy(role, name, given.get("PolicyDocument")) for role in roles)
         elif kind == _ROLE:
             yield from _inline(name, given.get("Policies"))
 
 
-def _inline(role: str, policies: object) -> Iterator[_Found]:
+def _inline(role: str, policies: object) -> Iterator[_TemplatePolicy]:
     for one in policies if isinstance(policies, list) else ():
         if isinstance(one, dict):
-            yield _Found(role, f"{role}.{text_of(one.get('PolicyName')) or 'policy'}", one.get("PolicyDocument"))
+            yield _TemplatePolicy(
+                role, f"{role}.{text_of(one.get('PolicyName')) or 'policy'}", one.get("PolicyDocument")
+            )
 
 
 def _roles(given: Mapping[str, Any]) -> list[str]:
@@ -130,5 +134,5 @@ def _text(document: object, name: str) -> str:
         return json.dumps(document)
     text = text_of(document)
     if text is None:
-        raise BadPolicy("its PolicyDocument is neither an object nor a text", where=name)
+        raise InvalidPolicy("its PolicyDocument is neither an object nor a text", where=name)
     return text

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from migrations_app.errors import BadPolicy
-from migrations_app.iam.evaluate import Answer, Request, Verdict, evaluate
-from migrations_app.iam.policy import Policy, Statement, parse_policy, policy_tree
+from migrations_app.errors import InvalidPolicy
+from migrations_app.iam.evaluate import Evaluation, IamRequest, RequestVerdict, evaluate
+from migrations_app.iam.policy import IamPolicy, PolicyStatement, parse_policy, policy_tree
 from migrations_app.iam.three_valued import Tri, any_of
 
 AUDIENCE = "sts.amazonaws.com"
@@ -21,7 +21,7 @@ _ROOT = ":root"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class RoleAssumption:
     """A way into a role: who asks, by which calls, and what the calls state."""
 
     kind: PrincipalKind
@@ -41,10 +41,10 @@ def subject_of(namespace: str, service_account: str) -> str:
     return f"system:serviceaccount:{namespace}:{service_account}"
 
 
-def by_token(provider_arn: str, subject: str) -> Entry:
+def by_token(provider_arn: str, subject: str) -> RoleAssumption:
     """A pod with the token of its service account (IRSA)."""
     issuer = provider_arn.partition(":oidc-provider/")[2]
-    return Entry(
+    return RoleAssumption(
         kind="Federated",
         principal=provider_arn,
         actions=("sts:AssumeRoleWithWebIdentity",),
@@ -57,9 +57,9 @@ def by_token(provider_arn: str, subject: str) -> Entry:
     )
 
 
-def by_pod_identity(*, cluster: str, namespace: str, service_account: str) -> Entry:
+def by_pod_identity(*, cluster: str, namespace: str, service_account: str) -> RoleAssumption:
     """A pod by an EKS Pod Identity association; the agent tags its session, so both calls have to be allowed."""
-    return Entry(
+    return RoleAssumption(
         kind="Service",
         principal=POD_IDENTITY,
         actions=("sts:AssumeRole", "sts:TagSession"),
@@ -71,23 +71,23 @@ def by_pod_identity(*, cluster: str, namespace: str, service_account: str) -> En
     )
 
 
-def by_role(arn: str, *, tagged: bool) -> Entry:
+def by_role(arn: str, *, tagged: bool) -> RoleAssumption:
     """Another role that goes on to this one; with `tagged` its session tags go along."""
     actions = ("sts:AssumeRole", "sts:TagSession") if tagged else ("sts:AssumeRole",)
-    return Entry(kind="AWS", principal=arn, actions=actions, context={"aws:PrincipalArn": (arn,)})
+    return RoleAssumption(kind="AWS", principal=arn, actions=actions, context={"aws:PrincipalArn": (arn,)})
 
 
-def admits(text: str, entry: Entry, *, name: str) -> Answer:
+def admits(text: str, entry: RoleAssumption, *, name: str) -> Evaluation:
     """Whether the trust policy lets the entry in; of several calls the worst answer. Raises BadPolicy."""
     rows = _rows(text, name=name)
     told = [(statement, _named(principal, entry)) for statement, principal in rows]
     answers = [_answer(action, entry, told=told) for action in entry.actions]
     refused = next((one for one in answers if one.verdict.decision == "denied"), None)
-    worst = refused or next((one for one in answers if one.verdict is Verdict.UNKNOWN), answers[0])
-    if worst.verdict is not Verdict.MISSING or any(named for _, named in told):
+    worst = refused or next((one for one in answers if one.verdict is RequestVerdict.UNKNOWN), answers[0])
+    if worst.verdict is not RequestVerdict.MISSING or any(named for _, named in told):
         return worst
     others = ", ".join(dict.fromkeys(word for _, principal in rows for word in _words(principal))) or "nobody"
-    return Answer(Verdict.MISSING, f"it trusts {others}")
+    return Evaluation(RequestVerdict.MISSING, f"it trusts {others}")
 
 
 def statements_of(text: str, *, name: str) -> list[dict[str, Any]]:
@@ -96,11 +96,11 @@ def statements_of(text: str, *, name: str) -> list[dict[str, Any]]:
     listed = document.get("Statement")
     listed = [listed] if isinstance(listed, dict) else listed
     if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
-        raise BadPolicy("the document has no list of statements", where=name)
+        raise InvalidPolicy("the document has no list of statements", where=name)
     return listed
 
 
-def _rows(text: str, *, name: str) -> list[tuple[Statement, Any]]:
+def _rows(text: str, *, name: str) -> list[tuple[PolicyStatement, Any]]:
     """Each statement without its principal, and the principal. One that is turned round reads as None: nobody knows."""
     listed = statements_of(text, name=name)
     bare = [{key: value for key, value in one.items() if not key.endswith("Principal")} for one in listed]
@@ -118,14 +118,14 @@ def _principal(statement: Mapping[str, Any], where: str) -> Any:  # noqa: ANN401
     found = statement.get("Principal")
     if isinstance(found, str) or (isinstance(found, dict) and all(_is_texts(value) for value in found.values())):
         return found
-    raise BadPolicy("names no Principal that can be read", where=where)
+    raise InvalidPolicy("names no Principal that can be read", where=where)
 
 
 def _is_texts(value: object) -> bool:
     return isinstance(value, str) or (isinstance(value, list) and all(isinstance(one, str) for one in value))
 
 
-def _named(principal: Any, entry: Entry) -> Tri:  # noqa: ANN401 - the document's own JSON
+def _named(principal: Any, entry: RoleAssumption) -> Tri:  # noqa: ANN401 - the document's own JSON
     if principal is None:
         return None
     if principal == "*":
@@ -134,7 +134,7 @@ def _named(principal: Any, entry: Entry) -> Tri:  # noqa: ANN401 - the document'
     return any_of(_is(one, entry) for one in ([found] if isinstance(found, str) else found))
 
 
-def _is(named: str, entry: Entry) -> Tri:
+def _is(named: str, entry: RoleAssumption) -> Tri:
     """Whether a principal of the policy is the one that asks. IAM knows no wildcard here but a lone star."""
     if "${" in named:
         return None
@@ -145,19 +145,19 @@ def _is(named: str, entry: Entry) -> Tri:
     return named == entry.principal or bool(whole_account)
 
 
-def _answer(action: str, entry: Entry, *, told: Sequence[tuple[Statement, Tri]]) -> Answer:
+def _answer(action: str, entry: RoleAssumption, *, told: Sequence[tuple[PolicyStatement, Tri]]) -> Evaluation:
     """The answer, sure only where it is the same for the best and the worst that unclear principals may mean."""
-    request = Request(action=action, resource="*", context=entry.context)
+    request = IamRequest(action=action, resource="*", context=entry.context)
     kindest = [one for one, named in told if named or (named is None and one.allow)]
     strictest = [one for one, named in told if named or (named is None and not one.allow)]
     best, worst = (evaluate(request, [_policy(statements)]) for statements in (kindest, strictest))
     if best.verdict.decision == worst.verdict.decision:
         return replace(worst, because=f"{action}: {worst.because}")
-    return Answer(Verdict.UNKNOWN, f"{action}: a principal of the trust policy cannot be judged")
+    return Evaluation(RequestVerdict.UNKNOWN, f"{action}: a principal of the trust policy cannot be judged")
 
 
-def _policy(statements: Sequence[Statement]) -> Policy:
-    return Policy(name="trust policy", statements=tuple(statements))
+def _policy(statements: Sequence[PolicyStatement]) -> IamPolicy:
+    return IamPolicy(name="trust policy", statements=tuple(statements))
 
 
 def _words(principal: Any) -> list[str]:  # noqa: ANN401 - the document's own JSON

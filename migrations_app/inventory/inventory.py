@@ -57,7 +57,7 @@ class Inventory:
     """Admission webhooks that are Karpenter's own or point at a Karpenter service or group."""
     helm_releases: Part[o.HelmRelease] = NOT_ASKED
     """The deployed karpenter and karpenter-crd releases."""
-    deliveries: Part[o.Delivery] = NOT_ASKED
+    deliveries: Part[o.GitOpsDelivery] = NOT_ASKED
     """Flux and Argo CD objects that deliver Karpenter."""
     prometheus_rules: Part[MetricUser] = NOT_ASKED
     """PrometheusRules that name a metric of Karpenter; `Seen.total` counts them all; so the next one."""

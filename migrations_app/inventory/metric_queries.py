@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from migrations_app.inventory.objects.base import Named, Projection
+from migrations_app.inventory.objects.base import NamedObject, Projection
 from migrations_app.inventory.objects.karpenter import ConfigMap
 from migrations_app.inventory.parse import decoder, read_one
-from migrations_app.inventory.parts import Quarantined, Seen
+from migrations_app.inventory.parts import Seen, UnparsableObject
 from migrations_app.karpenter.metrics import MARK, matchers_in, names_in
 
 DASHBOARD_LABEL = "grafana_dashboard"
@@ -32,7 +32,7 @@ class Query(Projection, frozen=True):
     text: str
 
 
-class MetricUser(Named, frozen=True):
+class MetricUser(NamedObject, frozen=True):
     """A PrometheusRule or a ConfigMap with dashboards that names metrics of Karpenter."""
 
     queries: list[Query] = []
@@ -44,32 +44,32 @@ class _Rule(Projection, frozen=True):
     expr: str | float | None = None
 
 
-class _Group(Projection, frozen=True):
+class _RuleGroup(Projection, frozen=True):
     name: str = ""
     rules: list[_Rule] | None = None
 
 
 class _RuleSpec(Projection, frozen=True):
-    groups: list[_Group] | None = None
+    groups: list[_RuleGroup] | None = None
 
 
-class PrometheusRule(Named, frozen=True):
+class PrometheusRule(NamedObject, frozen=True):
     """As the operator's CRD words it; read, never kept."""
 
     spec: _RuleSpec = _RuleSpec()
 
 
-Reader = Callable[[msgspec.Raw], MetricUser | Quarantined]
+QueryReader = Callable[[msgspec.Raw], MetricUser | UnparsableObject]
 
 
 @dataclass(slots=True)
-class MetricFold:
+class MetricQueryCollector:
     """Takes pages with `add`, answers once with `seen`. Objects that name no metric count and are let go at once."""
 
-    read: Reader
+    read: QueryReader
     total: int = 0
     items: list[MetricUser] = field(default_factory=list)
-    bad: list[Quarantined] = field(default_factory=list)
+    bad: list[UnparsableObject] = field(default_factory=list)
 
     def add(self, items: Iterable[msgspec.Raw]) -> None:
         for item in items:
@@ -80,23 +80,23 @@ class MetricFold:
     def seen(self, served: str) -> Seen[MetricUser]:
         return Seen(tuple(self.items), served, tuple(self.bad), total=self.total)
 
-    def _file(self, found: MetricUser | Quarantined) -> None:
-        if isinstance(found, Quarantined):
+    def _file(self, found: MetricUser | UnparsableObject) -> None:
+        if isinstance(found, UnparsableObject):
             self.bad.append(found)
         elif found.queries and len(self.items) < OBJECTS_KEPT:
             self.items.append(found)
         elif found.queries:
-            self.bad.append(Quarantined(found.kind, found.namespace, found.name, "$", "too many of them"))
+            self.bad.append(UnparsableObject(found.kind, found.namespace, found.name, "$", "too many of them"))
 
 
-def rules_fold() -> MetricFold:
+def rules_fold() -> MetricQueryCollector:
     """Folds a list of PrometheusRules."""
-    return MetricFold(partial(_read, kind=PrometheusRule, queries=_of_rule))
+    return MetricQueryCollector(partial(_read, kind=PrometheusRule, queries=_of_rule))
 
 
-def dashboards_fold() -> MetricFold:
+def dashboards_fold() -> MetricQueryCollector:
     """Folds a list of ConfigMaps that hold dashboards."""
-    return MetricFold(partial(_read, kind=ConfigMap, queries=dashboard_queries))
+    return MetricQueryCollector(partial(_read, kind=ConfigMap, queries=dashboard_queries))
 
 
 def dashboard_queries(found: ConfigMap) -> Iterator[Query]:
@@ -118,15 +118,15 @@ def short(query: str) -> str:
 
 
 def _read(
-    item: msgspec.Raw, *, kind: type[Named], queries: Callable[[Any], Iterator[Query]]
-) -> MetricUser | Quarantined:
+    item: msgspec.Raw, *, kind: type[NamedObject], queries: Callable[[Any], Iterator[Query]]
+) -> MetricUser | UnparsableObject:
     found = read_one(item, kind, take=decoder(kind).decode)
-    if isinstance(found, Quarantined):
+    if isinstance(found, UnparsableObject):
         return found
     kept: list[Query] = []
     for query in queries(found):
         if len(kept) == QUERIES_KEPT:
-            return Quarantined(kind.__name__, found.namespace, found.name, query.path, "too many queries")
+            return UnparsableObject(kind.__name__, found.namespace, found.name, query.path, "too many queries")
         kept.append(query)
     return MetricUser(kind=kind.__name__, api_version=found.api_version, metadata=found.metadata, queries=kept)
 

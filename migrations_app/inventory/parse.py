@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from migrations_app.inventory.objects.karpenter import CRD, CRDVersion, Metadata, Named, Node, WholeObject
-from migrations_app.inventory.parts import NO_NAME, Quarantined
+from migrations_app.inventory.objects.karpenter import CRD, CRDVersion, Metadata, NamedObject, Node, WholeObject
+from migrations_app.inventory.parts import NO_NAME, UnparsableObject
 from migrations_app.karpenter.crds import has, paths_of
 
 KARPENTER_DOMAINS = ("karpenter.sh", "karpenter.k8s.aws")
@@ -85,7 +85,7 @@ _UNSTORABLE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})")
 _SURROGATE_PAIR = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 _REPLACEMENT = rb"\\ufffd"
 
-N = TypeVar("N", bound=Named)
+N = TypeVar("N", bound=NamedObject)
 
 
 @cache
@@ -94,21 +94,21 @@ def decoder(kind: type[N]) -> "msgspec.json.Decoder[N]":
     return msgspec.json.Decoder(kind)
 
 
-def read_items(raw: Iterable[msgspec.Raw], kind: type[N]) -> tuple[list[N], list[Quarantined]]:
+def read_items(raw: Iterable[msgspec.Raw], kind: type[N]) -> tuple[list[N], list[UnparsableObject]]:
     """The objects that could be read, and those that could not with the field that is wrong."""
     good: list[N] = []
-    bad: list[Quarantined] = []
+    bad: list[UnparsableObject] = []
     take = decoder(kind).decode
     for item in raw:
         found = read_one(item, kind, take=take)
-        if isinstance(found, Quarantined):
+        if isinstance(found, UnparsableObject):
             bad.append(found)
         else:
             good.append(found)
     return good, bad
 
 
-def read_one(item: msgspec.Raw, kind: type[N], *, take: Callable[[bytes], N]) -> N | Quarantined:
+def read_one(item: msgspec.Raw, kind: type[N], *, take: Callable[[bytes], N]) -> N | UnparsableObject:
     """One object, cleaned; Quarantined when it is too long, of wrong types, or has no name."""
     body = bytes(item)
     if len(body) > LONGEST_OBJECT:
@@ -142,14 +142,14 @@ class _Identity(msgspec.Struct):
     metadata: Metadata = Metadata()
 
 
-def _quarantine(body: bytes, kind: type[Named], *, problem: str) -> Quarantined:
+def _quarantine(body: bytes, kind: type[NamedObject], *, problem: str) -> UnparsableObject:
     path = problem.rpartition("at `")[2].rstrip("`") if "at `" in problem else "$"
     try:
         metadata = msgspec.json.decode(body, type=_Identity).metadata
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         metadata = Metadata()
     name, namespace = metadata.name[:253], (metadata.namespace or "")[:253]
-    return Quarantined(kind.__name__, namespace, name or NO_NAME, path[:200], problem.partition(" - at")[0][:200])
+    return UnparsableObject(kind.__name__, namespace, name or NO_NAME, path[:200], problem.partition(" - at")[0][:200])
 
 
 def _lean(found: N) -> N:
@@ -177,13 +177,13 @@ def _node_metadata(metadata: Metadata) -> Metadata:
 CONVERSION = "f:conversion"
 
 
-class _Version(msgspec.Struct, frozen=True):
+class _CrdVersionFields(msgspec.Struct, frozen=True):
     name: str = ""
     schema: Any = None
 
 
 class _Spec(msgspec.Struct, frozen=True):
-    versions: list[_Version] = []
+    versions: list[_CrdVersionFields] = []
 
 
 class _Field(msgspec.Struct, frozen=True, rename="camel"):
@@ -191,19 +191,19 @@ class _Field(msgspec.Struct, frozen=True, rename="camel"):
     fields_v1: Any = msgspec.field(default=None, name="fieldsV1")
 
 
-class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
+class _CrdMetadata(msgspec.Struct, frozen=True, rename="camel"):
     managed_fields: list[_Field] = []
 
 
 class _Whole(msgspec.Struct, frozen=True):
-    metadata: _Metadata = _Metadata()
+    metadata: _CrdMetadata = _CrdMetadata()
     spec: _Spec = _Spec()
 
 
-def read_crd(item: msgspec.Raw) -> CRD | Quarantined:
+def read_crd(item: msgspec.Raw) -> CRD | UnparsableObject:
     """The CRD with `fields` of its versions and `conversion_owners`; Quarantined as by `read_one`."""
     found = read_one(item, CRD, take=decoder(CRD).decode)
-    return found if isinstance(found, Quarantined) else with_marks(found, bytes(item))
+    return found if isinstance(found, UnparsableObject) else with_marks(found, bytes(item))
 
 
 def with_marks(crd: CRD, body: bytes) -> CRD:

@@ -9,7 +9,7 @@ NO_NAME = "(no name)"
 
 
 @dataclass(frozen=True, slots=True)
-class Quarantined:
+class UnparsableObject:
     """One object that could not be read; its list still counts. `field` is a path such as $.spec.taints[0]."""
 
     kind: str
@@ -31,7 +31,7 @@ class Seen(Generic[T]):
 
     items: tuple[T, ...] = ()
     served: str | None = None
-    quarantined: tuple[Quarantined, ...] = ()
+    quarantined: tuple[UnparsableObject, ...] = ()
     total: int | None = None
     """How many objects were read where `items` are groups of them (pods); None means one object an item."""
 

@@ -11,7 +11,6 @@ import msgspec
 from migrations_app.inventory.objects.karpenter import (
     Affinity,
     Constraint,
-    Expression,
     Metadata,
     NodeAffinity,
     OwnerReference,
@@ -20,10 +19,11 @@ from migrations_app.inventory.objects.karpenter import (
     PodAffinity,
     PodGroup,
     PodSpec,
+    SelectorExpression,
     Workload,
 )
 from migrations_app.inventory.parse import BETA_NODE_KEYS, TEMPLATE_KEYS, decoder, is_karpenter, read_one
-from migrations_app.inventory.parts import Quarantined, Seen
+from migrations_app.inventory.parts import Seen, UnparsableObject
 
 
 def constraints(
@@ -53,10 +53,10 @@ def names_karpenter(workload: Workload) -> bool:
     return bool(markers(workload.metadata) or markers(template.metadata) or placed)
 
 
-Mention = tuple[str, str, str]
+PlacementMention = tuple[str, str, str]
 
 
-def _mentions(spec: Placement) -> Iterator[Mention]:
+def _mentions(spec: Placement) -> Iterator[PlacementMention]:
     for key, value in (spec.node_selector or {}).items():
         yield "nodeSelector", key, value
     if spec.affinity:
@@ -67,7 +67,7 @@ def _mentions(spec: Placement) -> Iterator[Mention]:
         yield "tolerations", toleration.key or "", toleration.value or ""
 
 
-def _affinity(affinity: Affinity) -> Iterator[Mention]:
+def _affinity(affinity: Affinity) -> Iterator[PlacementMention]:
     if affinity.node_affinity:
         yield from _node_affinity(affinity.node_affinity)
     for name, terms in (("podAffinity", affinity.pod_affinity), ("podAntiAffinity", affinity.pod_anti_affinity)):
@@ -75,7 +75,7 @@ def _affinity(affinity: Affinity) -> Iterator[Mention]:
             yield from _pod_affinity(f"affinity.{name}", terms)
 
 
-def _node_affinity(affinity: NodeAffinity) -> Iterator[Mention]:
+def _node_affinity(affinity: NodeAffinity) -> Iterator[PlacementMention]:
     required = affinity.required_during_scheduling_ignored_during_execution
     for term in (required.node_selector_terms if required else None) or ():
         yield from _expressions("affinity.nodeAffinity.required", term.match_expressions)
@@ -84,12 +84,12 @@ def _node_affinity(affinity: NodeAffinity) -> Iterator[Mention]:
             yield from _expressions("affinity.nodeAffinity.preferred", weighted.preference.match_expressions)
 
 
-def _expressions(path: str, expressions: list[Expression] | None) -> Iterator[Mention]:
+def _expressions(path: str, expressions: list[SelectorExpression] | None) -> Iterator[PlacementMention]:
     for expression in expressions or ():
         yield path, expression.key, " ".join([expression.operator, *(expression.values or ())])
 
 
-def _pod_affinity(path: str, terms: PodAffinity) -> Iterator[Mention]:
+def _pod_affinity(path: str, terms: PodAffinity) -> Iterator[PlacementMention]:
     for term in terms.required_during_scheduling_ignored_during_execution or ():
         yield f"{path}.required", term.topology_key or "", ""
     for weighted in terms.preferred_during_scheduling_ignored_during_execution or ():
@@ -115,12 +115,12 @@ class _Tally:
 
 
 @dataclass(slots=True)
-class PodFold:
+class PodGrouper:
     """Takes pages with `add`, answers once with `seen`. Finished pods count in the total and in no group."""
 
     total: int = 0
     groups: dict[Key, _Tally] = field(default_factory=dict)
-    bad: list[Quarantined] = field(default_factory=list)
+    bad: list[UnparsableObject] = field(default_factory=list)
     bad_total: int = 0
     names: dict[str, str] = field(default_factory=dict)
     """Each node's name once: every pod page spells them anew."""
@@ -129,7 +129,7 @@ class PodFold:
         take = decoder(Pod).decode
         for item in items:
             found = read_one(item, Pod, take=take)
-            if isinstance(found, Quarantined):
+            if isinstance(found, UnparsableObject):
                 self._set_aside(found)
             else:
                 self._count(found)
@@ -138,7 +138,7 @@ class PodFold:
         groups = tuple(_group(key, tally) for key, tally in self.groups.items())
         return Seen(groups, served, tuple(self.bad), total=self.total + self.bad_total)
 
-    def _set_aside(self, found: Quarantined) -> None:
+    def _set_aside(self, found: UnparsableObject) -> None:
         self.bad_total += 1
         if len(self.bad) < BAD_KEPT:
             self.bad.append(found)

@@ -25,7 +25,7 @@ class CrdSeen(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class ReleaseEvidence:
     """Everything that may tell the release. None or empty text: not seen, which is no evidence of absence."""
 
     helm_app_version: str = ""
@@ -51,7 +51,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Detected:
+class DetectedRelease:
     """`release` is set only when `certainty` is exact; `minors` then holds its minor, for a range all candidates."""
 
     release: Release | None = None
@@ -89,15 +89,15 @@ AUTO_MODE = "EKS Auto Mode: every pool uses its node classes and there is no con
 NO_CONTROLLER = "there is no Karpenter Deployment"
 
 
-def detect(evidence: Evidence, *, table: Table = RELEASES) -> Detected:
+def detect(evidence: ReleaseEvidence, *, table: Table = RELEASES) -> DetectedRelease:
     """The running release, a range of minors, or unknown; `how` names the source that decided."""
     if _is_auto_mode(evidence):
-        return Detected(how=AUTO_MODE)
+        return DetectedRelease(how=AUTO_MODE)
     named = _named(evidence)
     if named:
         return _exact(named, evidence=evidence, table=table)
     if evidence.controller_seen is False:
-        return Detected(how=NO_CONTROLLER, absent=True)
+        return DetectedRelease(how=NO_CONTROLLER, absent=True)
     by_crds = _by_crds(evidence.crds, table=table, telling=_ALL)
     return _ranged(by_crds=by_crds, by_env=_by_env(evidence, table=table))
 
@@ -121,7 +121,7 @@ def chart_release(label: str) -> Release | None:
     return parse(version) if name == "karpenter" else None
 
 
-def _named(evidence: Evidence) -> list[tuple[str, Release]]:
+def _named(evidence: ReleaseEvidence) -> list[tuple[str, Release]]:
     """Every source that names a release, the most trusted first."""
     told = (
         ("Helm release, app version", parse(evidence.helm_app_version)),
@@ -133,14 +133,16 @@ def _named(evidence: Evidence) -> list[tuple[str, Release]]:
     return [(how, release) for how, release in told if release is not None]
 
 
-def _exact(named: list[tuple[str, Release]], *, evidence: Evidence, table: Table) -> Detected:
+def _exact(named: list[tuple[str, Release]], *, evidence: ReleaseEvidence, table: Table) -> DetectedRelease:
     how, release = named[0]
     contrary = [f"{other} says {said}, {how} says {release}" for other, said in named[1:] if said != release]
     contrary += [f"{source}, {how} says {release}" for source in _misfits(release, evidence=evidence, table=table)]
-    return Detected(release=release, minors=(release.minor,), how=how, certainty="exact", disagreements=tuple(contrary))
+    return DetectedRelease(
+        release=release, minors=(release.minor,), how=how, certainty="exact", disagreements=tuple(contrary)
+    )
 
 
-def _misfits(release: Release, *, evidence: Evidence, table: Table) -> list[str]:
+def _misfits(release: Release, *, evidence: ReleaseEvidence, table: Table) -> list[str]:
     """What the marks of the cluster say where they do not fit that release; nothing for a release we do not know.
 
     A ConfigMap left behind by 0.32 is common, so it contradicts nothing.
@@ -153,19 +155,21 @@ def _misfits(release: Release, *, evidence: Evidence, table: Table) -> list[str]
     return [f"{source} fits {spoken(minors)}" for source, minors in told if minors and release.minor not in minors]
 
 
-def _ranged(*, by_crds: tuple[str, ...], by_env: tuple[str, ...]) -> Detected:
+def _ranged(*, by_crds: tuple[str, ...], by_env: tuple[str, ...]) -> DetectedRelease:
     both = tuple(minor for minor in by_crds if minor in by_env)
     if both:
-        return Detected(minors=both, how="shape of the CRDs and environment of the controller", certainty="range")
+        return DetectedRelease(
+            minors=both, how="shape of the CRDs and environment of the controller", certainty="range"
+        )
     if by_crds:
         contrary = (f"environment of the controller fits {spoken(by_env)}",) if by_env else ()
-        return Detected(minors=by_crds, how="shape of the CRDs", certainty="range", disagreements=contrary)
+        return DetectedRelease(minors=by_crds, how="shape of the CRDs", certainty="range", disagreements=contrary)
     if by_env:
-        return Detected(minors=by_env, how="environment of the controller", certainty="range")
-    return Detected(how="nothing that was seen names a release")
+        return DetectedRelease(minors=by_env, how="environment of the controller", certainty="range")
+    return DetectedRelease(how="nothing that was seen names a release")
 
 
-def _is_auto_mode(evidence: Evidence) -> bool:
+def _is_auto_mode(evidence: ReleaseEvidence) -> bool:
     groups = set(evidence.node_class_groups)
     return evidence.controller_seen is False and groups == {kinds.AUTO_MODE_GROUP}
 
@@ -197,7 +201,7 @@ def _same(shipped: crd_sets.Crd | None, seen: CrdSeen | None) -> bool:
     return set(shipped.served) == set(seen.served) and shipped.storage == seen.storage
 
 
-def _by_env(evidence: Evidence, *, table: Table) -> tuple[str, ...]:
+def _by_env(evidence: ReleaseEvidence, *, table: Table) -> tuple[str, ...]:
     """The minors that leave every mark seen in the environment; empty when there is none, or they contradict."""
     marks = [row for row in ENV_MARKS if _marked(row.mark, evidence)] + _settings_marks(evidence)
     if not marks:
@@ -210,14 +214,14 @@ def _leaves(order: tuple[int, int], mark: EnvMark) -> bool:
     return late_enough and (not mark.last or order <= minor_order(mark.last))
 
 
-def _marked(mark: str, evidence: Evidence) -> bool:
+def _marked(mark: str, evidence: ReleaseEvidence) -> bool:
     name, _, gate = mark.partition(" ")
     if gate:
         return gate in evidence.feature_gates
     return name in (evidence.env_names or ())
 
 
-def _settings_marks(evidence: Evidence) -> list[EnvMark]:
+def _settings_marks(evidence: ReleaseEvidence) -> list[EnvMark]:
     """0.32 alone has both the ConfigMap and the variables; before it there is the ConfigMap alone."""
     if not evidence.global_settings or evidence.env_names is None:
         return []

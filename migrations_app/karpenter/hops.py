@@ -14,7 +14,7 @@ from migrations_app.karpenter.versions import Release, minor_order
 Strength = Literal["recommended", "mandatory"]
 
 
-class Stop(NamedTuple):
+class HopStop(NamedTuple):
     """A hop whose minors, first to last, may not be jumped over. An empty last minor leaves it open.
 
     `prefer` says which of its minors to land on where several fit the cluster.
@@ -39,8 +39,8 @@ class Stop(NamedTuple):
         return minor_order(running.minor) < minor_order(self.first)
 
 
-STOPS: tuple[Stop, ...] = (
-    Stop(
+STOPS: tuple[HopStop, ...] = (
+    HopStop(
         hop="0.31",
         first="0.31",
         last="0.31",
@@ -50,7 +50,7 @@ STOPS: tuple[Stop, ...] = (
         leaving="Only 0.31.4 and later can take over again once beta objects exist",
         source="website/content/en/v1.0/upgrading/v1beta1-migration.md; aws/karpenter-provider-aws#5621",
     ),
-    Stop(
+    HopStop(
         hop="0.32",
         first="0.32",
         last="0.32",
@@ -60,7 +60,7 @@ STOPS: tuple[Stop, ...] = (
         leaving="",
         source="website/content/en/preview/upgrading/upgrade-guide.md",
     ),
-    Stop(
+    HopStop(
         hop="0.33+",
         first="0.33",
         last="0.37",
@@ -70,7 +70,7 @@ STOPS: tuple[Stop, ...] = (
         leaving="Upgrade to the latest patch of the running minor before 1.0: older patches may have no way back",
         source="website/content/en/v1.0/upgrading/v1-migration.md",
     ),
-    Stop(
+    HopStop(
         hop="1.0",
         first="1.0",
         last="1.0",
@@ -80,7 +80,7 @@ STOPS: tuple[Stop, ...] = (
         leaving="1.0.6 and later rewrite what is stored, and only 1.0.9 and later can take over again from 1.1",
         source="website/content/en/v1.0/upgrading/v1-migration.md, .../preview/upgrading/upgrade-guide.md",
     ),
-    Stop(
+    HopStop(
         hop="1.1+",
         first="1.1",
         last="",
@@ -95,7 +95,7 @@ HOPS: tuple[str, ...] = ("0.32", "0.33+", "1.0", "1.1+")
 """The hops of the road. Every other hop has the number of the minor it lands on."""
 
 
-def named(hop: str) -> Stop | None:
+def named(hop: str) -> HopStop | None:
     """The stop of that hop, or None for a hop that is just a minor."""
     return next((stop for stop in STOPS if stop.hop == hop), None)
 

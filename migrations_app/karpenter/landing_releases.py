@@ -1,8 +1,8 @@
 """Which releases a path lands on: the stops between two releases, each at the best patch for its Kubernetes."""
 
-from migrations_app.karpenter.hops import STOPS, Stop
+from migrations_app.karpenter.hops import STOPS, HopStop
 from migrations_app.karpenter.releases import Table, between, find
-from migrations_app.karpenter.table_types import KubernetesWindow, MinorRelease
+from migrations_app.karpenter.table_types import MinorRelease, SupportedKubernetes
 from migrations_app.karpenter.versions import Release, minor_order, release
 
 
@@ -45,7 +45,7 @@ def best_in(rows: Table, *, kubernetes: str | None, oldest_first: bool = False) 
     return max(choice, key=lambda patch: minor_order(windows[patch].max))
 
 
-def _landing(stop: Stop, here: Release, *, goal: Release, kubernetes: str | None, table: Table) -> Release | None:
+def _landing(stop: HopStop, here: Release, *, goal: Release, kubernetes: str | None, table: Table) -> Release | None:
     """Where to land at that stop; None when it need not be made."""
     if not stop.last:
         return _first_after(stop, here, goal=goal, kubernetes=kubernetes, table=table)
@@ -57,7 +57,9 @@ def _landing(stop: Stop, here: Release, *, goal: Release, kubernetes: str | None
     return _bridge(here, rows=rows, kubernetes=kubernetes) if stop.spans(here) else None
 
 
-def _first_after(stop: Stop, here: Release, *, goal: Release, kubernetes: str | None, table: Table) -> Release | None:
+def _first_after(
+    stop: HopStop, here: Release, *, goal: Release, kubernetes: str | None, table: Table
+) -> Release | None:
     if not stop.ahead_of(here) or stop.ahead_of(goal):
         return None
     return best_in(between(stop.first, goal.minor, table=table), kubernetes=kubernetes, oldest_first=True)
@@ -102,7 +104,7 @@ def _between_windows(here: Release, goal: Release, *, kubernetes: str | None, ta
     return None
 
 
-def _reaches(window: KubernetesWindow, *, ceiling: tuple[int, int]) -> bool:
+def _reaches(window: SupportedKubernetes, *, ceiling: tuple[int, int]) -> bool:
     return minor_order(window.min) <= ceiling < minor_order(window.max)
 
 
@@ -114,6 +116,6 @@ def _raised(kubernetes: str | None, here: Release, *, table: Table) -> str | Non
     return max(kubernetes, window.min, key=minor_order)
 
 
-def _window(running: Release, table: Table) -> KubernetesWindow | None:
+def _window(running: Release, table: Table) -> SupportedKubernetes | None:
     row = find(running, table=table)
     return row.kubernetes_window(running) if row else None

@@ -19,7 +19,7 @@ _MATCHER = re.compile(r'\b(\w+)\s*(?:=~|!~|!=|=)\s*\\?"([^"\\]{0,500})', re.ASCI
 _OF_A_HISTOGRAM = re.compile(r"_(?:bucket|sum|count)\Z")
 
 
-class Outdated(NamedTuple):
+class OutdatedMetric(NamedTuple):
     """Something a query asks for that the release no longer has; an empty `new`: nothing took its place."""
 
     old: str
@@ -44,7 +44,7 @@ def outdated(
     *,
     table: tuple[MetricRow, ...] = METRIC_ROWS,
     values: tuple[MetricValueRow, ...] = METRIC_VALUE_ROWS,
-) -> tuple[Outdated, ...]:
+) -> tuple[OutdatedMetric, ...]:
     """What a query asks for in vain under that release; names we do not know are left alone."""
     names = names_in(text)
     if not names:
@@ -52,7 +52,7 @@ def outdated(
     gone = [found for name in names for found in _of_name(name, release, table=table)]
     given = matchers_in(text)
     old = [
-        Outdated(f'{row.label}="{row.old}"', f'{row.label}="{row.new}"', row.release)
+        OutdatedMetric(f'{row.label}="{row.old}"', f'{row.label}="{row.new}"', row.release)
         for row in values
         if (row.label, row.old) in given and _is_past(row.release, release)
     ]
@@ -64,7 +64,7 @@ def renamed_between(start: Release, landing: Release, *, table: tuple[MetricRow,
     return tuple(row.old for row in table if _is_past(row.release, landing) and not _is_past(row.release, start))
 
 
-def _of_name(name: str, release: Release, *, table: tuple[MetricRow, ...]) -> Iterator[Outdated]:
+def _of_name(name: str, release: Release, *, table: tuple[MetricRow, ...]) -> Iterator[OutdatedMetric]:
     if name.endswith("_"):
         yield from _of_pattern(name, release, table=table)
         return
@@ -77,7 +77,7 @@ def _of_name(name: str, release: Release, *, table: tuple[MetricRow, ...]) -> It
             return
 
 
-def _followed(name: str, release: Release, *, table: tuple[MetricRow, ...]) -> Outdated | None:
+def _followed(name: str, release: Release, *, table: tuple[MetricRow, ...]) -> OutdatedMetric | None:
     """The newest name, over as many renamings as lie before that release; None where the name still holds."""
     here, since = name, ""
     while here:
@@ -85,15 +85,15 @@ def _followed(name: str, release: Release, *, table: tuple[MetricRow, ...]) -> O
         if row is None:
             break
         here, since = row.new, since or row.release
-    return Outdated(name, here, since) if since else None
+    return OutdatedMetric(name, here, since) if since else None
 
 
-def _of_pattern(start: str, release: Release, *, table: tuple[MetricRow, ...]) -> Iterator[Outdated]:
+def _of_pattern(start: str, release: Release, *, table: tuple[MetricRow, ...]) -> Iterator[OutdatedMetric]:
     """A pattern is in vain only where all that it could mean is gone and nothing newer begins like it."""
     meant = [row for row in table if row.old.startswith(start)]
     newer = any(row.new.startswith(start) for row in table)
     if meant and not newer and all(_is_past(row.release, release) for row in meant):
-        yield Outdated(f"{start}*", "", meant[0].release)
+        yield OutdatedMetric(f"{start}*", "", meant[0].release)
 
 
 def _is_past(bound: str, release: Release) -> bool:

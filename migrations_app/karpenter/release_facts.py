@@ -169,7 +169,7 @@ def bottlerocket_version(told: str) -> tuple[int, int, int] | None:
     return (int(found[1]), int(found[2]), int(found[3])) if found else None
 
 
-class Rule(NamedTuple):
+class InterruptionRule(NamedTuple):
     id: str
     source: str
     detail_type: str
@@ -181,10 +181,10 @@ class Rule(NamedTuple):
 
 
 RULES = (
-    Rule("ScheduledChange", "aws.health", "AWS Health Event"),
-    Rule("SpotInterruption", "aws.ec2", "EC2 Spot Instance Interruption Warning"),
-    Rule("Rebalance", "aws.ec2", "EC2 Instance Rebalance Recommendation"),
-    Rule("InstanceStateChange", "aws.ec2", "EC2 Instance State-change Notification"),
+    InterruptionRule("ScheduledChange", "aws.health", "AWS Health Event"),
+    InterruptionRule("SpotInterruption", "aws.ec2", "EC2 Spot Instance Interruption Warning"),
+    InterruptionRule("Rebalance", "aws.ec2", "EC2 Instance Rebalance Recommendation"),
+    InterruptionRule("InstanceStateChange", "aws.ec2", "EC2 Instance State-change Notification"),
 )
 
 
@@ -252,7 +252,7 @@ def after(hop: str, phase: str) -> tuple[NoReturn, ...]:
     return tuple(row for row in NO_RETURN if (row.hop, row.after) == (hop, phase))
 
 
-class Replacement(NamedTuple):
+class NodeReplacement(NamedTuple):
     """Entering `minor` replaces nodes of these owners; `why` may be shown to people."""
 
     minor: str
@@ -261,20 +261,20 @@ class Replacement(NamedTuple):
     source: str
 
 
-REPLACEMENTS: tuple[Replacement, ...] = (
-    Replacement(
+REPLACEMENTS: tuple[NodeReplacement, ...] = (
+    NodeReplacement(
         "0.33",
         ("karpenter_alpha",),
         "every node behind a Machine has to be replaced before it",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
     ),
-    Replacement(
+    NodeReplacement(
         "1.0",
         ("karpenter_beta", "karpenter_v1"),
         "expired nodes are drained at once and drift cannot be switched off any more",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
     ),
-    Replacement(
+    NodeReplacement(
         "1.12",
         ("karpenter_v1",),
         "the cluster's CA bundle becomes part of the node class hash, which may mark every node as drifted",
@@ -283,12 +283,12 @@ REPLACEMENTS: tuple[Replacement, ...] = (
 )
 
 
-def replacements(entered: tuple[str, ...]) -> tuple[Replacement, ...]:
+def replacements(entered: tuple[str, ...]) -> tuple[NodeReplacement, ...]:
     """What entering these minors replaces."""
     return tuple(row for row in REPLACEMENTS if row.minor in entered)
 
 
-class Fence(NamedTuple):
+class DrainTaint(NamedTuple):
     """A taint that keeps new pods off new nodes of a Provisioner."""
 
     key: str
@@ -318,7 +318,7 @@ class RollsOn(NamedTuple):
     source: str
 
 
-FENCE: Final = Fence(
+DRAIN_TAINT: Final = DrainTaint(
     key=labels.LEGACY_TAINT,
     value="true",
     effect="NoSchedule",

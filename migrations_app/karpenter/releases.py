@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from migrations_app.karpenter import crds, labels
 from migrations_app.karpenter.crds import CrdSet
-from migrations_app.karpenter.table_types import BadPatch, KubernetesWindow, MinorRelease
+from migrations_app.karpenter.table_types import BadPatch, MinorRelease, SupportedKubernetes
 from migrations_app.karpenter.tables.release_rows_alpha import ALPHA_ROWS
 from migrations_app.karpenter.tables.release_rows_beta import BETA_ROWS
 from migrations_app.karpenter.tables.release_rows_v1 import V1_ROWS
@@ -108,7 +108,7 @@ def bad_reasons(running: Release, *, table: Table = RELEASES) -> tuple[BadPatch,
     return row.bad_reasons(running) if row else ()
 
 
-def kubernetes_window(running: Release, *, table: Table = RELEASES) -> KubernetesWindow | None:
+def kubernetes_window(running: Release, *, table: Table = RELEASES) -> SupportedKubernetes | None:
     """The Kubernetes minors that release supports; None for a minor the table does not know."""
     row = find(running, table=table)
     return row.kubernetes_window(running) if row else None

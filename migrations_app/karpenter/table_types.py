@@ -50,7 +50,7 @@ class LabelRow:
 ReleaseGeneration = Literal["alpha", "alpha_and_beta", "beta", "v1_with_beta_conversion", "v1"]
 DriftMode = Literal["off_by_default", "on_by_default", "always_on"]
 Admission = Literal["always_on", "on_by_default", "follows_value", "removed"]
-Conversion = Literal["none", "bridge_patches_only", "follows_value", "removed"]
+ConversionMode = Literal["none", "bridge_patches_only", "follows_value", "removed"]
 T = TypeVar("T")
 
 
@@ -69,7 +69,7 @@ class Since(Generic[T]):
     value: T
 
 
-class KubernetesWindow(NamedTuple):
+class SupportedKubernetes(NamedTuple):
     """The Kubernetes minors a release supports, both ends included."""
 
     min: str
@@ -91,7 +91,7 @@ class Api(NamedTuple):
     kinds: tuple[str, ...]
 
 
-class Gate(NamedTuple):
+class FeatureGate(NamedTuple):
     """A feature gate and its default."""
 
     name: str
@@ -110,7 +110,7 @@ class Webhooks:
     """`enabled` and `crd_chart` are chart defaults; empty where the chart has no such value."""
 
     admission: Admission
-    conversion: Conversion
+    conversion: ConversionMode
     enabled: tuple[Since[bool], ...] = ()
     crd_chart: tuple[Since[CrdChartWebhook], ...] = ()
     port: int = 8443
@@ -149,12 +149,12 @@ class MinorRelease:
     minor: str
     generation: ReleaseGeneration
     patches: tuple[Patch, ...]
-    kubernetes: tuple[Since[KubernetesWindow], ...]
+    kubernetes: tuple[Since[SupportedKubernetes], ...]
     crds: tuple[Since[str], ...]
     apis: tuple[Api, ...]
     drift: DriftMode
     drift_switch: str = ""
-    gates: tuple[Gate, ...] = ()
+    gates: tuple[FeatureGate, ...] = ()
     nodepool_hash: tuple[Since[str], ...] = ()
     """Version of the hash function; empty text where hashes carry no version, no row where there is no hash yet."""
     nodeclass_hash: tuple[Since[str], ...] = ()
@@ -222,7 +222,7 @@ class MinorRelease:
         following = next(patch for patch in self.releases if patch > off[-1])
         return (BadPatch(str(off[0]), str(off[-1]), HALF_CONVERTED, str(following)),)
 
-    def kubernetes_window(self, running: Release) -> KubernetesWindow:
+    def kubernetes_window(self, running: Release) -> SupportedKubernetes:
         """The Kubernetes minors that patch supports."""
         return _at(self.kubernetes, running) or self.kubernetes[0].value
 

@@ -9,9 +9,9 @@ The path from the running release to a target: each hop, the patch to land on, K
 
 from dataclasses import dataclass, replace
 
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.karpenter import hops
-from migrations_app.karpenter.detection import Detected
+from migrations_app.karpenter.detection import DetectedRelease
 from migrations_app.karpenter.hops import HOPS, STOPS, hop_of
 from migrations_app.karpenter.landing_releases import best_in, best_patch, landings
 from migrations_app.karpenter.releases import (
@@ -25,7 +25,7 @@ from migrations_app.karpenter.releases import (
     rollback_targets,
     row_of,
 )
-from migrations_app.karpenter.table_types import KubernetesWindow, MinorRelease
+from migrations_app.karpenter.table_types import MinorRelease, SupportedKubernetes
 from migrations_app.karpenter.versions import (
     Release,
     kubernetes_minor,
@@ -38,14 +38,14 @@ from migrations_app.karpenter.versions import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class PathHop:
     """One hop of a path."""
 
     hop: str
     start: Release
     release: Release
     """What to land on: never a patch known to be bad."""
-    kubernetes: KubernetesWindow
+    kubernetes: SupportedKubernetes
     kubernetes_fits: bool | None = None
     """Whether the cluster's Kubernetes, raised as earlier steps ask, lies in the window; None when it is not known."""
     kubernetes_change: str = ""
@@ -67,9 +67,9 @@ class Step:
         return (*self.skipped, *own)
 
 
-def walk(start: Release, goal: Release, *, kubernetes: str | None, table: Table) -> tuple[Step, ...]:
+def walk(start: Release, goal: Release, *, kubernetes: str | None, table: Table) -> tuple[PathHop, ...]:
     """The steps from `start` to `goal`; `kubernetes` is the cluster's minor, or None where it is not known."""
-    found: list[Step] = []
+    found: list[PathHop] = []
     here, minor = start, kubernetes
     for landing in landings(start, goal, kubernetes=kubernetes, table=table):
         step = _step(here, landing, kubernetes=minor, table=table)
@@ -79,7 +79,7 @@ def walk(start: Release, goal: Release, *, kubernetes: str | None, table: Table)
     return tuple(found)
 
 
-def _step(start: Release, landing: Release, *, kubernetes: str | None, table: Table) -> Step:
+def _step(start: Release, landing: Release, *, kubernetes: str | None, table: Table) -> PathHop:
     row = row_of(landing, table=table)
     hop = hop_of(landing, start=start)
     stop = hops.named(hop)
@@ -87,7 +87,7 @@ def _step(start: Release, landing: Release, *, kubernetes: str | None, table: Ta
     change = _kubernetes_change(start, landing, kubernetes=kubernetes, table=table)
     back = _way_back(start, row=row, table=table)
     skipped = _skipped(start, landing, table=table)
-    return Step(
+    return PathHop(
         hop=hop,
         start=start,
         release=landing,
@@ -204,14 +204,14 @@ def resolve_target(
     return _by_release(text, current=current, table=table)
 
 
-def _by_hop(stop: hops.Stop, *, current: Release, kubernetes: str | None, table: Table) -> Release:
+def _by_hop(stop: hops.HopStop, *, current: Release, kubernetes: str | None, table: Table) -> Release:
     """Inside an open hop, its target is the newest patch of the running minor."""
     if stop.spans(current):
         return _by_minor(current.minor, current=current, kubernetes=kubernetes, table=table)
     rows = between(stop.first, stop.last or table[-1].minor, table=table)
     found = best_in(rows, kubernetes=kubernetes, oldest_first=stop.prefer == "oldest")
     if found is None:
-        raise BadInput(f"no release of hop {stop.hop} is known", code="unknown_target")
+        raise InvalidInput(f"no release of hop {stop.hop} is known", code="unknown_target")
     return _not_below(found, current)
 
 
@@ -219,30 +219,34 @@ def _by_minor(minor: str, *, current: Release, kubernetes: str | None, table: Ta
     row = find(minor, table=table)
     found = best_patch(row, kubernetes=kubernetes) if row else None
     if found is None and minor != current.minor:
-        raise BadInput(f"{minor} is no Karpenter minor that is known; the newest is {table[-1].minor}", code=UNKNOWN)
+        raise InvalidInput(
+            f"{minor} is no Karpenter minor that is known; the newest is {table[-1].minor}", code=UNKNOWN
+        )
     return current if found is None or (current.minor == minor and current > found) else found
 
 
 def _by_release(text: str, *, current: Release, table: Table) -> Release:
     wanted = parse(text)
     if wanted is None:
-        raise BadInput(f"{text[:40]!r} is neither a release (1.4.2), a minor (1.4) nor a hop (0.33+)", code=UNKNOWN)
+        raise InvalidInput(f"{text[:40]!r} is neither a release (1.4.2), a minor (1.4) nor a hop (0.33+)", code=UNKNOWN)
     row = find(wanted, table=table)
     if row is None or not row.knows(wanted):
-        raise BadInput(f"{wanted} is not a release that is known; the newest is {newest(table=table)}", code=UNKNOWN)
+        raise InvalidInput(
+            f"{wanted} is not a release that is known; the newest is {newest(table=table)}", code=UNKNOWN
+        )
     _not_below(wanted, current)
     if bad := row.bad_reasons(wanted):
-        raise BadInput(f"{wanted} must not be stopped at: {bad[-1].why}; take {row.newest_good}", code="bad_target")
+        raise InvalidInput(f"{wanted} must not be stopped at: {bad[-1].why}; take {row.newest_good}", code="bad_target")
     return wanted
 
 
 def _not_below(wanted: Release, current: Release) -> Release:
     if wanted < current:
-        raise BadInput(f"the target {wanted} is older than the running {current}", code="target_below_current")
+        raise InvalidInput(f"the target {wanted} is older than the running {current}", code="target_below_current")
     return wanted
 
 
-__all__ = ["HOPS", "STOPS", "Path", "Step", "hop_of", "path", "resolve_target"]
+__all__ = ["HOPS", "STOPS", "Path", "PathHop", "hop_of", "path", "resolve_target"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,7 +255,7 @@ class Path:
 
     current: Release
     target: Release
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PathHop, ...] = ()
     notes: tuple[str, ...] = ()
     assumed: bool = False
     """`current` is the oldest candidate of a range, not a release that was read."""
@@ -261,12 +265,12 @@ class Path:
         return tuple(step.hop for step in self.steps)
 
     @property
-    def next(self) -> Step | None:
+    def next(self) -> PathHop | None:
         return self.steps[0] if self.steps else None
 
 
 def path(
-    current: Release | Detected | str | None,
+    current: Release | DetectedRelease | str | None,
     *,
     target: Release | str | None = None,
     kubernetes: str | None = None,
@@ -289,30 +293,30 @@ def path(
     return replace(found, steps=steps, notes=(*notes, *unread))
 
 
-def _start(current: Release | Detected | str | None, *, table: Table) -> tuple[Release, tuple[str, ...]]:
+def _start(current: Release | DetectedRelease | str | None, *, table: Table) -> tuple[Release, tuple[str, ...]]:
     """The release the path starts from, and what has to be said about it."""
-    if current is None or (isinstance(current, Detected) and current.absent):
-        raise BadInput("no Karpenter runs in the cluster", code="no_karpenter")
-    if isinstance(current, Detected):
+    if current is None or (isinstance(current, DetectedRelease) and current.absent):
+        raise InvalidInput("no Karpenter runs in the cluster", code="no_karpenter")
+    if isinstance(current, DetectedRelease):
         return _detected(current, table=table)
     running = parse(current) if isinstance(current, str) else current
     if running is None:
-        raise BadInput(f"{str(current)[:40]!r} is not a Karpenter release", code="unknown_current")
+        raise InvalidInput(f"{str(current)[:40]!r} is not a Karpenter release", code="unknown_current")
     return running, _remarks(running, table=table)
 
 
-def _detected(current: Detected, *, table: Table) -> tuple[Release, tuple[str, ...]]:
+def _detected(current: DetectedRelease, *, table: Table) -> tuple[Release, tuple[str, ...]]:
     if current.release is not None:
         return current.release, _remarks(current.release, table=table)
     row = find(current.minors[0], table=table) if current.minors else None
     if row is None:
-        raise BadInput(f"the running Karpenter release is not known: {current.how}", code="unknown_current")
+        raise InvalidInput(f"the running Karpenter release is not known: {current.how}", code="unknown_current")
     told = f"only known to run {spoken(current.minors)}; the path starts from the oldest, {row.releases[0]}"
     return row.releases[0], (told,)
 
 
 def _is_range(current: object) -> bool:
-    return isinstance(current, Detected) and current.release is None
+    return isinstance(current, DetectedRelease) and current.release is None
 
 
 def _remarks(running: Release, *, table: Table) -> tuple[str, ...]:
@@ -327,7 +331,7 @@ def _remarks(running: Release, *, table: Table) -> tuple[str, ...]:
         )
     if beyond_table(running, table=table):
         return ()
-    raise BadInput(f"there is no Karpenter {running.minor}", code="unknown_current")
+    raise InvalidInput(f"there is no Karpenter {running.minor}", code="unknown_current")
 
 
 def _kubernetes(text: str | None) -> str | None:
@@ -335,5 +339,5 @@ def _kubernetes(text: str | None) -> str | None:
         return None
     minor = kubernetes_minor(text)
     if minor is None:
-        raise BadInput(f"{text[:40]!r} is not a Kubernetes version", code="bad_kubernetes")
+        raise InvalidInput(f"{text[:40]!r} is not a Kubernetes version", code="bad_kubernetes")
     return minor

@@ -29,7 +29,7 @@ _LISTS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ManifestFault:
     """What could not be read: a loss code, the place, one sentence, and the object where it is known."""
 
     code: str
@@ -43,7 +43,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ManifestDocument:
     """One document with its place: file, number from 1, the line of its first character, its text and comments."""
 
     composed: Composed
@@ -61,7 +61,7 @@ class Manifest:
     """One object and the document it stands in; `item` is its index when the document is a List, `at` its path."""
 
     body: dict[str, Any]
-    document: Document
+    document: ManifestDocument
     item: int | None = None
     at: Path = ()
 
@@ -82,26 +82,26 @@ class Manifest:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ManifestReading:
     """`documents`: how many documents could be read, whatever they hold."""
 
     file: str
     manifests: list[Manifest]
-    faults: list[Fault]
+    faults: list[ManifestFault]
     documents: int
 
 
-def read(data: bytes | str, *, file: str) -> Reading:
+def read(data: bytes | str, *, file: str) -> ManifestReading:
     """Every object in the text, Lists flattened, and what could not be read."""
     if len(data) > MOST_BYTES:
         what = f"the input is larger than {MOST_BYTES // 1024**2} MiB; split it"
-        return Reading(file, [], [Fault("too-large", file, 0, 0, (), what)], 0)
+        return ManifestReading(file, [], [ManifestFault("too-large", file, 0, 0, (), what)], 0)
     try:
         text = _decoded(data) if isinstance(data, bytes) else data
     except UnicodeDecodeError as error:
         what = f"this is no {error.encoding.upper()} text: byte {error.start} cannot be read"
-        return Reading(file, [], [Fault("not-yaml", file, 1, 1, (), what)], 0)
-    return _Reader(file).read(text)
+        return ManifestReading(file, [], [ManifestFault("not-yaml", file, 1, 1, (), what)], 0)
+    return _ManifestReader(file).read(text)
 
 
 def _decoded(data: bytes) -> str:
@@ -147,17 +147,17 @@ def _chunks(text: str) -> Iterator[_Chunk]:
             yield chunk
 
 
-class _Reader:
+class _ManifestReader:
     """Reads the documents of one file."""
 
     def __init__(self, file: str) -> None:
         self.file = file
         self.reading: list[Manifest] = []
-        self.faults: list[Fault] = []
+        self.faults: list[ManifestFault] = []
         self.number = 0
         self.readable = 0
 
-    def read(self, text: str) -> Reading:
+    def read(self, text: str) -> ManifestReading:
         # kubectl adds the final newline too; without it a literal block at the end would lose its own
         ended = text if text.endswith("\n") else f"{text}\n"
         for chunk in _chunks(ended):
@@ -167,7 +167,7 @@ class _Reader:
                 self._fault("not-yaml", chunk.line + error.line, path=(), what=error.message)
             except yaml.YAMLError as error:
                 self._not_yaml(chunk, error)
-        return Reading(self.file, self.reading, self.faults, self.readable)
+        return ManifestReading(self.file, self.reading, self.faults, self.readable)
 
     def _read_chunk(self, chunk: _Chunk) -> None:
         for found, line, text in _documents(chunk):
@@ -177,7 +177,7 @@ class _Reader:
             self.readable += 1
             head = "\n".join(chunk.comments)
             odd = _MAYBE_ENDLESS.search(text) is not None
-            self._take(Document(found, self.file, self.number, line, text, head, odd))
+            self._take(ManifestDocument(found, self.file, self.number, line, text, head, odd))
 
     def _not_yaml(self, chunk: _Chunk, error: yaml.YAMLError) -> None:
         mark = getattr(error, "problem_mark", None)
@@ -191,9 +191,9 @@ class _Reader:
         self._add_fault(code, line, path=path, what=what)
 
     def _add_fault(self, code: str, line: int, *, path: Path, what: str) -> None:
-        self.faults.append(Fault(code, self.file, self.number, line, path, what))
+        self.faults.append(ManifestFault(code, self.file, self.number, line, path, what))
 
-    def _take(self, document: Document) -> None:
+    def _take(self, document: ManifestDocument) -> None:
         value = document.composed.value
         if not isinstance(value, dict):
             what = f"the document is {'a list' if isinstance(value, list) else 'plain text'}, an object is wanted"
@@ -201,13 +201,13 @@ class _Reader:
         else:
             self._take_value(value, document, item=None, at=())
 
-    def _take_value(self, value: dict[str, Any], document: Document, *, item: int | None, at: Path) -> None:
+    def _take_value(self, value: dict[str, Any], document: ManifestDocument, *, item: int | None, at: Path) -> None:
         if _is_list(value):
             self._take_list(value, document, item=item, at=at)
         else:
             self._take_object(value, document, item=item, at=at)
 
-    def _take_list(self, value: dict[str, Any], document: Document, *, item: int | None, at: Path) -> None:
+    def _take_list(self, value: dict[str, Any], document: ManifestDocument, *, item: int | None, at: Path) -> None:
         """Its items; a List inside a List counts as part of the outer one's item."""
         lost = [repeat for repeat in document.composed.repeats if repeat.path == (*at, "items")]
         if lost:
@@ -221,7 +221,7 @@ class _Reader:
                 continue
             self._take_value(_told_by_list(value, inner), document, item=number, at=here)
 
-    def _take_object(self, body: dict[str, Any], document: Document, *, item: int | None, at: Path) -> None:
+    def _take_object(self, body: dict[str, Any], document: ManifestDocument, *, item: int | None, at: Path) -> None:
         ours = str(body.get("apiVersion")).startswith(_OURS)
         repeats = [repeat for repeat in document.composed.repeats if repeat.path[: len(at)] == at]
         faults = [_repeated(repeat, document, body=body) for repeat in repeats if ours]
@@ -241,10 +241,10 @@ def _endless_paths(value: Plain, at: Path = ()) -> Iterator[Path]:
             yield from _endless_paths(inner, (*at, step))
 
 
-def _endless(path: Path, document: Document, *, at: Path) -> Fault:
+def _endless(path: Path, document: ManifestDocument, *, at: Path) -> ManifestFault:
     line = document.line + document.composed.line_of((*at, *path))
     what = "this is no number that JSON can hold"
-    return Fault("bad-type", document.file, document.number, line, path, what)
+    return ManifestFault("bad-type", document.file, document.number, line, path, what)
 
 
 def _told_by_list(outer: Mapping[str, Any], item: dict[str, Any]) -> dict[str, Any]:
@@ -253,12 +253,12 @@ def _told_by_list(outer: Mapping[str, Any], item: dict[str, Any]) -> dict[str, A
     return {**item, "apiVersion": outer.get("apiVersion"), "kind": kind} if kind and not item.get("kind") else item
 
 
-def _repeated(repeat: Repeat, document: Document, *, body: Mapping[str, Any]) -> Fault:
+def _repeated(repeat: Repeat, document: ManifestDocument, *, body: Mapping[str, Any]) -> ManifestFault:
     what = f"{repeat.path[-1]} is written twice in one map; keep the one that is meant"
     line = document.line + repeat.line
     kind, metadata = body.get("kind"), body.get("metadata")
     name = metadata.get("name") if isinstance(metadata, Mapping) else ""
-    return Fault(
+    return ManifestFault(
         "duplicate-key", document.file, document.number, line, repeat.path, what, str(kind or ""), str(name or "")
     )
 

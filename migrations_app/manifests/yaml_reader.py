@@ -15,7 +15,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from migrations_app.errors import BadManifest
+from migrations_app.errors import InvalidManifest
 from migrations_app.manifests.writer import Path, Plain, resolved
 
 # libyaml where the wheel brings it, which is 10 times as fast
@@ -27,7 +27,7 @@ _MERGE: Final = "<<"
 Tagged = Callable[[str, Plain], Plain]
 
 
-class NotReadable(BadManifest):
+class NotReadable(InvalidManifest):
     """The document goes beyond a limit, or uses YAML that no manifest has; `line` counts from 0."""
 
     def __init__(self, what: str, line: int) -> None:

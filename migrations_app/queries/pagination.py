@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeAlias, TypeVar
 
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 
 Key: TypeAlias = str | int
 LONGEST = 1500
@@ -63,7 +63,7 @@ def keys_of(text: str, kinds: Sequence[type[Key]]) -> tuple[Key, ...] | None:
         return None
     keys = decode(text, kinds)
     if keys is None:
-        raise BadInput("is no cursor of this list", where="cursor", code="bad_cursor")
+        raise InvalidInput("is no cursor of this list", where="cursor", code="bad_cursor")
     return keys
 
 
@@ -75,7 +75,7 @@ def moment_and_id(text: str) -> tuple[datetime, uuid.UUID] | None:
     try:
         when, last = datetime.fromisoformat(str(keys[0])), uuid.UUID(str(keys[1]))
     except ValueError:
-        raise BadInput("is no cursor of this list", where="cursor", code="bad_cursor") from None
+        raise InvalidInput("is no cursor of this list", where="cursor", code="bad_cursor") from None
     if when.tzinfo is None:
-        raise BadInput("is no cursor of this list", where="cursor", code="bad_cursor")
+        raise InvalidInput("is no cursor of this list", where="cursor", code="bad_cursor")
     return when, last

@@ -17,7 +17,7 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Manager, Q, QuerySet
 
-from migrations_app.access import RIGHTS, ROLES, Right, Standing
+from migrations_app.access import RIGHTS, ROLES, EffectivePermissions, Right
 from migrations_app.errors import NotFound
 from migrations_app.models.account import Grant
 from migrations_app.models.cluster import Cluster
@@ -45,13 +45,13 @@ _NAMED = {name: right for right, name in PERMISSIONS.items()}
 _ROLES = dict(ROLES)
 
 
-def standing_of(user: AbstractBaseUser | AnonymousUser) -> Standing:
+def permissions_of(user: AbstractBaseUser | AnonymousUser) -> EffectivePermissions:
     """Of this moment; read once for each object of the account, as Django does with permissions."""
     if not isinstance(user, User) or not user.is_active:
-        return Standing()
+        return EffectivePermissions()
     kept = getattr(user, _KEPT, None)
-    if not isinstance(kept, Standing):
-        kept = Standing(everywhere=RIGHTS) if user.is_superuser else _granted(user)
+    if not isinstance(kept, EffectivePermissions):
+        kept = EffectivePermissions(everywhere=RIGHTS) if user.is_superuser else _granted(user)
         setattr(user, _KEPT, kept)
     return kept
 
@@ -63,7 +63,7 @@ def right_named(permission: str) -> Right | None:
 
 def rights_over(user: AbstractBaseUser | AnonymousUser, cluster_id: uuid.UUID | None) -> frozenset[Right]:
     """What the account may do with that cluster; with None: with all of them."""
-    standing = standing_of(user)
+    standing = permissions_of(user)
     if cluster_id is None or not standing.by_group:
         return standing.everywhere
     return standing.over(groups_of(cluster_id))
@@ -75,7 +75,7 @@ def groups_of(cluster_id: uuid.UUID) -> Collection[uuid.UUID]:
     return tuple(rows.values_list("clustergroup_id", flat=True))
 
 
-def _granted(user: User) -> Standing:
+def _granted(user: User) -> EffectivePermissions:
     given = ModelBackend().get_all_permissions(user)
     everywhere = frozenset(right for name, right in _NAMED.items() if name in given)
     if any(name.startswith(f"{APP}.") for name in given):
@@ -88,19 +88,19 @@ def _granted(user: User) -> Standing:
             everywhere |= brought
         else:
             by_group[over] = by_group.get(over, frozenset()) | brought
-    return Standing(everywhere=everywhere, by_group=by_group)
+    return EffectivePermissions(everywhere=everywhere, by_group=by_group)
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class VisibilityScope:
     """What whoever asks may do where, and the cluster that the request is about, if it is about one."""
 
-    standing: Standing = field(default_factory=Standing)
+    standing: EffectivePermissions = field(default_factory=EffectivePermissions)
     about: uuid.UUID | None = None
 
 
-ALL = Sight(Standing(everywhere=RIGHTS))
-NOTHING = Sight()
+ALL = VisibilityScope(EffectivePermissions(everywhere=RIGHTS))
+NOTHING = VisibilityScope()
 OWNED: Mapping[str, Manager[Any]] = {
     "rollout": Rollout.objects,
     "scan": Scan.objects,
@@ -108,11 +108,11 @@ OWNED: Mapping[str, Manager[Any]] = {
     "waiver": Waiver.objects,
 }
 """Things that belong to a cluster, by the word that addresses use."""
-_now: ContextVar[Sight] = ContextVar("sight")
+_now: ContextVar[VisibilityScope] = ContextVar("sight")
 
 
 @contextmanager
-def seeing(sight: Sight) -> Iterator[None]:
+def visibility_scope(sight: VisibilityScope) -> Iterator[None]:
     """Whatever is read inside the block is read with that sight."""
     token = _now.set(sight)
     try:
@@ -121,19 +121,19 @@ def seeing(sight: Sight) -> Iterator[None]:
         _now.reset(token)
 
 
-def sees(sight: Sight) -> None:
+def set_scope(sight: VisibilityScope) -> None:
     """As `seeing`, until the block around ends: for a frame that learns in the middle who it is."""
     _now.set(sight)
 
 
-def sight() -> Sight:
+def current_scope() -> VisibilityScope:
     """The sight of this moment."""
     return _now.get(ALL)
 
 
 def sees_all(right: Right = "view") -> bool:
     """Whether the right is held over every cluster: what belongs to none may then be shown, too."""
-    return right in sight().standing.everywhere
+    return right in current_scope().standing.everywhere
 
 
 def visible_clusters() -> QuerySet[Cluster]:
@@ -145,7 +145,7 @@ def visible(column: str = "cluster_id", *, right: Right = "view") -> Q:
     """For rows of anything: whether that right is held over their cluster; `column` names its id."""
     if sees_all(right):
         return Q()
-    groups = sight().standing.groups_with(right)
+    groups = current_scope().standing.groups_with(right)
     members = Cluster.groups.through.objects.filter(clustergroup_id__in=groups)
     return Q(**{f"{column}__in": members.values("cluster_id")})
 
@@ -163,14 +163,14 @@ def visible_texts(right: Right) -> frozenset[str] | None:
     return frozenset(map(str, Cluster.objects.filter(visible("pk", right=right)).values_list("pk", flat=True)))
 
 
-def subject_of(kind: str, key: uuid.UUID, *, standing: Standing) -> uuid.UUID | None:
+def subject_of(kind: str, key: uuid.UUID, *, standing: EffectivePermissions) -> uuid.UUID | None:
     """The cluster that a thing is about; None where it is about none. Raises NotFound for one out of sight.
 
     Not read for who sees and may the same everywhere: there it decides nothing.
     """
     if not standing.by_group and "view" in standing.everywhere:
         return None
-    with seeing(Sight(standing)):
+    with visibility_scope(VisibilityScope(standing)):
         return _SUBJECTS.get(kind, _owner)(kind, key)
 
 

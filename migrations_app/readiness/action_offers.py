@@ -36,7 +36,7 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[str, ...] = ()
 
 
-def held(*, may_prepare: bool, source: str, is_latest: bool = True) -> str:
+def reason_disabled(*, may_prepare: bool, source: str, is_latest: bool = True) -> str:
     """What keeps everybody, or whoever asks, from every action; empty when nothing does."""
     if not may_prepare:
         return MAY_NOT

@@ -52,7 +52,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Projection:
+class BurndownProjection:
     """`ends_on` is set for `falling` only; it is a lower bound, "not before", where `certainty` is at_least."""
 
     outcome: Outcome
@@ -122,27 +122,27 @@ def _whole(rows: Iterable[Day], kinds: Sequence[str]) -> int:
     return sum(all(row.counts.get(kind) is not None for kind in kinds) for row in rows)
 
 
-def projection(points: Sequence[Point]) -> Projection:
+def projection(points: Sequence[Point]) -> BurndownProjection:
     """When the curve reaches zero if it goes on as in the last weeks.
 
     Only days count on which as many clusters stood behind the number as today: a cluster more is no step back, and
     one less no progress.
     """
     if not points or points[-1].count is None:
-        return Projection(outcome="unknown", certainty="unknown")
+        return BurndownProjection(outcome="unknown", certainty="unknown")
     last = points[-1]
     certainty: Certainty = "exact" if last.certainty == "exact" and not last.carried else "at_least"
     if not last.count and last.certainty == "exact":
-        return Projection(outcome="gone", certainty=certainty)
+        return BurndownProjection(outcome="gone", certainty=certainty)
     alike = [one for one in points if _comparable(one, last)]
     if len(alike) < FEWEST or (last.day - alike[0].day).days < SHORTEST:
-        return Projection(outcome="too_little", certainty=certainty)
+        return BurndownProjection(outcome="too_little", certainty=certainty)
     rate = _slope(alike)
     left = (last.count or 0) / -rate if rate < 0 else None
     if left is None or left > FARTHEST or not last.count:
-        return Projection(outcome="not_falling", per_week=_rounded(rate), certainty=certainty)
+        return BurndownProjection(outcome="not_falling", per_week=_rounded(rate), certainty=certainty)
     ends_on = last.day + timedelta(days=max(1, round(left)))
-    return Projection(outcome="falling", ends_on=ends_on, per_week=_rounded(rate), certainty=certainty)
+    return BurndownProjection(outcome="falling", ends_on=ends_on, per_week=_rounded(rate), certainty=certainty)
 
 
 def _comparable(one: Point, last: Point) -> bool:

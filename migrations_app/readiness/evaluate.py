@@ -6,15 +6,15 @@ Inventory -> report: detects, walks the path, puts every check at every hop, and
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from migrations_app.checks.base import Case, Check, Finding
+from migrations_app.checks.base import Check, CheckContext, Finding
 from migrations_app.checks.registry import all_checks
 from migrations_app.checks.runner import run
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.inventory.facts.node_classes import convertible
 from migrations_app.inventory.facts.ownership import Ownership, ownership
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.karpenter.detection import Detected
-from migrations_app.karpenter.upgrade_path import Path, Step, hop_of, path
+from migrations_app.karpenter.detection import DetectedRelease
+from migrations_app.karpenter.upgrade_path import Path, PathHop, hop_of, path
 from migrations_app.karpenter.versions import kubernetes_minor, minor_order
 from migrations_app.readiness import stage as facts
 from migrations_app.readiness.iam_sheet.build import IamSheet, iam_sheet
@@ -42,8 +42,8 @@ BEFORE_V1 = ("0.32", "0.33+")
 KARPENTER_OWNERS = ("karpenter_alpha", "karpenter_beta", "karpenter_v1")
 
 
-def landed_line(
-    running: Detected, stage: Stage, *, legacy: Mapping[str, int | None], by_owner: Mapping[str, int]
+def current_hop_line(
+    running: DetectedRelease, stage: Stage, *, legacy: Mapping[str, int | None], by_owner: Mapping[str, int]
 ) -> HopLine | None:
     """None while the release is not known, or is older than the first hop."""
     if running.release is None or minor_order(running.release.minor) < FIRST_HOP:
@@ -78,7 +78,7 @@ NO_PATH = ("no_karpenter", "unknown_current")
 @dataclass(frozen=True, slots=True)
 class _Known:
     inventory: Inventory
-    running: Detected
+    running: DetectedRelease
     stage: Stage
     kubernetes: str | None
     owned: Ownership
@@ -95,7 +95,7 @@ def evaluate(collected: Collected, *, target: str | None = None, checks: tuple[C
 
 
 def _know(inventory: Inventory, target: str | None) -> _Known:
-    running = facts.running(inventory)
+    running = facts.detect_running_release(inventory)
     version = next(iter(inventory.version.items), None)
     kubernetes = (version.git_version or None) if version else None
     return _Known(
@@ -108,10 +108,10 @@ def _know(inventory: Inventory, target: str | None) -> _Known:
     )
 
 
-def _path(running: Detected, target: str | None, *, kubernetes: str | None) -> Path | None:
+def _path(running: DetectedRelease, target: str | None, *, kubernetes: str | None) -> Path | None:
     try:
         return path(running, target=target, kubernetes=kubernetes)
-    except BadInput as reason:
+    except InvalidInput as reason:
         if reason.code in NO_PATH:
             return None
         raise
@@ -120,7 +120,7 @@ def _path(running: Detected, target: str | None, *, kubernetes: str | None) -> P
 def _judge(known: _Known, checks: tuple[Check, ...]) -> tuple[Finding, ...]:
     found: list[Finding] = []
     for step in known.path.steps if known.path else ():
-        case = Case(known.inventory, step, known.running, known.stage, known.inventory.taken_at, known.owned)
+        case = CheckContext(known.inventory, step, known.running, known.stage, known.inventory.taken_at, known.owned)
         found += sorted(run(checks, case), key=order)
     return tuple(found)
 
@@ -136,7 +136,7 @@ def _permissions(known: _Known) -> IamSheet | None:
 
 def _report(known: _Known, collected: Collected, *, findings: tuple[Finding, ...]) -> Report:
     legacy = facts.legacy(known.inventory, known.owned)
-    landed = landed_line(known.running, known.stage, legacy=legacy, by_owner=known.owned.by_owner)
+    landed = current_hop_line(known.running, known.stage, legacy=legacy, by_owner=known.owned.by_owner)
     steps = known.path.steps if known.path else ()
     ahead = tuple(hop_line(step.hop, (f for f in findings if f.hop == step.hop)) for step in steps)
     by_owner = known.owned.by_owner
@@ -175,7 +175,7 @@ def _target(found: Path | None) -> Target:
     return Target(str(found.target), tuple(_step(step) for step in found.steps), found.notes)
 
 
-def _step(step: Step) -> PathStep:
+def _step(step: PathHop) -> PathStep:
     return PathStep(
         hop=step.hop,
         release=str(step.release),

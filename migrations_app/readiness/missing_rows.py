@@ -6,11 +6,11 @@ Asked at start by commands and servers, so that a forgotten row is named there a
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from migrations_app.errors import BadSetting
+from migrations_app.errors import InvalidSetting
 from migrations_app.iam.requirements.features import minor_text
 from migrations_app.iam.requirements.gaps import KNOWN, Tables
 from migrations_app.iam.requirements.requests import probes_for
-from migrations_app.iam.requirements.statements import GRANTS, Grant
+from migrations_app.iam.requirements.statements import GRANTS, StatementGrant
 from migrations_app.karpenter import crds
 from migrations_app.karpenter.coverage.entries import CHANGES
 from migrations_app.karpenter.crds import FIELD_MARKS
@@ -38,7 +38,7 @@ class Named(NamedTuple):
 
 
 def missing_rows(
-    *, releases: Table = RELEASES, iam: Tables = KNOWN, grants: tuple[Grant, ...] = GRANTS
+    *, releases: Table = RELEASES, iam: Tables = KNOWN, grants: tuple[StatementGrant, ...] = GRANTS
 ) -> tuple[str, ...]:
     """One sentence for each missing row, naming the table and the release; empty where the tables fit together."""
     return (
@@ -51,7 +51,7 @@ def missing_rows(
 def require_rows() -> None:
     """Raises BadSetting with every missing row of the tables as they are."""
     if missing := missing_rows():
-        raise BadSetting("the tables of releases are not complete: " + "; ".join(missing))
+        raise InvalidSetting("the tables of releases are not complete: " + "; ".join(missing))
 
 
 def _of_release(row: MinorRelease, releases: Table) -> Iterator[str]:
@@ -103,7 +103,7 @@ def _named() -> Iterator[Named]:
     yield from (Named("coverage", change.id, change.release) for change in CHANGES)
 
 
-def _of_requests(row: MinorRelease, *, iam: Tables, grants: tuple[Grant, ...]) -> Iterator[str]:
+def _of_requests(row: MinorRelease, *, iam: Tables, grants: tuple[StatementGrant, ...]) -> Iterator[str]:
     """Requests of that release without a reason or a grant."""
     reasons = {need.action for need in iam.needs if row.order in need.span}
     given = {(action, kind) for one in grants if row.order in one.span for action in one.actions for kind in one.kinds}

@@ -18,7 +18,7 @@ from migrations_app.readiness.report import Verdict
 _FORBIDDEN, _NOT_ASKED = "forbidden", "not_asked"
 
 
-class Cause(NamedTuple):
+class OpenQuestion(NamedTuple):
     """What open questions share. `part` and `why` name the part that was not read; empty where it is something else."""
 
     text: str
@@ -26,19 +26,19 @@ class Cause(NamedTuple):
     why: str = ""
 
 
-def cause_of(finding: Finding) -> Cause:
+def cause_of(finding: Finding) -> OpenQuestion:
     """What keeps the finding open: AWS, a part that was not read, or just what it says."""
     reason = finding.reason
     if finding.status != "unknown" or not isinstance(reason, Reason):
-        return Cause(finding.summary or finding.title)
+        return OpenQuestion(finding.summary or finding.title)
     if reason.code == "aws_not_asked":
-        return Cause(NOT_LOOKED_AT, reason.part, reason.why)
+        return OpenQuestion(NOT_LOOKED_AT, reason.part, reason.why)
     if reason.part not in PART_KINDS and not reason.part.startswith(AWS_PREFIX):
-        return Cause(finding.summary or finding.title)
-    return Cause(f"{reason.part} could not be read: {reason.why}", reason.part, reason.why)
+        return OpenQuestion(finding.summary or finding.title)
+    return OpenQuestion(f"{reason.part} could not be read: {reason.why}", reason.part, reason.why)
 
 
-def how_to_see(cause: Cause, *, cluster: str) -> tuple[Remedy, ...]:
+def how_to_see(cause: OpenQuestion, *, cluster: str) -> tuple[Remedy, ...]:
     """How to let karpdash see it; empty where nothing is known to help but to look again."""
     if cause.part == AWS_PREFIX.rstrip("."):
         return (Remedy(how="iam", text=_aws_access(cluster)),)
@@ -79,10 +79,10 @@ _SHARED: tuple[Status, ...] = ("unknown", "manual")
 """A failure has evidence of its own and stands alone."""
 
 
-class Group(NamedTuple):
+class FindingGroup(NamedTuple):
     """Findings of one status and one cause, the most severe first; `remedies` help all of them."""
 
-    cause: Cause
+    cause: OpenQuestion
     findings: tuple[Finding, ...]
     remedies: tuple[Remedy, ...]
 
@@ -108,7 +108,7 @@ class Group(NamedTuple):
         return self.first.summary if self.alone else self.cause.text
 
 
-def grouped(findings: Iterable[Finding], *, cluster: str) -> tuple[Group, ...]:
+def group_findings(findings: Iterable[Finding], *, cluster: str) -> tuple[FindingGroup, ...]:
     """The groups, each where its most severe finding stands among `findings`."""
     held: dict[object, list[Finding]] = {}
     for finding in sorted(findings, key=_rank):
@@ -121,11 +121,11 @@ def _rank(finding: Finding) -> int:
     return _SEVERITIES.index(finding.severity)
 
 
-def _group(alike: tuple[Finding, ...], *, cluster: str) -> Group:
+def _group(alike: tuple[Finding, ...], *, cluster: str) -> FindingGroup:
     first = alike[0]
     cause = cause_of(first)
     own = first.remedies if first.remedies or first.status != "unknown" else how_to_see(cause, cluster=cluster)
-    return Group(cause, alike, own)
+    return FindingGroup(cause, alike, own)
 
 
 class NextStep(NamedTuple):
@@ -143,7 +143,7 @@ class NextStep(NamedTuple):
 def next_step(verdict: Verdict, findings: Iterable[Finding], *, release: str, cluster: str) -> NextStep:
     """Where several things are to be done, the first one in the order of the work; of open questions the one that is
     known how to answer, and then the one that most of them wait for."""
-    groups = grouped((f for f in findings if f.status in ("fail", "unknown", "manual")), cluster=cluster)
+    groups = group_findings((f for f in findings if f.status in ("fail", "unknown", "manual")), cluster=cluster)
     blockers = [group for group in groups if group.severity == "blocker"]
     if failing := _in_order(group for group in blockers if group.status == "fail"):
         told = "1 blocker stands" if len(failing) == 1 else f"{len(failing)} blockers stand"
@@ -159,11 +159,11 @@ def next_step(verdict: Verdict, findings: Iterable[Finding], *, release: str, cl
     return _care(_in_order(group for group in groups if group.severity == "warning"), release=release)
 
 
-def _questions(group: Group) -> int:
+def _questions(group: FindingGroup) -> int:
     return sum(finding.open_blocker for finding in group.findings)
 
 
-def _care(warnings: list[Group], *, release: str) -> NextStep:
+def _care(warnings: list[FindingGroup], *, release: str) -> NextStep:
     land = f"Land on {release}, CRDs first" if release else "Nothing is left to do"
     if not warnings:
         return NextStep("Safe: nothing stands in the way", land)
@@ -171,9 +171,9 @@ def _care(warnings: list[Group], *, release: str) -> NextStep:
     return NextStep(f"Safe with care: {told} to weigh", _seen(warnings[0]), warnings[0].first.id, len(warnings) - 1)
 
 
-def _seen(group: Group) -> str:
+def _seen(group: FindingGroup) -> str:
     return f"{group.summary} ({len(group.findings)} checks)" if not group.alone else group.summary
 
 
-def _in_order(groups: Iterable[Group]) -> list[Group]:
+def _in_order(groups: Iterable[FindingGroup]) -> list[FindingGroup]:
     return sorted(groups, key=lambda group: PHASES.index(group.first.phase))

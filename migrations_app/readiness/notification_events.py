@@ -41,7 +41,7 @@ _MATTERS = {"scan.failed": "scan", "scan.recovered": "scan", "hop.verdict_change
             "check.new_blocker": "blocker"}  # fmt: skip
 
 
-def matter(event: Event) -> str:
+def merge_key(event: Event) -> str:
     """What the event is about: two of the same matter may become one; empty for what stands alone."""
     kind = _MATTERS.get(event["type"], "")
     return f"{kind}:{event['data'].get('cluster', '')}" if kind else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from migrations_app.actions.base import Action
-from migrations_app.actions.changes import Need
+from migrations_app.actions.changes import RbacNeed
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
 from migrations_app.karpenter.release_facts import ADMISSION_WEBHOOKS
@@ -131,7 +131,7 @@ PICTURE = (kinds.NODE, kinds.POD, kinds.DISRUPTION_BUDGET, kinds.PROVISIONER, ki
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Rule:
+class RbacRule:
     """One rule of RBAC; without `names` it holds for every object of the resources."""
 
     group: str
@@ -147,37 +147,37 @@ class Rule:
         return f"{text}    verbs: [{', '.join(self.verbs)}]\n"
 
 
-IDENTITY = Rule("", ("namespaces",), ("get",), ("kube-system",))
+IDENTITY = RbacRule("", ("namespaces",), ("get",), ("kube-system",))
 """The uid of kube-system tells one cluster from another (A05)."""
-REVIEWS = Rule("authorization.k8s.io", ("selfsubjectaccessreviews",), ("create",))
+REVIEWS = RbacRule("authorization.k8s.io", ("selfsubjectaccessreviews",), ("create",))
 """Asking the server what one may do; most clusters let everybody."""
 
 
-def scan_rules() -> tuple[Rule, ...]:
+def scan_rules() -> tuple[RbacRule, ...]:
     """Lists, and nothing else; Secrets are apart, for one namespace."""
     return (IDENTITY, REVIEWS, *_lists(kind for kind in READ if kind is not kinds.SECRET))
 
 
-def release_rules() -> tuple[Rule, ...]:
+def release_rules() -> tuple[RbacRule, ...]:
     """Helm's release records are Secrets: to be bound by a RoleBinding in the namespaces of Karpenter's releases."""
     return _lists((kinds.SECRET,))
 
 
-def act_rules(actions: Iterable[Action]) -> tuple[Rule, ...]:
+def act_rules(actions: Iterable[Action]) -> tuple[RbacRule, ...]:
     """What the requests of those actions ask for, reading their objects again, and the picture of a run."""
     declared = {need for action in actions for need in action.may}
-    read = {Need(verb="get", group=need.group, plural=need.plural) for need in declared}
+    read = {RbacNeed(verb="get", group=need.group, plural=need.plural) for need in declared}
     return (IDENTITY, REVIEWS, *_lists(PICTURE), *_merged(declared | read))
 
 
-def _lists(rows: Iterable[Kind]) -> tuple[Rule, ...]:
+def _lists(rows: Iterable[Kind]) -> tuple[RbacRule, ...]:
     by_group: dict[str, list[str]] = {}
     for kind in rows:
         by_group.setdefault(kind.group, []).append(kind.plural)
-    return tuple(Rule(group, tuple(sorted(plurals)), ("list",)) for group, plurals in sorted(by_group.items()))
+    return tuple(RbacRule(group, tuple(sorted(plurals)), ("list",)) for group, plurals in sorted(by_group.items()))
 
 
-def _merged(needs: Iterable[Need]) -> tuple[Rule, ...]:
+def _merged(needs: Iterable[RbacNeed]) -> tuple[RbacRule, ...]:
     """Resources of a group with the same verbs share a rule; two rules where `create` cannot be narrowed to names."""
     verbs: dict[tuple[str, str, tuple[str, ...]], set[str]] = {}
     for need in needs:
@@ -188,17 +188,17 @@ def _merged(needs: Iterable[Need]) -> tuple[Rule, ...]:
     for (group, resource, names), found in verbs.items():
         alike.setdefault((group, tuple(sorted(found)), names), []).append(resource)
     return tuple(
-        sorted(Rule(group, tuple(sorted(found)), asked, names) for (group, asked, names), found in alike.items())
+        sorted(RbacRule(group, tuple(sorted(found)), asked, names) for (group, asked, names), found in alike.items())
     )
 
 
-def manifest(name: str, rules: Iterable[Rule], *, said: str) -> str:
+def manifest(name: str, rules: Iterable[RbacRule], *, said: str) -> str:
     """A ClusterRole as YAML behind a comment."""
     comment = "".join(f"# {line}\n" for line in said.splitlines())
     head = f"apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: {name}\n"
     return f"{comment}{head}rules:\n{body(rules)}"
 
 
-def body(rules: Iterable[Rule]) -> str:
+def body(rules: Iterable[RbacRule]) -> str:
     """The rules alone, as YAML: for whoever names the role otherwise."""
     return "".join(rule.yaml for rule in rules)

@@ -9,7 +9,7 @@ from migrations_app.readiness.rbac import (
     RELEASES,
     REVIEWS,
     SCAN,
-    Rule,
+    RbacRule,
     act_rules,
     body,
     manifest,
@@ -56,7 +56,7 @@ def permissions_page(actions: Sequence[Action]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _row(rule: Rule) -> str:
+def _row(rule: RbacRule) -> str:
     names = ", ".join(f"`{name}`" for name in rule.names)
     return f"| `{rule.group or 'core'}` | {', '.join(rule.resources)} | {', '.join(rule.verbs)} | {names} |"
 

@@ -12,7 +12,7 @@ _TURNS = ("worse", "better", "other")
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class CheckChange:
     """A check whose status or count changed, at every hop where it changed in the same way. `before` or `after` is
     None where it was not asked."""
 
@@ -27,7 +27,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class NumberChange:
     """A number before and after; None where it could not be read. Fewer is better for all of them."""
 
     name: str
@@ -51,9 +51,9 @@ class Renamed:
 @dataclass(frozen=True, slots=True)
 class Difference:
     facts: tuple[Renamed, ...]
-    turns: tuple[Turn, ...]
-    legacy: tuple[Moved, ...]
-    owners: tuple[Moved, ...]
+    turns: tuple[CheckChange, ...]
+    legacy: tuple[NumberChange, ...]
+    owners: tuple[NumberChange, ...]
 
     @property
     def nothing(self) -> bool:
@@ -75,7 +75,7 @@ def _facts(before: Report, after: Report) -> tuple[Renamed, ...]:
     return tuple(pair for pair in pairs if pair.before != pair.after)
 
 
-def _turns(before: Report, after: Report) -> tuple[Turn, ...]:
+def _turns(before: Report, after: Report) -> tuple[CheckChange, ...]:
     old = {(finding.id, finding.hop): finding for finding in before.checks}
     new = {(finding.id, finding.hop): finding for finding in after.checks}
     same: dict[tuple[object, ...], list[str]] = {}
@@ -93,11 +93,11 @@ def _answer(finding: Finding | None) -> tuple[str, str, int] | None:
     return (finding.status, finding.severity, finding.evidence_total) if finding else None
 
 
-def _turn(old: Finding | None, new: Finding | None, *, hops: Sequence[str]) -> Turn | None:
+def _turn(old: Finding | None, new: Finding | None, *, hops: Sequence[str]) -> CheckChange | None:
     known = new or old
     if known is None:
         return None
-    return Turn(known.id, tuple(hops), known.title, known.severity, old, new, _direction(old, new))
+    return CheckChange(known.id, tuple(hops), known.title, known.severity, old, new, _direction(old, new))
 
 
 def _direction(old: Finding | None, new: Finding | None) -> str:
@@ -114,16 +114,16 @@ def _gravity(finding: Finding) -> tuple[int, int]:
     return weight, finding.evidence_total if weight else 0
 
 
-def _legacy(before: Report, after: Report) -> tuple[Moved, ...]:
+def _legacy(before: Report, after: Report) -> tuple[NumberChange, ...]:
     kinds = dict.fromkeys((*before.legacy, *after.legacy))
-    moved = (Moved(kind, before.legacy.get(kind), after.legacy.get(kind)) for kind in kinds)
+    moved = (NumberChange(kind, before.legacy.get(kind), after.legacy.get(kind)) for kind in kinds)
     return tuple(each for each in moved if each.before != each.after)
 
 
-def _owners(before: Report, after: Report) -> tuple[Moved, ...]:
+def _owners(before: Report, after: Report) -> tuple[NumberChange, ...]:
     old, new = _counted(before), _counted(after)
     owners = dict.fromkeys((*before.nodes.by_owner, *after.nodes.by_owner))
-    moved = (Moved(owner, _of(old, owner), _of(new, owner)) for owner in owners)
+    moved = (NumberChange(owner, _of(old, owner), _of(new, owner)) for owner in owners)
     return tuple(each for each in moved if each.before != each.after)
 
 

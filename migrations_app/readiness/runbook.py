@@ -22,7 +22,7 @@ from migrations_app.inventory.facts.managers import BY_HAND, MANAGERS, Managed
 from migrations_app.karpenter import release_facts
 from migrations_app.karpenter.releases import as_tag, find
 from migrations_app.karpenter.versions import Release, release
-from migrations_app.readiness.next_step import Group, grouped, next_step
+from migrations_app.readiness.next_step import FindingGroup, group_findings, next_step
 from migrations_app.readiness.report import ClusterFacts, Installed, PathStep, Report, Verdict
 
 FORECAST: tuple[tuple[str, str], ...] = (
@@ -315,9 +315,9 @@ class RunbookHop(msgspec.Struct, frozen=True, kw_only=True):
         told = [stage.back for stage in self.stages]
         return tuple("" if one == before else one for before, one in zip(["", *told], told, strict=False))
 
-    def untold(self, cluster: str) -> tuple[Group, ...]:
+    def untold(self, cluster: str) -> tuple[FindingGroup, ...]:
         """What is not known at this hop, by what keeps it from being known."""
-        return grouped((one for one in self.steps if one.status == "unknown"), cluster=cluster)
+        return group_findings((one for one in self.steps if one.status == "unknown"), cluster=cluster)
 
 
 class Runbook(msgspec.Struct, frozen=True, kw_only=True):

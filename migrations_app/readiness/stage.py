@@ -10,20 +10,20 @@ from migrations_app.inventory.facts.ownership import Ownership
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD, Container, HelmRelease, Workload
 from migrations_app.inventory.parts import Part, Seen, is_whole
-from migrations_app.karpenter.detection import CrdSeen, Detected, Evidence, detect
+from migrations_app.karpenter.detection import CrdSeen, DetectedRelease, ReleaseEvidence, detect
 from migrations_app.readiness.report import Installed, Stage
 
 LEGACY_PARTS = {"Provisioner": "provisioners", "AWSNodeTemplate": "awsnodetemplates", "Machine": "machines"}
 
 
-def running(inventory: Inventory) -> Detected:
+def detect_running_release(inventory: Inventory) -> DetectedRelease:
     """The release that runs, how it was told and how sure that is."""
     workload = next(iter(inventory.controller.items), None)
     container = controller_container(workload) if workload else None
     chart = karpenter_release(inventory)
     labels = (workload.metadata.labels or {}) if workload else {}
     return detect(
-        Evidence(
+        ReleaseEvidence(
             helm_app_version=chart.app_version if chart else "",
             helm_chart_version=chart.chart_version if chart else "",
             deployment_version=labels.get("app.kubernetes.io/version", ""),
@@ -96,7 +96,7 @@ CURRENT_PARTS = ("nodepools", "ec2nodeclasses", "nodeclaims")
 STORED_CRDS = ("nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws")
 
 
-def stage_of(inventory: Inventory, running: Detected) -> Stage:
+def stage_of(inventory: Inventory, running: DetectedRelease) -> Stage:
     """`unknown` whenever what decides between two stages could not be read."""
     # A CRD that was set aside may be the one that decides.
     if not is_whole(inventory.crds) or not is_whole(inventory.controller):
@@ -110,7 +110,7 @@ def stage_of(inventory: Inventory, running: Detected) -> Stage:
     return _without_alpha(inventory, crds)
 
 
-def _with_alpha(inventory: Inventory, running: Detected) -> Stage:
+def _with_alpha(inventory: Inventory, running: DetectedRelease) -> Stage:
     old, new = _living(inventory, ALPHA_PARTS), _living(inventory, CURRENT_PARTS)
     if old is None or new is None:
         return "unknown"
@@ -125,7 +125,7 @@ def _with_alpha(inventory: Inventory, running: Detected) -> Stage:
     return _without_alpha(inventory, crds)
 
 
-def _older_than_beta(running: Detected) -> bool:
+def _older_than_beta(running: DetectedRelease) -> bool:
     if running.release is not None:
         return (running.release.major, running.release.minor_number) < (0, 32)
     return bool(running.minors) and all(minor in ("0.28", "0.29", "0.30", "0.31") for minor in running.minors)

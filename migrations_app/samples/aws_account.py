@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from migrations_app.iam.evaluate import Request, Verdict, evaluate
-from migrations_app.iam.policy import Statement, parse_policy
+from migrations_app.iam.evaluate import IamRequest, RequestVerdict, evaluate
+from migrations_app.iam.policy import PolicyStatement, parse_policy
 from migrations_app.iam.requirements.gaps import find_gaps
 from migrations_app.iam.requirements.remedies import closing, fitted, size_of
-from migrations_app.iam.site import Site
+from migrations_app.iam.site import AwsSite
 from migrations_app.inventory.aws_facts.simulation import Question, Reply
 from migrations_app.inventory.objects.aws import (
     AccessEntry,
@@ -41,7 +41,7 @@ SENDERS = ["events.amazonaws.com", "sqs.amazonaws.com"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class SampleAwsAccount:
     """How the account is furnished. `granted` are the releases whose needs the controller's policies cover."""
 
     cluster: str
@@ -60,7 +60,7 @@ class Account:
 class SampleAws:
     """The port of AWS over an Account."""
 
-    def __init__(self, account: Account) -> None:
+    def __init__(self, account: SampleAwsAccount) -> None:
         self._account = account
         self._issuer = f"https://oidc.eks.{account.region}.amazonaws.com/id/{account.cluster.upper()}"
         self._node_role = f"KarpenterNodeRole-{account.cluster}"
@@ -152,7 +152,9 @@ class SampleAws:
         tags = {key.partition("/")[2]: value[0] for key, value in context.items() if key.startswith("aws:RequestTag/")}
         held = {key.partition("/")[2]: value[0] for key, value in context.items() if key.startswith("aws:ResourceTag/")}
         requests = (
-            Request(action=action, resource=question.resource, request_tags=tags, resource_tags=held, context=context)
+            IamRequest(
+                action=action, resource=question.resource, request_tags=tags, resource_tags=held, context=context
+            )
             for action in question.actions
         )
         return tuple(_reply(one, evaluate(one, policies).verdict) for one in requests)
@@ -169,8 +171,8 @@ class SampleAws:
         documents = fitted(self._statements(), limit=6144)
         return tuple(_document(f"{CONTROLLER}-{n}", body) for n, body in enumerate(documents, 1))
 
-    def _statements(self) -> Iterator[Statement]:
-        site = Site(
+    def _statements(self) -> Iterator[PolicyStatement]:
+        site = AwsSite(
             cluster=self._account.cluster,
             account=ACCOUNT,
             region=self._account.region,
@@ -206,8 +208,8 @@ class SampleAws:
         return tuple(sorted(tags.items()))
 
 
-def _reply(request: Request, verdict: Verdict) -> Reply:
-    return Reply(action=request.action, decision="allowed" if verdict is Verdict.ALLOWED else "implicitDeny")
+def _reply(request: IamRequest, verdict: RequestVerdict) -> Reply:
+    return Reply(action=request.action, decision="allowed" if verdict is RequestVerdict.ALLOWED else "implicitDeny")
 
 
 def _role_arn(name: str, path: str = "/") -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.releases import find
 from migrations_app.karpenter.versions import release
-from migrations_app.samples.aws_account import Account
+from migrations_app.samples.aws_account import SampleAwsAccount
 from migrations_app.samples.karpenter_objects import Launched
 from migrations_app.samples.kubernetes_objects import (
     Doc,
@@ -30,7 +30,7 @@ _HASHES = (
 
 
 @dataclass(slots=True)
-class Site:
+class ClusterBuilder:
     """An EKS cluster under construction. `add` takes anything; the other methods answer with node names."""
 
     name: str
@@ -47,9 +47,9 @@ class Site:
     def version(self) -> Doc:
         return server_version(self.kubernetes)
 
-    def account(self, *granted: str, **more: Any) -> Account:  # noqa: ANN401 - the fields of Account
+    def account(self, *granted: str, **more: Any) -> SampleAwsAccount:  # noqa: ANN401 - the fields of Account
         """The AWS account of the cluster, in which the controller may do all that these releases need."""
-        return Account(
+        return SampleAwsAccount(
             cluster=self.name,
             kubernetes=self.kubernetes,
             region=self.region,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from migrations_app.karpenter.tables.rbac_rows import Right, needed
+from migrations_app.karpenter.tables.rbac_rows import RbacRight, needed
 from migrations_app.karpenter.versions import release
 from migrations_app.samples.kubernetes_objects import Doc, doc, meta
 
@@ -35,7 +35,7 @@ def cluster_roles(
     return [role, binding]
 
 
-def _rules(rights: Iterable[Right]) -> list[Doc]:
+def _rules(rights: Iterable[RbacRight]) -> list[Doc]:
     verbs: dict[tuple[str, str], dict[str, None]] = {}
     for right in rights:
         verbs.setdefault((right.group, right.resource), {})[right.verb] = None

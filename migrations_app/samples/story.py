@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from migrations_app.samples.aws_account import Account
+from migrations_app.samples.aws_account import SampleAwsAccount
 from migrations_app.samples.kubernetes_objects import Doc
 
 
@@ -20,4 +20,4 @@ class Story:
     version: Doc
     docs: tuple[Doc, ...]
     refused: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    aws: Account | None = None
+    aws: SampleAwsAccount | None = None

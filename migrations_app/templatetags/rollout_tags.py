@@ -7,7 +7,7 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from migrations_app.queries.rollouts.policies import Switch, switch_now
+from migrations_app.queries.rollouts.policies import KillSwitchState, switch_now
 from migrations_app.readiness.look import Look
 from migrations_app.templatetags import wording as words
 from migrations_app.templatetags.formatting import shown_block
@@ -75,7 +75,7 @@ def stopped(context: dict[str, Any]) -> dict[str, Any]:
     """The kill switch, for pages where something can be changed: a banner while it is on."""
     user = context["request"].user
     concerned = any(user.has_perm(f"migrations_app.{right}") for right in CHANGING)
-    return {"switch": switch_now() if concerned else Switch(), "person": user}
+    return {"switch": switch_now() if concerned else KillSwitchState(), "person": user}
 
 
 def _badge(look: Look) -> SafeString:

@@ -20,7 +20,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 from migrations_app.access import Person
 from migrations_app.errors import NotFound
-from migrations_app.queries.visibility import NOTHING, Sight, seeing, standing_of, subject_of
+from migrations_app.queries.visibility import NOTHING, VisibilityScope, permissions_of, subject_of, visibility_scope
 from migrations_app.use_cases.accounts.rights import must_change_password, rights_of
 from migrations_app.use_cases.accounts.sign_in import SESSION_KEY, fresh_until
 from migrations_app.use_cases.audit.log import Actor, acting_as
@@ -48,7 +48,7 @@ RIGHTS = {
 }
 
 
-def page(right: str = LOOK, *others: str, with_any_password: bool = False) -> Callable[[View[P]], View[P]]:
+def require_right(right: str = LOOK, *others: str, with_any_password: bool = False) -> Callable[[View[P]], View[P]]:
     """A page for people who are signed in and hold that right, or one of `others`; a right is a codename of this app,
     or LOOK."""
 
@@ -62,7 +62,7 @@ def page(right: str = LOOK, *others: str, with_any_password: bool = False) -> Ca
                 return redirect("password")
             acting = acting_as(actor_of(request), request_id=str(getattr(request, "request_id", "")))
             try:
-                with acting, seeing(_sight(request, kwargs)):
+                with acting, visibility_scope(_sight(request, kwargs)):
                     _require(request, right, *others)
                     return view(request, *args, **kwargs)
             except NotFound as missing:
@@ -91,7 +91,7 @@ def open_page(view: View[P]) -> View[P]:
     @wraps(view)
     def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         _refuse_other_sites(request)
-        with seeing(NOTHING):
+        with visibility_scope(NOTHING):
             return view(request, *args, **kwargs)
 
     guarded.right = OPEN  # type: ignore[attr-defined]  # as in `page`
@@ -104,11 +104,11 @@ def _refuse_other_sites(request: HttpRequest) -> None:
         raise PermissionDenied("The request came from another site.")
 
 
-def _sight(request: HttpRequest, named: Mapping[str, Any]) -> Sight:
+def _sight(request: HttpRequest, named: Mapping[str, Any]) -> VisibilityScope:
     """What the person sees, and which cluster the address is about. Raises NotFound for what is out of sight (T11)."""
-    standing = standing_of(request.user)
+    standing = permissions_of(request.user)
     subject = next(((kind, named[name]) for name, kind in SUBJECTS.items() if name in named), None)
-    return Sight(standing, subject_of(*subject, standing=standing) if subject else None)
+    return VisibilityScope(standing, subject_of(*subject, standing=standing) if subject else None)
 
 
 def _require(request: HttpRequest, right: str, *others: str) -> None:

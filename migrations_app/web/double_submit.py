@@ -9,9 +9,9 @@ from typing import Concatenate, ParamSpec
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 
-from migrations_app.errors import BadInput, Conflict
+from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.use_cases.runtime import idempotency
-from migrations_app.use_cases.runtime.idempotency import Answer
+from migrations_app.use_cases.runtime.idempotency import StoredResponse
 
 FIELD = "form_key"
 P = ParamSpec("P")
@@ -23,7 +23,7 @@ def form_key() -> str:
     return secrets.token_urlsafe(16)
 
 
-def once(view: Post[P]) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
+def submit_once(view: Post[P]) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
     """Decorates a view whose success is a redirect. Only successes are kept: a refused form may be sent again."""
 
     @wraps(view)
@@ -32,13 +32,13 @@ def once(view: Post[P]) -> Callable[Concatenate[HttpRequest, P], HttpResponseBas
         if request.method != "POST" or not 16 <= len(key) <= 64 or not key.isascii():
             return view(request, *args, **kwargs)
         begun = idempotency.begin(int(request.user.pk or 0), key=f"form:{key}", digest=_digest(request))
-        if isinstance(begun, Answer):
+        if isinstance(begun, StoredResponse):
             return redirect(begun.headers["Location"])
         kept = False
         try:
             answer = view(request, *args, **kwargs)
             if 300 <= answer.status_code < 400:
-                idempotency.finish(begun, Answer(answer.status_code, {"Location": answer["Location"]}, b""))
+                idempotency.finish(begun, StoredResponse(answer.status_code, {"Location": answer["Location"]}, b""))
                 kept = True
         finally:
             if not kept:
@@ -48,7 +48,7 @@ def once(view: Post[P]) -> Callable[Concatenate[HttpRequest, P], HttpResponseBas
     return guarded
 
 
-REPEATED = (Conflict, BadInput)
+REPEATED = (Conflict, InvalidInput)
 """What the second of two forms with one key may be refused with: the first is under way, or said something else."""
 
 

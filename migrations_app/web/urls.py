@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from migrations_app.web.access import open_page, page
+from migrations_app.web.access import open_page, require_right
 from migrations_app.web.cluster import connection, convert, edit, history, iam, plan, readiness, register, waivers
 from migrations_app.web.fleet import bulk_actions, burndown, groups, scans
 from migrations_app.web.fleet import page as fleet
@@ -33,7 +33,7 @@ urlpatterns = [
     path("sign-in/oidc/again", oidc.begin_again, name="oidc-again"),
     path("sign-in/oidc/back", oidc.back, name="oidc-back"),
     path("logout", open_page(LogoutView.as_view(http_method_names=["post", "options"])), name="logout"),
-    path("password", page(with_any_password=True)(ChangePassword.as_view()), name="password"),
+    path("password", require_right(with_any_password=True)(ChangePassword.as_view()), name="password"),
     path("settings/people", people.people, name="people"),
     path("settings/people/change", people.change, name="people-change"),
     path("settings/tokens", tokens.tokens, name="tokens"),

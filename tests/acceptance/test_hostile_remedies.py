@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from migrations_app.checks.base import Case, Check, Evidence, Remedy
+from migrations_app.checks.base import Check, CheckContext, Evidence, Remedy
 from tests.acceptance.clusters import CLEAN, find, objects
 from tests.acceptance.judging import judged
 from tests.acceptance.planted import FAULTS
@@ -46,7 +46,7 @@ class Watch:
         self.asked: set[tuple[str, str, str]] = set()
         self.real = Check.remedies
 
-    def __call__(self, check: Check, case: Case, evidence: tuple[Evidence, ...]) -> tuple[Remedy, ...]:
+    def __call__(self, check: Check, case: CheckContext, evidence: tuple[Evidence, ...]) -> tuple[Remedy, ...]:
         found = self.real(check, case, evidence)
         self.keep(f"{check.id} as it is {len(self.texts)}", found)
         for field in FIELDS:
@@ -56,7 +56,9 @@ class Watch:
                     self.ask(check, case, evidence=tuple(_with(row, field, payload) for row in evidence), key=key)
         return found
 
-    def ask(self, check: Check, case: Case, *, evidence: tuple[Evidence, ...], key: tuple[str, str, str]) -> None:
+    def ask(
+        self, check: Check, case: CheckContext, *, evidence: tuple[Evidence, ...], key: tuple[str, str, str]
+    ) -> None:
         try:
             found = self.real(check, case, evidence)
         except (LookupError, ValueError):  # the check looks up what the evidence names, and that is not there

@@ -8,14 +8,14 @@ import msgspec
 
 from migrations_app.actions.conditions import all_hold
 from migrations_app.actions.plan import Plan
-from migrations_app.actions.request import Tie
+from migrations_app.actions.request import ObjectVersion
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.samples.installation import Install, controller
 from migrations_app.use_cases.audit.log import Actor
 from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig
 from migrations_app.use_cases.rollouts import preview, worker
-from migrations_app.use_cases.rollouts.drafts import Wanted, draft
+from migrations_app.use_cases.rollouts.drafts import RolloutRequest, draft
 from migrations_app.use_cases.runtime.connections import connect_writer
 from tests.servers.apiserver import ApiServer
 
@@ -50,7 +50,7 @@ def registered(server: ApiServer) -> Cluster:
 
 def previewed(cluster: Cluster, action: str, **parameters: Any) -> Rollout:
     """The rollout after its preview; in state `previewed` every dry run passed."""
-    pk = draft(cluster.pk, Wanted(action=action, parameters=parameters), by=ADA)
+    pk = draft(cluster.pk, RolloutRequest(action=action, parameters=parameters), by=ADA)
     preview.prepare(pk)
     return Rollout.objects.get(pk=pk)
 
@@ -89,7 +89,7 @@ def taken_back(row: Rollout) -> list[str]:
     with connect_writer(row.cluster) as writer:
         for step in reversed(plan_of(row).steps):
             if step.undo is not None:
-                sent = writer.send(step.undo, Tie.to(writer.read(step.undo.target)), own={}, purpose="undo")
+                sent = writer.send(step.undo, ObjectVersion.to(writer.read(step.undo.target)), own={}, purpose="undo")
                 assert sent.done, sent
                 assert all_hold(step.undo_brings, writer.read(step.undo.target)), step.title
                 undone.append(step.id)

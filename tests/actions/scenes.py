@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from migrations_app.actions import registry
-from migrations_app.actions.base import Action, Scene
-from migrations_app.actions.changes import Target
-from migrations_app.actions.plan import Forecast, Identity, Limits, Plan, Step, numbered
+from migrations_app.actions.base import Action, PlanningContext
+from migrations_app.actions.changes import ObjectTarget
+from migrations_app.actions.plan import ClusterIdentity, Forecast, Plan, RolloutLimits, Step, numbered
 from migrations_app.karpenter import kinds
 from migrations_app.readiness import stage
 from migrations_app.samples.kubernetes_objects import Doc
@@ -23,28 +23,30 @@ def action_of(name: str) -> Action:
     return found
 
 
-def target_of(doc: Doc) -> Target:
+def target_of(doc: Doc) -> ObjectTarget:
     """The object of that document, without its uid."""
     group, _, version = str(doc["apiVersion"]).rpartition("/")
     row = kinds.find(doc["kind"], group=group)
     if row is None:
         raise LookupError(doc["kind"])
     metadata = doc["metadata"]
-    return Target(group, version, row.plural, row.kind, metadata["name"], namespace=metadata.get("namespace", ""))
+    return ObjectTarget(group, version, row.plural, row.kind, metadata["name"], namespace=metadata.get("namespace", ""))
 
 
-def a_scene(cluster: ACluster, *docs: Doc, limits: Limits = Limits()) -> Scene:  # noqa: B008 - frozen
+def a_scene(cluster: ACluster, *docs: Doc, limits: RolloutLimits = RolloutLimits()) -> PlanningContext:  # noqa: B008 - frozen
     """The scene of a cluster; `docs` are objects that were read whole."""
     inventory = cluster.build()
     objects = {target_of(doc): doc for doc in docs}
-    return Scene(inventory=inventory, running=stage.running(inventory), objects=objects, now=NOW, limits=limits)
+    return PlanningContext(
+        inventory=inventory, running=stage.detect_running_release(inventory), objects=objects, now=NOW, limits=limits
+    )
 
 
-def steps_of(name: str, scene: Scene, **parameters: Any) -> tuple[Step, ...]:
+def steps_of(name: str, scene: PlanningContext, **parameters: Any) -> tuple[Step, ...]:
     return action_of(name).steps(scene, parameters)
 
 
-def forecast_of(name: str, scene: Scene, **parameters: Any) -> Forecast:
+def forecast_of(name: str, scene: PlanningContext, **parameters: Any) -> Forecast:
     return action_of(name).forecast(scene, parameters)
 
 
@@ -59,7 +61,7 @@ def asks_too_much(name: str, steps: Iterable[Step]) -> set[Any]:
     return {change.need for change in changes} - set(action_of(name).may)
 
 
-def with_limits(scene: Scene, **limits: int) -> Scene:
+def with_limits(scene: PlanningContext, **limits: int) -> PlanningContext:
     return replace(scene, limits=msgspec.structs.replace(scene.limits, **limits))
 
 
@@ -69,9 +71,9 @@ def a_plan(name: str, steps: Iterable[Step], *, parameters: Mapping[str, Any] | 
         title=action_of(name).title,
         parameters=dict(parameters or {}),
         cluster="c",
-        identity=Identity("uid", "ca", "https://c"),
+        identity=ClusterIdentity("uid", "ca", "https://c"),
         steps=numbered(steps),
-        limits=Limits(),
+        limits=RolloutLimits(),
         forecast=Forecast(),
         author="ada",
         snapshot="",

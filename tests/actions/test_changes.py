@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.actions.changes import Change, Need, Target, application, creation, deletion, merge
-from migrations_app.errors import BadInput
+from migrations_app.actions.changes import Change, ObjectTarget, RbacNeed, application, creation, deletion, merge
+from migrations_app.errors import InvalidInput
 
-POOL = Target("karpenter.sh", "v1", "nodepools", "NodePool", "default", uid="u1")
-NODE = Target("", "v1", "nodes", "Node", "ip-10-0-0-1.ec2.internal")
-WORKLOAD = Target("apps", "v1", "deployments", "Deployment", "web", namespace="shop")
+POOL = ObjectTarget("karpenter.sh", "v1", "nodepools", "NodePool", "default", uid="u1")
+NODE = ObjectTarget("", "v1", "nodes", "Node", "ip-10-0-0-1.ec2.internal")
+WORKLOAD = ObjectTarget("apps", "v1", "deployments", "Deployment", "web", namespace="shop")
 
 
 PATCH = "application/merge-patch+json"
@@ -39,7 +39,7 @@ def test_the_rights_it_asks_for():  # A26
 
 def test_said_and_rule():
     assert (POOL.said, WORKLOAD.said) == ("NodePool default", "Deployment shop/web")
-    rule = Need(verb="patch", group="karpenter.sh", plural="nodepools", subresource="status").rule
+    rule = RbacNeed(verb="patch", group="karpenter.sh", plural="nodepools", subresource="status").rule
     assert rule == '{apiGroups: ["karpenter.sh"], resources: ["nodepools/status"], verbs: ["patch"]}'
 
 
@@ -71,20 +71,20 @@ BAD = [
 @pytest.mark.parametrize("name", BAD)
 def test_a_name_that_leads_elsewhere_is_refused(name):  # K13, T18
     for target in (
-        Target("", "v1", "nodes", "Node", name),
-        Target("", "v1", "pods", "Pod", "web", namespace=name or "."),
+        ObjectTarget("", "v1", "nodes", "Node", name),
+        ObjectTarget("", "v1", "pods", "Pod", "web", namespace=name or "."),
     ):
-        with pytest.raises(BadInput) as refused:
+        with pytest.raises(InvalidInput) as refused:
             _ = deletion(target).path
         assert refused.value.code == "bad_name"
 
 
 @given(st.text(max_size=40))
 def test_every_path_of_a_deletion_ends_in_exactly_one_named_object(name):  # K13
-    target = Target("", "v1", "nodes", "Node", name)
+    target = ObjectTarget("", "v1", "nodes", "Node", name)
     try:
         path = deletion(target).path
-    except BadInput:
+    except InvalidInput:
         return
     assert path == f"/api/v1/nodes/{name}"
     assert path.count("/") == 4
@@ -96,10 +96,10 @@ def test_every_path_of_a_deletion_ends_in_exactly_one_named_object(name):  # K13
     [("a/b", "v1", "nodes"), ("", "v1/x", "nodes"), ("", "v1", "nodes/x"), ("", "v1", "")],
 )
 def test_a_kind_that_is_none_is_refused(group, version, plural):
-    with pytest.raises(BadInput):
-        _ = deletion(Target(group, version, plural, "Node", "a")).path
+    with pytest.raises(InvalidInput):
+        _ = deletion(ObjectTarget(group, version, plural, "Node", "a")).path
 
 
 def test_only_the_status_is_a_subresource():
-    with pytest.raises(BadInput):
+    with pytest.raises(InvalidInput):
         Change(verb="patch", target=POOL, subresource="eviction/../..")

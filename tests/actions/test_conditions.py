@@ -4,7 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.actions.conditions import Exists, Gone, Held, Leaving, Within, all_hold, holds, projected, value_at
+from migrations_app.actions.conditions import (
+    Deleted,
+    Exists,
+    FieldEquals,
+    ListContains,
+    Terminating,
+    all_hold,
+    holds,
+    projected,
+    value_at,
+)
 
 TAINT = {"key": "karpenter.sh/legacy", "effect": "NoSchedule"}
 READ = {
@@ -14,24 +24,24 @@ READ = {
 GOING = {"metadata": {"uid": "u1", "deletionTimestamp": "2026-11-21T00:00:00Z"}}
 
 CASES = [
-    (Held(field=("spec", "weight"), value=3), READ, True),
-    (Held(field=("spec", "weight"), value=4), READ, False),
-    (Held(field=("spec", "missing")), READ, True),
-    (Held(field=("spec", "missing")), None, False),
-    (Held(field=("spec", "taints", "0", "key"), value="a"), READ, True),
-    (Within(field=("spec", "taints"), element=TAINT), READ, True),
-    (Within(field=("spec", "taints"), element=TAINT | {"effect": "NoExecute"}), READ, False),
-    (Within(field=("spec", "taints"), element={"key": "b"}, absent=True), READ, True),
-    (Within(field=("spec", "weight"), element=3), READ, False),
+    (FieldEquals(field=("spec", "weight"), value=3), READ, True),
+    (FieldEquals(field=("spec", "weight"), value=4), READ, False),
+    (FieldEquals(field=("spec", "missing")), READ, True),
+    (FieldEquals(field=("spec", "missing")), None, False),
+    (FieldEquals(field=("spec", "taints", "0", "key"), value="a"), READ, True),
+    (ListContains(field=("spec", "taints"), element=TAINT), READ, True),
+    (ListContains(field=("spec", "taints"), element=TAINT | {"effect": "NoExecute"}), READ, False),
+    (ListContains(field=("spec", "taints"), element={"key": "b"}, absent=True), READ, True),
+    (ListContains(field=("spec", "weight"), element=3), READ, False),
     (Exists(), READ, True),
     (Exists(marks={"karpdash.io/plan": "d"}), READ, True),
     (Exists(marks={"karpdash.io/plan": "e"}), READ, False),
     (Exists(), None, False),
-    (Leaving(), READ, False),
-    (Leaving(), GOING, True),
-    (Leaving(), None, True),
-    (Gone(), GOING, False),
-    (Gone(), None, True),
+    (Terminating(), READ, False),
+    (Terminating(), GOING, True),
+    (Terminating(), None, True),
+    (Deleted(), GOING, False),
+    (Deleted(), None, True),
 ]
 
 
@@ -41,15 +51,15 @@ def test_conditions(condition, read, told):
 
 
 def test_another_object_of_the_name_counts_as_gone():  # R22
-    assert holds(Gone(), READ, uid="u2")
+    assert holds(Deleted(), READ, uid="u2")
     assert not holds(Exists(), READ, uid="u2")
-    assert not holds(Held(field=("spec", "weight"), value=3), READ, uid="u2")
+    assert not holds(FieldEquals(field=("spec", "weight"), value=3), READ, uid="u2")
 
 
 def test_no_condition_at_all_proves_nothing():
     assert not all_hold((), READ)
-    assert all_hold((Exists(), Held(field=("spec", "weight"), value=3)), READ)
-    assert not all_hold((Exists(), Gone()), READ)
+    assert all_hold((Exists(), FieldEquals(field=("spec", "weight"), value=3)), READ)
+    assert not all_hold((Exists(), Deleted()), READ)
 
 
 def test_a_projection_moves_with_its_fields_only():  # A02, T16
@@ -69,4 +79,4 @@ def test_a_projection_moves_with_its_fields_only():  # A02, T16
 )
 def test_any_tree_can_be_asked(tree):
     assert value_at(tree, ("spec", "0", "x")) is None or isinstance(tree, dict)
-    assert isinstance(holds(Held(field=("spec",)), tree if isinstance(tree, dict) else None), bool)
+    assert isinstance(holds(FieldEquals(field=("spec",)), tree if isinstance(tree, dict) else None), bool)

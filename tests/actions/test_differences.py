@@ -6,11 +6,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.actions.changes import Target
-from migrations_app.actions.conditions import Held, Leaving, all_hold
-from migrations_app.actions.patches import between, changing, creating, deleting, leaves, set_at, way_back
+from migrations_app.actions.changes import ObjectTarget
+from migrations_app.actions.conditions import FieldEquals, Terminating, all_hold
+from migrations_app.actions.patches import between, create_step, delete_step, leaves, patch_step, set_at, way_back
 
-TARGET = Target("g.io", "v1", "things", "Thing", "one", uid="u")
+TARGET = ObjectTarget("g.io", "v1", "things", "Thing", "one", uid="u")
 LEAF = st.integers() | st.text(max_size=3) | st.booleans() | st.lists(st.integers(), max_size=2)
 TREES = st.recursive(
     LEAF, lambda inner: st.dictionaries(st.sampled_from("abc1"), inner, min_size=1, max_size=3), max_leaves=12
@@ -43,7 +43,7 @@ def test_the_patch_makes_the_one_of_the_other_and_back(before, after):
 @given(OBJECTS, OBJECTS)
 def test_what_it_brings_holds_afterwards_and_what_its_undoing_brings_holds_then(before, after):  # A02
     patch = between(before, after)
-    step = changing(TARGET, before, patch=patch, title="t")
+    step = patch_step(TARGET, before, patch=patch, title="t")
     read = after | {"metadata": {"uid": "u"}}
     assert bool(patch) is all_hold(step.brings, read, uid="u")
     assert bool(patch) is all_hold(step.undo_brings, before | {"metadata": {"uid": "u"}}, uid="u")
@@ -79,11 +79,11 @@ def test_what_was_created_is_told_by_its_fields_and_taken_back_by_deletion():
         "metadata": {"name": "one", "labels": {"a": "b"}},
         "spec": {"x": 1},
     }
-    step = creating(TARGET, body, title="t")
-    assert step.brings == (Held(("metadata", "labels", "a"), "b"), Held(("spec", "x"), 1))
-    assert (step.undo.verb, step.undo_brings) == ("delete", (Leaving(),))
+    step = create_step(TARGET, body, title="t")
+    assert step.brings == (FieldEquals(("metadata", "labels", "a"), "b"), FieldEquals(("spec", "x"), 1))
+    assert (step.undo.verb, step.undo_brings) == ("delete", (Terminating(),))
 
 
 def test_a_deletion_is_not_taken_back():
-    step = deleting(TARGET, foreground=True, title="t")
-    assert (step.change.body, step.brings, step.undo) == ({"propagationPolicy": "Foreground"}, (Leaving(),), None)
+    step = delete_step(TARGET, foreground=True, title="t")
+    assert (step.change.body, step.brings, step.undo) == ({"propagationPolicy": "Foreground"}, (Terminating(),), None)

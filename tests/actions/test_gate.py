@@ -2,22 +2,22 @@
 
 import pytest
 
-from migrations_app.actions.changes import Target
-from migrations_app.actions.gate import Gate, Picture, Said, judge
+from migrations_app.actions.changes import ObjectTarget
+from migrations_app.actions.gate import ClusterCounters, Gate, GateDecision, judge
 
-NODE = Target("", "v1", "nodes", "Node", "node-1")
-BEFORE = Picture(taken_at="0", unready_claims=1, pending_pods=2, legacy_nodes=3)
+NODE = ObjectTarget("", "v1", "nodes", "Node", "node-1")
+BEFORE = ClusterCounters(taken_at="0", unready_claims=1, pending_pods=2, legacy_nodes=3)
 
 
 def now(**changed):
-    return Picture(**{"taken_at": "1", "unready_claims": 1, "pending_pods": 2, "legacy_nodes": 0} | changed)
+    return ClusterCounters(**{"taken_at": "1", "unready_claims": 1, "pending_pods": 2, "legacy_nodes": 0} | changed)
 
 
 GATE = Gate(gone=(NODE,), replaced=True, no_legacy_nodes=True, seconds=60)
 
 
 def test_go_when_everything_is_so():  # A24
-    assert judge(GATE, before=BEFORE, now=now(), waited=0) == Said(judgement="go")
+    assert judge(GATE, before=BEFORE, now=now(), waited=0) == GateDecision(judgement="go")
 
 
 WAITS = [
@@ -33,15 +33,17 @@ WAITS = [
 
 @pytest.mark.parametrize(("changed", "reason"), WAITS)
 def test_wait_and_then_pause_with_the_reason(changed, reason):  # A24, R24
-    assert judge(GATE, before=BEFORE, now=now(**changed), waited=59) == Said(judgement="wait", reasons=(reason,))
+    assert judge(GATE, before=BEFORE, now=now(**changed), waited=59) == GateDecision(
+        judgement="wait", reasons=(reason,)
+    )
     late = judge(GATE, before=BEFORE, now=now(**changed), waited=60)
-    assert late == Said(judgement="pause", reasons=("after 60 s still not so", reason))
+    assert late == GateDecision(judgement="pause", reasons=("after 60 s still not so", reason))
 
 
 def test_without_a_baseline_nothing_is_compared():
-    assert judge(GATE, before=Picture(taken_at="0"), now=now(), waited=0).judgement == "wait"
+    assert judge(GATE, before=ClusterCounters(taken_at="0"), now=now(), waited=0).judgement == "wait"
 
 
 def test_only_what_the_gate_asks_counts():
     bare = Gate(pending_above=None)
-    assert judge(bare, before=BEFORE, now=Picture(taken_at="1"), waited=0) == Said(judgement="go")
+    assert judge(bare, before=BEFORE, now=ClusterCounters(taken_at="1"), waited=0) == GateDecision(judgement="go")

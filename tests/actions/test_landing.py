@@ -3,7 +3,7 @@
 import pytest
 
 from migrations_app.actions.targets.crds import landing
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.karpenter.releases import as_tag
 from migrations_app.karpenter.versions import release
 from migrations_app.readiness import stage
@@ -12,11 +12,11 @@ from tests.builders import a_cluster
 
 def landed(running: str, wanted: str = "", *, kubernetes: str = "1.28") -> str:
     inventory = a_cluster(running, kubernetes=kubernetes).build()
-    return str(landing(inventory, stage.running(inventory), wanted=wanted))
+    return str(landing(inventory, stage.detect_running_release(inventory), wanted=wanted))
 
 
 def refused(*given: str) -> str:
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(InvalidInput) as caught:
         landed(*given)
     return caught.value.code
 

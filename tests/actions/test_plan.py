@@ -7,42 +7,57 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.actions.changes import Need, Target, deletion, merge
-from migrations_app.actions.conditions import Leaving, Within
+from migrations_app.actions.changes import ObjectTarget, RbacNeed, deletion, merge
+from migrations_app.actions.conditions import ListContains, Terminating
 from migrations_app.actions.gate import Gate
 from migrations_app.actions.plan import (
     MOST_STEPS,
+    ClusterIdentity,
     Forecast,
-    Identity,
-    Limits,
     Plan,
+    RolloutLimits,
     Step,
     canonical,
     numbered,
     stored_digest,
 )
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 
-POOL = Target("karpenter.sh", "v1alpha5", "provisioners", "Provisioner", "web", uid="u1")
-NODE = Target("", "v1", "nodes", "Node", "node-1", uid="u2")
+POOL = ObjectTarget("karpenter.sh", "v1alpha5", "provisioners", "Provisioner", "web", uid="u1")
+NODE = ObjectTarget("", "v1", "nodes", "Node", "node-1", uid="u2")
 STEPS = numbered(
     [
         Step(
-            id="", title="Taint", risk="medium", change=merge(POOL, {"spec": {"taints": [{"key": "k"}]}}),
+            id="",
+            title="Taint",
+            risk="medium",
+            change=merge(POOL, {"spec": {"taints": [{"key": "k"}]}}),
             undo=merge(POOL, {"spec": {"taints": None}}),
-            brings=(Within(field=("spec", "taints"), element={"key": "k"}),),
+            brings=(ListContains(field=("spec", "taints"), element={"key": "k"}),),
         ),
-        Step(id="", title="Delete", risk="high", change=deletion(NODE), brings=(Leaving(),), after=Gate(gone=(NODE,))),
+        Step(
+            id="", title="Delete", risk="high", change=deletion(NODE), brings=(Terminating(),), after=Gate(gone=(NODE,))
+        ),
     ]
-)  # fmt: skip
+)
 
 
 def a_plan(**changed):
     facts = {
-        "action": "roll_nodes", "title": "Roll", "parameters": {"pool": "web"}, "cluster": "c1",
-        "identity": Identity(kube_system_uid="u", ca="f", endpoint="https://a"), "steps": STEPS, "limits": Limits(),
-        "forecast": Forecast(), "author": "ada", "snapshot": "s1", "policy": 1, "made_at": "now", "expires_at": "then",
-    }  # fmt: skip
+        "action": "roll_nodes",
+        "title": "Roll",
+        "parameters": {"pool": "web"},
+        "cluster": "c1",
+        "identity": ClusterIdentity(kube_system_uid="u", ca="f", endpoint="https://a"),
+        "steps": STEPS,
+        "limits": RolloutLimits(),
+        "forecast": Forecast(),
+        "author": "ada",
+        "snapshot": "s1",
+        "policy": 1,
+        "made_at": "now",
+        "expires_at": "then",
+    }
     return Plan(**facts | changed)
 
 
@@ -54,10 +69,19 @@ def test_a_plan_is_frozen():  # A01
 def test_the_digest_leaves_out_only_when_it_was_made_and_ends():  # A01, A03
     assert a_plan().digest == a_plan(made_at="later", expires_at="much later").digest
     changed = {
-        "action": "x", "title": "x", "parameters": {}, "cluster": "x", "steps": STEPS[:1], "limits": Limits(batch=2),
-        "identity": Identity(kube_system_uid="v", ca="f", endpoint="https://a"), "forecast": Forecast(nodes=1),
-        "author": "x", "snapshot": "x", "policy": 2, "planner": 2,
-    }  # fmt: skip
+        "action": "x",
+        "title": "x",
+        "parameters": {},
+        "cluster": "x",
+        "steps": STEPS[:1],
+        "limits": RolloutLimits(batch=2),
+        "identity": ClusterIdentity(kube_system_uid="v", ca="f", endpoint="https://a"),
+        "forecast": Forecast(nodes=1),
+        "author": "x",
+        "snapshot": "x",
+        "policy": 2,
+        "planner": 2,
+    }
     digests = {a_plan(**{field: value}).digest for field, value in changed.items()}
     assert len(digests | {a_plan().digest}) == len(changed) + 1
 
@@ -71,8 +95,8 @@ def test_what_is_stored_is_what_was_planned():  # A01
 def test_rights_targets_and_risk_come_from_the_steps():
     plan = a_plan()
     assert plan.needs == (
-        Need(verb="delete", group="", plural="nodes"),
-        Need(verb="patch", group="karpenter.sh", plural="provisioners"),
+        RbacNeed(verb="delete", group="", plural="nodes"),
+        RbacNeed(verb="patch", group="karpenter.sh", plural="provisioners"),
     )
     assert (plan.targets, plan.risk) == ((POOL, NODE), "high")
     assert a_plan(steps=()).risk == "low"
@@ -80,14 +104,14 @@ def test_rights_targets_and_risk_come_from_the_steps():
 
 def test_steps_are_numbered_by_their_place():
     assert [step.id for step in STEPS] == ["s001", "s002"]
-    with pytest.raises(BadInput):
+    with pytest.raises(InvalidInput):
         numbered(Step(id="", title="x") for _ in range(MOST_STEPS + 1))
 
 
 def test_a_plan_holds_no_fractions_and_no_two_spellings_of_a_key():
-    with pytest.raises(BadInput):
+    with pytest.raises(InvalidInput):
         _ = a_plan(parameters={"share": 0.5}).digest
-    with pytest.raises(BadInput):
+    with pytest.raises(InvalidInput):
         _ = a_plan(parameters={"\u00e9": 1, "e\u0301": 2}).digest
 
 
@@ -100,7 +124,7 @@ def test_the_order_of_keys_does_not_matter(parameters):
     shuffled = dict(reversed(parameters.items()))
     try:
         told = canonical(parameters)
-    except BadInput:
+    except InvalidInput:
         return
     assert told == canonical(shuffled)
 

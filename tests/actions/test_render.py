@@ -9,9 +9,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from migrations_app.actions.changes import Target, application, creation, deletion, merge
+from migrations_app.actions.changes import ObjectTarget, application, creation, deletion, merge
 from migrations_app.actions.gate import Gate
-from migrations_app.actions.plan import Forecast, Identity, Limits, Plan, Step, numbered
+from migrations_app.actions.plan import ClusterIdentity, Forecast, Plan, RolloutLimits, Step, numbered
 from migrations_app.actions.render import (
     as_kubectl,
     as_manifest,
@@ -21,11 +21,11 @@ from migrations_app.actions.render import (
     gitops_patch,
     step_lines,
 )
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 
-POOL = Target("karpenter.sh", "v1", "nodepools", "NodePool", "web")
-NODE = Target("", "v1", "nodes", "Node", "n1", uid="u")
-APP = Target("apps", "v1", "deployments", "Deployment", "web", namespace="shop")
+POOL = ObjectTarget("karpenter.sh", "v1", "nodepools", "NodePool", "web")
+NODE = ObjectTarget("", "v1", "nodes", "Node", "n1", uid="u")
+APP = ObjectTarget("apps", "v1", "deployments", "Deployment", "web", namespace="shop")
 BODY = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "web"}, "spec": {"weight": 1}}
 MERGE = "--field-manager=karpdash --type=merge"
 HOSTILE = st.text(alphabet=st.sampled_from("a'\"$`\\\n\r;&|<>(){}#!* EOF_-\u2028\x1b"), max_size=30)
@@ -33,8 +33,8 @@ HOSTILE = st.text(alphabet=st.sampled_from("a'\"$`\\\n\r;&|<>(){}#!* EOF_-\u2028
 
 def a_plan(*steps: Step) -> Plan:
     return Plan(
-        action="a", title="T", parameters={}, cluster="c", identity=Identity("u", "f", "https://c"),
-        steps=numbered(steps), limits=Limits(), forecast=Forecast(), author="ada", snapshot="", policy=1,
+        action="a", title="T", parameters={}, cluster="c", identity=ClusterIdentity("u", "f", "https://c"),
+        steps=numbered(steps), limits=RolloutLimits(), forecast=Forecast(), author="ada", snapshot="", policy=1,
     )  # fmt: skip
 
 
@@ -129,8 +129,8 @@ def test_a_watch_is_a_comment():
 
 @pytest.mark.parametrize("name", ["", ".", "..", "-n", "a b", "$(x)", "a\nb"])
 def test_what_is_no_name_is_no_command(name):
-    with pytest.raises(BadInput):
-        command(deletion(Target("", "v1", "nodes", "Node", name)))
+    with pytest.raises(InvalidInput):
+        command(deletion(ObjectTarget("", "v1", "nodes", "Node", name)))
 
 
 @settings(max_examples=40)

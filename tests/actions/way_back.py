@@ -6,7 +6,7 @@ from migrations_app.actions.plan import Step
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.use_cases.rollouts import preview
-from migrations_app.use_cases.rollouts.drafts import Wanted, draft
+from migrations_app.use_cases.rollouts.drafts import RolloutRequest, draft
 from tests.actions.on_server import ADA, carried_out, plan_of, previewed
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -20,7 +20,7 @@ def done(cluster: Cluster, action: str, **parameters: Any) -> Rollout:
 
 def way_back(cluster: Cluster, row: Rollout) -> Rollout:
     """The preview of the rollout that takes this one back."""
-    found = Rollout.objects.get(pk=draft(cluster.pk, Wanted(action="roll_back", rolls_back=row.pk), by=ADA))
+    found = Rollout.objects.get(pk=draft(cluster.pk, RolloutRequest(action="roll_back", rolls_back=row.pk), by=ADA))
     preview.prepare(found.pk)
     found.refresh_from_db()
     return found

@@ -8,7 +8,7 @@ import yaml
 from django.core.management import call_command
 from django.test import Client
 
-from migrations_app.api.framework.problems import CODES
+from migrations_app.api.framework.problem_codes import CODES
 from migrations_app.checks.registry import all_checks
 from migrations_app.models.cluster import Cluster
 from tests.api.conftest import Tool

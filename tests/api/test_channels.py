@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.notification import Channel, Delivery
-from migrations_app.use_cases.notifications.publish import announce
-from migrations_app.use_cases.notifications.routing import sort_news
+from migrations_app.use_cases.notifications.publish import publish_event
+from migrations_app.use_cases.notifications.routing import route_events
 from tests.api.conftest import Tool
 
 
@@ -100,8 +100,8 @@ def test_deliveries_are_listed_narrowed_and_sent_again(
 ) -> None:
     key = api("POST", "channels", body(events=["rollout.paused"])).json()["id"]
     for number in range(3):
-        announce("rollout.paused", f"shop-{number}")
-    sort_news(timezone.now())
+        publish_event("rollout.paused", f"shop-{number}")
+    route_events(timezone.now())
     tried = [{"at": timezone.now().isoformat(), "code": "sink_500"}]
     Delivery.objects.filter(body__subject="shop-1").update(state="failed", attempts=1, last_error="sink_500", log=tried)
     page = api("GET", "deliveries?limit=2").json()

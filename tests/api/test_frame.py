@@ -9,7 +9,7 @@ from django.db import OperationalError
 from django.test import Client
 from pytest_django import Settings
 
-from migrations_app.api.clusters import Clusters
+from migrations_app.api.clusters import ClustersView
 from migrations_app.models.cluster import Cluster
 from tests.api.conftest import Tool
 
@@ -84,7 +84,7 @@ def test_bodies_that_are_none(api: Tool, client: Client, content: bytes, kind: s
 def test_a_form_may_be_larger_than_json_but_not_without_end(api: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
     text = b"apiVersion: v1\nkind: Node\nmetadata: {name: a}\n" + b"# comment\n" * 110_000
     assert api.upload("clusters", {"name": "dump", "bundle": io.BytesIO(text)}).status_code == 201
-    monkeypatch.setattr(Clusters, "upload_limit", 1024 * 1024)
+    monkeypatch.setattr(ClustersView, "upload_limit", 1024 * 1024)
     assert api.upload("clusters", {"name": "other", "bundle": io.BytesIO(text)}).json()["code"] == "too_large"
 
 

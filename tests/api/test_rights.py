@@ -7,7 +7,7 @@ from django.urls import include, path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from migrations_app.api.framework.permissions import READ, Need, refuse_undeclared, undeclared
+from migrations_app.api.framework.permissions import READ, EndpointPermission, refuse_undeclared, undeclared
 from migrations_app.api.framework.views import Endpoint
 from migrations_app.api.urls import urlpatterns
 
@@ -25,7 +25,7 @@ class Forgotten(Good):
 
 
 class Misspelt(Good):
-    needs = {"GET": Need("reed")}
+    needs = {"GET": EndpointPermission("reed")}
 
 
 class Open(Good):

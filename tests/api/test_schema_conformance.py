@@ -23,7 +23,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.clusters.groups import make_group, put_in
 from migrations_app.use_cases.clusters.saved_views import keep_view
-from migrations_app.use_cases.notifications.channels import Wanted, add_channel, send_test
+from migrations_app.use_cases.notifications.channels import ChannelSettings, add_channel, send_test
 from migrations_app.use_cases.scans.waivers import waive
 from tests.builders_rollouts import a_rollout
 from tests.use_cases.cast import person
@@ -75,7 +75,7 @@ def known(ada: User, scanned: Callable[..., Cluster], settings: Settings) -> Kno
     planned = a_rollout(row, author=ada)
     found = {"clusters": row.pk, "scans": row.scans.get().pk, "snapshots": row.latest_id, "tokens": other.id}
     found["waivers"] = waive(a_wish(), person(ada), now=timezone.now())
-    wanted = Wanted(name="ops", kind="webhook", target="https://hooks.example/", events=("scan.failed",))
+    wanted = ChannelSettings(name="ops", kind="webhook", target="https://hooks.example/", events=("scan.failed",))
     found["channels"] = add_channel(wanted, by="ada", now=timezone.now()).id
     found["deliveries"] = send_test(found["channels"], by="ada", now=timezone.now())
     found["groups"] = make_group("shop")

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from migrations_app.checks.base import Case, Finding
+from migrations_app.checks.base import CheckContext, Finding
 from migrations_app.checks.registry import all_checks
 from migrations_app.checks.runner import run
 from migrations_app.inventory.facts.ownership import ownership
@@ -22,7 +22,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parse import read_items
 from migrations_app.inventory.parts import Seen
-from migrations_app.inventory.pod_groups import PodFold
+from migrations_app.inventory.pod_groups import PodGrouper
 from migrations_app.karpenter.upgrade_path import path
 from migrations_app.readiness import stage as facts
 from migrations_app.readiness.stage import stage_of
@@ -109,11 +109,11 @@ def _judged(inventory: Inventory) -> tuple[float, tuple[Finding, ...]]:
     return time.process_time() - started, tuple(found)
 
 
-def _cases(inventory: Inventory) -> list[Case]:
-    running, owned = facts.running(inventory), ownership(inventory)
+def _cases(inventory: Inventory) -> list[CheckContext]:
+    running, owned = facts.detect_running_release(inventory), ownership(inventory)
     here = stage_of(inventory, running)
     steps = path(running, kubernetes=KUBERNETES).steps
-    return [Case(inventory, step, running, here, inventory.taken_at, owned) for step in steps]
+    return [CheckContext(inventory, step, running, here, inventory.taken_at, owned) for step in steps]
 
 
 def _decoded(scene: Scene, instances: list[Launched]) -> tuple[Inventory, float]:
@@ -126,11 +126,11 @@ def _decoded(scene: Scene, instances: list[Launched]) -> tuple[Inventory, float]
     started = time.process_time()
     nodes, _ = read_items(by_kind[True], o.Node)
     decode = time.process_time() - started
-    kind: type[o.Claim] = o.Machine if alpha else o.NodeClaim
+    kind: type[o.KarpenterClaim] = o.Machine if alpha else o.NodeClaim
     started = time.process_time()
     launched, _ = read_items(by_kind[False], kind)
     decode += time.process_time() - started
-    fold = PodFold()
+    fold = PodGrouper()
     for raw in _pages(scene, [load.node_name(one) for one in instances]):
         started = time.process_time()
         fold.add(raw)

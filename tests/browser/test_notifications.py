@@ -12,9 +12,9 @@ from playwright.sync_api import expect
 from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.notification import Channel, Delivery
 from migrations_app.readiness.notification_events import EVENTS
-from migrations_app.use_cases.notifications.channels import Wanted, add_channel
-from migrations_app.use_cases.notifications.publish import announce
-from migrations_app.use_cases.notifications.routing import sort_news
+from migrations_app.use_cases.notifications.channels import ChannelSettings, add_channel
+from migrations_app.use_cases.notifications.publish import publish_event
+from migrations_app.use_cases.notifications.routing import route_events
 from tests.browser.test_every_page import barriers
 
 PAGE = "/settings/notifications"
@@ -26,14 +26,16 @@ def channels(settings, transactional_db):
     settings.ENV = dataclasses.replace(settings.ENV, encryption_keys=(("k1", b"0" * 32),))
     group = ClusterGroup.objects.create(name="production in eu-west-1")
     now = timezone.now()
-    wanted = Wanted(name="ops", kind="webhook", target="https://hooks.example/x", events=EVENTS, groups=(group.pk,))
+    wanted = ChannelSettings(
+        name="ops", kind="webhook", target="https://hooks.example/x", events=EVENTS, groups=(group.pk,)
+    )
     add_channel(wanted, by="ada", now=now)
     far = "https://a-very-long-name-of-a-host-in-some-company.internal.example.com:8443/x"
-    named = Wanted(name="the night shift of the platform team", kind="slack", target=far, events=EVENTS)
+    named = ChannelSettings(name="the night shift of the platform team", kind="slack", target=far, events=EVENTS)
     bad = add_channel(named, by="ada", now=now)
     for topic in ("rollout.paused", "waiver.ended", "kill_switch.on"):
-        announce(topic, "all clusters")
-    sort_news(now)
+        publish_event(topic, "all clusters")
+    route_events(now)
     tried = [{"at": (now - timedelta(minutes=n)).isoformat(), "code": "sink_503"} for n in (9, 4)]
     Delivery.objects.filter(channel=bad.id).update(state="failed", attempts=2, last_error="sink_503", log=tried)
     Delivery.objects.filter(channel__name="ops").update(

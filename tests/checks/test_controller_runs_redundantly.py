@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
-from migrations_app.samples.cluster_builder import Site
+from migrations_app.samples.cluster_builder import ClusterBuilder
 from migrations_app.samples.installation import Install, controller
 from migrations_app.samples.kubernetes_objects import node
 from tests.builders import NODE, a_cluster, an_empty_cluster, blind, reads, remedies, told
@@ -123,7 +123,7 @@ def test_one_replica_needs_no_second_node():
 
 
 def test_a_node_group_over_three_zones_is_good():
-    site = Site("test", "1.29")
+    site = ClusterBuilder("test", "1.29")
     site.node_group("system", 3)
     assert told(CHECK, "1.0", a_cluster().with_docs(*site.docs)) == GOOD
 

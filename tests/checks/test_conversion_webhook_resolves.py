@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
-from migrations_app.inventory.parts import Quarantined
+from migrations_app.inventory.parts import UnparsableObject
 from migrations_app.samples.installation import Crds, crds
 from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
@@ -82,7 +82,7 @@ def test_endpoints_that_were_not_read_are_as_ready_as_the_controller():
 
 @pytest.mark.parametrize(("part", "kind"), [("services", "Service"), ("endpoints", "Endpoints")])
 def test_what_could_not_be_read_is_not_absent(part, kind):
-    odd = Quarantined(kind, "kube-system", "karpenter", "$.spec", "Expected `object`")
+    odd = UnparsableObject(kind, "kube-system", "karpenter", "$.spec", "Expected `object`")
     why = f"whether kube-system/karpenter answers could not be read: garbled ({kind} karpenter at $.spec)"
     assert told(CHECK, "1.0", a_cluster().without(part).set_aside(part, odd)) == ("unknown", why, ())
 

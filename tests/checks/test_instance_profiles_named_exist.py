@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.inventory.objects.aws import NamedBy
-from migrations_app.inventory.parts import Quarantined, Seen, Unseen
+from migrations_app.inventory.parts import Seen, UnparsableObject, Unseen
 from migrations_app.samples.karpenter_objects import node_class, node_template
 from migrations_app.samples.kubernetes_objects import config_map
 from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
@@ -81,7 +81,7 @@ def test_a_role_that_only_a_profile_names_is_told_by_the_profile():
         ((unread_role(),), "role KarpenterNodeRole-test: iam:GetRole is refused"),
         (Unseen("throttled", "AWS throttles"), "aws.node_roles could not be read: throttled (AWS throttles)"),
         (
-            Seen((), None, (Quarantined("InstanceProfile", "", "nodes", "$.x", "refused"),)),
+            Seen((), None, (UnparsableObject("InstanceProfile", "", "nodes", "$.x", "refused"),)),
             "InstanceProfile nodes $.x: refused",
         ),
     ],

@@ -4,20 +4,20 @@ import msgspec
 import pytest
 
 from migrations_app.checks.base import (
-    AtLeast,
-    ByHand,
-    CannotTell,
-    Case,
     Check,
+    CheckContext,
     Evidence,
     Finding,
-    Milder,
+    LowerBound,
+    ManualCheck,
     NotApplicable,
     Remedy,
+    SeverityCap,
+    Unknown,
 )
 from migrations_app.checks.registry import all_checks
 from migrations_app.checks.runner import EVIDENCE_BYTES, EVIDENCE_KEPT, run
-from migrations_app.inventory.parts import Quarantined
+from migrations_app.inventory.parts import UnparsableObject
 from tests.builders import a_cluster, case_at
 
 
@@ -49,13 +49,13 @@ ROW = Evidence(kind="Node", name="n1")
         ((), "pass", "All is well"),
         ((ROW,), "fail", "1 is wrong"),
         ((ROW, Evidence(kind="Node", name="n2", count=4)), "fail", "5 are wrong"),
-        ((CannotTell("no field"),), "unknown", "no field"),
+        ((Unknown("no field"),), "unknown", "no field"),
         ((NotApplicable("no nodes"),), "not_applicable", "no nodes"),
-        ((ByHand("look"),), "manual", "look"),
-        ((ByHand("look"), CannotTell("no field")), "unknown", "no field"),
-        ((CannotTell("no field"), ROW), "fail", "at least 1 is wrong"),
-        ((AtLeast("50 nodes of more"), ROW), "fail", "at least 1 is wrong"),
-        ((AtLeast("50 nodes of more"),), "unknown", "50 nodes of more"),
+        ((ManualCheck("look"),), "manual", "look"),
+        ((ManualCheck("look"), Unknown("no field")), "unknown", "no field"),
+        ((Unknown("no field"), ROW), "fail", "at least 1 is wrong"),
+        ((LowerBound("50 nodes of more"), ROW), "fail", "at least 1 is wrong"),
+        ((LowerBound("50 nodes of more"),), "unknown", "50 nodes of more"),
     ],
 )
 def test_words_become_a_status(words, status, summary):
@@ -67,23 +67,23 @@ def test_words_become_a_status(words, status, summary):
     ("usual", "told", "severity"),
     [
         ("blocker", (), "blocker"),
-        ("blocker", (Milder("warning"),), "warning"),
-        ("blocker", (Milder("warning"), Milder("info")), "info"),
-        ("info", (Milder("warning"),), "info"),
+        ("blocker", (SeverityCap("warning"),), "warning"),
+        ("blocker", (SeverityCap("warning"), SeverityCap("info")), "info"),
+        ("info", (SeverityCap("warning"),), "info"),
     ],
 )
-@pytest.mark.parametrize("word", [ROW, CannotTell("no field")])
+@pytest.mark.parametrize("word", [ROW, Unknown("no field")])
 def test_a_finding_may_weigh_less_than_its_check_and_never_more(usual, told, severity, word):
     assert answer(a_check(word, *told, severity=usual)).severity == severity
 
 
 def test_what_was_set_aside_may_weigh_as_much_as_ever():
     cluster = a_cluster().quarantined("nodes", name="n2")
-    assert answer(a_check(ROW, Milder("info")), cluster).severity == "blocker"
+    assert answer(a_check(ROW, SeverityCap("info")), cluster).severity == "blocker"
 
 
 def test_what_helps_to_look_stands_with_the_question():
-    found = answer(a_check(ByHand("look", (Remedy(how="kubectl", text="grep old ."),))))
+    found = answer(a_check(ManualCheck("look", (Remedy(how="kubectl", text="grep old ."),))))
     assert (found.status, found.remedies) == ("manual", (Remedy(how="kubectl", text="grep old ."),))
 
 
@@ -92,7 +92,7 @@ def test_the_actions_that_a_check_names_come_behind_its_own_remedies_and_only_on
     named = Remedy(how="action", text="Action roll_nodes of karpdash", action="roll_nodes")
     check = a_check(ROW, advice=(own,), resolved_by=("roll_nodes",))
     assert answer(check).remedies == (own, named)
-    assert answer(a_check(ByHand("look", (own,)), resolved_by=("roll_nodes",))).remedies == (own,)
+    assert answer(a_check(ManualCheck("look", (own,)), resolved_by=("roll_nodes",))).remedies == (own,)
     assert answer(a_check(resolved_by=("roll_nodes",))).remedies == ()
 
 
@@ -117,7 +117,7 @@ def test_a_check_without_a_judge_is_a_finding():
 def test_advice_is_asked_on_failures_only():
     advice = (Remedy(how="kubectl", text="x"),)
     assert answer(a_check(ROW, advice=advice)).remedies == advice
-    assert answer(a_check(CannotTell("x"), advice=advice)).remedies == ()
+    assert answer(a_check(Unknown("x"), advice=advice)).remedies == ()
 
 
 def test_evidence_is_kept_up_to_a_bound_and_counted_in_full():
@@ -152,9 +152,9 @@ def test_an_object_that_was_set_aside_leaves_a_pass_unknown_and_a_count_a_bound(
         ((), True),
         ((ROW,), True),
         ((NotApplicable("no nodes"),), True),
-        ((ROW, CannotTell("no field")), False),
-        ((ROW, AtLeast("more")), False),
-        ((CannotTell("no field"),), False),
+        ((ROW, Unknown("no field")), False),
+        ((ROW, LowerBound("more")), False),
+        ((Unknown("no field"),), False),
     ],
 )
 def test_a_count_is_exact_or_a_bound_and_of_what_is_unknown_never_exact(words, exact):
@@ -178,20 +178,20 @@ def test_an_object_that_was_set_aside_may_be_what_the_question_is_about():
     ],
 )
 def test_an_object_that_was_set_aside_is_not_absent(kind, namespace, word):  # K12
-    odd = Quarantined(kind, namespace, "n1", "$.spec", "Expected `object`")
+    odd = UnparsableObject(kind, namespace, "n1", "$.spec", "Expected `object`")
     found = answer(a_check(word), a_cluster().set_aside("nodes", odd))
     assert (found.status, found.evidence) == ("unknown", ())
     assert found.summary == "1 of nodes could not be read, first n1 at $.spec"
 
 
 def test_another_object_of_the_same_name_is_told_of():
-    odd = Quarantined("Workload", "web", "n1", "$.spec", "Expected `object`")
+    odd = UnparsableObject("Workload", "web", "n1", "$.spec", "Expected `object`")
     for word in (ROW, Evidence(kind="Deployment", name="n1", namespace="shop")):
         assert answer(a_check(word), a_cluster().set_aside("nodes", odd)).evidence == (word,)
 
 
 def test_what_was_not_seen_is_never_asked_about():
-    asked: list[Case] = []
+    asked: list[CheckContext] = []
     check = a_check()
     check.judge(lambda case: asked.append(case) or ())
     assert answer(check, a_cluster().unseen("nodes", why="timeout")).summary == "nodes could not be read: timeout"

@@ -9,8 +9,8 @@ import pytest
 
 from migrations_app.cli import convert
 from migrations_app.cli.convert import finding_line
-from migrations_app.conversion.findings import Loss
-from migrations_app.conversion.report import Finding
+from migrations_app.conversion.findings import ConversionFinding
+from migrations_app.conversion.report import LocatedFinding
 from migrations_app.manifests.reader import MOST_BYTES
 
 PROVISIONER = """\
@@ -169,8 +169,8 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_messages_stay_on_one_line_and_harmless() -> None:
-    loss = Loss("skipped-kind", "Evil\x1b[31m", "a\nerror b", ("spec", "x\ty"), "say\r\u202eno")
-    line = finding_line(Finding(loss, "f\n.yaml", 1, 2))
+    loss = ConversionFinding("skipped-kind", "Evil\x1b[31m", "a\nerror b", ("spec", "x\ty"), "say\r\u202eno")
+    line = finding_line(LocatedFinding(loss, "f\n.yaml", 1, 2))
     assert (
         line
         == "info skipped-kind Evil\\x1b[31m/a\\nerror b spec[x\\ty]: say\\r\\u202eno (f\\n.yaml, document 1, line 2)"

@@ -10,8 +10,8 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 from pytest_django import Settings
 
-from migrations_app.cli.django_setup import open_door
-from migrations_app.errors import BadSetting
+from migrations_app.cli.django_setup import setup_django
+from migrations_app.errors import InvalidSetting
 from migrations_app.models.account import ApiToken
 from migrations_app.models.cluster import Cluster
 from migrations_app.use_cases.accounts import tokens
@@ -131,6 +131,6 @@ def test_a_token_outside_the_rules_is_refused(karpdash: Karpdash, words: tuple[s
 def test_without_a_database_the_door_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(connection, "vendor", "sqlite")
     monkeypatch.setitem(connection.settings_dict, "NAME", str(tmp_path / "none.sqlite3"))
-    with pytest.raises(BadSetting, match="there is no database yet: start `karpdash up` once"):
-        open_door()
+    with pytest.raises(InvalidSetting, match="there is no database yet: start `karpdash up` once"):
+        setup_django()
     assert list(tmp_path.iterdir()) == []

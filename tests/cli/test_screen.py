@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from migrations_app.cli.terminal import Progress, colour_wanted, complain
+from migrations_app.cli.terminal import Progress, colour_wanted, print_error
 
 
 class Terminal(io.StringIO):
@@ -41,5 +41,5 @@ def test_progress_is_for_terminals(monkeypatch: pytest.MonkeyPatch, stream: io.S
 
 
 def test_a_complaint_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    complain("karpdash", "bad \x1b[2J file")
+    print_error("karpdash", "bad \x1b[2J file")
     assert capsys.readouterr().err == "karpdash: bad \\x1b[2J file\n"

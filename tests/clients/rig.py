@@ -6,18 +6,16 @@ from contextlib import contextmanager
 
 import pytest
 
-from migrations_app.clients.addresses import Reach
+from migrations_app.clients.addresses import OutboundPolicy
 from migrations_app.clients.kubernetes.connection import Connection, Server
-from migrations_app.clients.kubernetes.limits import Limits
+from migrations_app.clients.kubernetes.limits import ClientLimits
 from migrations_app.clients.kubernetes.transport import Transport
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import (
-    CouldNotLook,
-)
+from migrations_app.errors import ReadError
 from tests.fakes.evilk8s import AUTHORITY, LOOPBACK, EvilServer, Request, Script, Wire
 
-HERE = Reach(allow_loopback=True)
-FAST = Limits(
+HERE = OutboundPolicy(allow_loopback=True)
+FAST = ClientLimits(
     connect_seconds=2,
     read_seconds=1.0,
     call_seconds=3,
@@ -36,7 +34,9 @@ def connection(evil: EvilServer, /, **changes: object) -> Connection:
 
 
 @contextmanager
-def speaking(script: Script, *, limits: Limits = FAST, **server: object) -> Iterator[tuple[Transport, EvilServer]]:
+def speaking(
+    script: Script, *, limits: ClientLimits = FAST, **server: object
+) -> Iterator[tuple[Transport, EvilServer]]:
     with EvilServer(script, **server) as evil:  # type: ignore[arg-type]  # mixed on purpose
         transport = Transport(connection(evil), reach=HERE, limits=limits)
         yield transport, evil
@@ -51,14 +51,14 @@ def always(*parts: Callable[[Wire], None]) -> Script:
     return script
 
 
-def failure(script: Script, *, limits: Limits = FAST, path: str = "/version", **server: object) -> CouldNotLook:
+def failure(script: Script, *, limits: ClientLimits = FAST, path: str = "/version", **server: object) -> ReadError:
     """How a get ends against that server; it must end within the call's deadline."""
     started = time.monotonic()
-    with speaking(script, limits=limits, **server) as (transport, _), pytest.raises(CouldNotLook) as caught:
+    with speaking(script, limits=limits, **server) as (transport, _), pytest.raises(ReadError) as caught:
         transport.get(path)
     assert time.monotonic() - started < limits.call_seconds + 5
     return caught.value
 
 
-def outcome(error: CouldNotLook) -> tuple[type[CouldNotLook], str]:
+def outcome(error: ReadError) -> tuple[type[ReadError], str]:
     return type(error), error.code

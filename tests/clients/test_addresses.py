@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.clients.addresses import Reach, resolve, unwrapped, why_refused
+from migrations_app.clients.addresses import OutboundPolicy, resolve, unwrapped, why_refused
 from migrations_app.errors import AddressRefused, TimedOut, Unreachable
 
-OPEN = Reach()
+OPEN = OutboundPolicy()
 REFUSED = {
     "loopback": [
         "127.0.0.1",
@@ -112,9 +112,9 @@ def test_an_ordinary_address_is_connected_to(address: str) -> None:
     "address", ["10.0.0.1", "172.31.9.9", "192.168.0.1", "100.64.1.1", "fd12::1", "::ffff:10.0.0.1"]
 )
 def test_private_networks_can_be_closed_and_opened_one_by_one(address: str) -> None:
-    closed = Reach(allow_private=False)
+    closed = OutboundPolicy(allow_private=False)
     assert why_refused(address, closed) == "private"
-    assert why_refused(address, Reach(allow_private=False, allowed=(address,))) is None
+    assert why_refused(address, OutboundPolicy(allow_private=False, allowed=(address,))) is None
 
 
 @pytest.mark.parametrize(
@@ -128,24 +128,26 @@ def test_private_networks_can_be_closed_and_opened_one_by_one(address: str) -> N
 )
 def test_a_translator_of_ones_own_is_judged_for_every_prefix_it_may_have(address: str) -> None:
     assert why_refused(address, OPEN) in ("metadata", "reserved")
-    assert why_refused(address, Reach(allowed=("64:ff9b:1::/48",))) == "metadata"
+    assert why_refused(address, OutboundPolicy(allowed=("64:ff9b:1::/48",))) == "metadata"
 
 
 def test_what_is_denied_wins_over_what_is_allowed() -> None:
-    own = Reach(allow_loopback=True, allowed=("10.0.0.0/8", "127.0.0.0/8"), denied=("10.0.0.5", "127.0.0.1/32"))
+    own = OutboundPolicy(
+        allow_loopback=True, allowed=("10.0.0.0/8", "127.0.0.0/8"), denied=("10.0.0.5", "127.0.0.1/32")
+    )
     addresses = ["10.0.0.4", "10.0.0.5", "127.0.0.1", "127.0.0.2", "::ffff:10.0.0.5"]
     assert [why_refused(address, own) for address in addresses] == [None, "denied", "denied", None, "denied"]
 
 
 def test_metadata_is_never_allowed() -> None:
-    wide = Reach(allow_loopback=True, allowed=("0.0.0.0/0", "::/0"))
+    wide = OutboundPolicy(allow_loopback=True, allowed=("0.0.0.0/0", "::/0"))
     assert {why_refused(address, wide) for address in REFUSED["metadata"]} == {"metadata"}
 
 
 def test_loopback_needs_its_setting() -> None:
-    assert why_refused("127.0.0.1", Reach(allow_loopback=True)) is None
-    assert why_refused("::1", Reach(allow_loopback=True)) is None
-    assert why_refused("0.0.0.0", Reach(allow_loopback=True)) == "unspecified"
+    assert why_refused("127.0.0.1", OutboundPolicy(allow_loopback=True)) is None
+    assert why_refused("::1", OutboundPolicy(allow_loopback=True)) is None
+    assert why_refused("0.0.0.0", OutboundPolicy(allow_loopback=True)) == "unspecified"
 
 
 @given(st.ip_addresses())
@@ -167,7 +169,7 @@ def test_an_address_is_judged_the_same_however_it_is_wrapped(address: ipaddress.
 # Names.
 
 
-def resolved(addresses: Sequence[str], *, reach: Reach = OPEN) -> tuple[str, ...]:
+def resolved(addresses: Sequence[str], *, reach: OutboundPolicy = OPEN) -> tuple[str, ...]:
     return resolve("kubernetes.test", 443, reach=reach, resolver=lambda _host, _port: addresses)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from migrations_app.clients.archive import ArchiveLimits, is_archive, members
 from migrations_app.clients.kubernetes.limits import MIB
-from migrations_app.errors import BadBundle
+from migrations_app.errors import InvalidBundle
 from tests.clients.archives import header, member, of, packed, tar
 
 LIMITS = ArchiveLimits(members=20, member_bytes=MIB, total_bytes=8 * MIB)
@@ -27,7 +27,7 @@ def read(raw: bytes, limits: ArchiveLimits = LIMITS) -> list[tuple[str, bytes]]:
 
 def refusal(raw: bytes, limits: ArchiveLimits = LIMITS) -> str:
     started = time.monotonic()
-    with pytest.raises(BadBundle) as caught:
+    with pytest.raises(InvalidBundle) as caught:
         read(raw, limits)
     assert time.monotonic() - started < 10
     return caught.value.code
@@ -172,7 +172,7 @@ def changed(plain: bytes, dice: random.Random) -> bytes:
 def outcome(raw: bytes) -> str:
     try:
         found = read(raw)
-    except BadBundle as refused:
+    except InvalidBundle as refused:
         return refused.code
     assert [name for name, _ in found if name.startswith("/") or ".." in name.split("/")] == []
     return "read"

@@ -13,7 +13,7 @@ from migrations_app.clients.bundle.files import DIRECT, UPLOAD, BundleLimits, So
 from migrations_app.clients.kubernetes.api import Resource
 from migrations_app.clients.kubernetes.limits import MIB
 from migrations_app.clients.kubernetes.yaml_strict import YamlLimits
-from migrations_app.errors import BadBundle, Garbled, NotAsked, NotServed
+from migrations_app.errors import InvalidBundle, InvalidResponse, NotCollected, NotServed
 from tests.clients.archives import of
 from tests.clients.objects import Doc, as_json, crd, doc, listed, node, pod, pool
 
@@ -72,7 +72,7 @@ def test_lists_in_lists_are_opened_a_few_times_only() -> None:
     deep = listed(*EVERYTHING)
     for _ in range(5):
         deep = listed(deep)
-    with pytest.raises(NotAsked):
+    with pytest.raises(NotCollected):
         names(open_bundle({"objects.json": as_json(deep)}), NODES)
 
 
@@ -139,7 +139,7 @@ def test_simple_selectors_choose_as_the_server_does(text: str, wanted: list[str]
 @pytest.mark.parametrize("text", ["a in (b)", "a notin (b,c)", "!a"])
 def test_other_selectors_are_refused_rather_than_misread(text: str) -> None:
     api = open_bundle(files(pod()))
-    with pytest.raises(Garbled) as caught:
+    with pytest.raises(InvalidResponse) as caught:
         names(api, Resource("", "v1", "pods", label_selector=text))
     assert caught.value.code == "bad_selector"
 
@@ -205,7 +205,7 @@ def test_the_version_is_that_of_the_server() -> None:
     around = b'{"clientVersion": {"gitVersion": "v1.34.0"}, "serverVersion": ' + plain + b"}"
     assert open_bundle(files(pod(), version__json=plain)).get("/version") == plain
     assert open_bundle(files(pod(), version__json=around)).get("/version") == plain
-    with pytest.raises(NotAsked):
+    with pytest.raises(NotCollected):
         open_bundle(files(pod())).get("/version")
 
 
@@ -225,9 +225,9 @@ def test_an_object_is_found_by_its_path() -> None:
 
 def test_an_object_of_a_kind_that_was_not_asked_for_is_not_absent() -> None:
     api = open_bundle(files(pool()))
-    with pytest.raises(NotAsked):
+    with pytest.raises(NotCollected):
         api.get("/api/v1/namespaces/shop/pods/p9")
-    with pytest.raises(Garbled):
+    with pytest.raises(InvalidResponse):
         api.get("/api/v1/namespaces/../pods/p9")
 
 
@@ -250,7 +250,7 @@ def test_a_closed_bundle_holds_nothing() -> None:
 
 
 def refusal(source: Source, limits: BundleLimits | None = None) -> tuple[str, str]:
-    with pytest.raises(BadBundle) as caught:
+    with pytest.raises(InvalidBundle) as caught:
         open_bundle(source, limits=limits)
     return caught.value.code, caught.value.where
 

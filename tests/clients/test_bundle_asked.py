@@ -7,7 +7,7 @@ import pytest
 from migrations_app.clients.bundle.bundle import Bundle, open_bundle
 from migrations_app.clients.bundle.files import BundleLimits, Source
 from migrations_app.clients.kubernetes.api import Resource
-from migrations_app.errors import BadBundle, CouldNotLook, Forbidden, TimedOut
+from migrations_app.errors import Forbidden, InvalidBundle, ReadError, TimedOut
 from migrations_app.inventory.objects.karpenter import ServedResource
 from tests.clients.objects import Doc, as_json, crd, listed, node, pod, pool
 
@@ -26,7 +26,7 @@ def files(*docs: Doc, **more: bytes) -> dict[str, bytes]:
 
 
 def refusal(source: Source, limits: BundleLimits | None = None) -> tuple[str, str]:
-    with pytest.raises(BadBundle) as caught:
+    with pytest.raises(InvalidBundle) as caught:
         open_bundle(source, limits=limits)
     return caught.value.code, caught.value.where
 
@@ -34,7 +34,7 @@ def refusal(source: Source, limits: BundleLimits | None = None) -> tuple[str, st
 def reason(api: Bundle, resource: Resource) -> str:
     try:
         return f"{len(names(api, resource))} seen"
-    except CouldNotLook as why:
+    except ReadError as why:
         return f"{type(why).__name__} {why.code}"
 
 

@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from migrations_app.clients.bundle.bundle import AskedPart, Bundle, open_bundle
+from migrations_app.clients.bundle.bundle import Bundle, RequestedPart, open_bundle
 from migrations_app.clients.bundle.redaction import redacted_object
 from migrations_app.clients.bundle.writer import Recording, write_bundle
 from migrations_app.clients.helm.releases import packed
-from migrations_app.clients.kubernetes.api import Page, Resource
-from migrations_app.errors import CouldNotLook, Expired, Forbidden, NotAsked, NotServed, ServerFailed, TimedOut
+from migrations_app.clients.kubernetes.api import ListPage, Resource
+from migrations_app.errors import Expired, Forbidden, NotCollected, NotServed, ReadError, ServerFailed, TimedOut
 from migrations_app.inventory.objects.karpenter import HelmRelease
 from tests.clients.objects import Doc, as_json, crd, doc, node, pod, pool
 from tests.clients.test_helm import record, secret
@@ -30,7 +30,7 @@ SECRETS = Resource("", "v1", "secrets", "", "owner=helm")
 AT = "2026-01-02T03:04:05Z"
 
 
-def written(api: Any, *resources: Resource) -> tuple[Bundle, list[AskedPart]]:
+def written(api: Any, *resources: Resource) -> tuple[Bundle, list[RequestedPart]]:
     out = io.BytesIO()
     manifest = write_bundle(api, resources, out=out, made_at=AT, made_by="karpdash tests")
     return open_bundle(out.getvalue()), list(manifest.asked)
@@ -47,7 +47,7 @@ def test_a_bundle_answers_as_its_cluster_did() -> None:
     assert json.loads(api.get("/version")) == cluster.version
     assert api.served() == cluster.served()
     assert api.clock().server_date == AT
-    with pytest.raises(NotAsked):
+    with pytest.raises(NotCollected):
         names(api, SECRETS)
 
 
@@ -110,9 +110,9 @@ def test_a_large_list_comes_in_members_that_a_reader_takes() -> None:
 
 def test_objects_that_cannot_be_read_stay_behind() -> None:
     class Odd(FakeCluster):
-        def pages(self, resource: Resource) -> Iterator[Page]:
+        def pages(self, resource: Resource) -> Iterator[ListPage]:
             deep = b"[" * 5000 + b"]" * 5000
-            yield Page([msgspec.Raw(raw) for raw in (b"1", b'{"a": "\\ud800"}', deep, as_json(pod()))], "1")
+            yield ListPage([msgspec.Raw(raw) for raw in (b"1", b'{"a": "\\ud800"}', deep, as_json(pod()))], "1")
 
     api, asked = written(Odd(), PODS)
     assert (names(api, PODS), asked[0].count) == (["p1"], 1)
@@ -158,7 +158,7 @@ def test_a_narrower_list_is_kept_when_the_wide_one_was_refused() -> None:
     cluster = FakeCluster(pod("p1"), pod("p2", namespace="other"))
     cluster.refuse("pods", Forbidden("no"), None)
     recording = Recording(cluster)
-    with pytest.raises(CouldNotLook):
+    with pytest.raises(ReadError):
         names(recording, PODS)
     names(recording, Resource("", "v1", "pods", "shop"))
     assert recorded(recording) == [("pods", "", False, "forbidden"), ("pods", "shop", True, "")]

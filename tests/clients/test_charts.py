@@ -6,7 +6,7 @@ import pytest
 
 from migrations_app.clients.helm import charts
 from migrations_app.clients.helm.charts import from_archive, from_folder
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from tests.clients import archives
 
 ABOUT = b"name: karpenter\nversion: 1.0.9\nappVersion: 1.0.9\n"
@@ -33,7 +33,7 @@ def read(found):
 
 
 def code(what, *args) -> str:
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(InvalidInput) as caught:
         what(*args)
     return caught.value.code
 
@@ -49,7 +49,7 @@ def test_a_folder_and_a_packed_file_say_the_same(tmp_path):
 
 
 def test_a_chart_of_templates_says_which_chart_to_take():
-    with pytest.raises(BadInput, match="take the chart karpenter") as caught:
+    with pytest.raises(InvalidInput, match="take the chart karpenter") as caught:
         from_archive(packed({"Chart.yaml": ABOUT, "templates/x.yaml": b"{{ }}"}))
     assert caught.value.code == "chart_without_crds"
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from migrations_app.clients.helm.releases import declared, packed, read_release
 from migrations_app.clients.helm.values import kept_values
 from migrations_app.inventory.objects.karpenter import HelmRelease
-from migrations_app.inventory.parts import Quarantined
+from migrations_app.inventory.parts import UnparsableObject
 from migrations_app.redaction import REMOVED, is_secret_name
 
 MANIFEST = """---
@@ -157,12 +157,12 @@ WRONG = [
 )
 def test_a_record_that_cannot_be_read_is_set_aside(body: bytes, field: str, why: str) -> None:  # K12, K18
     name = "sh.helm.release.v1.karpenter.v7"
-    assert read_release(body) == Quarantined("HelmRelease", "kube-system", name, field, why)
+    assert read_release(body) == UnparsableObject("HelmRelease", "kube-system", name, field, why)
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"[" * 200_000, b'{"metadata": 5}', b"\xff"])
 def test_what_is_no_secret_is_set_aside(body: bytes) -> None:
-    assert read_release(body) == Quarantined("HelmRelease", "", "(no name)", "$", "not a Secret")
+    assert read_release(body) == UnparsableObject("HelmRelease", "", "(no name)", "$", "not a Secret")
 
 
 def test_two_thousand_changed_records_end_in_a_result() -> None:  # T05
@@ -171,7 +171,7 @@ def test_two_thousand_changed_records_end_in_a_result() -> None:  # T05
     inner = gzip.compress(json.dumps(record()).encode(), mtime=0)
     started = time.monotonic()
     kinds = {type(read_release(secret(changed(inner, dice), form="plain"))) for _ in range(2000)}
-    assert kinds <= {HelmRelease, Quarantined, type(None)}, seed
+    assert kinds <= {HelmRelease, UnparsableObject, type(None)}, seed
     assert time.monotonic() - started < 60
 
 

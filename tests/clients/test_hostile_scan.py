@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from migrations_app.clients.kubernetes.limits import MIB, Limits
+from migrations_app.clients.kubernetes.limits import MIB, ClientLimits
 from migrations_app.clients.kubernetes.reader import open_live
 from migrations_app.readiness.report import Collected
 from migrations_app.use_cases.collect import parts
@@ -16,7 +16,7 @@ from migrations_app.use_cases.collect.collect import collect
 from tests.clients.rig import HERE, connection
 from tests.fakes.evilk8s import EvilServer, Request, Wire
 
-LIMITS = Limits(
+LIMITS = ClientLimits(
     connect_seconds=1,
     read_seconds=0.5,
     call_seconds=1,

@@ -3,9 +3,9 @@
 import pytest
 
 from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
-from migrations_app.clients.kubernetes.limits import Limits
+from migrations_app.clients.kubernetes.limits import ClientLimits
 from migrations_app.clients.kubernetes.transport import Transport
-from migrations_app.errors import BadKubeconfig
+from migrations_app.errors import InvalidKubeconfig
 from tests.clients.kubeconfigs import dump, good_user, kubeconfig
 from tests.clients.rig import CANARY, HERE, connection
 from tests.fakes.evilk8s import EvilServer, Request
@@ -16,7 +16,7 @@ OURS = {"accept", "accept-encoding", "authorization", "content-length", "content
 def sent() -> tuple[Request, ...]:
     """One request of each kind that the transport makes."""
     with EvilServer(lambda _, wire: wire.answer(b"{}")) as server:
-        transport = Transport(connection(server), reach=HERE, limits=Limits(scan_seconds=20))
+        transport = Transport(connection(server), reach=HERE, limits=ClientLimits(scan_seconds=20))
         transport.get("/version")
         transport.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {"kind": "x"})
         for method in ("POST", "PATCH", "DELETE"):
@@ -42,5 +42,5 @@ def test_every_request_carries_these_headers_and_no_others() -> None:  # K15, T2
 @pytest.mark.parametrize("key", ["as", "as-uid", "as-groups", "as-user-extra"])
 def test_a_kubeconfig_that_asks_for_it_is_refused(key: str) -> None:  # K15
     value = {"as-groups": ["system:masters"], "as-user-extra": {"scopes": ["all"]}}.get(key, "system:admin")
-    with pytest.raises(BadKubeconfig):
+    with pytest.raises(InvalidKubeconfig):
         read_kubeconfig(dump(kubeconfig(user=good_user(**{key: value}))))

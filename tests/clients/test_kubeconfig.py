@@ -14,7 +14,7 @@ import pytest
 from migrations_app.clients.kubernetes.connection import Connection, Server
 from migrations_app.clients.kubernetes.kubeconfig import in_cluster, read_kubeconfig
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import BadKubeconfig
+from migrations_app.errors import InvalidKubeconfig
 from tests.clients.kubeconfigs import (
     CA,
     PAIR,
@@ -67,7 +67,7 @@ def watched() -> Iterator[list[tuple[str, str]]]:
 
 def refusal(document: object, *, context: str = "") -> tuple[str, str]:
     raw = document if isinstance(document, bytes) else dump(document)
-    with pytest.raises(BadKubeconfig) as caught:
+    with pytest.raises(InvalidKubeconfig) as caught:
         read_kubeconfig(raw, context=context)
     return caught.value.code, caught.value.where
 
@@ -220,7 +220,7 @@ def test_what_is_not_on_the_list_is_refused_by_name(document: object, code: str,
     ],
 )
 def test_an_eks_exec_is_recognised_and_sent_to_the_arn(command: str, args: list[str], hint: str) -> None:
-    with pytest.raises(BadKubeconfig) as caught:
+    with pytest.raises(InvalidKubeconfig) as caught:
         read_kubeconfig(dump(kubeconfig(user={"exec": {"command": command, "args": args}})))
     assert caught.value.code == "exec_refused"
     assert hint in caught.value.message
@@ -229,7 +229,7 @@ def test_an_eks_exec_is_recognised_and_sent_to_the_arn(command: str, args: list[
 
 @pytest.mark.parametrize("command", ["awsx", "aws", "gcloud", None, ["aws"]])
 def test_other_execs_get_no_hint_to_eks(command: object) -> None:
-    with pytest.raises(BadKubeconfig) as caught:
+    with pytest.raises(InvalidKubeconfig) as caught:
         read_kubeconfig(dump(kubeconfig(user={"exec": {"command": command, "args": ["sts", "get-token"]}})))
     assert (caught.value.code, "EKS" in caught.value.message) == ("exec_refused", False)
 
@@ -237,7 +237,7 @@ def test_other_execs_get_no_hint_to_eks(command: object) -> None:
 def test_a_file_reference_says_the_same_whatever_is_there() -> None:  # T02
     answers = set()
     for path in PATHS:
-        with pytest.raises(BadKubeconfig) as caught:
+        with pytest.raises(InvalidKubeconfig) as caught:
             read_kubeconfig(dump(kubeconfig(user=good_user(tokenFile=path))))
         answers.add((caught.value.code, caught.value.message, caught.value.where))
     assert len(answers) == 1
@@ -260,7 +260,7 @@ def test_a_key_that_cannot_be_read_is_refused(key: str) -> None:
 
 
 def test_names_from_the_file_are_shown_harmlessly() -> None:
-    with pytest.raises(BadKubeconfig) as caught:
+    with pytest.raises(InvalidKubeconfig) as caught:
         read_kubeconfig(dump(kubeconfig() | {"\x1b[31m" + "x" * 500: 1}))
     assert caught.value.message == 'the key "?[31m' + "x" * 75 + '" is not known here'
 
@@ -280,7 +280,7 @@ def test_three_hundred_hostile_files_start_and_open_nothing() -> None:  # T01, T
 def outcome(raw: bytes) -> str:
     try:
         read_kubeconfig(raw)
-    except BadKubeconfig as refused:
+    except InvalidKubeconfig as refused:
         return refused.code
     return "read"
 
@@ -361,7 +361,7 @@ def test_a_pods_own_identity_is_read_from_its_mount(tmp_path: Path) -> None:
     ],
 )
 def test_a_mount_that_is_none_is_told(files: dict[str, str], code: str, tmp_path: Path) -> None:
-    with pytest.raises(BadKubeconfig) as caught:
+    with pytest.raises(InvalidKubeconfig) as caught:
         in_cluster(mount(tmp_path, **files))
     assert caught.value.code == code
 

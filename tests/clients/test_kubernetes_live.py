@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from migrations_app.clients.kubernetes.api import Page, Resource
-from migrations_app.clients.kubernetes.limits import MIB, Limits
+from migrations_app.clients.kubernetes.api import ListPage, Resource
+from migrations_app.clients.kubernetes.limits import MIB, ClientLimits
 from migrations_app.clients.kubernetes.reader import LiveApi, open_live
 from migrations_app.errors import (
-    CouldNotLook,
     Expired,
     Forbidden,
-    Garbled,
+    InvalidResponse,
     NotServed,
+    ReadError,
     ServerFailed,
     TimedOut,
     TooLarge,
@@ -31,7 +31,7 @@ PODS = Resource("", "v1", "pods", page_size=2)
 
 
 @contextmanager
-def live(script: Script, *, limits: Limits = FAST) -> Iterator[tuple[LiveApi, EvilServer]]:
+def live(script: Script, *, limits: ClientLimits = FAST) -> Iterator[tuple[LiveApi, EvilServer]]:
     with EvilServer(script) as evil:
         api = open_live(connection(evil), reach=HERE, limits=limits)
         yield api, evil
@@ -53,13 +53,15 @@ def book(*pages: bytes) -> Script:
     return script
 
 
-def names(pages: Iterator[Page]) -> list[str]:
+def names(pages: Iterator[ListPage]) -> list[str]:
     return [json.loads(bytes(item))["metadata"]["name"] for page in pages for item in page.items]
 
 
-def how_it_ends(script: Script, *, limits: Limits = FAST, resource: Resource = PODS) -> tuple[type[CouldNotLook], str]:
+def how_it_ends(
+    script: Script, *, limits: ClientLimits = FAST, resource: Resource = PODS
+) -> tuple[type[ReadError], str]:
     started = time.monotonic()
-    with live(script, limits=limits) as (api, _), pytest.raises(CouldNotLook) as caught:
+    with live(script, limits=limits) as (api, _), pytest.raises(ReadError) as caught:
         list(api.pages(resource))
     assert time.monotonic() - started < limits.scan_seconds + 5
     return type(caught.value), caught.value.code
@@ -90,15 +92,15 @@ def test_null_items_are_an_empty_list() -> None:
 
 
 def test_a_repeated_token_ends_the_list() -> None:  # K10
-    assert how_it_ends(book(page("a", token="0"), page("b"))) == (Garbled, "endless_list")
+    assert how_it_ends(book(page("a", token="0"), page("b"))) == (InvalidResponse, "endless_list")
 
 
 def test_ever_new_tokens_end_after_so_many_pages() -> None:  # K10, T06
     def script(request: Request, wire: Wire) -> None:
         wire.answer(page("a", token=str(int(request.query.get("continue", "0")) + 1)))
 
-    limits = Limits(pages=50)
-    with live(script, limits=limits) as (api, evil), pytest.raises(Garbled) as caught:
+    limits = ClientLimits(pages=50)
+    with live(script, limits=limits) as (api, evil), pytest.raises(InvalidResponse) as caught:
         list(api.pages(PODS))
     assert (caught.value.code, len(evil.requests)) == ("endless_list", 50)
 
@@ -138,7 +140,7 @@ def test_a_token_that_the_server_forgot_expires_the_list() -> None:  # K11, R14
     ids=lambda body: str(body[:24]),
 )
 def test_a_body_that_is_no_list_is_garbled(body: bytes) -> None:  # K18
-    assert how_it_ends(book(body)) == (Garbled, "garbled")
+    assert how_it_ends(book(body)) == (InvalidResponse, "garbled")
 
 
 @pytest.mark.parametrize(
@@ -181,14 +183,14 @@ def test_objects_too_large_for_one_page_come_in_smaller_ones() -> None:
         end = min(start + size, 200)
         wire.answer(page(*(f"{number:0>9000}" for number in range(start, end)), token=str(end) if end < 200 else ""))
 
-    with live(script, limits=Limits(page_bytes=MIB)) as (api, evil):
+    with live(script, limits=ClientLimits(page_bytes=MIB)) as (api, evil):
         assert len(names(api.pages(Resource("", "v1", "pods")))) == 200
     assert [request.query["limit"] for request in evil.requests] == ["500", "62", "62", "62", "62"]
 
 
 def test_one_object_beyond_all_limits_is_too_large() -> None:
     script = book(page("x" * 2 * MIB))
-    assert how_it_ends(script, limits=Limits(page_bytes=MIB), resource=Resource("", "v1", "pods")) == (
+    assert how_it_ends(script, limits=ClientLimits(page_bytes=MIB), resource=Resource("", "v1", "pods")) == (
         TooLarge,
         "too_large",
     )
@@ -198,7 +200,7 @@ def test_one_object_beyond_all_limits_is_too_large() -> None:
     ("status", "kind"),
     [("403 No", Forbidden), ("404 No", NotServed), ("500 No", ServerFailed), ("504 No", TimedOut)],
 )
-def test_a_refused_list_says_why(status: str, kind: type[CouldNotLook]) -> None:
+def test_a_refused_list_says_why(status: str, kind: type[ReadError]) -> None:
     def script(_: Request, wire: Wire) -> None:
         wire.answer(b"{}", status=status)
 
@@ -255,7 +257,7 @@ def test_an_access_review_is_asked_of_the_server(answer: bytes, allowed: bool) -
 
 
 def test_an_access_review_that_is_none_is_garbled() -> None:
-    with live(lambda _, wire: wire.answer(b"[]")) as (api, _), pytest.raises(Garbled):
+    with live(lambda _, wire: wire.answer(b"[]")) as (api, _), pytest.raises(InvalidResponse):
         api.access_review("list", group="", plural="pods", namespace="shop")
 
 
@@ -347,13 +349,13 @@ def test_discovery_that_is_refused_says_why() -> None:
 
 @pytest.mark.parametrize("body", ["text", [], {"groups": 5}, {"groups": [{"versions": [{"version": 5}]}]}])
 def test_discovery_that_is_none_is_garbled(body: object) -> None:
-    with live(discovery(apis=body)) as (api, _), pytest.raises(Garbled):
+    with live(discovery(apis=body)) as (api, _), pytest.raises(InvalidResponse):
         api.served()
 
 
 def test_more_groups_than_there_can_be_are_garbled() -> None:  # T06
     many = {"kind": "APIGroupList", "groups": [{"name": f"g{n}", "versions": [{"version": "v1"}]} for n in range(1001)]}
-    with live(discovery(apis=many)) as (api, evil), pytest.raises(Garbled):
+    with live(discovery(apis=many)) as (api, evil), pytest.raises(InvalidResponse):
         api.served()
     assert len(evil.requests) == 1
 

@@ -6,13 +6,13 @@ import time
 import pytest
 
 from migrations_app.clients import mail
-from migrations_app.clients.addresses import Reach
+from migrations_app.clients.addresses import OutboundPolicy
 from migrations_app.clients.mail import Mail, MailServer, read_mail_server
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import AddressRefused, BadInput, CouldNotLook, ServerFailed, TimedOut, TlsRefused
+from migrations_app.errors import AddressRefused, InvalidInput, ReadError, ServerFailed, TimedOut, TlsRefused
 from tests.servers.mail_sink import MailSink
 
-HERE = Reach(allow_loopback=True)
+HERE = OutboundPolicy(allow_loopback=True)
 LETTER = Mail(to=("ops@example.com",), subject="karpdash: Scans fail: shöp", text="Scans fail: shöp", id="abc")
 
 
@@ -70,7 +70,7 @@ def test_a_server_that_nobody_trusts_gets_nothing(sinks, monkeypatch):  # K02
         assert sink.got == []
 
 
-@pytest.mark.parametrize(("bad", "error"), [("drip", TimedOut), ("hang", TimedOut), ("flood", CouldNotLook)])
+@pytest.mark.parametrize(("bad", "error"), [("drip", TimedOut), ("hang", TimedOut), ("flood", ReadError)])
 @pytest.mark.parametrize("at_once", [True, False])
 def test_a_server_that_behaves_badly_costs_its_seconds(sinks, bad, error, at_once):  # K06, K09
     sink = sinks(bad=bad, at_once=at_once)
@@ -95,7 +95,9 @@ def test_refused_addresses_are_told_without_the_servers_words(sinks):
 def test_the_server_is_judged_like_every_other_address(sinks, answer):  # K05, T03
     sink = sinks()
     with pytest.raises(AddressRefused):
-        mail.send(server(sink, host="mail.example"), LETTER, reach=Reach(), resolver=lambda _host, _port: [answer])
+        mail.send(
+            server(sink, host="mail.example"), LETTER, reach=OutboundPolicy(), resolver=lambda _host, _port: [answer]
+        )
     assert sink.got == []
 
 
@@ -114,6 +116,6 @@ def test_what_the_setting_says():
      "smtp://m.example:x?from=a@b.example", "smtp://u:canary@m.example?from=a@b@c", "smtp://m.example?from=a@b%0d%0aX:y"],
 )  # fmt: skip
 def test_a_setting_that_is_none_is_refused_without_its_password(url):
-    with pytest.raises(BadInput) as refused:
+    with pytest.raises(InvalidInput) as refused:
         read_mail_server(url)
     assert "canary" not in str(refused.value)

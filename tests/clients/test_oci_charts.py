@@ -6,17 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from migrations_app.clients.addresses import Reach
+from migrations_app.clients.addresses import OutboundPolicy
 from migrations_app.clients.helm.charts import LAYER, MANIFEST, pull_chart, read_registry
 from migrations_app.clients.kubernetes.connection import Server
-from migrations_app.clients.kubernetes.limits import Limits
-from migrations_app.errors import BadInput, CouldNotLook
+from migrations_app.clients.kubernetes.limits import ClientLimits
+from migrations_app.errors import InvalidInput, ReadError
 from tests.fakes.evilk8s import AUTHORITY, LOOPBACK, OTHER, EvilServer, Request, Wire
 
 CHART = b"packed chart"
 DIGEST = "sha256:" + hashlib.sha256(CHART).hexdigest()
-HERE = Reach(allow_loopback=True)
-FAST = Limits(connect_seconds=2, read_seconds=1.0, slow_start_seconds=0.3)
+HERE = OutboundPolicy(allow_loopback=True)
+FAST = ClientLimits(connect_seconds=2, read_seconds=1.0, slow_start_seconds=0.3)
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +60,7 @@ class Registry:
             wire.answer(b"", status="404 Not Found")
 
 
-def pull(registry: Registry, *, tag: str = "1.0.9", reach: Reach = HERE, location: str = ""):
+def pull(registry: Registry, *, tag: str = "1.0.9", reach: OutboundPolicy = HERE, location: str = ""):
     with EvilServer(registry) as server:
         registry.port, registry.location = server.port, location.format(port=server.port)
         where = Server(LOOPBACK, server.port, "/karpenter")
@@ -68,7 +68,7 @@ def pull(registry: Registry, *, tag: str = "1.0.9", reach: Reach = HERE, locatio
 
 
 def code(registry: Registry, **more) -> str:
-    with pytest.raises(CouldNotLook) as caught:
+    with pytest.raises(ReadError) as caught:
         pull(registry, **more)
     return caught.value.code
 
@@ -115,7 +115,7 @@ def test_a_redirect_that_leads_astray_is_refused(location, told):  # T03
 
 
 def test_loopback_is_refused_unless_it_is_allowed():  # K05
-    assert code(Registry(), reach=Reach()) == "address_refused"
+    assert code(Registry(), reach=OutboundPolicy()) == "address_refused"
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_an_answer_that_is_not_as_promised_is_refused(changes, told):
 
 
 def test_an_unknown_tag_is_said_to_be_absent():
-    with pytest.raises(CouldNotLook, match=r"chart registry|has no karpenter/karpenter:9\.9\.9") as caught:
+    with pytest.raises(ReadError, match=r"chart registry|has no karpenter/karpenter:9\.9\.9") as caught:
         pull(Registry(), tag="9.9.9")
     assert caught.value.code == "absent"
 
@@ -150,7 +150,7 @@ def test_a_manifest_that_is_not_its_digest_is_refused():
     def script(_request: Request, wire: Wire) -> None:
         wire.answer(b"{}", Docker_Content_Digest="sha256:" + "0" * 64)
 
-    with EvilServer(script) as server, pytest.raises(CouldNotLook) as caught:
+    with EvilServer(script) as server, pytest.raises(ReadError) as caught:
         pull_chart(Server(LOOPBACK, server.port, "/k"), "karpenter", tag="1.0.9", reach=HERE, limits=FAST)
     assert caught.value.code == "digest"
 
@@ -161,7 +161,7 @@ def test_a_registry_that_drips_is_given_up():  # K06
         wire.drip(b"5\r\nhello\r\n", every=0.2)
 
     limits = replace(FAST, bytes_per_second=1000)
-    with EvilServer(script) as server, pytest.raises(CouldNotLook) as caught:
+    with EvilServer(script) as server, pytest.raises(ReadError) as caught:
         pull_chart(Server(LOOPBACK, server.port, "/k"), "karpenter", tag="1.0.9", reach=HERE, limits=limits)
     assert caught.value.code == "timeout"
 
@@ -174,13 +174,13 @@ def test_a_certificate_of_another_ca_is_refused(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("chart", "tag"), [("../x", "1"), ("Karpenter", "1"), ("karpenter", "a/b"), ("karpenter", "")])
 def test_names_that_lead_elsewhere_are_refused(chart, tag):
-    with pytest.raises(BadInput, match="is no chart"):
+    with pytest.raises(InvalidInput, match="is no chart"):
         pull_chart(Server(LOOPBACK, 1), chart, tag=tag, reach=HERE)
 
 
 @pytest.mark.parametrize("text", ["", "https://x/y", "oci://", "oci://u:p@h/x", "oci://h/x?y", "oci://h/../x"])
 def test_an_address_that_is_no_registry_is_refused(text):
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(InvalidInput) as caught:
         read_registry(text)
     assert caught.value.code == "bad_registry"
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from migrations_app.clients import addresses as module
-from migrations_app.clients.addresses import OwnPlace, Reach, Resolver, own_places, resolve
+from migrations_app.clients.addresses import InternalEndpoint, OutboundPolicy, Resolver, internal_endpoints, resolve
 from migrations_app.clients.audit_sink import post
 from migrations_app.clients.helm.charts import pull_chart
 from migrations_app.clients.kubernetes.connection import Connection, Server
@@ -16,8 +16,8 @@ from tests.clients.rig import FAST, HERE, always, connection
 from tests.fakes.evilk8s import AUTHORITY, LOOPBACK, EvilServer
 
 POSTGRES = {"ENGINE": "django.db.backends.postgresql"}
-DB, BROKER = OwnPlace("db.internal", 5432), OwnPlace("10.9.0.7", 6379)
-OURS = Reach(own=(DB, BROKER), allowed=("10.0.0.0/8",))
+DB, BROKER = InternalEndpoint("db.internal", 5432), InternalEndpoint("10.9.0.7", 6379)
+OURS = OutboundPolicy(own=(DB, BROKER), allowed=("10.0.0.0/8",))
 
 
 @pytest.fixture(autouse=True)
@@ -45,18 +45,23 @@ def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_the_database_of_the_settings(host: str, port: str, places: list[tuple[str, int]]) -> None:
-    assert own_places({**POSTGRES, "HOST": host, "PORT": port}, "") == tuple(OwnPlace(*one) for one in places)
+    assert internal_endpoints({**POSTGRES, "HOST": host, "PORT": port}, "") == tuple(
+        InternalEndpoint(*one) for one in places
+    )
 
 
 def test_what_the_settings_leave_open_comes_from_the_variables_of_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGHOST", "from.env")
     monkeypatch.setenv("PGHOSTADDR", "10.0.0.8")
     monkeypatch.setenv("PGPORT", "7000")
-    assert own_places({**POSTGRES, "HOST": ""}, "") == (OwnPlace("from.env", 7000), OwnPlace("10.0.0.8", 7000))
+    assert internal_endpoints({**POSTGRES, "HOST": ""}, "") == (
+        InternalEndpoint("from.env", 7000),
+        InternalEndpoint("10.0.0.8", 7000),
+    )
 
 
 def test_a_file_has_no_address() -> None:
-    assert own_places({"ENGINE": "django.db.backends.sqlite3", "NAME": "/data/x"}, "memory://") == ()
+    assert internal_endpoints({"ENGINE": "django.db.backends.sqlite3", "NAME": "/data/x"}, "memory://") == ()
 
 
 @pytest.mark.parametrize(
@@ -71,7 +76,7 @@ def test_a_file_has_no_address() -> None:
     ],
 )
 def test_the_broker_of_the_settings(url: str, places: list[tuple[str, int]]) -> None:
-    assert own_places({}, url) == tuple(OwnPlace(*one) for one in places)
+    assert internal_endpoints({}, url) == tuple(InternalEndpoint(*one) for one in places)
 
 
 # What is refused at the moment of connecting.
@@ -88,7 +93,9 @@ def book(entries: Mapping[str, Sequence[str]]) -> Resolver:
     return ask
 
 
-def led(addresses: Sequence[str], *, reach: Reach = OURS, port: int = 443, **names: Sequence[str]) -> Sequence[str]:
+def led(
+    addresses: Sequence[str], *, reach: OutboundPolicy = OURS, port: int = 443, **names: Sequence[str]
+) -> Sequence[str]:
     known = {"db.internal": ("10.9.0.5", "fd12::5"), "cluster.test": addresses, **names}
     return resolve("cluster.test", port, reach=reach, resolver=book(known))
 
@@ -117,14 +124,20 @@ def test_another_machine_of_ours_is_refused_at_every_port(address: str, port: in
 
 def test_a_mapped_address_in_the_settings_is_the_plain_one() -> None:
     with pytest.raises(AddressRefused):
-        led(["10.9.0.9"], reach=Reach(own=(OwnPlace("db.internal", 5432),)), **{"db.internal": ("::ffff:10.9.0.9",)})
+        led(
+            ["10.9.0.9"],
+            reach=OutboundPolicy(own=(InternalEndpoint("db.internal", 5432),)),
+            **{"db.internal": ("::ffff:10.9.0.9",)},
+        )
 
 
 def test_neighbours_are_connected_to() -> None:
     assert led(["10.9.0.6", "fd12::6"]) == ("10.9.0.6", "fd12::6")
 
 
-THIS = Reach(allow_loopback=True, own=(OwnPlace("localhost", 5432), OwnPlace("127.0.0.1", 6379)))
+THIS = OutboundPolicy(
+    allow_loopback=True, own=(InternalEndpoint("localhost", 5432), InternalEndpoint("127.0.0.1", 6379))
+)
 HOSTS = {"localhost": ("127.0.0.1", "::1")}
 
 
@@ -159,7 +172,7 @@ def test_a_real_socket_tells_what_is_this_machine() -> None:
 
 def test_loopback_is_still_refused_where_it_is_not_allowed() -> None:
     with pytest.raises(AddressRefused):
-        led(["127.0.0.1"], reach=Reach(own=THIS.own), port=6443, **HOSTS)
+        led(["127.0.0.1"], reach=OutboundPolicy(own=THIS.own), port=6443, **HOSTS)
 
 
 # Names that change (rebinding).
@@ -187,7 +200,7 @@ def test_a_name_that_rebinds_after_the_check_is_not_asked_again() -> None:
     answers = {"cluster.test": [["127.0.0.1"], ["10.9.0.5"]], "db.internal": [["10.9.0.5"]]}
     with EvilServer(always(lambda wire: wire.answer(b"{}"))) as evil:
         there = connection(evil, server=Server("cluster.test", evil.port), tls_server_name=LOOPBACK)
-        reach = Reach(allow_loopback=True, own=(DB,))
+        reach = OutboundPolicy(allow_loopback=True, own=(DB,))
         transport = Transport(there, reach=reach, limits=FAST, resolver=lambda host, _: answers[host].pop(0))
         assert transport.get("/version").body == b"{}"
         transport.close()
@@ -199,7 +212,7 @@ def test_a_name_that_rebinds_after_the_check_is_not_asked_again() -> None:
 
 def test_clusters_registries_and_sinks_are_refused_alike() -> None:
     with EvilServer(always(lambda wire: wire.answer(b"{}"))) as evil:
-        ours = Reach(allow_loopback=True, own=(OwnPlace("127.0.0.1", evil.port),))
+        ours = OutboundPolicy(allow_loopback=True, own=(InternalEndpoint("127.0.0.1", evil.port),))
         server = Server("127.0.0.1", evil.port)
         for way in (
             lambda: Transport(Connection(server=server, ca_pem=AUTHORITY.pem), reach=ours, limits=FAST),

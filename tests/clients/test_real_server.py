@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from migrations_app.clients.addresses import Reach
+from migrations_app.clients.addresses import OutboundPolicy
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.clients.bundle.writer import write_bundle
 from migrations_app.clients.kubernetes.api import ClusterApi, Resource
 from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
 from migrations_app.clients.kubernetes.reader import LiveApi, open_live
-from migrations_app.errors import AddressRefused, CouldNotLook, Expired, Forbidden, NotServed, TlsRefused, Unauthorized
+from migrations_app.errors import AddressRefused, Expired, Forbidden, NotServed, ReadError, TlsRefused, Unauthorized
 from tests.fakes.certificates import Authority
 from tests.servers.apiserver import ApiServer
 
-HERE = Reach(allow_loopback=True)
+HERE = OutboundPolicy(allow_loopback=True)
 CONFIG_MAPS = Resource("", "v1", "configmaps", "default", page_size=7)
 POOLS = Resource("karpenter.sh", "v1beta1", "nodepools")
 
@@ -159,7 +159,7 @@ def test_a_conversion_that_fails_is_told_as_such(server: ApiServer) -> None:  # 
     server.load_crds("beta_with_v1", conversion_webhook=True)
     pool = {"apiVersion": "karpenter.sh/v1beta1", "kind": "NodePool", "metadata": {"name": "default"}, "spec": {}}
     server.admin.create(pool)
-    with as_admin(server) as api, pytest.raises(CouldNotLook) as caught:
+    with as_admin(server) as api, pytest.raises(ReadError) as caught:
         names(api, Resource("karpenter.sh", "v1", "nodepools"))
     assert caught.value.code == "conversion_failed"
     assert "conversion webhook for karpenter.sh/v1beta1, Kind=NodePool failed" in caught.value.message
@@ -185,7 +185,7 @@ def test_another_authority_is_refused(server: ApiServer) -> None:
 
 def test_loopback_is_refused_unless_it_is_allowed(server: ApiServer) -> None:
     with pytest.raises(AddressRefused):
-        open_live(read_kubeconfig(server.kubeconfig(server.admin_token).encode()), reach=Reach())
+        open_live(read_kubeconfig(server.kubeconfig(server.admin_token).encode()), reach=OutboundPolicy())
 
 
 def test_a_scan_only_reads(server: ApiServer) -> None:

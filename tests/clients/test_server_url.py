@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.clients.addresses import Reach, resolve
+from migrations_app.clients.addresses import OutboundPolicy, resolve
 from migrations_app.clients.kubernetes.connection import parse_server
-from migrations_app.errors import BadKubeconfig, CouldNotLook
+from migrations_app.errors import InvalidKubeconfig, ReadError
 
-OPEN = Reach()
+OPEN = OutboundPolicy()
 
 # Spellings of servers that lead to this machine or to a metadata service: none may pass both the grammar and the judge.
 
@@ -167,7 +167,7 @@ def outcome(url: str) -> str:
     try:
         server = parse_server(url)
         resolve(server.host, server.port, reach=OPEN, resolver=_as_the_system_does)
-    except (BadKubeconfig, CouldNotLook):
+    except (InvalidKubeconfig, ReadError):
         return "refused"
     return "connected"
 
@@ -198,7 +198,7 @@ def test_any_text_is_a_server_or_refused(text: str) -> None:  # K18
     try:
         server = parse_server(f"https://{text}")
         assert parse_server(server.url) == server
-    except BadKubeconfig as wrong:
+    except InvalidKubeconfig as wrong:
         code = wrong.code
     assert code in ("", "bad_server")
 

@@ -7,11 +7,7 @@ import pytest
 from migrations_app.clients.kubernetes.connection import Server
 from migrations_app.clients.kubernetes.transport import Transport
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import (
-    Forbidden,
-    Garbled,
-    Unreachable,
-)
+from migrations_app.errors import Forbidden, InvalidResponse, Unreachable
 from tests.clients.rig import CANARY, FAST, HERE, always, connection, speaking
 from tests.fakes.evilk8s import LOOPBACK, EvilServer, Request, Wire
 
@@ -112,7 +108,7 @@ def test_a_closed_client_sends_nothing() -> None:
     ],
 )
 def test_a_path_that_no_server_has_is_not_sent(path: str) -> None:
-    with speaking(always(lambda wire: wire.answer())) as (transport, evil), pytest.raises(Garbled) as caught:
+    with speaking(always(lambda wire: wire.answer())) as (transport, evil), pytest.raises(InvalidResponse) as caught:
         transport.get(path)
     assert (caught.value.code, evil.connections) == ("bad_path", 0)
 

@@ -9,13 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from migrations_app.clients.kubernetes.limits import MIB, Limits
-from migrations_app.errors import (
-    CouldNotLook,
-    Garbled,
-    ServerFailed,
-    TooLarge,
-)
+from migrations_app.clients.kubernetes.limits import MIB, ClientLimits
+from migrations_app.errors import InvalidResponse, ReadError, ServerFailed, TooLarge
 from tests.clients.rig import always, failure, outcome, speaking
 from tests.fakes.evilk8s import Request, Wire
 
@@ -26,14 +21,14 @@ def test_a_huge_body_is_left_at_the_limit() -> None:
         while not wire.stop.is_set():
             wire.chunk(b"x" * MIB)
 
-    limits = Limits(page_bytes=3 * MIB)
+    limits = ClientLimits(page_bytes=3 * MIB)
     assert outcome(failure(script, limits=limits)) == (TooLarge, "too_large")
 
 
 def test_a_gzip_bomb_is_never_unfolded() -> None:
     bomb = gzip.compress(b"0" * (80 * MIB), 9)
     script = always(lambda wire: wire.answer(bomb, Content_Encoding="gzip"))
-    with speaking(script, limits=Limits(page_bytes=4 * MIB)) as (transport, _):
+    with speaking(script, limits=ClientLimits(page_bytes=4 * MIB)) as (transport, _):
         before = peak_memory()
         with pytest.raises(TooLarge):
             transport.get("/version")
@@ -51,7 +46,7 @@ def test_a_header_without_end_is_left() -> None:
         while not wire.stop.is_set():
             wire.raw(b"a" * 65536)
 
-    assert outcome(failure(script)) == (Garbled, "garbled")
+    assert outcome(failure(script)) == (InvalidResponse, "garbled")
 
 
 def test_headers_without_number_are_left() -> None:
@@ -60,11 +55,14 @@ def test_headers_without_number_are_left() -> None:
         while not wire.stop.is_set():
             wire.raw(b"X-A: b\r\n" * 1000)
 
-    assert outcome(failure(script)) == (Garbled, "garbled")
+    assert outcome(failure(script)) == (InvalidResponse, "garbled")
 
 
 def test_all_bodies_of_a_scan_have_a_limit_together() -> None:
-    with speaking(always(lambda wire: wire.answer(b"x" * 1000)), limits=Limits(scan_bytes=2500)) as (transport, _):
+    with speaking(always(lambda wire: wire.answer(b"x" * 1000)), limits=ClientLimits(scan_bytes=2500)) as (
+        transport,
+        _,
+    ):
         transport.get("/version")
         transport.get("/version")
         with pytest.raises(TooLarge) as caught:
@@ -84,7 +82,7 @@ def test_bodies_under_way_at_one_moment_have_a_limit_together() -> None:  # T06
         wire.end()
 
     results: list[str] = []
-    with speaking(script, limits=Limits(in_flight_bytes=2 * 10**6)) as (transport, _):
+    with speaking(script, limits=ClientLimits(in_flight_bytes=2 * 10**6)) as (transport, _):
         run_in_threads(3, lambda: results.append(code_of(lambda: transport.get("/version"))))
         assert "too_large" in results
         assert transport.meter.in_flight == 0
@@ -93,7 +91,7 @@ def test_bodies_under_way_at_one_moment_have_a_limit_together() -> None:  # T06
 def code_of(call: Callable[[], object]) -> str:
     try:
         call()
-    except CouldNotLook as reason:
+    except ReadError as reason:
         return reason.code
     return "good"
 
@@ -146,7 +144,7 @@ def test_a_packed_answer_is_unpacked() -> None:
 )
 def test_a_badly_packed_answer_is_garbled(body: bytes, encoding: str) -> None:
     script = always(lambda wire: wire.answer(body, Content_Encoding=encoding))
-    assert outcome(failure(script)) == (Garbled, "garbled")
+    assert outcome(failure(script)) == (InvalidResponse, "garbled")
 
 
 def test_a_long_error_is_cut_and_cleaned() -> None:  # K09, T23

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from migrations_app.errors import (
-    CouldNotLook,
     Expired,
     Forbidden,
-    Garbled,
+    InvalidResponse,
     NotServed,
+    ReadError,
     ServerFailed,
     TimedOut,
     Unauthorized,
@@ -23,9 +23,9 @@ STATUSES = [
     ("403 Forbidden", Forbidden, "forbidden"),
     ("404 Not Found", NotServed, "not_served"),
     ("410 Gone", Expired, "expired"),
-    ("301 Moved", Garbled, "redirected"),
-    ("302 Found", Garbled, "redirected"),
-    ("307 Again", Garbled, "redirected"),
+    ("301 Moved", InvalidResponse, "redirected"),
+    ("302 Found", InvalidResponse, "redirected"),
+    ("307 Again", InvalidResponse, "redirected"),
     ("400 Bad", ServerFailed, "refused"),
     ("406 No", ServerFailed, "refused"),
     ("408 Late", TimedOut, "timeout"),
@@ -38,7 +38,7 @@ STATUSES = [
 
 
 @pytest.mark.parametrize(("status", "kind", "code"), STATUSES)
-def test_a_status_becomes_a_reason(status: str, kind: type[CouldNotLook], code: str) -> None:
+def test_a_status_becomes_a_reason(status: str, kind: type[ReadError], code: str) -> None:
     error = failure(
         always(lambda wire: wire.answer(b"<html>oops</html>", status=status, Location="https://127.0.0.1/"))
     )
@@ -49,7 +49,7 @@ def test_a_redirect_is_not_followed() -> None:  # K04
     with EvilServer(always(lambda wire: wire.answer(b"secret"))) as inner:
         to = f"{inner.url}/latest/meta-data"
         error = failure(always(lambda wire: wire.answer(b"", status="302 Found", Location=to)))
-        assert (outcome(error), inner.requests, inner.connections) == ((Garbled, "redirected"), [], 0)
+        assert (outcome(error), inner.requests, inner.connections) == ((InvalidResponse, "redirected"), [], 0)
 
 
 def test_a_refusal_names_the_missing_rule() -> None:
@@ -94,4 +94,4 @@ def test_a_failed_conversion_is_its_own_reason_and_asked_once() -> None:
 )
 def test_an_answer_that_is_no_http_has_a_reason(raw: bytes) -> None:  # K18
     error = failure(always(lambda wire: wire.raw(raw), lambda wire: wire.cut()))
-    assert outcome(error) in [(Garbled, "garbled"), (Unreachable, "cut")]
+    assert outcome(error) in [(InvalidResponse, "garbled"), (Unreachable, "cut")]

@@ -6,12 +6,9 @@ import time
 import pytest
 
 from migrations_app.clients.kubernetes.connection import Connection, Server
-from migrations_app.clients.kubernetes.limits import Limits
+from migrations_app.clients.kubernetes.limits import ClientLimits
 from migrations_app.clients.kubernetes.transport import Transport
-from migrations_app.errors import (
-    Garbled,
-    TimedOut,
-)
+from migrations_app.errors import InvalidResponse, TimedOut
 from tests.clients.rig import HERE, always, failure, outcome, speaking
 from tests.fakes.evilk8s import AUTHORITY, LOOPBACK, Request, Wire
 
@@ -27,7 +24,7 @@ def test_a_dripping_header_ends_at_the_deadline() -> None:
 
 
 def test_a_slow_body_ends_before_the_deadline_by_the_minimum_rate() -> None:
-    limits = Limits(read_seconds=15, call_seconds=15, slow_start_seconds=0.3, bytes_per_second=1000, tries=1)
+    limits = ClientLimits(read_seconds=15, call_seconds=15, slow_start_seconds=0.3, bytes_per_second=1000, tries=1)
     script = always(lambda wire: wire.begin(), lambda wire: wire.drip(b"1\r\nx\r\n", every=0.01, most=14))
     started = time.monotonic()
     error = failure(script, limits=limits)
@@ -50,14 +47,14 @@ def test_a_server_that_never_ends_the_handshake_is_left() -> None:
         silent.bind((LOOPBACK, 0))
         silent.listen()
         there = Connection(server=Server(LOOPBACK, silent.getsockname()[1]), ca_pem=AUTHORITY.pem)
-        transport = Transport(there, reach=HERE, limits=Limits(connect_seconds=0.3, tries=1))
+        transport = Transport(there, reach=HERE, limits=ClientLimits(connect_seconds=0.3, tries=1))
         with pytest.raises(TimedOut):
             transport.get("/version")
         transport.close()
 
 
 def test_a_scan_has_an_end_of_its_own() -> None:
-    late = speaking(always(lambda wire: wire.answer()), limits=Limits(scan_seconds=0))
+    late = speaking(always(lambda wire: wire.answer()), limits=ClientLimits(scan_seconds=0))
     with late as (transport, evil), pytest.raises(TimedOut):
         transport.get("/version")
     assert evil.requests == []
@@ -68,4 +65,4 @@ def test_endless_interim_answers_end_at_the_deadline() -> None:
         while not wire.stop.wait(0.01):
             wire.raw(b"HTTP/1.1 100 Continue\r\n\r\n")
 
-    assert outcome(failure(script))[0] in (TimedOut, Garbled)
+    assert outcome(failure(script))[0] in (TimedOut, InvalidResponse)

@@ -4,22 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from migrations_app.clients.addresses import Reach
+from migrations_app.clients.addresses import OutboundPolicy
 from migrations_app.clients.kubernetes.connection import Server
 from migrations_app.clients.kubernetes.transport import Transport
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import (
-    AddressRefused,
-    CouldNotLook,
-    TlsRefused,
-    Unreachable,
-)
+from migrations_app.errors import AddressRefused, ReadError, TlsRefused, Unreachable
 from tests.clients.rig import FAST, HERE, always, connection, failure, outcome, speaking
 from tests.fakes.certificates import Authority
 from tests.fakes.evilk8s import AUTHORITY, GOOD, LOOPBACK, OTHER, EvilServer
 
 
-def refused_certificate(pair: object) -> tuple[type[CouldNotLook], str]:
+def refused_certificate(pair: object) -> tuple[type[ReadError], str]:
     return outcome(failure(always(lambda wire: wire.answer()), pair=pair))
 
 
@@ -119,7 +114,7 @@ def test_the_name_is_resolved_once_and_the_checked_address_is_used() -> None:  #
 
 def test_a_refused_address_is_never_connected_to() -> None:  # T03
     with EvilServer(always(lambda wire: wire.answer())) as evil, pytest.raises(AddressRefused):
-        Transport(connection(evil), reach=Reach())
+        Transport(connection(evil), reach=OutboundPolicy())
     assert evil.connections == 0
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from migrations_app.clients.kubernetes.limits import Limits
+from migrations_app.clients.kubernetes.limits import ClientLimits
 from migrations_app.errors import (
     ServerFailed,
     Unreachable,
@@ -74,7 +74,7 @@ def test_a_long_retry_after_is_waited_for_only_as_long_as_allowed() -> None:  # 
 
 
 def test_a_retry_after_beyond_the_deadline_ends_the_call_at_once() -> None:
-    limits = Limits(call_seconds=1, retry_after_seconds=30)
+    limits = ClientLimits(call_seconds=1, retry_after_seconds=30)
     started = time.monotonic()
     script = always(lambda wire: wire.answer(b"", status="429 Slow", Retry_After="20"))
     assert outcome(failure(script, limits=limits)) == (ServerFailed, "throttled")

@@ -12,14 +12,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from migrations_app.clients.kubernetes.yaml_strict import YamlLimits, read_document, read_documents
-from migrations_app.errors import BadInput, BadManifest
+from migrations_app.errors import InvalidInput, InvalidManifest
 
 WIDE = YamlLimits(documents=10, depth=100, nodes=100_000)
 
 
 def refusal(raw: bytes, limits: YamlLimits = YamlLimits()) -> tuple[str, str]:  # noqa: B008 - a frozen value
     started = time.monotonic()
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(InvalidInput) as caught:
         list(read_documents(raw, limits=limits))
     assert time.monotonic() - started < 5
     return caught.value.code, caught.value.where
@@ -66,8 +66,8 @@ def test_limits_are_given_by_the_caller() -> None:
 
 
 def test_the_error_is_of_the_callers_kind() -> None:
-    with pytest.raises(BadManifest):
-        read_document(b"*a", error=BadManifest)
+    with pytest.raises(InvalidManifest):
+        read_document(b"*a", error=InvalidManifest)
 
 
 PLAIN = [
@@ -151,7 +151,7 @@ def check_any(raw: bytes) -> None:
     code, found = "yaml_fine", list[Any]()
     try:
         found = list(read_documents(raw, limits=WIDE))
-    except BadInput as refused:
+    except InvalidInput as refused:
         code = refused.code
     assert code.startswith("yaml_")
     assert all(map(is_finite, found))

@@ -4,7 +4,7 @@ from typing import Any
 
 from migrations_app.conversion.convert import convert, generation_of
 from migrations_app.conversion.node_template import placeholder_paths
-from migrations_app.conversion.objects import Known, Options
+from migrations_app.conversion.objects import KnownNames, Options
 
 
 def template(name: str = "blue", **spec: Any) -> dict[str, Any]:
@@ -47,14 +47,14 @@ def codes(conversion: Any) -> set[str]:
 
 
 def test_role_seen_behind_the_profile() -> None:
-    known = Known(role_of_profile={"old": "seen-role", "global": "other"}, default_profile="global")
+    known = KnownNames(role_of_profile={"old": "seen-role", "global": "other"}, default_profile="global")
     result = convert([template(instanceProfile="old"), template("green")], known=known)
     assert [body["spec"]["role"] for body in result.objects] == ["seen-role", "other"]
     assert "node-role-placeholder" not in codes(result)
 
 
 def test_given_role_beats_the_seen_one() -> None:
-    known = Known(role_of_profile={"old": "seen-role"})
+    known = KnownNames(role_of_profile={"old": "seen-role"})
     result = convert([template(instanceProfile="old")], Options(node_role="mine"), known=known)
     assert result.objects[0]["spec"]["role"] == "mine"
 
@@ -73,13 +73,13 @@ def test_placeholders_hide_nowhere() -> None:
 
 
 def test_an_ipv6_cluster_is_told() -> None:
-    assert "imds-ipv6" in codes(convert([template()], known=Known(ipv6=True)))
-    assert "imds-ipv6" not in codes(convert([template()], known=Known(ipv6=False)))
+    assert "imds-ipv6" in codes(convert([template()], known=KnownNames(ipv6=True)))
+    assert "imds-ipv6" not in codes(convert([template()], known=KnownNames(ipv6=False)))
 
 
 def test_most_nodes_keep_the_class() -> None:
     bodies = [pool("a"), pool("b"), pool("c", kubelet={"maxPods": 5}), node_class()]
-    known = Known(nodes_of_pool={"a": 1, "b": 1, "c": 30}, all_pools_given=True)
+    known = KnownNames(nodes_of_pool={"a": 1, "b": 1, "c": 30}, all_pools_given=True)
     objects = convert(bodies, known=known).objects
     references = [body["spec"]["template"]["spec"]["nodeClassRef"]["name"] for body in objects[:3]]
     assert references == ["blue-a", "blue-a", "blue"]
@@ -92,7 +92,7 @@ def test_most_nodes_keep_the_class() -> None:
 def test_other_users_are_no_question_when_all_pools_are_given() -> None:
     bodies = [pool("c", kubelet={"maxPods": 5}), node_class()]
     assert "nodeclass-other-users" in codes(convert(bodies))
-    assert "nodeclass-other-users" not in codes(convert(bodies, known=Known(all_pools_given=True)))
+    assert "nodeclass-other-users" not in codes(convert(bodies, known=KnownNames(all_pools_given=True)))
 
 
 def test_splitting_does_not_depend_on_the_order() -> None:
@@ -110,7 +110,7 @@ def test_names_of_copies_stay_within_the_limit() -> None:
 def test_never_that_the_webhook_lost() -> None:
     body = {**pool("a"), "apiVersion": "karpenter.sh/v1"}
     body["spec"] = {**body["spec"], "disruption": {"consolidateAfter": "0s"}}
-    assert "consolidation-never-lost" in codes(convert([body], known=Known(never_consolidated=frozenset({"a"}))))
+    assert "consolidation-never-lost" in codes(convert([body], known=KnownNames(never_consolidated=frozenset({"a"}))))
     assert "consolidation-never-lost" not in codes(convert([body]))
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from migrations_app.conversion.finding_codes import CATALOGUE
-from migrations_app.conversion.findings import Loss, Notes, worst
+from migrations_app.conversion.findings import ConversionFinding, FindingCollector, worst
 from tests import upstream
 
 # own codes, for what the upstream tools leave without one
@@ -26,7 +26,7 @@ def test_the_catalogue_has_the_severities_that_are_written_down() -> None:
 
 
 def test_a_loss_for_json() -> None:
-    loss = Loss("role-is-arn", "EC2NodeClass", "blue", ("spec", "role"), "it is an ARN", proposal="nodes")
+    loss = ConversionFinding("role-is-arn", "EC2NodeClass", "blue", ("spec", "role"), "it is an ARN", proposal="nodes")
     assert loss.as_dict() == {
         "severity": "action",
         "code": "role-is-arn",
@@ -50,12 +50,12 @@ def test_a_loss_for_json() -> None:
     ],
 )
 def test_worst_severity(codes: list[str], severity: str | None) -> None:
-    losses = [Loss(code, "", "", (), "") for code in codes]
+    losses = [ConversionFinding(code, "", "", (), "") for code in codes]
     assert worst(losses) == severity
 
 
 def test_only_errors_fail_an_object() -> None:
-    notes = Notes("NodePool", "a")
+    notes = FindingCollector("NodePool", "a")
     notes.add("role-is-arn", (), what="x")
     assert not notes.failed
     notes.add("no-provider", (), what="x")

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from migrations_app.conversion import report, side_by_side
 from migrations_app.conversion.convert import convert
-from migrations_app.conversion.findings import Loss
-from migrations_app.conversion.side_by_side import Row
+from migrations_app.conversion.findings import ConversionFinding
+from migrations_app.conversion.side_by_side import SideBySideRow
 from migrations_app.manifests import writer
 
 POOL = {
@@ -119,16 +119,19 @@ def test_a_patch_turns_old_into_new(old: dict[str, Any], new: dict[str, Any]) ->
 def test_rows_of_the_page() -> None:
     old = {"apiVersion": "a/v1", "kind": "A", "spec": {"x": 1, "gone": [1], "same": True}}
     new = {"apiVersion": "a/v2", "kind": "A", "spec": {"same": True, "more": 2}}
-    losses = [Loss("unknown-field", "A", "", ("spec", "gone", 0, "deep"), ""), Loss("already-v1", "A", "", (), "")]
+    losses = [
+        ConversionFinding("unknown-field", "A", "", ("spec", "gone", 0, "deep"), ""),
+        ConversionFinding("already-v1", "A", "", (), ""),
+    ]
     assert side_by_side.rows(old, [new], losses=losses) == [
-        Row("changed", 1, "apiVersion: a/v1", 1, "apiVersion: a/v2", (1,)),
-        Row("same", 2, "kind: A", 2, "kind: A"),
-        Row("same", 3, "spec:", 3, "spec:"),
-        Row("removed", 4, "  x: 1", None, None),
-        Row("removed", 5, "  gone:", None, None),
-        Row("removed", 6, "  - 1", None, None, (0,)),
-        Row("same", 7, "  same: true", 4, "  same: true"),
-        Row("added", None, None, 5, "  more: 2"),
+        SideBySideRow("changed", 1, "apiVersion: a/v1", 1, "apiVersion: a/v2", (1,)),
+        SideBySideRow("same", 2, "kind: A", 2, "kind: A"),
+        SideBySideRow("same", 3, "spec:", 3, "spec:"),
+        SideBySideRow("removed", 4, "  x: 1", None, None),
+        SideBySideRow("removed", 5, "  gone:", None, None),
+        SideBySideRow("removed", 6, "  - 1", None, None, (0,)),
+        SideBySideRow("same", 7, "  same: true", 4, "  same: true"),
+        SideBySideRow("added", None, None, 5, "  more: 2"),
     ]
 
 
@@ -140,7 +143,7 @@ def test_every_loss_is_at_exactly_one_row() -> None:
 
 def test_nothing_was_made() -> None:
     found = side_by_side.rows({"kind": "A"}, [])
-    assert found == [Row("removed", 1, "kind: A", None, None)]
+    assert found == [SideBySideRow("removed", 1, "kind: A", None, None)]
 
 
 def test_long_texts_are_not_compared_line_by_line() -> None:

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from migrations_app.conversion.findings import Loss
-from migrations_app.conversion.report import Finding, Report, convert_texts
+from migrations_app.conversion.findings import ConversionFinding
+from migrations_app.conversion.report import ConversionReport, LocatedFinding, convert_texts
 
 GOOD = """\
 apiVersion: karpenter.sh/v1alpha5
@@ -16,7 +16,7 @@ spec: {providerRef: {name: z}, ttlSecondsAfterEmpty: 1, requirements: [{key: a, 
 OTHER = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
 
 
-def codes(report: Report) -> list[tuple[str, str]]:
+def codes(report: ConversionReport) -> list[tuple[str, str]]:
     return [
         (finding.loss.code, finding.place)
         for finding in report.findings
@@ -44,7 +44,7 @@ def test_exit_codes(texts: list[str | bytes], code: int) -> None:
 
 
 def test_a_file_that_cannot_be_opened() -> None:
-    gone = Finding(Loss("file-unreadable", "", "", (), "no such file"), "gone.yaml")
+    gone = LocatedFinding(ConversionFinding("file-unreadable", "", "", (), "no such file"), "gone.yaml")
     assert convert_texts([], unreadable=[gone]).exit_code == 2
     report = convert_texts([("a.yaml", GOOD)], unreadable=[gone])
     assert (report.exit_code, codes(report), len(report.objects)) == (1, [("file-unreadable", "gone.yaml")], 1)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from migrations_app.actions.base import Unavailable
-from migrations_app.actions.changes import Need
+from migrations_app.actions.changes import RbacNeed
 from migrations_app.actions.registry import all_actions
 from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.karpenter import kinds
@@ -59,7 +59,7 @@ def test_secrets_stand_in_a_role_of_their_own():  # T18
 
 def test_acting_is_what_the_actions_declare():  # A26, T18
     declared = {need for action in all_actions() for need in action.may}
-    read = {Need(verb="get", group=need.group, plural=need.plural) for need in declared}
+    read = {RbacNeed(verb="get", group=need.group, plural=need.plural) for need in declared}
     beside = {(verb, group, plural) for verb, group, plural in granted(ACT) if verb not in ("list",)} - {
         ("get", "", "namespaces"),
         ("create", "authorization.k8s.io", "selfsubjectaccessreviews"),
@@ -164,7 +164,7 @@ def test_an_action_without_its_role_is_refused_at_the_preview(server):  # A26
     row = previewed(registered(bound(server)), "roll_nodes")
     assert (row.state, row.cause_code) == ("expired", "missing_rights")
     wanted = [
-        Need(verb=verb, group=kind.group, plural=kind.plural)
+        RbacNeed(verb=verb, group=kind.group, plural=kind.plural)
         for verb, kind in (
             ("delete", kinds.NODE), ("get", kinds.NODE),
             ("get", kinds.PROVISIONER), ("patch", kinds.PROVISIONER),

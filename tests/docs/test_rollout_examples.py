@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from migrations_app.api.framework.problems import CODES
+from migrations_app.api.framework.problem_codes import CODES
 from migrations_app.queries.visibility import PERMISSIONS
 from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.rollouts.backups import export

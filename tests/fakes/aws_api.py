@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from migrations_app.errors import CouldNotLook
+from migrations_app.errors import ReadError
 from migrations_app.inventory.aws_facts.simulation import Question, Reply
 from migrations_app.inventory.objects.aws import (
     AccessEntry,
@@ -78,7 +78,7 @@ class FakeAws:
     queues: dict[str, Queue] = field(default_factory=dict)
     instances: tuple[TaggedInstances, ...] = ()
     simulate: Callable[[str, Question], tuple[Reply, ...]] = allowed
-    fails: dict[str, CouldNotLook] = field(default_factory=dict)
+    fails: dict[str, ReadError] = field(default_factory=dict)
     calls: list[tuple[Any, ...]] = field(default_factory=list)
 
     def _note(self, method: str, *given: object) -> None:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from migrations_app.clients.aws.cross_account import Keys, OwnIdentity
+from migrations_app.clients.aws.cross_account import AwsCredentials, OwnIdentity
 from migrations_app.clients.secret import Secret
 
 ACCOUNT = "111122223333"
@@ -48,7 +48,7 @@ class AwsServer:
     @property
     def identity(self) -> OwnIdentity:
         """What karpdash has to be set to, to be somebody here."""
-        return OwnIdentity(keys=Keys(access_key_id=OWN_KEY, secret=Secret("own-secret")), endpoint=self.url)
+        return OwnIdentity(keys=AwsCredentials(access_key_id=OWN_KEY, secret=Secret("own-secret")), endpoint=self.url)
 
     def cluster(self, url: str, ca: str, **changed: Any) -> None:
         """Describes the cluster `shop` with that endpoint and CA (base64)."""

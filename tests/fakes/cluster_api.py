@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 
-from migrations_app.clients.bundle.documents import Found
+from migrations_app.clients.bundle.documents import BundleObject
 from migrations_app.clients.bundle.index import guessed_plural, selector
-from migrations_app.clients.kubernetes.api import Clock, Page, Resource, Served
-from migrations_app.errors import CouldNotLook, NotServed
+from migrations_app.clients.kubernetes.api import Clock, ListPage, Resource, Served
+from migrations_app.errors import NotServed, ReadError
 from migrations_app.inventory.objects.karpenter import ServedResource
 from migrations_app.karpenter import kinds
 
@@ -33,10 +33,10 @@ class FakeCluster:
         self.lists: dict[str, int] = {}
         self.closed = False
         self.server_date: str | None = "2026-01-02T03:04:05Z"
-        self._refusals: dict[str, list[CouldNotLook | None]] = {}
+        self._refusals: dict[str, list[ReadError | None]] = {}
         self._lock = threading.Lock()
 
-    def refuse(self, what: str, *errors: CouldNotLook | None) -> None:
+    def refuse(self, what: str, *errors: ReadError | None) -> None:
         """Fails lists of that plural, or gets of that path: one error after another, None for a good answer.
 
         The last one stays.
@@ -64,7 +64,7 @@ class FakeCluster:
         ]
         return Served(tuple(rows), dict(self.failed))
 
-    def pages(self, resource: Resource) -> Iterator[Page]:
+    def pages(self, resource: Resource) -> Iterator[ListPage]:
         with self._lock:
             self.lists[resource.plural] = self.lists.get(resource.plural, 0) + 1
         self._fail(resource.plural)
@@ -72,7 +72,7 @@ class FakeCluster:
             raise NotServed(f"the API server does not serve {resource.plural}")
         items = [raw for doc in self.docs if (raw := _chosen(doc, resource)) is not None]
         for start in range(0, max(len(items), 1), resource.page_size):
-            yield Page(items[start : start + resource.page_size], "1")
+            yield ListPage(items[start : start + resource.page_size], "1")
 
     def clock(self) -> Clock:
         return Clock(self.server_date, sum(self.lists.values()), 0)
@@ -95,7 +95,7 @@ def _chosen(doc: Doc, resource: Resource) -> msgspec.Raw | None:
     if resource.namespace and metadata.get("namespace") != resource.namespace:
         return None
     raw = msgspec.Raw(json.dumps(doc).encode())
-    return raw if selector(resource)(Found(raw)) else None
+    return raw if selector(resource)(BundleObject(raw)) else None
 
 
 def _plural(doc: Doc) -> str:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from migrations_app.iam.evaluate import Request
-from migrations_app.iam.policy import Policy, parse_policy
+from migrations_app.iam.evaluate import IamRequest
+from migrations_app.iam.policy import IamPolicy, parse_policy
 from tests import upstream
 
 
@@ -21,10 +21,10 @@ def _statement(effect: str, action: Any, resource: Any, condition: Any) -> dict[
 
 
 @pytest.fixture(scope="session")
-def policy() -> Callable[..., Policy]:
+def policy() -> Callable[..., IamPolicy]:
     """policy(statement, ...) -> Policy; a statement is the dictionary of an IAM document."""
 
-    def build(*statements: dict[str, Any], name: str = "test", version: str = "2012-10-17") -> Policy:
+    def build(*statements: dict[str, Any], name: str = "test", version: str = "2012-10-17") -> IamPolicy:
         return parse_policy(json.dumps({"Version": version, "Statement": list(statements)}), name=name)
 
     return build
@@ -41,21 +41,21 @@ def deny() -> Callable[..., dict[str, Any]]:
 
 
 @pytest.fixture(scope="session")
-def request_of() -> Callable[..., Request]:
+def request_of() -> Callable[..., IamRequest]:
     """request_of(action, resource, key=value...) with a context spelled as a dictionary of lists."""
 
-    def build(action: str = "ec2:RunInstances", resource: str = "*", **more: Any) -> Request:
+    def build(action: str = "ec2:RunInstances", resource: str = "*", **more: Any) -> IamRequest:
         context = {key: tuple(values) for key, values in more.pop("context", {}).items()}
-        return Request(action=action, resource=resource, context=context, **more)
+        return IamRequest(action=action, resource=resource, context=context, **more)
 
     return build
 
 
 @pytest.fixture(scope="session")
-def official() -> Callable[[str], Policy]:
+def official() -> Callable[[str], IamPolicy]:
     """official("v1.0.14") -> the published document of that tag."""
 
-    def read(tag: str, file: str = "controller-policy.json") -> Policy:
+    def read(tag: str, file: str = "controller-policy.json") -> IamPolicy:
         return parse_policy(upstream.policy(tag, file), name=tag)
 
     return read

@@ -4,27 +4,27 @@ import json
 
 import pytest
 
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.iam.policy import parse_policy
-from migrations_app.iam.requirements.evaluation import CHOSEN, Asked, judged, site_of
+from migrations_app.iam.requirements.evaluation import CHOSEN, EvaluationRequest, evaluate_request, site_of
 from migrations_app.iam.requirements.features import ASSUMED, Feature
 from migrations_app.iam.requirements.output import REMEDY_FORMS, remedy, removal_lines, stand_ins
 from migrations_app.iam.requirements.remedies import removable
-from migrations_app.iam.site import Site
+from migrations_app.iam.site import AwsSite
 
 ARN = "arn:aws:iam::444455556666:role/nodes/Karpenter"
 
 
 def asked(policy, *statements, **more):
     more.setdefault("release", "1.0")
-    return Asked(policies=(policy(*statements),), **more)
+    return EvaluationRequest(policies=(policy(*statements),), **more)
 
 
 def test_names_that_are_told_win_over_those_that_are_read(policy, allow):
     pass_role = allow("iam:PassRole", ARN)
     site, read = site_of(asked(policy, pass_role, account="111122223333"))
     assert read == {"node_role": "nodes/Karpenter", "partition": "aws"}
-    assert site == Site(account="111122223333", node_roles=("nodes/Karpenter",))
+    assert site == AwsSite(account="111122223333", node_roles=("nodes/Karpenter",))
     site, read = site_of(asked(policy, pass_role, node_role=("One", "Two")))
     assert (site.roles, read) == (("One", "Two"), {"account": "444455556666", "partition": "aws"})
 
@@ -60,18 +60,20 @@ def test_wrong_names_are_told_with_their_fields(policy):
 
 def test_what_decides_nothing_is_told_of_the_boundary_too(policy, allow):
     odd = policy(allow("*", condition={"Sometimes": {"aws:a": "b"}}), name="limit")
-    answer = judged(asked(policy, allow("*"), boundary=(odd,)))
+    answer = evaluate_request(asked(policy, allow("*"), boundary=(odd,)))
     assert answer.odd == ("limit: Statement[0]: Sometimes is no operator of IAM",)
     assert {gap.verdict.value for gap in answer.report.gaps} == {"unknown"}
 
 
 def test_a_release_nobody_knows(policy):
-    with pytest.raises(BadInput, match="permissions are known for"):
-        judged(asked(policy, release="7.0"))
+    with pytest.raises(InvalidInput, match="permissions are known for"):
+        evaluate_request(asked(policy, release="7.0"))
 
 
 def test_a_remedy_in_each_form(policy, allow):
-    answer = judged(asked(policy, allow("ec2:*"), account="444455556666", region="eu-west-1", cluster_name="shop"))
+    answer = evaluate_request(
+        asked(policy, allow("ec2:*"), account="444455556666", region="eu-west-1", cluster_name="shop")
+    )
     made = remedy(answer.report, answer.site, policies=answer.policies)
     texts = {form: made.text(form) for form in REMEDY_FORMS}
     assert json.loads(texts["json"]) == made.documents()[0]
@@ -82,12 +84,12 @@ def test_a_remedy_in_each_form(policy, allow):
     assert texts["terraform"].startswith("variable ")
     assert texts["module"].startswith("# terraform-aws-modules/eks/aws//modules/karpenter 21.19\n")
     assert made.remarks() == ()
-    with pytest.raises(BadInput):
+    with pytest.raises(InvalidInput):
         made.text("module", version="x")
 
 
 def test_stand_ins_and_nothing_to_add(policy, allow):
-    answer = judged(asked(policy, allow("*"), region="eu-west-1"))
+    answer = evaluate_request(asked(policy, allow("*"), region="eu-west-1"))
     assert stand_ins(answer.site) == (
         "cluster name not told: my-cluster stands in for it",
         "account not told: 000000000000 stands in for it",
@@ -98,16 +100,16 @@ def test_stand_ins_and_nothing_to_add(policy, allow):
 
 def test_removals_in_words(policy, allow):
     both = policy(allow("*"), allow(["sqs:ReceiveMessage", "iam:GetRole"]), name="p")
-    found = removable([both], release="1.0", site=Site())
+    found = removable([both], release="1.0", site=AwsSite())
     assert removal_lines(found) == ("p: Statement[1]: all of it",)
-    idle = removable([policy(allow(["sqs:ReceiveMessage", "iam:GetRole"]), name="p")], release="1.0", site=Site())
+    idle = removable([policy(allow(["sqs:ReceiveMessage", "iam:GetRole"]), name="p")], release="1.0", site=AwsSite())
     assert removal_lines(idle) == ("p: Statement[0]: iam:GetRole",)
     assert removal_lines(()) == ("nothing",)
 
 
 def test_the_same_document_read_back_is_judged_alike(policy, allow):
-    answer = judged(asked(policy, allow("ec2:*")))
+    answer = evaluate_request(asked(policy, allow("ec2:*")))
     made = remedy(answer.report, answer.site, policies=answer.policies)
     added = [parse_policy(json.dumps(one)) for one in made.documents()]
-    again = judged(Asked(release="1.0", policies=(*answer.policies, *added)))
+    again = evaluate_request(EvaluationRequest(release="1.0", policies=(*answer.policies, *added)))
     assert again.report.ok

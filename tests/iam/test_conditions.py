@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.iam.conditions import OPERATORS, holds, known
-from migrations_app.iam.policy import Condition
+from migrations_app.iam.policy import PolicyCondition
 
 SENT = {
     "name": ("Blue",),
@@ -20,7 +20,7 @@ SENT = {
 
 
 def met(operator, key, *values):
-    return holds(Condition(operator=operator, key=key, values=values), SENT.get, variables=True)
+    return holds(PolicyCondition(operator=operator, key=key, values=values), SENT.get, variables=True)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_a_variable_without_value_matches_nothing_also_where_numbers_are_compare
     assert met("NumericEquals", "count", "${aws:absent}") is None
     assert (
         holds(
-            Condition(operator="NumericEquals", key="count", values=("${aws:none}",)),
+            PolicyCondition(operator="NumericEquals", key="count", values=("${aws:none}",)),
             lambda key: () if key == "aws:none" else SENT.get(key),
             variables=True,
         )

@@ -1,6 +1,6 @@
 import pytest
 
-from migrations_app.iam.evaluate import Verdict, evaluate, oddities
+from migrations_app.iam.evaluate import RequestVerdict, evaluate, oddities
 
 SUBNET = "arn:aws:ec2:eu-west-1:111122223333:subnet/subnet-1"
 TAGGED = {"StringEquals": {"aws:ResourceTag/owner": "me"}}
@@ -9,7 +9,7 @@ TAGGED = {"StringEquals": {"aws:ResourceTag/owner": "me"}}
 def test_nothing_is_allowed_by_nothing(request_of):
     answer = evaluate(request_of(), [])
     assert (answer.verdict, answer.because, answer.statement) == (
-        Verdict.MISSING,
+        RequestVerdict.MISSING,
         "no statement allows the action",
         None,
     )
@@ -18,30 +18,30 @@ def test_nothing_is_allowed_by_nothing(request_of):
 def test_an_allow_allows_and_is_named(request_of, policy, allow):
     given = policy(allow("s3:*"), allow("ec2:Run*"))
     answer = evaluate(request_of(), [given])
-    assert (answer.verdict, answer.statement) == (Verdict.ALLOWED, given.statements[1])
+    assert (answer.verdict, answer.statement) == (RequestVerdict.ALLOWED, given.statements[1])
     assert answer.because == "test: Statement[1] allows it"
 
 
 def test_a_deny_wins_wherever_it_stands(request_of, policy, allow, deny):
     for documents in ([policy(allow("*")), policy(deny("ec2:*"))], [policy(deny("ec2:*"), allow("*"))]):
-        assert evaluate(request_of(), documents).verdict is Verdict.DENIED
+        assert evaluate(request_of(), documents).verdict is RequestVerdict.DENIED
 
 
 def test_a_deny_for_something_else_does_not_matter(request_of, policy, allow, deny):
     given = policy(allow("*"), deny("iam:*"), deny("ec2:RunInstances", "arn:aws:ec2:*:*:volume/*"))
-    assert evaluate(request_of(resource=SUBNET), [given]).verdict is Verdict.ALLOWED
+    assert evaluate(request_of(resource=SUBNET), [given]).verdict is RequestVerdict.ALLOWED
 
 
 def test_the_wrong_resource(request_of, policy, allow):
     answer = evaluate(request_of(resource=SUBNET), [policy(allow("ec2:*", "arn:aws:ec2:*:*:volume/*"))])
-    assert answer.verdict is Verdict.BLOCKED_BY_RESOURCE
+    assert answer.verdict is RequestVerdict.BLOCKED_BY_RESOURCE
     assert answer.because == f"test: Statement[0] does not name {SUBNET}"
 
 
 def test_an_unmet_condition_tells_what_was_wanted_and_sent(request_of, policy, allow):
     given = policy(allow("ec2:*", "*", TAGGED))
     answer = evaluate(request_of(resource_tags={"owner": "you"}), [given])
-    assert answer.verdict is Verdict.BLOCKED_BY_CONDITION
+    assert answer.verdict is RequestVerdict.BLOCKED_BY_CONDITION
     assert answer.because == "test: Statement[0]: StringEquals aws:ResourceTag/owner wants me, sent: you"
     assert evaluate(request_of(resource_tags={}), [given]).because.endswith("sent: nothing")
     assert evaluate(request_of(resource_tags={"owner": ""}), [given]).because.endswith("sent: (empty)")
@@ -56,25 +56,29 @@ def test_the_nearest_statement_is_named(request_of, policy, allow):
 
 def test_what_nobody_stated_is_not_an_allow(request_of, policy, allow):
     answer = evaluate(request_of(), [policy(allow("ec2:*", "*", TAGGED))])
-    assert (answer.verdict, answer.verdict.decision) == (Verdict.UNKNOWN, "cannot tell")
+    assert (answer.verdict, answer.verdict.decision) == (RequestVerdict.UNKNOWN, "cannot tell")
     assert answer.because.endswith("StringEquals aws:ResourceTag/owner wants me, sent: unknown")
 
 
 def test_what_nobody_stated_may_be_a_deny(request_of, policy, allow, deny):
     given = policy(allow("*"), deny("*", "*", {"StringNotEquals": {"aws:SourceVpc": "vpc-1"}}))
     answer = evaluate(request_of(), [given])
-    assert (answer.verdict, answer.statement) == (Verdict.UNKNOWN, given.statements[1])
+    assert (answer.verdict, answer.statement) == (RequestVerdict.UNKNOWN, given.statements[1])
     assert "denies it or not" in answer.because
 
 
 def test_a_doubtful_deny_does_not_hide_that_nothing_allows(request_of, policy, deny):
     given = policy(deny("*", "*", {"StringNotEquals": {"aws:SourceVpc": "vpc-1"}}))
-    assert evaluate(request_of(), [given]).verdict is Verdict.MISSING
+    assert evaluate(request_of(), [given]).verdict is RequestVerdict.MISSING
 
 
 @pytest.mark.parametrize(
     ("not_action", "verdict"),
-    [(["iam:*", "sts:*"], Verdict.ALLOWED), (["EC2:Run*"], Verdict.MISSING), (["*"], Verdict.MISSING)],
+    [
+        (["iam:*", "sts:*"], RequestVerdict.ALLOWED),
+        (["EC2:Run*"], RequestVerdict.MISSING),
+        (["*"], RequestVerdict.MISSING),
+    ],
 )
 def test_not_action(request_of, policy, not_action, verdict):
     given = policy({"Effect": "Allow", "NotAction": not_action, "Resource": "*"})
@@ -83,7 +87,10 @@ def test_not_action(request_of, policy, not_action, verdict):
 
 @pytest.mark.parametrize(
     ("not_resource", "verdict"),
-    [("arn:aws:ec2:*:*:volume/*", Verdict.ALLOWED), ("arn:aws:ec2:*:*:subnet/*", Verdict.BLOCKED_BY_RESOURCE)],
+    [
+        ("arn:aws:ec2:*:*:volume/*", RequestVerdict.ALLOWED),
+        ("arn:aws:ec2:*:*:subnet/*", RequestVerdict.BLOCKED_BY_RESOURCE),
+    ],
 )
 def test_not_resource(request_of, policy, not_resource, verdict):
     given = policy({"Effect": "Allow", "Action": "ec2:*", "NotResource": not_resource})
@@ -93,15 +100,18 @@ def test_not_resource(request_of, policy, not_resource, verdict):
 def test_deny_of_all_but_some(request_of, policy, allow):
     fence = {"Effect": "Deny", "NotAction": ["ec2:Describe*"], "NotResource": "arn:aws:ec2:eu-west-1:*:*"}
     given = policy(allow("*"), fence)
-    assert evaluate(request_of(resource=SUBNET), [given]).verdict is Verdict.ALLOWED
-    assert evaluate(request_of(resource=SUBNET.replace("eu-west-1", "eu-west-2")), [given]).verdict is Verdict.DENIED
+    assert evaluate(request_of(resource=SUBNET), [given]).verdict is RequestVerdict.ALLOWED
+    assert (
+        evaluate(request_of(resource=SUBNET.replace("eu-west-1", "eu-west-2")), [given]).verdict
+        is RequestVerdict.DENIED
+    )
 
 
 @pytest.mark.parametrize(
     ("boundary", "verdict"),
     [
-        ("ec2:*", Verdict.ALLOWED),
-        ("iam:*", Verdict.DENIED),
+        ("ec2:*", RequestVerdict.ALLOWED),
+        ("iam:*", RequestVerdict.DENIED),
     ],
 )
 def test_a_boundary_cuts(request_of, policy, allow, boundary, verdict):
@@ -111,18 +121,18 @@ def test_a_boundary_cuts(request_of, policy, allow, boundary, verdict):
 
 def test_a_boundary_gives_nothing(request_of, policy, allow):
     answer = evaluate(request_of(), [policy(allow("iam:*"))], boundary=[policy(allow("*"))])
-    assert answer.verdict is Verdict.MISSING
+    assert answer.verdict is RequestVerdict.MISSING
 
 
 def test_an_empty_boundary_lets_nothing_through(request_of, policy, allow):
     answer = evaluate(request_of(), [policy(allow("*"))], boundary=[])
-    assert answer.verdict is Verdict.DENIED
+    assert answer.verdict is RequestVerdict.DENIED
     assert answer.because.startswith("the permissions boundary does not let it through")
 
 
 def test_a_doubtful_boundary_leaves_doubt(request_of, policy, allow):
     edge = policy(allow("*", "*", {"IpAddress": {"aws:SourceIp": "10.0.0.0/8"}}))
-    assert evaluate(request_of(), [policy(allow("*"))], boundary=[edge]).verdict is Verdict.UNKNOWN
+    assert evaluate(request_of(), [policy(allow("*"))], boundary=[edge]).verdict is RequestVerdict.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -168,16 +178,16 @@ def test_a_condition_that_decides_nothing_is_told(request_of, policy, allow):
         "test: Statement[2]: the key aws:RequestTag/${Team} holds a placeholder without a value",
         "test: Statement[3]: arn:${Where}:ec2:*:*:* holds a placeholder without a value",
     )
-    assert evaluate(request_of(), [given]).verdict is Verdict.UNKNOWN
+    assert evaluate(request_of(), [given]).verdict is RequestVerdict.UNKNOWN
 
 
 def test_a_placeholder_in_the_resource_leaves_doubt_and_is_named(request_of, policy, allow):
     answer = evaluate(request_of(resource=SUBNET), [policy(allow("ec2:*", "arn:aws:ec2:${Region2}:*:subnet/*"))])
-    assert answer.verdict is Verdict.UNKNOWN
+    assert answer.verdict is RequestVerdict.UNKNOWN
     assert answer.because.endswith("its resource holds a placeholder or variable without a value")
 
 
-@pytest.mark.parametrize("verdict", list(Verdict))
+@pytest.mark.parametrize("verdict", list(RequestVerdict))
 def test_each_verdict_is_one_of_three_decisions(verdict):
     expected = {"allowed": "allowed", "unknown": "cannot tell"}.get(verdict.value, "denied")
     assert verdict.decision == expected

@@ -1,13 +1,13 @@
 import pytest
 
-from migrations_app.errors import BadInput
-from migrations_app.iam.evaluate import Verdict
+from migrations_app.errors import InvalidInput
+from migrations_app.iam.evaluate import RequestVerdict
 from migrations_app.iam.requirements.features import ASSUMED, Feature
 from migrations_app.iam.requirements.gaps import find_gaps
-from migrations_app.iam.site import Site
+from migrations_app.iam.site import AwsSite
 from tests.newest import NEWEST_MINOR
 
-SITE = Site(cluster="blue", account="111122223333", region="eu-west-1")
+SITE = AwsSite(cluster="blue", account="111122223333", region="eu-west-1")
 READS = ["ec2:Describe*", "pricing:*", "ssm:*", "sqs:*", "eks:*", "iam:PassRole"]
 
 
@@ -21,7 +21,7 @@ def short(gaps):
 
 def test_no_policy_at_all_lacks_everything_once(policy):
     report = gaps_of([], "0.31")
-    assert {gap.verdict for gap in report.gaps} == {Verdict.MISSING}
+    assert {gap.verdict for gap in report.gaps} == {RequestVerdict.MISSING}
     assert [gap.action for gap in report.gaps] == sorted({gap.action for gap in report.gaps})
     assert len(report.gaps) == 21
     assert report.legacy_gaps == ()
@@ -119,9 +119,12 @@ def test_the_worst_refusal_names_the_entry(policy, allow, deny):
     tagged = {"StringEquals": {"aws:RequestTag/team": "a"}}
     mixed = policy(allow("ec2:CreateFleet", "arn:aws:ec2:*:*:fleet/*", tagged), name="mixed")
     fleet = next(gap for gap in gaps_of([mixed], "1.0").gaps if gap.action == "ec2:CreateFleet")
-    assert fleet.verdict is Verdict.BLOCKED_BY_CONDITION
+    assert fleet.verdict is RequestVerdict.BLOCKED_BY_CONDITION
     both = [mixed, policy(deny("ec2:CreateFleet", "arn:aws:ec2:*:*:subnet/*"))]
-    assert next(gap for gap in gaps_of(both, "1.0").gaps if gap.action == "ec2:CreateFleet").verdict is Verdict.DENIED
+    assert (
+        next(gap for gap in gaps_of(both, "1.0").gaps if gap.action == "ec2:CreateFleet").verdict
+        is RequestVerdict.DENIED
+    )
 
 
 def test_a_refusal_that_applies_outranks_one_that_does_not(policy, allow, deny):
@@ -131,7 +134,7 @@ def test_a_refusal_that_applies_outranks_one_that_does_not(policy, allow, deny):
         deny("ec2:RunInstances", "*", {"IpAddress": {"aws:SourceIp": "10.0.0.0/8"}}),
     )
     entry = next(gap for gap in gaps_of([given], "1.11").gaps if gap.action == "ec2:RunInstances")
-    assert (entry.verdict, entry.required) == (Verdict.UNKNOWN, "always")
+    assert (entry.verdict, entry.required) == (RequestVerdict.UNKNOWN, "always")
 
 
 def test_0_32_speaks_of_nodepools_and_provisioners_apart(policy, allow):
@@ -161,7 +164,7 @@ def test_before_0_32_provisioners_are_what_there_is(policy, allow):
 def test_the_role_to_assume_is_asked_for_only_when_it_is_named(policy, allow):
     given = policy(allow(["ec2:*", "iam:*", "ssm:*", "pricing:*", "sqs:*", "eks:*"]))
     assert gaps_of([given], "0.33").gaps == ()
-    site = Site(assume_role_arn="arn:aws:iam::444455556666:role/other")
+    site = AwsSite(assume_role_arn="arn:aws:iam::444455556666:role/other")
     report = gaps_of([given], "0.33", site=site, assumed=ASSUMED | {Feature.ASSUME_ROLE})
     assert short(report.gaps) == {"sts:AssumeRole": ("missing", "always", ("assumed role",))}
 
@@ -169,7 +172,7 @@ def test_the_role_to_assume_is_asked_for_only_when_it_is_named(policy, allow):
 def test_an_unknown_need_stands_in_the_way(policy, allow):
     given = policy(allow("*", "*", {"IpAddress": {"aws:SourceIp": "10.0.0.0/8"}}))
     report = gaps_of([given], "1.0")
-    assert {gap.verdict for gap in report.gaps} == {Verdict.UNKNOWN}
+    assert {gap.verdict for gap in report.gaps} == {RequestVerdict.UNKNOWN}
     assert not report.ok
 
 
@@ -202,7 +205,7 @@ def test_tags_of_node_classes_may_meet_a_condition(policy, allow):
     """As the Terraform module up to 19 asks: the instance must carry a tag that only spec.tags can give it."""
     own = {"StringEquals": {"ec2:ResourceTag/karpenter.sh/discovery": "blue"}}
     given = policy(allow("ec2:TerminateInstances", "*", own))
-    site = Site(cluster="blue", extra_tags={"karpenter.sh/discovery": "blue"})
+    site = AwsSite(cluster="blue", extra_tags={"karpenter.sh/discovery": "blue"})
     with_tags, without = gaps_of([given], "0.31", site=site), gaps_of([given], "0.31")
     assert short(without.gaps)["ec2:TerminateInstances"][0] == "blocked_by_condition"
     assert "ec2:TerminateInstances" not in short(with_tags.gaps)
@@ -222,5 +225,5 @@ def test_a_gap_carries_what_the_controller_logs(policy, allow):
 
 
 def test_a_release_nobody_knows_is_refused():
-    with pytest.raises(BadInput):
+    with pytest.raises(InvalidInput):
         gaps_of([], "1.99")

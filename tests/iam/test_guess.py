@@ -1,4 +1,4 @@
-from migrations_app.iam.site_from_policies import guessed
+from migrations_app.iam.site_from_policies import site_from_policies
 
 HERE = "111122223333"
 
@@ -11,7 +11,7 @@ def test_names_that_a_policy_leaves_no_doubt_about(policy, allow):
         allow("iam:PassRole", f"arn:aws-cn:iam::{HERE}:role/teams/nodes"),
         allow("sqs:*", f"arn:aws-cn:sqs:cn-north-1:{HERE}:Karpenter-blue"),
     )
-    assert guessed([given]) == {
+    assert site_from_policies([given]) == {
         "partition": "aws-cn",
         "account": HERE,
         "region": "cn-north-1",
@@ -22,7 +22,7 @@ def test_names_that_a_policy_leaves_no_doubt_about(policy, allow):
 
 
 def test_a_cluster_named_only_where_it_is_described(policy, allow):
-    assert guessed([policy(allow("eks:DescribeCluster", f"arn:aws:eks:*:{HERE}:cluster/blue"))]) == {
+    assert site_from_policies([policy(allow("eks:DescribeCluster", f"arn:aws:eks:*:{HERE}:cluster/blue"))]) == {
         "partition": "aws",
         "account": HERE,
         "cluster": "blue",
@@ -34,7 +34,7 @@ def test_two_values_leave_doubt(policy, allow):
         allow("iam:PassRole", [f"arn:aws:iam::{HERE}:role/a", f"arn:aws:iam::{HERE}:role/b"]),
         allow("eks:*", [f"arn:aws:eks:eu-west-1:{HERE}:cluster/a", "arn:aws:eks:eu-west-2:444455556666:cluster/b"]),
     )
-    assert guessed([given]) == {"partition": "aws"}
+    assert site_from_policies([given]) == {"partition": "aws"}
 
 
 def test_templates_wildcards_and_denials_name_nothing(policy, allow, deny):
@@ -45,8 +45,8 @@ def test_templates_wildcards_and_denials_name_nothing(policy, allow, deny):
         allow("iam:*", "arn:*:iam::*:role/*"),
         deny("sqs:*", f"arn:aws:sqs:eu-west-1:{HERE}:secret"),
     )
-    assert guessed([given]) == {}
+    assert site_from_policies([given]) == {}
 
 
 def test_a_role_that_is_not_passed_is_no_node_role(policy, allow):
-    assert "node_role" not in guessed([policy(allow("sts:AssumeRole", f"arn:aws:iam::{HERE}:role/other"))])
+    assert "node_role" not in site_from_policies([policy(allow("sts:AssumeRole", f"arn:aws:iam::{HERE}:role/other"))])

@@ -1,16 +1,21 @@
 import pytest
 
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.iam.requirements.gaps import find_gaps
-from migrations_app.iam.requirements.terraform_module import Setting, inline_setting, module_settings, module_version
-from migrations_app.iam.site import Site
+from migrations_app.iam.requirements.terraform_module import (
+    ModuleSetting,
+    inline_setting,
+    module_settings,
+    module_version,
+)
+from migrations_app.iam.site import AwsSite
 from tests.newest import NEWEST_MINOR
 
 EC2 = ["ec2:*", "ssm:*", "pricing:*", "eks:*", "iam:PassRole"]
 
 
 def settings(policies, release, version):
-    report = find_gaps(policies, release=release, site=Site(cluster="blue"))
+    report = find_gaps(policies, release=release, site=AwsSite(cluster="blue"))
     return [(one.closes, one.variable or one.upgrade_to, one.value) for one in module_settings(report, version)]
 
 
@@ -23,7 +28,7 @@ def test_versions(text, version):
 
 @pytest.mark.parametrize("text", ["", "20", "latest", "20.24.3.1"])
 def test_what_is_no_version_is_refused(text):
-    with pytest.raises(BadInput, match="not a version"):
+    with pytest.raises(InvalidInput, match="not a version"):
         module_version(text)
 
 
@@ -56,9 +61,9 @@ def test_the_queue(policy, allow):
 
 
 def test_what_no_switch_covers_goes_in_as_statements_and_names_the_version_that_has_it(official):
-    report = find_gaps([official("v1.0.14")], release="1.7", site=Site(cluster="blue"))
+    report = find_gaps([official("v1.0.14")], release="1.7", site=AwsSite(cluster="blue"))
     assert module_settings(report, (21, 0)) == (
-        Setting(
+        ModuleSetting(
             closes=("iam:ListInstanceProfiles",),
             variable="iam_policy_statements",
             value="the statements of the closing policy",
@@ -77,6 +82,6 @@ def test_nothing_to_set_where_nothing_is_missing(policy, allow):
 
 def test_the_way_out_of_the_size_limit():
     assert inline_setting((21, 7)) is None
-    assert inline_setting((21, 8)) == Setting(
+    assert inline_setting((21, 8)) == ModuleSetting(
         closes=(), variable="enable_inline_policy", value="true", why="an inline policy may have 10,240 characters"
     )

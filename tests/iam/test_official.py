@@ -4,9 +4,9 @@ import pytest
 
 from migrations_app.iam.policy import filled
 from migrations_app.iam.requirements.gaps import find_gaps
-from migrations_app.iam.site import Site
+from migrations_app.iam.site import AwsSite
 
-SITE = Site(cluster="blue", account="111122223333", region="eu-west-1")
+SITE = AwsSite(cluster="blue", account="111122223333", region="eu-west-1")
 
 OWN = {
     "v0.30.0": ["0.28", "0.29", "0.30"],
@@ -138,11 +138,11 @@ def test_the_split_documents_of_1_14_are_needed_together(official):
 @pytest.mark.parametrize(
     ("site", "actions"),
     [
-        (Site(cluster="blue", queue="other"), {"sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage"}),
-        (Site(cluster="blue", node_roles=("KarpenterNodeRole-blue", "other")), {"iam:PassRole"}),
+        (AwsSite(cluster="blue", queue="other"), {"sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage"}),
+        (AwsSite(cluster="blue", node_roles=("KarpenterNodeRole-blue", "other")), {"iam:PassRole"}),
     ],
 )
 def test_a_document_filled_for_other_names_is_refused(official, site, actions):
-    document = filled(official("v1.0.14"), Site(cluster="blue"))
+    document = filled(official("v1.0.14"), AwsSite(cluster="blue"))
     report = find_gaps([document], release="1.0", site=site)
     assert short(report.gaps) == dict.fromkeys(sorted(actions), ("blocked_by_resource", "always"))

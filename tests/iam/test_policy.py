@@ -3,13 +3,13 @@ from urllib.parse import quote
 
 import pytest
 
-from migrations_app.errors import BadInput, BadPolicy
-from migrations_app.iam.policy import MAX_BYTES, Condition, Statement, filled, parse_policy
-from migrations_app.iam.site import Site
+from migrations_app.errors import InvalidInput, InvalidPolicy
+from migrations_app.iam.policy import MAX_BYTES, PolicyCondition, PolicyStatement, filled, parse_policy
+from migrations_app.iam.site import AwsSite
 
 ONE = {"Effect": "Allow", "Action": "ec2:RunInstances", "Resource": "*"}
 DOCUMENT = {"Version": "2012-10-17", "Statement": [ONE]}
-READ = Statement(where="p: Statement[0]", actions=("ec2:RunInstances",))
+READ = PolicyStatement(where="p: Statement[0]", actions=("ec2:RunInstances",))
 
 
 def parsed(document, name="p"):
@@ -58,7 +58,7 @@ def test_every_element_of_a_statement_is_read():
         "Condition": {"Bool": {"aws:SecureTransport": False}, "NumericLessThan": {"x:y": [1, 2.5]}},
     }
     assert parsed({"Version": "2012-10-17", "Statement": [statement]}).statements == (
-        Statement(
+        PolicyStatement(
             where="p: Statement[0] (S1)",
             sid="S1",
             allow=False,
@@ -67,8 +67,8 @@ def test_every_element_of_a_statement_is_read():
             resources=("arn:aws:s3:::b",),
             not_resource=True,
             conditions=(
-                Condition(operator="Bool", key="aws:SecureTransport", values=("false",)),
-                Condition(operator="NumericLessThan", key="x:y", values=("1", "2.5")),
+                PolicyCondition(operator="Bool", key="aws:SecureTransport", values=("false",)),
+                PolicyCondition(operator="NumericLessThan", key="x:y", values=("1", "2.5")),
             ),
         ),
     )
@@ -115,7 +115,7 @@ def test_placeholders_are_filled_everywhere():
         "Resource": "arn:${AWS::Partition}:eks:${AWS_REGION}:${AWS::AccountId}:cluster/${ClusterName}",
         "Condition": {"StringEquals": {"aws:RequestTag/kubernetes.io/cluster/${CLUSTER_NAME}": "${!aws:username}"}},
     }
-    site = Site(cluster="blue", account="000011112222", region="cn-north-1", partition="aws-cn")
+    site = AwsSite(cluster="blue", account="000011112222", region="cn-north-1", partition="aws-cn")
     assert filled(parsed(DOCUMENT | {"Statement": statement}), site).statements[0].as_json() == {
         "Effect": "Allow",
         "Action": "${Service}:Get",
@@ -146,7 +146,7 @@ def test_placeholders_are_filled_everywhere():
     ],
 )
 def test_an_unreadable_document_is_refused_with_the_reason(text, reason):
-    with pytest.raises(BadPolicy, match=reason):
+    with pytest.raises(InvalidPolicy, match=reason):
         parse_policy(text, name="file.json")
 
 
@@ -168,7 +168,7 @@ def test_an_unreadable_document_is_refused_with_the_reason(text, reason):
     ],
 )
 def test_an_unreadable_statement_is_refused_with_its_place(change, reason):
-    with pytest.raises(BadPolicy, match=reason) as caught:
+    with pytest.raises(InvalidPolicy, match=reason) as caught:
         parsed(DOCUMENT | {"Statement": [ONE | change]}, name="file.json")
     assert caught.value.where.startswith("file.json: Statement[0]")
 
@@ -176,15 +176,15 @@ def test_an_unreadable_statement_is_refused_with_its_place(change, reason):
 def test_a_document_far_beyond_any_policy_is_refused():
     big = json.dumps(DOCUMENT | {"Statement": [ONE] * 4000})
     assert len(big) > 200_000
-    with pytest.raises(BadPolicy, match=f"more than {MAX_BYTES:,} bytes"):
+    with pytest.raises(InvalidPolicy, match=f"more than {MAX_BYTES:,} bytes"):
         parse_policy(big, name="big.json")
 
 
 def test_bytes_that_are_no_text_are_refused():
-    with pytest.raises(BadPolicy, match="not UTF-8"):
+    with pytest.raises(InvalidPolicy, match="not UTF-8"):
         parse_policy(b"\xff\xfe{\x00", name="p")
 
 
 def test_the_error_counts_as_bad_input():
-    assert issubclass(BadPolicy, BadInput)
-    assert BadPolicy("x").code == "bad_policy"
+    assert issubclass(InvalidPolicy, InvalidInput)
+    assert InvalidPolicy("x").code == "bad_policy"

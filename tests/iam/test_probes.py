@@ -2,16 +2,16 @@ import re
 
 import pytest
 
-from migrations_app.iam.evaluate import Request
+from migrations_app.iam.evaluate import IamRequest
 from migrations_app.iam.requirements.features import ASSUMED, MEANING, Feature, every_minor, minor_text
 from migrations_app.iam.requirements.needs import NEEDS, need_for
 from migrations_app.iam.requirements.remedies import NEVER_CALLED
 from migrations_app.iam.requirements.requests import BETA_LAUNCH, PROBES, V1_LAUNCH, probes_for
-from migrations_app.iam.site import Site
+from migrations_app.iam.site import AwsSite
 from tests import upstream
 from tests.newest import table_to
 
-SITE = Site(cluster="blue", account="111122223333", region="eu-west-1")
+SITE = AwsSite(cluster="blue", account="111122223333", region="eu-west-1")
 
 
 def probe(name):
@@ -74,7 +74,7 @@ def test_every_setting_has_a_meaning_and_is_used():
 
 
 def test_a_launch_of_1_0():
-    assert asked("v1-run-instance", (1, 0)) == Request(
+    assert asked("v1-run-instance", (1, 0)) == IamRequest(
         action="ec2:RunInstances",
         resource="arn:aws:ec2:eu-west-1:111122223333:instance/*",
         request_tags={
@@ -102,7 +102,7 @@ def test_launch_templates_carry_one_more_tag_up_to_1_0():
 
 
 def test_tags_of_node_classes_come_with_what_is_created_and_stay_on_it():
-    site = Site(extra_tags={"team": "a", "karpenter.sh/nodepool": "mine"})
+    site = AwsSite(extra_tags={"team": "a", "karpenter.sh/nodepool": "mine"})
     assert asked("v1-run-instance", (1, 0), site).request_tags["team"] == "a"
     assert asked("v1-run-instance", (1, 0), site).request_tags["karpenter.sh/nodepool"] == "default"
     assert asked("v1-terminate", (1, 0), site).resource_tags["team"] == "a"
@@ -129,7 +129,7 @@ def test_each_service_is_asked_in_its_region():
 
 
 def test_each_node_role_is_passed():
-    site = Site(node_roles=("a", "p/b"))
+    site = AwsSite(node_roles=("a", "p/b"))
     assert [request.resource for request in probe("pass-role").requests(site, (1, 0))] == [
         "arn:aws:iam::000000000000:role/a",
         "arn:aws:iam::000000000000:role/p/b",

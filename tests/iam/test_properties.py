@@ -5,14 +5,14 @@ from dataclasses import replace
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from migrations_app.iam.evaluate import Verdict, evaluate
-from migrations_app.iam.policy import Condition, Policy, Statement
+from migrations_app.iam.evaluate import RequestVerdict, evaluate
+from migrations_app.iam.policy import IamPolicy, PolicyCondition, PolicyStatement
 from migrations_app.iam.requirements.gaps import find_gaps
 from migrations_app.iam.requirements.requests import PROBES
-from migrations_app.iam.site import Site
+from migrations_app.iam.site import AwsSite
 from tests.newest import NEWEST_MINOR
 
-SITE = Site(cluster="blue")
+SITE = AwsSite(cluster="blue")
 RELEASES = ("0.31", "0.32", "0.33", "1.0", NEWEST_MINOR)
 
 ACTIONS = st.sampled_from(
@@ -40,7 +40,7 @@ RESOURCES = st.sampled_from(
     ]
 )
 CONDITIONS = st.builds(
-    Condition,
+    PolicyCondition,
     operator=st.builds(
         "".join,
         st.tuples(
@@ -62,7 +62,7 @@ CONDITIONS = st.builds(
     values=st.lists(st.sampled_from(["*", "owned", "true", "false", "Name", "RunInstances"]), max_size=2).map(tuple),
 )
 STATEMENTS = st.builds(
-    Statement,
+    PolicyStatement,
     where=st.sampled_from(["one", "two", "three"]),
     allow=st.booleans(),
     actions=st.lists(ACTIONS, min_size=1, max_size=2).map(tuple),
@@ -77,8 +77,8 @@ ONCE = settings(max_examples=60, deadline=None, suppress_health_check=[HealthChe
 
 def refused(statements, release, boundary=None):
     """Every request that is not clearly allowed, by probe and resource."""
-    limit = None if boundary is None else [Policy(name="edge", statements=tuple(boundary))]
-    policies = [Policy(name="set", statements=tuple(statements))]
+    limit = None if boundary is None else [IamPolicy(name="edge", statements=tuple(boundary))]
+    policies = [IamPolicy(name="set", statements=tuple(statements))]
     report = find_gaps(policies, release=release, site=SITE, boundary=limit)
     return {(one.probe.id, one.request.resource) for gap in (*report.gaps, *report.legacy_gaps) for one in gap.refusals}
 
@@ -114,7 +114,7 @@ def test_a_boundary_never_removes_one(statements, boundary, release):
 @ONCE
 @given(st.lists(SETS, max_size=3), st.sampled_from(RELEASES), st.randoms(use_true_random=False))
 def test_order_of_statements_and_documents_does_not_matter(sets, release, random):
-    policies = [Policy(name=str(n), statements=tuple(statements)) for n, statements in enumerate(sets)]
+    policies = [IamPolicy(name=str(n), statements=tuple(statements)) for n, statements in enumerate(sets)]
     mixed = [replace(one, statements=tuple(random.sample(one.statements, len(one.statements)))) for one in policies]
     random.shuffle(mixed)
     assert entries(mixed, release) == entries(policies, release)
@@ -123,8 +123,8 @@ def test_order_of_statements_and_documents_does_not_matter(sets, release, random
 @ONCE
 @given(SETS, st.sampled_from(RELEASES))
 def test_one_document_or_several_is_the_same(statements, release):
-    together = [Policy(name="all", statements=tuple(statements))]
-    apart = [Policy(name=str(n), statements=(one,)) for n, one in enumerate(statements)]
+    together = [IamPolicy(name="all", statements=tuple(statements))]
+    apart = [IamPolicy(name=str(n), statements=(one,)) for n, one in enumerate(statements)]
     assert entries(apart, release) == entries(together, release)
 
 
@@ -134,17 +134,17 @@ def test_one_document_or_several_is_the_same(statements, release):
 )
 def test_a_key_that_is_not_stated_never_becomes_an_allow(statement, probe, key):
     """Whatever the operator: a statement that also asks for such a key never allows."""
-    for line in (*statement.conditions, Condition(operator="StringNotEqualsIfExists", key=key, values=("x",))):
+    for line in (*statement.conditions, PolicyCondition(operator="StringNotEqualsIfExists", key=key, values=("x",))):
         asks = replace(statement, allow=True, conditions=(replace(line, key=key),))
         for request in probe.requests(SITE, probe.span.since):
-            verdict = evaluate(request, [Policy(name="set", statements=(asks,))]).verdict
-            assert verdict is not Verdict.ALLOWED
+            verdict = evaluate(request, [IamPolicy(name="set", statements=(asks,))]).verdict
+            assert verdict is not RequestVerdict.ALLOWED
 
 
 @ONCE
 @given(st.sampled_from(PROBES), SETS)
 def test_every_answer_names_its_reason(probe, statements):
     for request in probe.requests(SITE, probe.span.since):
-        answer = evaluate(request, [Policy(name="set", statements=tuple(statements))])
+        answer = evaluate(request, [IamPolicy(name="set", statements=tuple(statements))])
         assert answer.because
-        assert (answer.statement is None) == (answer.verdict is Verdict.MISSING)
+        assert (answer.statement is None) == (answer.verdict is RequestVerdict.MISSING)

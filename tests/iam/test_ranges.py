@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.iam.requirements.features import Span, every_minor, minor_of, minor_text
 from tests.newest import NEWEST_MINOR, NEWEST_ROW, NEXT_MINOR, table_to
 
@@ -24,13 +24,13 @@ def test_a_release_is_read_as_its_minor(release, minor):
 
 @pytest.mark.parametrize("release", ["", "latest", "1", "1.0.x", "1.0.14.2", "\u0661.\u0660", "1.0\n2"])
 def test_what_is_no_release_is_refused(release):
-    with pytest.raises(BadInput, match="not a release"):
+    with pytest.raises(InvalidInput, match="not a release"):
         minor_of(release)
 
 
 @pytest.mark.parametrize("release", ["0.27", "0.38", NEXT_MINOR, "2.0"])
 def test_a_release_without_known_needs_is_refused(release):
-    with pytest.raises(BadInput, match=re.escape(f"known for 0.28 to 0.37 and 1.0 to {NEWEST_MINOR}")):
+    with pytest.raises(InvalidInput, match=re.escape(f"known for 0.28 to 0.37 and 1.0 to {NEWEST_MINOR}")):
         minor_of(release)
 
 

@@ -2,16 +2,16 @@ import json
 
 import pytest
 
-from migrations_app.errors import BadPolicy
-from migrations_app.iam.evaluate import Verdict
-from migrations_app.iam.policy import Policy, Statement, parse_policy
+from migrations_app.errors import InvalidPolicy
+from migrations_app.iam.evaluate import RequestVerdict
+from migrations_app.iam.policy import IamPolicy, PolicyStatement, parse_policy
 from migrations_app.iam.requirements.features import ASSUMED, Feature, every_minor, minor_text
 from migrations_app.iam.requirements.gaps import find_gaps
 from migrations_app.iam.requirements.remedies import MANAGED_LIMIT, closing, document_of, fitted, merged, size_of
-from migrations_app.iam.site import Site
+from migrations_app.iam.site import AwsSite
 from tests.newest import NEWEST_MINOR
 
-SITE = Site(cluster="blue", account="111122223333", region="eu-west-1")
+SITE = AwsSite(cluster="blue", account="111122223333", region="eu-west-1")
 ALL = frozenset(Feature)
 
 
@@ -25,7 +25,7 @@ def read_again(documents):
 
 @pytest.mark.parametrize("release", [minor_text(minor) for minor in every_minor()])
 def test_what_is_missing_altogether_is_closed_altogether(release):
-    site = Site(cluster="blue", node_roles=("a", "b"), assume_role_arn="arn:aws:iam::444455556666:role/x")
+    site = AwsSite(cluster="blue", node_roles=("a", "b"), assume_role_arn="arn:aws:iam::444455556666:role/x")
     found = closing(report_of([], release, site), site, conditional=True)
     closed = report_of(read_again(found.documents()), release, site, ALL)
     assert (closed.gaps, closed.legacy_gaps, found.stubborn) == ((), (), ())
@@ -105,12 +105,12 @@ def test_an_explicit_deny_is_not_closed_but_told(policy, allow, deny):
     found = closing(report, SITE)
     assert found.statements == ()
     assert [(one.request.resource, one.answer.verdict) for one in found.stubborn] == [
-        ("arn:aws:iam::111122223333:role/KarpenterNodeRole-blue", Verdict.DENIED)
+        ("arn:aws:iam::111122223333:role/KarpenterNodeRole-blue", RequestVerdict.DENIED)
     ]
 
 
 def test_every_node_role_is_named():
-    site = Site(account="111122223333", node_roles=("a", "b"))
+    site = AwsSite(account="111122223333", node_roles=("a", "b"))
     (statement,) = [one for one in closing(report_of([], "1.0", site), site).statements if one.sid == "PassNodeRole"]
     assert statement.resources == ("arn:aws:iam::111122223333:role/a", "arn:aws:iam::111122223333:role/b")
 
@@ -120,7 +120,7 @@ def test_size_counts_no_white_space():
 
 
 def statement(sid, length):
-    return Statement(where=sid, sid=sid, actions=("ec2:X",), resources=(sid + "r" * length,))
+    return PolicyStatement(where=sid, sid=sid, actions=("ec2:X",), resources=(sid + "r" * length,))
 
 
 def test_statements_are_spread_over_as_few_documents_as_fit():
@@ -131,7 +131,7 @@ def test_statements_are_spread_over_as_few_documents_as_fit():
 
 
 def test_a_statement_that_fits_nowhere_is_told():
-    with pytest.raises(BadPolicy, match="alone exceeds the 6,144 characters"):
+    with pytest.raises(InvalidPolicy, match="alone exceeds the 6,144 characters"):
         fitted([statement("A", 7000)], limit=MANAGED_LIMIT)
 
 
@@ -156,7 +156,7 @@ def test_the_merged_documents_fit_and_carry_both_releases(official, tag, release
 
 
 def test_both_generations_of_0_32_for_a_long_name_need_two_managed_policies():
-    site = Site(cluster="b" * 100, region="ap-southeast-2")
+    site = AwsSite(cluster="b" * 100, region="ap-southeast-2")
     documents = closing(report_of([], "0.32", site), site).documents()
     assert len(documents) == 2
     assert all(size_of(document) <= MANAGED_LIMIT for document in documents)
@@ -165,4 +165,4 @@ def test_both_generations_of_0_32_for_a_long_name_need_two_managed_policies():
 def test_a_refused_right_can_be_given_by_one_more_document(policy, allow):
     narrow = [policy(allow("ec2:TerminateInstances", "*", {"StringEquals": {"ec2:ResourceTag/Name": "x"}}))]
     added = closing(report_of(narrow, "1.0"), SITE).statements
-    assert report_of([*narrow, Policy(name="added", statements=added)], "1.0").ok
+    assert report_of([*narrow, IamPolicy(name="added", statements=added)], "1.0").ok

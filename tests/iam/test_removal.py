@@ -1,7 +1,7 @@
 from migrations_app.iam.requirements.remedies import removable
-from migrations_app.iam.site import Site
+from migrations_app.iam.site import AwsSite
 
-SITE = Site(cluster="blue")
+SITE = AwsSite(cluster="blue")
 
 
 def told(policies, release):

@@ -1,14 +1,14 @@
 import json
 
-from migrations_app.iam.policy import Condition, Statement
+from migrations_app.iam.policy import PolicyCondition, PolicyStatement
 from migrations_app.iam.requirements.output import as_cloudformation, as_json, as_module_statements, as_terraform
 from migrations_app.iam.requirements.remedies import document_of
 
-STATEMENT = Statement(
+STATEMENT = PolicyStatement(
     where="x",
     sid="TagOwn",
     actions=("ec2:CreateTags",),
-    conditions=(Condition(operator="StringLike", key="aws:ResourceTag/a", values=("${aws:username}", "%{b}")),),
+    conditions=(PolicyCondition(operator="StringLike", key="aws:ResourceTag/a", values=("${aws:username}", "%{b}")),),
 )
 DOCUMENT = document_of([STATEMENT])
 

@@ -1,16 +1,16 @@
 import pytest
 
-from migrations_app.iam.site import Site, pricing_region, role_name
+from migrations_app.iam.site import AwsSite, pricing_region, role_name
 
 
 def test_names_of_the_official_template_stand_in():
-    site = Site(cluster="blue")
+    site = AwsSite(cluster="blue")
     assert site.roles == ("KarpenterNodeRole-blue",)
     assert site.queue_name == "blue"
 
 
 def test_roles_and_queue_may_be_told_as_arns():
-    site = Site(
+    site = AwsSite(
         node_roles=("arn:aws:iam::111122223333:role/teams/a/nodes", "/other/"),
         queue="arn:aws:sqs:eu-west-1:111122223333:q",
     )
@@ -34,19 +34,19 @@ def test_roles_and_queue_may_be_told_as_arns():
     ],
 )
 def test_placeholders(text, expected):
-    assert Site().fill(text) == expected
+    assert AwsSite().fill(text) == expected
 
 
 def test_a_name_is_not_filled_twice():
-    assert Site(cluster="${Region}").fill("${ClusterName}") == "${Region}"
+    assert AwsSite(cluster="${Region}").fill("${ClusterName}") == "${Region}"
 
 
 def test_the_assumed_role_is_a_name_only_when_told():
-    assert Site(assume_role_arn="arn:aws:iam::1:role/x").fill("${AssumeRoleArn}") == "arn:aws:iam::1:role/x"
+    assert AwsSite(assume_role_arn="arn:aws:iam::1:role/x").fill("${AssumeRoleArn}") == "arn:aws:iam::1:role/x"
 
 
 def test_iam_answers_in_one_region_of_a_partition():
-    assert [Site(partition=p).iam_region for p in ("aws", "aws-cn", "aws-us-gov")] == [
+    assert [AwsSite(partition=p).iam_region for p in ("aws", "aws-cn", "aws-us-gov")] == [
         "us-east-1",
         "cn-north-1",
         "us-gov-west-1",

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.errors import BadPolicy
+from migrations_app.errors import InvalidPolicy
 from migrations_app.iam.policy import MAX_BYTES, parse_policy
 from migrations_app.iam.templates import MOST_BYTES, policy_texts
 
@@ -109,7 +109,7 @@ def test_what_another_role_may_do_never_counts(other, told):
         A=("ManagedPolicy", {"PolicyDocument": DOCUMENT, "Roles": [{"Ref": "Controller"}]}),
         B=("ManagedPolicy", {"PolicyDocument": DOCUMENT} | other),
     )
-    with pytest.raises(BadPolicy, match=f"f: the template gives policies to {told}: give those of the controller"):
+    with pytest.raises(InvalidPolicy, match=f"f: the template gives policies to {told}: give those of the controller"):
         read(template)
 
 
@@ -129,20 +129,20 @@ def test_what_another_role_may_do_never_counts(other, told):
     ],
 )
 def test_an_unreadable_template_is_refused_with_its_place(data, reason):
-    with pytest.raises(BadPolicy, match=reason):
+    with pytest.raises(InvalidPolicy, match=reason):
         read(data)
 
 
 @pytest.mark.parametrize("text", ['{"AWS::IAM::": {"Resources": ' + "[" * 50_000, '{"Resources": {"AWS::IAM::'])
 def test_json_that_breaks_off_is_left_to_the_reader_of_policies(text):
-    with pytest.raises(BadPolicy, match=r"not JSON|nested too deep"):
+    with pytest.raises(InvalidPolicy, match=r"not JSON|nested too deep"):
         parse_policy(read(text)["f"], name="f")
 
 
 def test_a_large_file_is_no_policy_but_may_be_a_template():
     padding = "#" * (MAX_BYTES + 1)
     assert statements(read(f"{IN_YAML}\n{padding}")) == statements(read(IN_YAML))
-    with pytest.raises(BadPolicy, match=f"more than {MAX_BYTES:,} bytes"):
+    with pytest.raises(InvalidPolicy, match=f"more than {MAX_BYTES:,} bytes"):
         read(padding)
 
 
@@ -162,7 +162,7 @@ def place_of_what_is_wrong(text):
     try:
         for name, document in read(text).items():
             parse_policy(document, name=name)
-    except BadPolicy as wrong:
+    except InvalidPolicy as wrong:
         return wrong.where
     return "f"
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.errors import BadPolicy
-from migrations_app.iam.evaluate import Verdict
+from migrations_app.errors import InvalidPolicy
+from migrations_app.iam.evaluate import RequestVerdict
 from migrations_app.iam.trust import admits, by_pod_identity, by_role, by_token, statements_of, subject_of
 
 ISSUER = "oidc.eks.eu-west-1.amazonaws.com/id/AAAA"
@@ -53,7 +53,7 @@ def verdict(entry, *statements):
     ],
 )
 def test_a_token_is_let_in(statement):
-    assert verdict(TOKEN, statement) is Verdict.ALLOWED
+    assert verdict(TOKEN, statement) is RequestVerdict.ALLOWED
 
 
 @pytest.mark.parametrize(
@@ -82,12 +82,12 @@ def test_a_token_is_refused_with_the_reason(statement, because):
 
 def test_the_key_of_another_issuer_is_not_sent():
     foreign = row({"Federated": PROVIDER}, WEB, StringEquals={"oidc.eks.eu-west-1.amazonaws.com/id/BBBB:sub": "x"})
-    assert verdict(TOKEN, foreign) is Verdict.BLOCKED_BY_CONDITION
+    assert verdict(TOKEN, foreign) is RequestVerdict.BLOCKED_BY_CONDITION
 
 
 def test_a_deny_wins():
-    assert verdict(TOKEN, federated(), row("*", "sts:*", effect="Deny")) is Verdict.UNKNOWN
-    assert verdict(TOKEN, federated(), row({"Federated": PROVIDER}, "sts:*", effect="Deny")) is Verdict.DENIED
+    assert verdict(TOKEN, federated(), row("*", "sts:*", effect="Deny")) is RequestVerdict.UNKNOWN
+    assert verdict(TOKEN, federated(), row({"Federated": PROVIDER}, "sts:*", effect="Deny")) is RequestVerdict.DENIED
 
 
 @pytest.mark.parametrize(
@@ -101,22 +101,25 @@ def test_a_deny_wins():
     ],
 )
 def test_what_nobody_can_judge_is_no_answer(statement):
-    assert verdict(TOKEN, statement) is Verdict.UNKNOWN
+    assert verdict(TOKEN, statement) is RequestVerdict.UNKNOWN
 
 
 @pytest.mark.parametrize(
     ("statement", "expected"),
     [
-        (row(SERVICE, BOTH), Verdict.ALLOWED),
-        (row(SERVICE, BOTH, StringEquals={"aws:RequestTag/kubernetes-namespace": "kube-system"}), Verdict.ALLOWED),
+        (row(SERVICE, BOTH), RequestVerdict.ALLOWED),
+        (
+            row(SERVICE, BOTH, StringEquals={"aws:RequestTag/kubernetes-namespace": "kube-system"}),
+            RequestVerdict.ALLOWED,
+        ),
         (
             row(SERVICE, BOTH, StringEquals={"aws:RequestTag/kubernetes-namespace": "karpenter"}),
-            Verdict.BLOCKED_BY_CONDITION,
+            RequestVerdict.BLOCKED_BY_CONDITION,
         ),
-        (row(SERVICE, BOTH, StringEquals={"aws:SourceAccount": "111122223333"}), Verdict.UNKNOWN),
-        (row(SERVICE, "sts:AssumeRole"), Verdict.MISSING),
-        (row({"Service": "ec2.amazonaws.com"}, BOTH), Verdict.MISSING),
-        (federated(), Verdict.MISSING),
+        (row(SERVICE, BOTH, StringEquals={"aws:SourceAccount": "111122223333"}), RequestVerdict.UNKNOWN),
+        (row(SERVICE, "sts:AssumeRole"), RequestVerdict.MISSING),
+        (row({"Service": "ec2.amazonaws.com"}, BOTH), RequestVerdict.MISSING),
+        (federated(), RequestVerdict.MISSING),
     ],
 )
 def test_an_association_needs_both_calls(statement, expected):
@@ -126,14 +129,14 @@ def test_an_association_needs_both_calls(statement, expected):
 @pytest.mark.parametrize(
     ("principal", "expected"),
     [
-        ({"AWS": FIRST}, Verdict.ALLOWED),
-        ({"AWS": ["111122223333"]}, Verdict.ALLOWED),
-        ({"AWS": "arn:aws:iam::111122223333:root"}, Verdict.ALLOWED),
-        ("*", Verdict.ALLOWED),
-        ({"AWS": "*"}, Verdict.ALLOWED),
-        ({"AWS": "arn:aws:iam::999988887777:root"}, Verdict.MISSING),
-        ({"AWS": "arn:aws:iam::111122223333:role/Second"}, Verdict.MISSING),
-        (SERVICE, Verdict.MISSING),
+        ({"AWS": FIRST}, RequestVerdict.ALLOWED),
+        ({"AWS": ["111122223333"]}, RequestVerdict.ALLOWED),
+        ({"AWS": "arn:aws:iam::111122223333:root"}, RequestVerdict.ALLOWED),
+        ("*", RequestVerdict.ALLOWED),
+        ({"AWS": "*"}, RequestVerdict.ALLOWED),
+        ({"AWS": "arn:aws:iam::999988887777:root"}, RequestVerdict.MISSING),
+        ({"AWS": "arn:aws:iam::111122223333:role/Second"}, RequestVerdict.MISSING),
+        (SERVICE, RequestVerdict.MISSING),
     ],
 )
 def test_a_role_that_goes_on(principal, expected):
@@ -141,17 +144,23 @@ def test_a_role_that_goes_on(principal, expected):
 
 
 def test_an_external_id_is_not_known_to_be_sent():
-    assert verdict(ROLE, row({"AWS": FIRST}, "sts:AssumeRole", StringEquals={"sts:ExternalId": "x"})) is Verdict.UNKNOWN
+    assert (
+        verdict(ROLE, row({"AWS": FIRST}, "sts:AssumeRole", StringEquals={"sts:ExternalId": "x"}))
+        is RequestVerdict.UNKNOWN
+    )
 
 
 def test_a_tagged_session_needs_the_second_call():
     answer = admits(trust(row({"AWS": FIRST}, "sts:AssumeRole")), by_role(FIRST, tagged=True), name="trust")
-    assert (answer.verdict, answer.because) == (Verdict.MISSING, "sts:TagSession: no statement allows the action")
+    assert (answer.verdict, answer.because) == (
+        RequestVerdict.MISSING,
+        "sts:TagSession: no statement allows the action",
+    )
 
 
 def test_the_statement_of_an_entry_admits_it():
     for entry in (TOKEN, POD, ROLE):
-        assert admits(trust(entry.statement()), entry, name="trust").verdict is Verdict.ALLOWED
+        assert admits(trust(entry.statement()), entry, name="trust").verdict is RequestVerdict.ALLOWED
 
 
 @pytest.mark.parametrize(
@@ -167,13 +176,13 @@ def test_the_statement_of_an_entry_admits_it():
     ],
 )  # fmt: skip
 def test_what_is_no_trust_policy_is_bad_input(text):
-    with pytest.raises(BadPolicy):
+    with pytest.raises(InvalidPolicy):
         admits(text, TOKEN, name="trust")
 
 
 def test_a_policy_without_statements_trusts_nobody():
     answer = admits(trust(), TOKEN, name="trust")
-    assert (answer.verdict, answer.because) == (Verdict.MISSING, "it trusts nobody")
+    assert (answer.verdict, answer.because) == (RequestVerdict.MISSING, "it trusts nobody")
 
 
 def test_one_statement_may_stand_alone():

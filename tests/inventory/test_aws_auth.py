@@ -4,7 +4,7 @@ import pytest
 
 from migrations_app.inventory.aws_facts.names import auth_rows, known_by
 from migrations_app.inventory.objects.aws import AccessEntry, AuthRow, NodeRole
-from migrations_app.inventory.parts import Quarantined, Seen, Unseen
+from migrations_app.inventory.parts import Seen, UnparsableObject, Unseen
 from tests.fakes.aws_api import a_cluster, a_role, role_arn
 from tests.fakes.aws_inventory import config_map
 
@@ -67,7 +67,7 @@ def test_a_row_without_a_role_is_set_aside():
         (),
         "v1",
         tuple(
-            Quarantined(
+            UnparsableObject(
                 "ConfigMap", "kube-system", "aws-auth", f"$.data.mapRoles[{n}].rolearn", "the row names no role"
             )
             for n in range(2)
@@ -93,7 +93,7 @@ def test_what_was_not_seen_stays_unseen():
         ("API_AND_CONFIG_MAP", Unseen("forbidden"), an_entry("EC2_LINUX"), ("access entry",)),
         ("API_AND_CONFIG_MAP", Unseen("forbidden"), None, None),
         ("API_AND_CONFIG_MAP", row(groups=("system:nodes",)), None, ()),
-        ("CONFIG_MAP", Seen((), None, (Quarantined("ConfigMap", "", "aws-auth", "", ""),)), None, None),
+        ("CONFIG_MAP", Seen((), None, (UnparsableObject("ConfigMap", "", "aws-auth", "", ""),)), None, None),
     ],
 )
 def test_how_a_node_role_is_known(mode, rows, entry, known):

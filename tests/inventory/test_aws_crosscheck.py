@@ -4,16 +4,16 @@ import json
 
 import pytest
 
-from migrations_app.iam.evaluate import Request, Verdict
+from migrations_app.iam.evaluate import IamRequest, RequestVerdict
 from migrations_app.iam.policy import parse_policy
 from migrations_app.iam.requirements.features import every_minor, minor_text
-from migrations_app.iam.site import Site
+from migrations_app.iam.site import AwsSite
 from migrations_app.inventory.aws_facts.simulation import (
     LEFT_OUT,
     MOST_QUESTIONS,
-    Asked,
     Question,
     Reply,
+    SimulatedRequest,
     asked,
     compared,
     context_of,
@@ -21,10 +21,10 @@ from migrations_app.inventory.aws_facts.simulation import (
 )
 from migrations_app.inventory.objects.aws import CrossCheck
 
-SITE = Site(cluster="shop")
+SITE = AwsSite(cluster="shop")
 STATEMENT = {"Effect": "Allow", "Action": "*", "Resource": "*"}
 ALL = parse_policy(json.dumps({"Version": "2012-10-17", "Statement": STATEMENT}))
-TAGGING = Request(
+TAGGING = IamRequest(
     action="ec2:CreateTags",
     resource="arn:x",
     request_tags={"b": "2", "a": "1"},
@@ -33,8 +33,8 @@ TAGGING = Request(
 )
 
 
-def one(ours=Verdict.ALLOWED, request=TAGGING):
-    return Asked(request=request, probes=("p",), ours=ours)
+def one(ours=RequestVerdict.ALLOWED, request=TAGGING):
+    return SimulatedRequest(request=request, probes=("p",), ours=ours)
 
 
 def outcome(ours, **reply):
@@ -57,7 +57,9 @@ def test_tags_go_along_as_context_keys():
 
 
 def test_requests_alike_but_for_the_action_share_a_question():
-    reads = [one(request=Request(action=f"ec2:{call}", resource="*")) for call in ("DescribeImages", "DescribeSubnets")]
+    reads = [
+        one(request=IamRequest(action=f"ec2:{call}", resource="*")) for call in ("DescribeImages", "DescribeSubnets")
+    ]
     assert questions([*reads, reads[0]]) == (
         Question(actions=("ec2:DescribeImages", "ec2:DescribeSubnets"), resource="*", context=()),
     )
@@ -70,7 +72,7 @@ def test_every_release_fits_in_the_questions(minor):
     assert put == {(row.request.action, row.request.resource) for row in rows}
     assert len(questions(rows)) < MOST_QUESTIONS
     assert not LEFT_OUT & {action for action, _ in put}
-    assert {row.ours for row in rows} == {Verdict.ALLOWED}
+    assert {row.ours for row in rows} == {RequestVerdict.ALLOWED}
 
 
 def test_a_request_behind_several_probes_is_asked_once():
@@ -81,28 +83,33 @@ def test_a_request_behind_several_probes_is_asked_once():
 def test_the_boundary_counts_in_ours():
     nothing = parse_policy('{"Statement": []}')
     rows = asked([ALL], release="1.0", site=SITE, boundary=[nothing])
-    assert {row.ours for row in rows} == {Verdict.DENIED}
+    assert {row.ours for row in rows} == {RequestVerdict.DENIED}
 
 
 @pytest.mark.parametrize(
     ("ours", "reply", "agreement", "because"),
     [
-        (Verdict.ALLOWED, {"decision": "allowed"}, "agree", ""),
-        (Verdict.ALLOWED, {"decision": "allowed", "missing": ("aws:x",)}, "agree", ""),
-        (Verdict.MISSING, {"decision": "implicitDeny"}, "agree", "no statement allows it"),
-        (Verdict.BLOCKED_BY_CONDITION, {"decision": "explicitDeny"}, "agree", "a statement denies it"),
-        (Verdict.MISSING, {"decision": "allowed"}, "disagree", ""),
-        (Verdict.ALLOWED, {"decision": "explicitDeny"}, "disagree", "a statement denies it"),
-        (Verdict.ALLOWED, {"decision": "implicitDeny", "missing": ("aws:x",)}, "cannot_tell", "AWS was not told aws:x"),
-        (Verdict.UNKNOWN, {"decision": "allowed"}, "cannot_tell", ""),
+        (RequestVerdict.ALLOWED, {"decision": "allowed"}, "agree", ""),
+        (RequestVerdict.ALLOWED, {"decision": "allowed", "missing": ("aws:x",)}, "agree", ""),
+        (RequestVerdict.MISSING, {"decision": "implicitDeny"}, "agree", "no statement allows it"),
+        (RequestVerdict.BLOCKED_BY_CONDITION, {"decision": "explicitDeny"}, "agree", "a statement denies it"),
+        (RequestVerdict.MISSING, {"decision": "allowed"}, "disagree", ""),
+        (RequestVerdict.ALLOWED, {"decision": "explicitDeny"}, "disagree", "a statement denies it"),
         (
-            Verdict.ALLOWED,
+            RequestVerdict.ALLOWED,
+            {"decision": "implicitDeny", "missing": ("aws:x",)},
+            "cannot_tell",
+            "AWS was not told aws:x",
+        ),
+        (RequestVerdict.UNKNOWN, {"decision": "allowed"}, "cannot_tell", ""),
+        (
+            RequestVerdict.ALLOWED,
             {"decision": "implicitDeny", "by_boundary": True},
             "disagree",
             "the permissions boundary does not let it through",
         ),
         (
-            Verdict.ALLOWED,
+            RequestVerdict.ALLOWED,
             {"decision": "explicitDeny", "by_organization": True},
             "disagree",
             "a policy of the organisation does not let it through; no document of the role shows that",
@@ -124,7 +131,7 @@ def test_answers_side_by_side(ours, reply, agreement, because):
 
 
 def test_actions_are_compared_without_their_case():
-    assert outcome(Verdict.ALLOWED, action="EC2:createtags", decision="allowed").agreement == "agree"
+    assert outcome(RequestVerdict.ALLOWED, action="EC2:createtags", decision="allowed").agreement == "agree"
 
 
 def test_what_aws_did_not_answer_has_no_row():

@@ -4,10 +4,10 @@ import msgspec
 import pytest
 
 from migrations_app.inventory.aws_facts import names
-from migrations_app.inventory.aws_facts.names import MOST_NAMES, Account, Named
+from migrations_app.inventory.aws_facts.names import MOST_NAMES, NameWithSources, ServiceAccountRef
 from migrations_app.inventory.objects.aws import NamedBy
 from migrations_app.inventory.objects.karpenter import HelmRelease, Workload
-from migrations_app.inventory.parts import Quarantined, Seen, Unseen
+from migrations_app.inventory.parts import Seen, UnparsableObject, Unseen
 from tests.fakes.aws_inventory import an_inventory, controller, node_class, node_template, service_account, settings
 
 QUEUE = "aws.interruptionQueueName"
@@ -29,8 +29,8 @@ def helm(**config):
 def test_accounts_with_and_without_a_role():
     role = "arn:aws:iam::111122223333:role/karpenter"
     annotated = an_inventory(controller_accounts=(service_account(role),))
-    assert names.controller_accounts(annotated) == Seen((Account("kube-system", "karpenter", role),))
-    assert names.controller_accounts(an_inventory()) == Seen((Account("kube-system", "karpenter", ""),))
+    assert names.controller_accounts(annotated) == Seen((ServiceAccountRef("kube-system", "karpenter", role),))
+    assert names.controller_accounts(an_inventory()) == Seen((ServiceAccountRef("kube-system", "karpenter", ""),))
 
 
 @pytest.mark.parametrize("part", ["controller", "controller_accounts"])
@@ -41,13 +41,13 @@ def test_accounts_are_unseen_with_what_tells_of_them(part):
 def test_node_roles_by_all_classes_that_name_them():
     classes = (node_class("a", role="nodes"), node_class("b", role="nodes"), node_class("c", instanceProfile="p"))
     by = tuple(named_by("EC2NodeClass", name, "spec.role") for name in ("a", "b"))
-    assert names.node_roles(an_inventory(ec2nodeclasses=classes)) == Seen((Named("nodes", by),))
+    assert names.node_roles(an_inventory(ec2nodeclasses=classes)) == Seen((NameWithSources("nodes", by),))
 
 
 @pytest.mark.parametrize("role", ["${NODE_ROLE}", "arn:aws:iam::111122223333:role/x", "$KARPENTER_NODE_ROLE", "a b"])
 def test_a_left_over_placeholder_is_set_aside(role):
     found = names.node_roles(an_inventory(ec2nodeclasses=(node_class(role=role),)))
-    bad = Quarantined("EC2NodeClass", "", "default", "$.spec.role", "not a name that IAM could hold")
+    bad = UnparsableObject("EC2NodeClass", "", "default", "$.spec.role", "not a name that IAM could hold")
     assert found == Seen((), None, (bad,))
 
 
@@ -66,7 +66,9 @@ def test_profiles_of_classes_templates_and_the_default():
     path = "spec.instanceProfile"
     both = (named_by("EC2NodeClass", "a", path), named_by("AWSNodeTemplate", "t", path))
     default = (named_by("ConfigMap", "karpenter-global-settings", "data[aws.defaultInstanceProfile]"),)
-    assert names.instance_profiles(inventory) == Seen((Named("both", both), Named("default-profile", default)))
+    assert names.instance_profiles(inventory) == Seen(
+        (NameWithSources("both", both), NameWithSources("default-profile", default))
+    )
 
 
 @pytest.mark.parametrize("part", ["ec2nodeclasses", "awsnodetemplates", "settings"])

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.inventory.objects.cluster_arn import AwsPlace, RoleArn, partition_of, read_place, read_role_arn
 
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/shop"
 
 
 def refusal(text, region=""):
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(InvalidInput) as caught:
         read_place(text, region=region)
     return caught.value.code, caught.value.where
 
@@ -86,6 +86,6 @@ def test_what_is_no_role_arn_is_none(text):
 def test_any_text_is_a_place_or_a_refusal_with_a_code(text, region):
     try:
         told = read_place(text, region=region).cluster
-    except BadInput as refused:
+    except InvalidInput as refused:
         told = refused.code
     assert told in {"bad_arn", "bad_name", "bad_region", text.strip(), text.strip().rpartition("/")[2]}

@@ -1,6 +1,11 @@
 import pytest
 
-from migrations_app.inventory.facts.conversion_webhook import conversion_target, converting, ready_port, webhook_service
+from migrations_app.inventory.facts.conversion_webhook import (
+    conversion_crds,
+    conversion_target,
+    ready_port,
+    webhook_service,
+)
 from migrations_app.inventory.objects.karpenter import ServiceReference
 from tests.builders import a_cluster, an_empty_cluster
 
@@ -9,11 +14,11 @@ from tests.builders import a_cluster, an_empty_cluster
     ("version", "count"), [("0.30.0", 0), ("0.32.10", 0), ("0.37.8", 3), ("1.0.14", 3), ("1.3.3", 0)]
 )
 def test_which_crds_convert(version, count):
-    assert len(converting(a_cluster(version).build())) == count
+    assert len(conversion_crds(a_cluster(version).build())) == count
 
 
 def test_what_they_call():
-    found = conversion_target(converting(a_cluster(namespace="karpenter").build())[0])
+    found = conversion_target(conversion_crds(a_cluster(namespace="karpenter").build())[0])
     assert (found.namespace, found.name, found.port) == ("karpenter", "karpenter", 8443)
 
 

@@ -3,13 +3,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.inventory.facts.node_claims import expired
-from migrations_app.inventory.objects.karpenter import ClaimSpec, ClaimStatus, Condition, Metadata, NodeClaim, NodePool
+from migrations_app.inventory.objects.karpenter import (
+    ClaimSpec,
+    ClaimStatus,
+    Metadata,
+    NodeClaim,
+    NodePool,
+    StatusCondition,
+)
 
 NOW = "2026-10-01T12:00:00Z"
 
 
 def a_claim(born: str | None, *, after: str | None = None, condition: str = "") -> NodeClaim:
-    conditions = [Condition(type="Expired", status=condition)] if condition else []
+    conditions = [StatusCondition(type="Expired", status=condition)] if condition else []
     return NodeClaim(
         metadata=Metadata(name="c", creation_timestamp=born, labels={"karpenter.sh/nodepool": "web"}),
         spec=ClaimSpec(expire_after=after),

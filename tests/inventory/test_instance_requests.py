@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from migrations_app.iam.evaluate import Verdict
+from migrations_app.iam.evaluate import RequestVerdict
 from migrations_app.inventory.aws_facts.instances import OnInstance, at_hop, on_instances, statements_for
 from migrations_app.inventory.aws_facts.permissions import permissions
 from tests import upstream
@@ -34,7 +34,9 @@ def official(*tags):
 def refused(found, *groups, minor):
     judged = on_instances(found, groups, minors=[minor])
     return [
-        (one.request.action, one.answer.verdict.value) for one in judged if one.answer.verdict is not Verdict.ALLOWED
+        (one.request.action, one.answer.verdict.value)
+        for one in judged
+        if one.answer.verdict is not RequestVerdict.ALLOWED
     ]
 
 
@@ -96,7 +98,7 @@ def test_each_role_is_judged_by_itself():
     roles = (a_controller_role(EVERYTHING), a_controller_role(arn="arn:aws:iam::111122223333:role/other"))
     found = permissions(a_cluster().with_aws(controller_roles=roles).build())
     judged = on_instances(found, [v1()], minors=[(1, 1)])
-    assert [one.answer.verdict for one in judged] == [Verdict.ALLOWED, Verdict.MISSING]
+    assert [one.answer.verdict for one in judged] == [RequestVerdict.ALLOWED, RequestVerdict.MISSING]
 
 
 @pytest.mark.parametrize(

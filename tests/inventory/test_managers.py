@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.inventory.facts.managers import BY_HAND, MANAGERS, Managed, delivered, managed
-from migrations_app.inventory.objects.karpenter import Delivery, ManagedField, Metadata
+from migrations_app.inventory.objects.karpenter import GitOpsDelivery, ManagedField, Metadata
 from migrations_app.inventory.parse import LAST_APPLIED
 
 HELM_MARKS = {"meta.helm.sh/release-name": "karpenter", "meta.helm.sh/release-namespace": "kube-system"}
@@ -100,18 +100,18 @@ def test_only_gitops_reverts():
     ("kind", "by"), [("Application", "argocd"), ("HelmRelease", "flux"), ("Kustomization", "flux")]
 )
 def test_a_delivery_speaks_for_an_object_that_names_nobody(kind, by):
-    delivery = Delivery(kind=kind, metadata=Metadata(name="karpenter", namespace="gitops"))
+    delivery = GitOpsDelivery(kind=kind, metadata=Metadata(name="karpenter", namespace="gitops"))
     assert delivered(Metadata(annotations=HELM_MARKS), [delivery]) == Managed(
         by, f"{kind} karpenter", "karpenter", "gitops"
     )
 
 
 def test_a_delivery_of_no_known_kind_says_nothing():
-    assert delivered(Metadata(annotations=HELM_MARKS), [Delivery(metadata=Metadata(name="x"))]) == BY_HELM
+    assert delivered(Metadata(annotations=HELM_MARKS), [GitOpsDelivery(metadata=Metadata(name="x"))]) == BY_HELM
 
 
 def test_the_mark_on_the_object_wins_over_a_delivery():
-    delivery = Delivery(kind="Application", metadata=Metadata(name="karpenter", namespace="argocd"))
+    delivery = GitOpsDelivery(kind="Application", metadata=Metadata(name="karpenter", namespace="argocd"))
     own = Metadata(labels={"helm.toolkit.fluxcd.io/name": "karpenter"})
     assert delivered(own, [delivery]) == Managed("flux", "label helm.toolkit.fluxcd.io/name", "karpenter")
 

@@ -4,7 +4,6 @@ import pytest
 from migrations_app.inventory.facts.workloads import CRON_TEMPLATE, Mention, marked, placed
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import (
-    Condition,
     Constraint,
     ControllerPlacement,
     JobTemplate,
@@ -12,6 +11,7 @@ from migrations_app.inventory.objects.karpenter import (
     Metadata,
     PodGroup,
     PodTemplate,
+    StatusCondition,
     Workload,
     WorkloadSpec,
 )
@@ -74,7 +74,7 @@ def test_cron_jobs_have_their_template_one_deeper():
 
 
 def a_job(*conditions: tuple[str, str]) -> Workload:
-    told = [Condition(type=kind, status=status) for kind, status in conditions]
+    told = [StatusCondition(type=kind, status=status) for kind, status in conditions]
     return msgspec.structs.replace(workload("nightly-1"), status=WorkloadStatus(conditions=told))
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from migrations_app.inventory import metric_queries
 from migrations_app.inventory.metric_queries import MetricUser, Query, dashboards_fold, rules_fold, short
 from migrations_app.inventory.objects.base import Metadata
-from migrations_app.inventory.parts import Quarantined, Seen
+from migrations_app.inventory.parts import Seen, UnparsableObject
 
 Doc = dict[str, Any]
 EXPR = "karpenter_nodes_created > 1"
@@ -31,7 +31,7 @@ def board(**files: Any) -> Doc:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
-def seen(fold: metric_queries.MetricFold, *docs: Any) -> Seen[MetricUser]:
+def seen(fold: metric_queries.MetricQueryCollector, *docs: Any) -> Seen[MetricUser]:
     fold.add(msgspec.Raw(json.dumps(doc).encode()) for doc in docs)
     return fold.seen("v1")
 
@@ -54,7 +54,7 @@ def test_rules_that_name_a_metric_are_kept_and_all_are_counted() -> None:
 
 def test_odd_rules_are_quarantined_with_the_field() -> None:
     found = seen(rules_fold(), rule({"name": "karpenter_x", "rules": "none"}), rule())
-    wrong = Quarantined(
+    wrong = UnparsableObject(
         "PrometheusRule", "monitoring", "karpenter", "$.spec.groups[0].rules", "Expected `array | null`, got `str`"
     )
     assert (found.items, found.quarantined, found.count) == ((), (wrong,), 2)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from migrations_app.inventory.objects.karpenter import Node, Pod, Provisioner
 from migrations_app.inventory.parse import LONGEST_OBJECT, read_items
-from migrations_app.inventory.parts import Quarantined
+from migrations_app.inventory.parts import UnparsableObject
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -26,7 +26,7 @@ def test_good_objects_around_a_bad_one_are_kept():
     bad = node("bad", spec={"taints": [{"key": 7}]})
     good, aside = read_items(raw(node("a"), bad, node("b")), Node)
     assert [item.name for item in good] == ["a", "b"]
-    assert aside == [Quarantined("Node", "", "bad", "$.spec.taints[0].key", "Expected `str`, got `int`")]
+    assert aside == [UnparsableObject("Node", "", "bad", "$.spec.taints[0].key", "Expected `str`, got `int`")]
 
 
 @pytest.mark.parametrize("body", [b"[]", b'"text"', b"1", b"null", b"{}", b'{"metadata":{}}', b'{"metadata":null}'])

@@ -2,11 +2,11 @@
 
 import pytest
 
-from migrations_app.iam.site import Site
+from migrations_app.iam.site import AwsSite
 from migrations_app.inventory.aws_facts.permissions import Permissions, permissions, site_seen, working
 from migrations_app.inventory.objects.aws import NodeRole
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
-from migrations_app.inventory.parts import Quarantined, Seen, Unseen
+from migrations_app.inventory.parts import Seen, UnparsableObject, Unseen
 from migrations_app.samples.karpenter_objects import Launched, claim, node_class
 from migrations_app.samples.kubernetes_objects import config_map
 from tests.builders import a_cluster
@@ -60,7 +60,7 @@ def test_the_cluster_itself_tells_its_names(monkeypatch):
     inventory = without_aws(a_cluster("0.37.8", env=NAMED).with_docs(*docs), handed_in(document()))
     found = permissions(inventory)
     assert found.untold == ()
-    assert found.site == Site(
+    assert found.site == AwsSite(
         cluster="test", account="111122223333", region="eu-central-1", node_roles=(NODE_ROLE,), queue="test",
         extra_tags={"team": "shop"},
     )  # fmt: skip
@@ -107,7 +107,7 @@ def refused(name):
         ((a_node_role(), gone("B")), (NODE_ROLE,), True),
         ((a_node_role(), refused("B")), (NODE_ROLE, "B"), False),
         (
-            Seen((a_node_role(),), None, (Quarantined("EC2NodeClass", "", "x", "$.spec.role", "odd"),)),
+            Seen((a_node_role(),), None, (UnparsableObject("EC2NodeClass", "", "x", "$.spec.role", "odd"),)),
             (NODE_ROLE,),
             False,
         ),
@@ -132,7 +132,7 @@ def test_a_profile_hides_the_role_behind_it():
     [
         (Unseen("forbidden", "x"), Unseen("forbidden", "x")),
         (
-            Seen((a_role(),), None, (Quarantined("Role", "", "r", "", "throttled"),)),
+            Seen((a_role(),), None, (UnparsableObject("Role", "", "r", "", "throttled"),)),
             Unseen("unreadable", "r: throttled"),
         ),
         ((), Unseen("not_found", "nothing names a role of the controller")),

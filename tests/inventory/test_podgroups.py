@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.inventory.objects.karpenter import Constraint, PodGroup
-from migrations_app.inventory.pod_groups import NODES_KEPT, PodFold
+from migrations_app.inventory.pod_groups import NODES_KEPT, PodGrouper
 
 
 def pod(name, *, owner=("ReplicaSet", "web-5d9"), node="n1", phase="Running", **extra):
@@ -20,7 +20,7 @@ def pod(name, *, owner=("ReplicaSet", "web-5d9"), node="n1", phase="Running", **
 
 
 def folded(*pods):
-    fold = PodFold()
+    fold = PodGrouper()
     fold.add([msgspec.Raw(json.dumps(item).encode()) for item in pods])
     return fold.seen("v1")
 

@@ -15,9 +15,9 @@ import pytest
 
 from karpdash import backup, command
 from karpdash.env import current
-from migrations_app.errors import BadInput, BadSetting
+from migrations_app.errors import InvalidInput, InvalidSetting
 from migrations_app.use_cases.runtime.connections import FIELD
-from migrations_app.use_cases.runtime.encryption import Keys
+from migrations_app.use_cases.runtime.encryption import EncryptionKeys
 from tests.journeys.running import bare_environment
 from tests.servers.processes import missing
 
@@ -35,7 +35,7 @@ def source(tmp_path):
     return place
 
 
-KEYS = Keys((("k1", b"1" * 32),))
+KEYS = EncryptionKeys((("k1", b"1" * 32),))
 
 
 def env_of(place):
@@ -83,14 +83,14 @@ def test_what_is_sealed_opens_with_the_keys_and_only_with_them(source, tmp_path)
     backup.back_up(env_of(source), copy)
     ((body,),) = ask(copy, "SELECT body FROM sealed")
     assert KEYS.open(body, owner="c1", field=FIELD) == b"kubeconfig"
-    with pytest.raises(BadSetting):
-        Keys((("k2", b"2" * 32),)).open(body, owner="c1", field=FIELD)
+    with pytest.raises(InvalidSetting):
+        EncryptionKeys((("k2", b"2" * 32),)).open(body, owner="c1", field=FIELD)
 
 
 def test_nothing_is_written_over(source, tmp_path):
     copy = tmp_path / "copy"
     copy.write_text("mine")
-    with pytest.raises(BadInput, match="File exists"):
+    with pytest.raises(InvalidInput, match="File exists"):
         backup.back_up(env_of(source), copy)
     assert copy.read_text() == "mine"
 
@@ -99,20 +99,20 @@ def test_nothing_is_written_over(source, tmp_path):
 def test_a_copy_of_what_is_broken_is_refused_and_leaves_nothing(tmp_path, whole):
     place, copy = tmp_path / "db", tmp_path / "copy"
     place.write_bytes(whole)
-    with pytest.raises(BadInput):
+    with pytest.raises(InvalidInput):
         backup.back_up(env_of(place), copy)
     assert not copy.exists()
 
 
 def test_there_is_nothing_to_copy(tmp_path):
-    with pytest.raises(BadSetting, match="there is no database"):
+    with pytest.raises(InvalidSetting, match="there is no database"):
         backup.back_up(env_of(tmp_path / "absent"), tmp_path / "copy")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_postgres_has_its_own_tool(tmp_path):
     env = dataclasses.replace(current(), database={"ENGINE": "django.db.backends.postgresql", "NAME": "karpdash"})
-    with pytest.raises(BadSetting, match="pg_dump"):
+    with pytest.raises(InvalidSetting, match="pg_dump"):
         backup.back_up(env, tmp_path / "copy")
 
 

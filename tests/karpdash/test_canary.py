@@ -92,7 +92,7 @@ def test_a_crash_with_the_token_in_its_text(written, monkeypatch, kind):
 
 def test_a_kubeconfig_that_is_refused(written):
     text = kubeconfig("https://127.0.0.1:1").decode().replace("token:", "tokenFile: /x\n    token:")
-    with pytest.raises(registration.BadInput) as refused:
+    with pytest.raises(registration.InvalidInput) as refused:
         registration.register_kubeconfig(text.encode(), registration.Details(name="c"))
     assert (TOKEN in str(refused.value), TOKEN in written.getvalue()) == (False, False)
 

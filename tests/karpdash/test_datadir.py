@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from karpdash import datadir
-from migrations_app.errors import BadSetting
+from migrations_app.errors import InvalidSetting
 
 
 def test_keys_are_made_once_and_only_for_their_owner(tmp_path):
@@ -20,17 +20,17 @@ def test_keys_are_made_once_and_only_for_their_owner(tmp_path):
 
 def test_a_file_in_the_way_is_said(tmp_path):
     (tmp_path / "var").write_text("not a folder")
-    with pytest.raises(BadSetting, match="cannot use the data folder"):
+    with pytest.raises(InvalidSetting, match="cannot use the data folder"):
         datadir.prepare(tmp_path / "var")
 
 
 def test_a_place_where_nobody_may_write_is_said():
-    with pytest.raises(BadSetting, match="cannot use the data folder"):
+    with pytest.raises(InvalidSetting, match="cannot use the data folder"):
         datadir.prepare(Path("/proc/karpdash"))
 
 
 def test_a_path_too_long_for_a_socket_is_said(tmp_path):
-    with pytest.raises(BadSetting, match="too long"):
+    with pytest.raises(InvalidSetting, match="too long"):
         datadir.prepare(tmp_path / ("x" * 100))
 
 
@@ -38,17 +38,17 @@ def test_a_taken_port_is_said():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        with pytest.raises(BadSetting, match="cannot serve on"):
+        with pytest.raises(InvalidSetting, match="cannot serve on"):
             datadir.check_port("127.0.0.1", taken.getsockname()[1])
 
 
 @pytest.mark.parametrize("port", [0, -1, 65_536])
 def test_what_is_no_port_is_said(port):
-    with pytest.raises(BadSetting, match="not a port"):
+    with pytest.raises(InvalidSetting, match="not a port"):
         datadir.check_port("127.0.0.1", port)
 
 
 def test_a_folder_is_held_by_one_at_a_time(tmp_path):  # R34
-    with datadir.hold(tmp_path), pytest.raises(BadSetting, match="another karpdash up is using"):
+    with datadir.hold(tmp_path), pytest.raises(InvalidSetting, match="another karpdash up is using"):
         datadir.hold(tmp_path)
     datadir.hold(tmp_path).close()

@@ -7,9 +7,9 @@ import pytest
 
 from karpdash import docs
 from karpdash.env import Raw, read, settings_rows
-from migrations_app.clients.aws.cross_account import Keys, OwnIdentity
+from migrations_app.clients.aws.cross_account import AwsCredentials, OwnIdentity
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import BadSetting
+from migrations_app.errors import InvalidSetting
 
 KEY = base64.b64encode(bytes(32)).decode()
 
@@ -78,7 +78,7 @@ def test_a_postgres_address_is_taken_apart():
     ],
 )
 def test_a_bad_value_is_refused_with_its_name(name, value):
-    with pytest.raises(BadSetting) as refused:
+    with pytest.raises(InvalidSetting) as refused:
         read({f"KARPDASH_{name}": value})
     assert refused.value.where == f"KARPDASH_{name}"
 
@@ -101,7 +101,7 @@ def test_the_mail_server_has_a_password_that_is_not_shown():  # T23
     assert env.email is not None
     assert (env.email.host, env.email.password.reveal(), "canary" in repr(env)) == ("mail.example", "canary", False)
     assert read({}).email is None
-    with pytest.raises(BadSetting) as refused:
+    with pytest.raises(InvalidSetting) as refused:
         read({"KARPDASH_EMAIL_URL": "smtp://u:canary@mail.example"})
     assert (refused.value.where, "canary" in str(refused.value)) == ("KARPDASH_EMAIL_URL", False)
 
@@ -119,7 +119,7 @@ def test_without_aws_settings_karpdash_is_nobody_to_aws():
 
 def test_a_whole_aws_identity():
     given = AWS | {"KARPDASH_AWS_ENDPOINT": "http://127.0.0.1:4566"}
-    keys = Keys(access_key_id="AKIA-canary", secret=Secret("secret-canary"), token=Secret("token-canary"))
+    keys = AwsCredentials(access_key_id="AKIA-canary", secret=Secret("secret-canary"), token=Secret("token-canary"))
     assert read(given).aws == OwnIdentity(keys=keys, endpoint="http://127.0.0.1:4566")
     assert read({"KARPDASH_AWS_AMBIENT": "1"}).aws == OwnIdentity(ambient=True)
 
@@ -142,7 +142,7 @@ def test_an_endpoint_is_on_this_machine_or_behind_tls(url):
 )
 def test_half_an_aws_identity_is_refused_and_not_shown(missing, named):  # T23
     given = {name: value for name, value in AWS.items() if not name.endswith(tuple(f"AWS_{one}" for one in missing))}
-    with pytest.raises(BadSetting) as refused:
+    with pytest.raises(InvalidSetting) as refused:
         read(given)
     assert (refused.value.where, "canary" in str(refused.value)) == (f"KARPDASH_AWS_{named}", False)
 

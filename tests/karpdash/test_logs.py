@@ -11,7 +11,7 @@ from structlog.contextvars import bound_contextvars
 
 from karpdash import logs
 from karpdash.env import current
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.tasks import scan_cluster
 
 CANARY = "c4n4ry-0123456789abcdef"
@@ -101,7 +101,7 @@ def test_what_looks_like_a_secret_is_hidden(lines, secret, way):
     elif way == "extra":
         log.debug("sent", extra={"reason": secret})
     else:
-        log.debug("failed", exc_info=BadInput(f"refused {secret}"))
+        log.debug("failed", exc_info=InvalidInput(f"refused {secret}"))
     text = json.dumps(lines())
     assert (secret.split("\n")[0] in text, CANARY in text, "[secret]" in text) == (False, False, True)
 
@@ -127,12 +127,12 @@ def test_errors_of_errors_are_told_in_a_row():
         try:
             raise KeyError(CANARY)
         except KeyError as first:
-            raise BadInput("it is not there") from first
-    except BadInput:
+            raise InvalidInput("it is not there") from first
+    except InvalidInput:
         event = logs.told_exception(None, "", {"exc_info": sys.exc_info()})
     told = event["exception"].splitlines()
     kinds = [line for line in told if not line.startswith("  ")]
-    assert kinds == ["migrations_app.errors.BadInput: it is not there", "because of builtins.KeyError"]
+    assert kinds == ["migrations_app.errors.InvalidInput: it is not there", "because of builtins.KeyError"]
 
 
 def test_an_error_that_is_its_own_reason_ends():

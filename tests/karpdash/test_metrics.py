@@ -13,7 +13,7 @@ from karpdash import metrics
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.monitoring import Gauges
 from migrations_app.models.rollout import Rollout
-from migrations_app.queries.fleet.metrics import Duration, Numbers, numbers
+from migrations_app.queries.fleet.metrics import Duration, FleetNumbers, numbers
 from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.runtime import counters
 from migrations_app.use_cases.scans import queue, store
@@ -117,7 +117,7 @@ def test_a_cluster_that_is_gone_is_told_no_more():
     cluster = measured()
     counters.add_error(cluster.pk, "timeout")
     cluster.delete()
-    assert numbers(now=timezone.now()) == Numbers(waivers=NO_WAIVERS, duration=Duration({}, 0.0))
+    assert numbers(now=timezone.now()) == FleetNumbers(waivers=NO_WAIVERS, duration=Duration({}, 0.0))
 
 
 def test_a_name_with_quotes_and_lines_stays_one_label(client, open_to_all):

@@ -9,7 +9,7 @@ import yaml
 
 from karpdash.metrics import VERDICTS, families
 from migrations_app.actions.states import STATES
-from migrations_app.queries.fleet.metrics import Numbers
+from migrations_app.queries.fleet.metrics import FleetNumbers
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 ALERTS = yaml.safe_load((DEPLOY / "prometheus/alerts.yaml").read_text())
@@ -28,7 +28,7 @@ VALUES = {"verdict": set(VERDICTS), "state": set(STATES) | WAIVERS, "status": ST
 def names():
     """Each sample name with its labels."""
     found = {}
-    for family in families(Numbers()):
+    for family in families(FleetNumbers()):
         labels = set(family._labelnames)
         if family.type == "histogram":
             found |= {f"{family.name}_{end}": labels for end in ("count", "sum")}

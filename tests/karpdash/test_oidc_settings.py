@@ -3,7 +3,7 @@
 import pytest
 
 from karpdash.env import read
-from migrations_app.errors import BadSetting
+from migrations_app.errors import InvalidSetting
 
 WHOLE = {
     "KARPDASH_OIDC_ISSUER": "https://id.example/realm",
@@ -48,7 +48,7 @@ def test_plain_http_is_taken_inside_this_machine(tmp_path, issuer):
 )  # fmt: skip
 def test_bad_settings_stop_the_start(tmp_path, changed, where):
     given = WHOLE | {f"KARPDASH_{name}": value for name, value in changed.items()}
-    with pytest.raises(BadSetting) as caught:
+    with pytest.raises(InvalidSetting) as caught:
         read(given | {"KARPDASH_DATA_DIR": str(tmp_path)})
     assert caught.value.where == f"KARPDASH_{where}"
     assert "hidden-secret" not in str(caught.value)

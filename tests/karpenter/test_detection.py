@@ -7,8 +7,8 @@ from migrations_app.karpenter.detection import (
     AUTO_MODE,
     NO_CONTROLLER,
     CrdSeen,
-    Detected,
-    Evidence,
+    DetectedRelease,
+    ReleaseEvidence,
     chart_release,
     detect,
     image_release,
@@ -32,9 +32,11 @@ def minors(first: str, last: str) -> tuple[str, ...]:
     return tuple(row.minor for row in between(first, last))
 
 
-def exact(text: str, how: str, *disagreements: str) -> Detected:
+def exact(text: str, how: str, *disagreements: str) -> DetectedRelease:
     found = release(text)
-    return Detected(release=found, minors=(found.minor,), how=how, certainty="exact", disagreements=disagreements)
+    return DetectedRelease(
+        release=found, minors=(found.minor,), how=how, certainty="exact", disagreements=disagreements
+    )
 
 
 EVERYTHING = {
@@ -56,21 +58,21 @@ SOURCES = [
 @pytest.mark.parametrize("place", range(len(SOURCES)))
 def test_the_first_source_in_order_decides_and_the_others_are_told(place: int) -> None:
     left = SOURCES[place:]
-    evidence = Evidence(**{field: EVERYTHING[field] for field, _, _ in left})
+    evidence = ReleaseEvidence(**{field: EVERYTHING[field] for field, _, _ in left})
     _, how, text = left[0]
     told = [f"{other} says {version}, {how} says {text}" for _, other, version in left[1:]]
     assert detect(evidence) == exact(text, how, *told)
 
 
 def test_sources_that_agree_say_nothing() -> None:
-    evidence = Evidence(
+    evidence = ReleaseEvidence(
         deployment_version="0.37.8", chart_label="karpenter-0.37.8", image="mirror:5000/k/controller:0.37.8"
     )
     assert detect(evidence) == exact("0.37.8", "Deployment label app.kubernetes.io/version")
 
 
 def test_an_unreadable_source_is_passed_over() -> None:
-    evidence = Evidence(helm_app_version="stable", deployment_version="latest", image="karpenter:1.0.5")
+    evidence = ReleaseEvidence(helm_app_version="stable", deployment_version="latest", image="karpenter:1.0.5")
     assert detect(evidence) == exact("1.0.5", "image tag")
 
 
@@ -124,8 +126,8 @@ def test_chart_labels(label: str, found: Release | None) -> None:
     ],
 )
 def test_the_shape_of_the_crds_gives_a_range(sets: tuple[str, ...], first: str, last: str) -> None:
-    found = detect(Evidence(crds=seen(*sets), controller_seen=True))
-    assert found == Detected(minors=minors(first, last), how="shape of the CRDs", certainty="range")
+    found = detect(ReleaseEvidence(crds=seen(*sets), controller_seen=True))
+    assert found == DetectedRelease(minors=minors(first, last), how="shape of the CRDs", certainty="range")
 
 
 @pytest.mark.parametrize(
@@ -145,31 +147,31 @@ def test_the_shape_of_the_crds_gives_a_range(sets: tuple[str, ...], first: str, 
 def test_the_environment_gives_a_range(
     names: list[str], gates: str, settings: bool | None, found: tuple[str, ...]
 ) -> None:
-    evidence = Evidence(env_names=names, feature_gates=gates, global_settings=settings)
-    assert detect(evidence) == Detected(minors=found, how="environment of the controller", certainty="range")
+    evidence = ReleaseEvidence(env_names=names, feature_gates=gates, global_settings=settings)
+    assert detect(evidence) == DetectedRelease(minors=found, how="environment of the controller", certainty="range")
 
 
 def test_crds_and_environment_narrow_each_other_down() -> None:
-    evidence = Evidence(crds=seen("beta"), env_names=["CLUSTER_NAME"], global_settings=True)
+    evidence = ReleaseEvidence(crds=seen("beta"), env_names=["CLUSTER_NAME"], global_settings=True)
     how = "shape of the CRDs and environment of the controller"
-    assert detect(evidence) == Detected(minors=("0.32",), how=how, certainty="range")
+    assert detect(evidence) == DetectedRelease(minors=("0.32",), how=how, certainty="range")
 
 
 def test_crds_win_over_an_environment_that_contradicts_them() -> None:
-    found = detect(Evidence(crds=seen("v1"), env_names=["FEATURE_GATES"], feature_gates="Drift=true"))
+    found = detect(ReleaseEvidence(crds=seen("v1"), env_names=["FEATURE_GATES"], feature_gates="Drift=true"))
     told = ("environment of the controller fits 0.32 to 0.37",)
-    assert found == Detected(
+    assert found == DetectedRelease(
         minors=minors("1.1", "1.6"), how="shape of the CRDs", certainty="range", disagreements=told
     )
 
 
 def test_marks_that_contradict_each_other_tell_nothing() -> None:
-    found = detect(Evidence(env_names=["LOG_OUTPUT_PATHS", "FEATURE_GATES"], feature_gates="Drift=true"))
-    assert found == Detected(how="nothing that was seen names a release")
+    found = detect(ReleaseEvidence(env_names=["LOG_OUTPUT_PATHS", "FEATURE_GATES"], feature_gates="Drift=true"))
+    assert found == DetectedRelease(how="nothing that was seen names a release")
 
 
 def test_crds_of_another_release_are_told() -> None:
-    found = detect(Evidence(deployment_version="1.0.5", crds=seen("beta")))
+    found = detect(ReleaseEvidence(deployment_version="1.0.5", crds=seen("beta")))
     how = "Deployment label app.kubernetes.io/version"
     assert found == exact("1.0.5", how, f"shape of the CRDs fits 0.32 to 0.37, {how} says 1.0.5")
 
@@ -177,30 +179,32 @@ def test_crds_of_another_release_are_told() -> None:
 @pytest.mark.parametrize("text", ["1.8.0", NEWEST])
 def test_the_autoscalers_capacity_buffer_contradicts_nothing(text: str) -> None:
     crds = seen("v1_overlay") | {BUFFER: CrdSeen(("v1alpha1",), "v1alpha1")}
-    assert detect(Evidence(image=f"k:{text}", crds=crds)) == exact(text, "image tag")
+    assert detect(ReleaseEvidence(image=f"k:{text}", crds=crds)) == exact(text, "image tag")
 
 
 def test_a_config_map_left_behind_contradicts_nothing() -> None:
-    evidence = Evidence(image="k:0.37.8", env_names=["CLUSTER_NAME"], global_settings=True)
+    evidence = ReleaseEvidence(image="k:0.37.8", env_names=["CLUSTER_NAME"], global_settings=True)
     assert detect(evidence) == exact("0.37.8", "image tag")
 
 
 def test_a_release_beyond_the_tables_is_exact_and_not_doubted() -> None:
-    assert detect(Evidence(image="k:1.99.0", crds=seen("v1_overlay_buffer"))) == exact("1.99.0", "image tag")
+    assert detect(ReleaseEvidence(image="k:1.99.0", crds=seen("v1_overlay_buffer"))) == exact("1.99.0", "image tag")
 
 
 def test_auto_mode_is_not_a_release() -> None:
-    evidence = Evidence(crds=seen("v1"), controller_seen=False, node_class_groups=["eks.amazonaws.com"])
-    assert detect(evidence) == Detected(how=AUTO_MODE)
+    evidence = ReleaseEvidence(crds=seen("v1"), controller_seen=False, node_class_groups=["eks.amazonaws.com"])
+    assert detect(evidence) == DetectedRelease(how=AUTO_MODE)
 
 
 def test_auto_mode_beside_a_controller_does_not_hide_it() -> None:
-    evidence = Evidence(image="k:1.2.8", controller_seen=True, node_class_groups=["eks.amazonaws.com"])
+    evidence = ReleaseEvidence(image="k:1.2.8", controller_seen=True, node_class_groups=["eks.amazonaws.com"])
     assert detect(evidence) == exact("1.2.8", "image tag")
 
 
 def test_crds_without_a_controller_are_no_release() -> None:
-    assert detect(Evidence(crds=seen("v1"), controller_seen=False)) == Detected(how=NO_CONTROLLER, absent=True)
+    assert detect(ReleaseEvidence(crds=seen("v1"), controller_seen=False)) == DetectedRelease(
+        how=NO_CONTROLLER, absent=True
+    )
 
 
 @pytest.mark.parametrize(
@@ -214,7 +218,7 @@ def test_crds_without_a_controller_are_no_release() -> None:
     ],
 )
 def test_nothing_to_tell_from(crds: dict[str, CrdSeen] | None) -> None:
-    assert detect(Evidence(crds=crds)) == Detected(how="nothing that was seen names a release")
+    assert detect(ReleaseEvidence(crds=crds)) == DetectedRelease(how="nothing that was seen names a release")
 
 
 NAMED = ["0.32.1", "v1.0.0", "karpenter-1.1.0", "k:1.4.0", "1.0.0-rc.1"]
@@ -222,7 +226,7 @@ TEXTS = st.one_of(st.text(max_size=40), st.sampled_from(NAMED))
 SERVED = st.lists(st.sampled_from(["v1", "v1beta1", "v1alpha1"]), max_size=3).map(tuple)
 SEEN = st.builds(CrdSeen, SERVED, st.sampled_from(["", "v1", "v1beta1"]))
 EVIDENCE = st.builds(
-    Evidence,
+    ReleaseEvidence,
     helm_app_version=TEXTS,
     deployment_version=TEXTS,
     chart_label=TEXTS,
@@ -236,7 +240,7 @@ EVIDENCE = st.builds(
 
 
 @given(EVIDENCE)
-def test_certainty_and_content_always_agree(evidence: Evidence) -> None:
+def test_certainty_and_content_always_agree(evidence: ReleaseEvidence) -> None:
     found = detect(evidence)
     known = {row.minor for row in RELEASES}
     match found.certainty:

@@ -1,9 +1,9 @@
 import pytest
 
-from migrations_app.errors import BadInput
-from migrations_app.karpenter.detection import NO_CONTROLLER, Detected
-from migrations_app.karpenter.table_types import KubernetesWindow
-from migrations_app.karpenter.upgrade_path import HOPS, Step, hop_of, path, resolve_target
+from migrations_app.errors import InvalidInput
+from migrations_app.karpenter.detection import NO_CONTROLLER, DetectedRelease
+from migrations_app.karpenter.table_types import SupportedKubernetes
+from migrations_app.karpenter.upgrade_path import HOPS, PathHop, hop_of, path, resolve_target
 from migrations_app.karpenter.versions import Release, release
 from tests.newest import NEWEST, NEWEST_MINOR, NEXT_MINOR
 
@@ -14,7 +14,7 @@ def road(current: str, target: str | None = None, *, kubernetes: str | None = No
     return [(step.hop, str(step.release)) for step in path(current, target=target, kubernetes=kubernetes).steps]
 
 
-def only(current: str, target: str, *, kubernetes: str | None = None) -> Step:
+def only(current: str, target: str, *, kubernetes: str | None = None) -> PathHop:
     (step,) = path(current, target=target, kubernetes=kubernetes).steps
     return step
 
@@ -66,7 +66,7 @@ def test_roads(current: str, target: str | None, kubernetes: str | None, steps: 
 def test_1_0_on_kubernetes_1_31_lands_on_a_patch_that_supports_it(kubernetes: str) -> None:
     step = only("0.37.8", "1.0", kubernetes=kubernetes)
     assert (step.kubernetes, step.kubernetes_fits, step.kubernetes_change) == (
-        KubernetesWindow("1.25", "1.31"),
+        SupportedKubernetes("1.25", "1.31"),
         True,
         "",
     )
@@ -105,11 +105,11 @@ def test_without_kubernetes_nothing_is_judged_and_that_is_said() -> None:
 
 
 def test_a_step_in_full() -> None:
-    assert only("1.0.14", "1.1", kubernetes="1.30") == Step(
+    assert only("1.0.14", "1.1", kubernetes="1.30") == PathHop(
         hop="1.1+",
         start=release("1.0.14"),
         release=release("1.1.10"),
-        kubernetes=KubernetesWindow("1.25", "1.31"),
+        kubernetes=SupportedKubernetes("1.25", "1.31"),
         kubernetes_fits=True,
         rollback_to=(release("1.0.14"), release("1.0.9")),
         rollback_caveats=(
@@ -203,14 +203,14 @@ def test_a_release_newer_than_the_tables_has_nowhere_to_go() -> None:
 
 
 def test_a_range_starts_from_its_oldest_release() -> None:
-    running = Detected(minors=("0.33", "0.34"), how="shape of the CRDs", certainty="range")
+    running = DetectedRelease(minors=("0.33", "0.34"), how="shape of the CRDs", certainty="range")
     found = path(running, target="1.0", kubernetes="1.28")
     assert (found.assumed, found.current, found.hops) == (True, release("0.33.0"), ("0.33+", "1.0"))
     assert found.notes == ("only known to run 0.33 to 0.34; the path starts from the oldest, 0.33.0",)
 
 
 def test_an_exact_detection_is_its_release() -> None:
-    running = Detected(release=release("1.4.0"), minors=("1.4",), how="image tag", certainty="exact")
+    running = DetectedRelease(release=release("1.4.0"), minors=("1.4",), how="image tag", certainty="exact")
     assert path(running, kubernetes="1.30") == path("1.4.0", kubernetes="1.30")
     assert path(running, target=release("1.4.4")).next == only("1.4.0", "1.4.4")
 
@@ -219,9 +219,9 @@ def test_an_exact_detection_is_its_release() -> None:
     ("current", "target", "code"),
     [
         (None, None, "no_karpenter"),
-        (Detected(how=NO_CONTROLLER, absent=True), None, "no_karpenter"),
-        (Detected(how="nothing"), None, "unknown_current"),
-        (Detected(minors=("9.9",), certainty="range"), None, "unknown_current"),
+        (DetectedRelease(how=NO_CONTROLLER, absent=True), None, "no_karpenter"),
+        (DetectedRelease(how="nothing"), None, "unknown_current"),
+        (DetectedRelease(minors=("9.9",), certainty="range"), None, "unknown_current"),
         ("garbage", None, "unknown_current"),
         ("0.38.0", None, "unknown_current"),
         ("1.4.0", "1.0", "target_below_current"),
@@ -239,8 +239,10 @@ def test_an_exact_detection_is_its_release() -> None:
         ("0.32.10", "0.33.6", "bad_target"),
     ],
 )
-def test_what_cannot_be_answered_is_refused(current: str | Detected | None, target: str | None, code: str) -> None:
-    with pytest.raises(BadInput) as refused:
+def test_what_cannot_be_answered_is_refused(
+    current: str | DetectedRelease | None, target: str | None, code: str
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
         path(current, target=target)
     assert refused.value.code == code
     assert 0 < len(refused.value.message) < 250
@@ -248,12 +250,12 @@ def test_what_cannot_be_answered_is_refused(current: str | Detected | None, targ
 
 @pytest.mark.parametrize("kubernetes", ["", "latest", "29+"])
 def test_a_kubernetes_version_that_is_none_is_refused(kubernetes: str) -> None:
-    with pytest.raises(BadInput, match="is not a Kubernetes version"):
+    with pytest.raises(InvalidInput, match="is not a Kubernetes version"):
         path("1.4.0", kubernetes=kubernetes)
 
 
 def test_a_refused_target_names_what_to_take_instead() -> None:
-    with pytest.raises(BadInput, match=r"1\.8\.4 must not be stopped at: .*; take 1\.8\.8"):
+    with pytest.raises(InvalidInput, match=r"1\.8\.4 must not be stopped at: .*; take 1\.8\.8"):
         resolve_target("1.8.4", current=release("1.7.0"))
 
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.karpenter import releases
 from migrations_app.karpenter.releases import RELEASES
 from migrations_app.karpenter.upgrade_path import HOPS, STOPS, Path, path
@@ -121,5 +121,5 @@ def attempt(current: str, target: Release | None) -> Path | str:
     """The path, or the code with which it was refused."""
     try:
         return path(current, target=target)
-    except BadInput as refused:
+    except InvalidInput as refused:
         return refused.code

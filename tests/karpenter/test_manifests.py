@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.manifests import reader, writer
-from migrations_app.manifests.reader import Fault, Reading
+from migrations_app.manifests.reader import ManifestFault, ManifestReading
 from migrations_app.manifests.writer import quoted, resolved
 
 
-def read(text: str | bytes) -> Reading:
+def read(text: str | bytes) -> ManifestReading:
     return reader.read(text, file="f.yaml")
 
 
@@ -137,7 +137,7 @@ def test_a_fault_has_its_place() -> None:
     first, second = reading.faults
     assert (first.code, first.file, first.document, first.line) == ("not-yaml", "f.yaml", 2, 4)
     what = "a is written twice in one map; keep the one that is meant"
-    assert second == Fault("duplicate-key", "f.yaml", 3, 10, ("spec", "a"), what, "P", "b")
+    assert second == ManifestFault("duplicate-key", "f.yaml", 3, 10, ("spec", "a"), what, "P", "b")
     assert (len(reading.manifests), reading.documents) == (1, 2)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.karpenter.metrics import Outdated, matchers_in, names_in, outdated, renamed_between
+from migrations_app.karpenter.metrics import OutdatedMetric, matchers_in, names_in, outdated, renamed_between
 from migrations_app.karpenter.releases import RELEASES
 from migrations_app.karpenter.tables.metric_rows import METRIC_ROWS, METRIC_VALUE_ROWS, MetricRow
 from migrations_app.karpenter.versions import release
@@ -46,19 +46,19 @@ def test_matchers_of_a_query() -> None:
         (
             "karpenter_machines_created",
             "0.33.0",
-            (Outdated("karpenter_machines_created", "karpenter_nodeclaims_created", "0.33"),),
+            (OutdatedMetric("karpenter_machines_created", "karpenter_nodeclaims_created", "0.33"),),
         ),
         (
             "karpenter_machines_created",
             "1.0.0",
-            (Outdated("karpenter_machines_created", "karpenter_nodeclaims_created_total", "0.33"),),
+            (OutdatedMetric("karpenter_machines_created", "karpenter_nodeclaims_created_total", "0.33"),),
         ),
-        ("karpenter_machines_drifted", "1.0.0", (Outdated("karpenter_machines_drifted", "", "0.33"),)),
+        ("karpenter_machines_drifted", "1.0.0", (OutdatedMetric("karpenter_machines_drifted", "", "0.33"),)),
         (
             "rate(karpenter_pods_startup_time_seconds_bucket[5m])",
             "1.0.0",
             (
-                Outdated(
+                OutdatedMetric(
                     "karpenter_pods_startup_time_seconds_bucket",
                     "karpenter_pods_startup_duration_seconds_bucket",
                     "1.0",
@@ -68,22 +68,22 @@ def test_matchers_of_a_query() -> None:
         (
             "karpenter_ignored_pod_count",
             "1.3.0",
-            (Outdated("karpenter_ignored_pod_count", "karpenter_scheduler_ignored_pods_count", "1.3"),),
+            (OutdatedMetric("karpenter_ignored_pod_count", "karpenter_scheduler_ignored_pods_count", "1.3"),),
         ),
         ("karpenter_nodes_created_total", "1.14.0", ()),
         ("karpenter_of_tomorrow", NEWEST, ()),
-        ('{__name__=~"karpenter_machines_.*"}', "0.37.8", (Outdated("karpenter_machines_*", "", "0.33"),)),
+        ('{__name__=~"karpenter_machines_.*"}', "0.37.8", (OutdatedMetric("karpenter_machines_*", "", "0.33"),)),
         ('{__name__=~"karpenter_nodes_.*"}', "1.0.0", ()),
         (
             'karpenter_nodeclaims_disrupted_total{reason="liveness"}',
             "1.7.0",
-            (Outdated('reason="liveness"', 'reason="registration_timeout"', "1.7"),),
+            (OutdatedMetric('reason="liveness"', 'reason="registration_timeout"', "1.7"),),
         ),
         ('karpenter_nodeclaims_disrupted_total{reason="liveness"}', "1.6.0", ()),
         ('kube_pod_status{reason="Empty"}', NEWEST, ()),
     ],
 )
-def test_what_is_asked_in_vain(text: str, at: str, found: tuple[Outdated, ...]) -> None:
+def test_what_is_asked_in_vain(text: str, at: str, found: tuple[OutdatedMetric, ...]) -> None:
     assert outdated(text, release(at)) == found
 
 
@@ -102,7 +102,7 @@ def test_a_row_of_tomorrow_is_one_more_row() -> None:
     )
     text = "karpenter_nodes_created"
     assert outdated(text, release(f"{NEXT_MINOR}.0"), table=table) == (
-        Outdated(text, "karpenter_nodes_made_total", "1.0"),
+        OutdatedMetric(text, "karpenter_nodes_made_total", "1.0"),
     )
 
 
@@ -114,4 +114,4 @@ def test_the_rows_are_sound() -> None:
 
 @given(st.text(alphabet='karpenter_nods{}=~"|. \\', max_size=200))
 def test_any_text_is_read(text: str) -> None:
-    assert {type(found) for found in outdated(text, NEWEST_RELEASE)} <= {Outdated}
+    assert {type(found) for found in outdated(text, NEWEST_RELEASE)} <= {OutdatedMetric}

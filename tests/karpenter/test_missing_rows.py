@@ -6,13 +6,13 @@ import pytest
 
 from karpdash import system_checks
 from migrations_app.cli import main
-from migrations_app.errors import BadSetting
+from migrations_app.errors import InvalidSetting
 from migrations_app.iam.requirements.features import Span
 from migrations_app.iam.requirements.gaps import KNOWN
-from migrations_app.iam.requirements.required_request import Probe
+from migrations_app.iam.requirements.required_request import RequiredRequest
 from migrations_app.iam.requirements.statements import GRANTS
 from migrations_app.karpenter.releases import RELEASES
-from migrations_app.karpenter.table_types import Gate, RollbackTarget, Since
+from migrations_app.karpenter.table_types import FeatureGate, RollbackTarget, Since
 from migrations_app.karpenter.tables.env_rows import ENV_NAMES, EnvName
 from migrations_app.karpenter.tables.metric_rows import METRIC_ROWS, MetricRow
 from migrations_app.readiness import missing_rows as module
@@ -22,7 +22,7 @@ from tests.newest import NEWEST_MINOR, NEWEST_ROW, NEXT_MINOR, following
 NEXT_ROW = following(NEWEST_ROW)
 ORDER = NEXT_ROW.order
 FIRST = f"{NEXT_MINOR}.0"
-ASKED = Probe(id="rain", span=Span(ORDER), action="ec2:DescribeRain", resource="*", capability="rain")
+ASKED = RequiredRequest(id="rain", span=Span(ORDER), action="ec2:DescribeRain", resource="*", capability="rain")
 
 
 def test_the_tables_fit_together() -> None:
@@ -59,7 +59,7 @@ def _older() -> tuple[str, ...]:
     ("changes", "said"),
     [
         ({"crds": (Since(FIRST, "v2"),)}, f"crd_sets has no set v2, which {NEXT_MINOR} ships"),
-        ({"gates": (Gate("Foresight", default=True),)}, f"gate_rows has no row for Foresight of {NEXT_MINOR}"),
+        ({"gates": (FeatureGate("Foresight", default=True),)}, f"gate_rows has no row for Foresight of {NEXT_MINOR}"),
         ({"metrics_port": 9999}, f"port_rows has no row for port 9999 of {NEXT_MINOR}"),
         ({"nodeclass_hash": (Since(FIRST, "v99"),)}, f"hash_rows has no row for v99 of {NEXT_MINOR}"),
         ({"rollback_to": (RollbackTarget("1.99"),)}, f"the release rows have none for 1.99, which {NEXT_MINOR} names"),
@@ -77,7 +77,7 @@ def test_a_table_that_names_a_release_without_a_row(monkeypatch: pytest.MonkeyPa
         f"metric_rows names {NEXT_MINOR} for old, and the release rows have none for it",
     )
     assert missing_rows() == said
-    with pytest.raises(BadSetting, match="not complete: env_rows names"):
+    with pytest.raises(InvalidSetting, match="not complete: env_rows names"):
         require_rows()
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from migrations_app.karpenter import controller_settings, releases
-from migrations_app.karpenter.detection import CrdSeen, Detected, Evidence, detect
+from migrations_app.karpenter.detection import CrdSeen, DetectedRelease, ReleaseEvidence, detect
 from migrations_app.karpenter.releases import RELEASES, Table
-from migrations_app.karpenter.table_types import BadPatch, Gate, KubernetesWindow, Patch, Since
+from migrations_app.karpenter.table_types import BadPatch, FeatureGate, Patch, Since, SupportedKubernetes
 from migrations_app.karpenter.upgrade_path import path
 from migrations_app.karpenter.versions import release
 from tests.newest import NEWEST, NEWEST_MINOR, NEWEST_ROW, NEXT_MINOR, following
@@ -24,8 +24,8 @@ def kubernetes(past: int) -> str:
 IMAGINARY = following(
     NEWEST_ROW,
     patches=3,
-    kubernetes=(Since(f"{NEXT_MINOR}.0", KubernetesWindow(kubernetes(-3), kubernetes(2))),),
-    gates=(*NEWEST_ROW.gates, Gate("Foresight", default=True)),
+    kubernetes=(Since(f"{NEXT_MINOR}.0", SupportedKubernetes(kubernetes(-3), kubernetes(2))),),
+    gates=(*NEWEST_ROW.gates, FeatureGate("Foresight", default=True)),
     bad=(BadPatch(f"{NEXT_MINOR}.2", f"{NEXT_MINOR}.2", "forgets its nodes", f"{NEXT_MINOR}.3"),),
 )
 NEXT = f"{NEXT_MINOR}.1"
@@ -58,7 +58,7 @@ def test_kubernetes_windows_that_do_not_touch_force_a_stop(table: Table) -> None
 
 def test_windows_far_apart_force_as_many_stops_as_it_takes(table: Table) -> None:
     far = following(IMAGINARY, gates=(), bad=())
-    far = replace(far, kubernetes=(Since(far.patches[0].version, KubernetesWindow(kubernetes(2), kubernetes(6))),))
+    far = replace(far, kubernetes=(Since(far.patches[0].version, SupportedKubernetes(kubernetes(2), kubernetes(6))),))
     stops = road((*table, far), "1.1.10", kubernetes="1.31")
     assert stops == [(NEWEST_MINOR, NEWEST), (NEXT_MINOR, NEXT), (far.minor, str(far.newest))]
 
@@ -83,9 +83,9 @@ def test_it_is_detected_by_shape(table: Table) -> None:
     shipped = releases.crd_set(release(NEXT), table=table)
     assert shipped is not None
     crds = {crd.name: CrdSeen(crd.served, crd.storage) for crd in shipped.crds}
-    found = detect(Evidence(crds=crds), table=table)
+    found = detect(ReleaseEvidence(crds=crds), table=table)
     alike = tuple(row.minor for row in table if row.crds[-1].value == shipped.name)
-    assert found == Detected(minors=alike, how="shape of the CRDs", certainty="range")
+    assert found == DetectedRelease(minors=alike, how="shape of the CRDs", certainty="range")
     assert alike[-1] == NEXT_MINOR
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from migrations_app.karpenter import crds, kinds, releases
 from migrations_app.karpenter.releases import RELEASES
-from migrations_app.karpenter.table_types import HOOK_JOB, CrdChartWebhook, KubernetesWindow, MinorRelease
+from migrations_app.karpenter.table_types import HOOK_JOB, CrdChartWebhook, MinorRelease, SupportedKubernetes
 from migrations_app.karpenter.versions import minor_order, release
 from tests.newest import NEWEST_MINOR, NEXT_MINOR, table_to
 
@@ -117,21 +117,21 @@ def test_ten_patches_convert_by_halves() -> None:
 @pytest.mark.parametrize(
     ("running", "window"),
     [
-        ("0.28.0", KubernetesWindow("1.23", "1.25")),
-        ("0.28.1", KubernetesWindow("1.23", "1.27")),
-        ("0.37.8", KubernetesWindow("1.23", "1.30")),
-        ("1.0.4", KubernetesWindow("1.25", "1.30")),
-        ("1.0.5", KubernetesWindow("1.25", "1.31")),
-        ("1.0.99", KubernetesWindow("1.25", "1.31")),
+        ("0.28.0", SupportedKubernetes("1.23", "1.25")),
+        ("0.28.1", SupportedKubernetes("1.23", "1.27")),
+        ("0.37.8", SupportedKubernetes("1.23", "1.30")),
+        ("1.0.4", SupportedKubernetes("1.25", "1.30")),
+        ("1.0.5", SupportedKubernetes("1.25", "1.31")),
+        ("1.0.99", SupportedKubernetes("1.25", "1.31")),
         ("9.9.9", None),
     ],
 )
-def test_kubernetes_windows_by_patch(running: str, window: KubernetesWindow | None) -> None:
+def test_kubernetes_windows_by_patch(running: str, window: SupportedKubernetes | None) -> None:
     assert releases.kubernetes_window(release(running)) == window
 
 
 def test_a_window_compares_minors_as_numbers() -> None:
-    window = KubernetesWindow("1.9", "1.25")
+    window = SupportedKubernetes("1.9", "1.25")
     assert [minor for minor in ("1.8", "1.9", "1.10", "1.25", "1.26") if window.holds(minor)] == ["1.9", "1.10", "1.25"]
     assert str(window) == "1.9 to 1.25"
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from migrations_app.readiness.report import PartLine
-from migrations_app.readiness.report_diff import Moved, Renamed, difference
+from migrations_app.readiness.report_diff import NumberChange, Renamed, difference
 from tests.builders_rows import a_finding, a_report, some_nodes
 
 
@@ -73,16 +73,20 @@ def test_facts_legacy_and_owners():
     change = difference(old, new)
     assert change.facts == (Renamed("stage", "alpha", "mixed"), Renamed("karpenter_version", "0.30.0", ""))
     assert change.legacy == (
-        Moved("Provisioner", 2, 1),
-        Moved("AWSNodeTemplate", 1, None),
-        Moved("Machine", 12, None),
-        Moved("Node", 12, None),
+        NumberChange("Provisioner", 2, 1),
+        NumberChange("AWSNodeTemplate", 1, None),
+        NumberChange("Machine", 12, None),
+        NumberChange("Node", 12, None),
     )
-    assert change.owners == (Moved("karpenter_alpha", 4, 1), Moved("karpenter_beta", 0, 2))
+    assert change.owners == (NumberChange("karpenter_alpha", 4, 1), NumberChange("karpenter_beta", 0, 2))
 
 
 def test_a_number_that_was_not_read_has_no_difference():
-    assert [Moved("a", 1, None).delta, Moved("a", None, 1).delta, Moved("a", 3, 1).delta] == [None, None, -2]
+    assert [NumberChange("a", 1, None).delta, NumberChange("a", None, 1).delta, NumberChange("a", 3, 1).delta] == [
+        None,
+        None,
+        -2,
+    ]
 
 
 def test_nodes_that_could_not_be_read_did_not_go():

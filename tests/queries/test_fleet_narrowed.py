@@ -6,11 +6,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from migrations_app.access import Standing
+from migrations_app.access import EffectivePermissions
 from migrations_app.models.policy import Waiver
 from migrations_app.queries.fleet.clusters import GROUP, FleetAsk, fleet_ids, fleet_page
 from migrations_app.queries.fleet.groups import group_choices, group_page, members_of
-from migrations_app.queries.visibility import Sight, seeing
+from migrations_app.queries.visibility import VisibilityScope, visibility_scope
 from migrations_app.use_cases.clusters import groups as arrange
 from migrations_app.use_cases.clusters import labels
 from migrations_app.use_cases.scans import waivers
@@ -120,7 +120,7 @@ def test_a_waiver_of_warnings_lets_what_blocks_stand():
 def test_who_sees_one_group_is_told_of_no_other(three):
     a, b, c = three
     groups = grouped(left=[a, b], right=[b, c])
-    with seeing(Sight(Standing(by_group={groups["left"]: frozenset({"view"})}))):
+    with visibility_scope(VisibilityScope(EffectivePermissions(by_group={groups["left"]: frozenset({"view"})}))):
         page = fleet_page(FleetAsk(by=GROUP), now=NOW)
         assert [(row.part, row.name, row.groups) for row in page.rows] == [("left", n, ("left",)) for n in "ab"]
         assert ([name for _, name in group_choices()], names(group=groups["right"])) == (["left"], [])

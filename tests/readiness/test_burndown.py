@@ -11,9 +11,9 @@ from migrations_app.readiness.burndown import (
     FARTHEST,
     NODES,
     OBJECTS,
+    BurndownProjection,
     Day,
     Point,
-    Projection,
     curve,
     projection,
 )
@@ -93,7 +93,7 @@ def test_days_of_clusters_that_do_not_count_are_left_out():
 
 def test_a_steady_fall_ends_on_its_day():
     found = projection(points(*range(30, 9, -1)))
-    assert found == Projection(outcome="falling", ends_on=TODAY + timedelta(days=10), per_week=-7.0)
+    assert found == BurndownProjection(outcome="falling", ends_on=TODAY + timedelta(days=10), per_week=-7.0)
 
 
 def test_an_older_number_makes_the_date_a_lower_bound():

@@ -12,7 +12,7 @@ from migrations_app.iam.policy import parse_policy
 from migrations_app.iam.requirements.gaps import find_gaps
 from migrations_app.inventory.objects.aws import CrossCheck
 from migrations_app.inventory.objects.karpenter import Machine, Provisioner
-from migrations_app.inventory.parts import NOT_ASKED, Quarantined, Seen, Unseen
+from migrations_app.inventory.parts import NOT_ASKED, Seen, UnparsableObject, Unseen
 from migrations_app.readiness.iam_sheet.build import IamSheet, iam_sheet
 from migrations_app.readiness.iam_sheet.values import (
     IamCell,
@@ -214,7 +214,7 @@ def test_of_several_roles_the_worst_answers():
         (Unseen("odd"), "odd", ""),
         (Unseen("forbidden", "may not list"), "forbidden", "may not list"),
         (Seen(()), "not_found", "nothing names a role of the controller"),
-        (Seen((), None, (Quarantined("Role", "", "r", "", "odd"),)), "unreadable", "r: odd"),
+        (Seen((), None, (UnparsableObject("Role", "", "r", "", "odd"),)), "unreadable", "r: odd"),
         (Seen((a_controller_role("{}"),)), "bad_policy", "controller: the document has no Statement"),
         (Seen((a_controller_role(policies=Unseen("timeout", "too slow")),)), "timeout", "too slow"),
     ],
@@ -314,7 +314,7 @@ def test_documents_that_were_handed_in_have_no_role_to_look_up():
 
 
 def test_a_role_of_which_a_document_could_not_be_read():
-    broken = Seen((), None, (Quarantined("Policy", "", "p", "", "odd"),))
+    broken = Seen((), None, (UnparsableObject("Policy", "", "p", "", "odd"),))
     assert a_sheet(a_controller_role(policies=broken)).roles[0].unread == (
         IamUnread(part="policies", why="unreadable", detail="p: odd"),
     )

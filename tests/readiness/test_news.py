@@ -12,7 +12,7 @@ from migrations_app.readiness.notification_events import (
     TO_PEOPLE,
     URGENT,
     headline,
-    matter,
+    merge_key,
     merged,
     text_of,
 )
@@ -79,8 +79,8 @@ def test_another_hop_with_the_same_verdict_is_news():
 @given(st.sampled_from(EVENTS), st.sampled_from(EVENTS))
 def test_only_the_same_matter_of_the_same_cluster_is_joined(one, other):
     first, second = event(one, cluster="1"), event(other, cluster="2")
-    assert matter(first) == "" or matter(first) != matter(second)
-    assert (matter(event(one, cluster="1")) == "") == (one not in notification_events._MATTERS)
+    assert merge_key(first) == "" or merge_key(first) != merge_key(second)
+    assert (merge_key(event(one, cluster="1")) == "") == (one not in notification_events._MATTERS)
 
 
 @given(st.text(), st.text())

@@ -36,4 +36,4 @@ def test_no_odd_reference_makes_a_scan_fall_over(release, version, reference):
 @pytest.mark.parametrize("odd", [["eks.amazonaws.com"], {"a": 1}, {}, 7])
 def test_without_a_controller_an_odd_group_is_no_sign_of_auto_mode(odd):
     cluster = at("1.0.14", a_pool({f"{REFERENCE}.group": odd})).without("controller")
-    assert stage.running(cluster.build()).how == NO_CONTROLLER
+    assert stage.detect_running_release(cluster.build()).how == NO_CONTROLLER

@@ -11,8 +11,8 @@ from migrations_app.readiness.action_offers import (
     ROLL_BACK,
     Offer,
     by_check,
-    held,
     offers,
+    reason_disabled,
 )
 from migrations_app.readiness.report import PartLine
 from tests.builders_rows import a_finding, a_report
@@ -153,7 +153,7 @@ def test_a_check_without_an_action_has_no_row():
     ],
 )
 def test_what_keeps_everybody_from_it(given, why):
-    assert held(**given) == why
+    assert reason_disabled(**given) == why
 
 
 def test_what_keeps_everybody_is_told_at_every_action():

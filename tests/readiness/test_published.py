@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from migrations_app.checks.base import Evidence, Reason
-from migrations_app.readiness.next_step import grouped
+from migrations_app.readiness.next_step import group_findings
 from migrations_app.readiness.outputs import json_schema
 from migrations_app.readiness.outputs.json_schema import definitions, plan_definitions
 from migrations_app.readiness.published import INTERNAL, published, published_plan
@@ -55,5 +55,5 @@ def test_a_stored_report_keeps_its_reasons() -> None:
 def test_a_report_from_before_there_were_reasons_is_read_and_grouped_by_what_it_says() -> None:
     old = msgspec.json.decode(msgspec.json.encode(published(REPORT)), type=Report)
     assert old.parts[0].partly_forbidden is False
-    (group,) = grouped(old.checks, cluster="prod")
+    (group,) = group_findings(old.checks, cluster="prod")
     assert (group.summary, len(group.findings), group.remedies) == ("crds could not be read: forbidden", 2, ())

@@ -6,10 +6,10 @@ import pytest
 from migrations_app.inventory.facts.ownership import ownership
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD, Machine, NodePool, Provisioner, Workload
-from migrations_app.inventory.parts import Quarantined, Seen, Unseen
-from migrations_app.karpenter.detection import Detected
+from migrations_app.inventory.parts import Seen, UnparsableObject, Unseen
+from migrations_app.karpenter.detection import DetectedRelease
 from migrations_app.karpenter.versions import release
-from migrations_app.readiness.evaluate import landed_line
+from migrations_app.readiness.evaluate import current_hop_line
 from migrations_app.readiness.stage import legacy
 from migrations_app.readiness.stage import stage_of as stage
 from tests.builders import a_cluster
@@ -41,7 +41,7 @@ def stage_of(crds, *, running="0.32.10", controller=CONTROLLER, **parts):
     empty = dict.fromkeys(
         ("provisioners", "awsnodetemplates", "machines", "nodepools", "ec2nodeclasses", "nodeclaims"), Seen()
     )
-    found = Detected(release=release(running), certainty="exact") if running else Detected()
+    found = DetectedRelease(release=release(running), certainty="exact") if running else DetectedRelease()
     given = empty | {"crds": Seen(crds), "controller": Seen(controller)} | parts
     return stage(Inventory(cluster="c", taken_at="", **given), found)
 
@@ -72,7 +72,7 @@ def test_what_decides_was_not_read(part):
     inventory = Inventory(
         cluster="c", taken_at="", **{"crds": Seen(BETA), "controller": Seen(CONTROLLER)} | {part: Unseen("forbidden")}
     )
-    assert stage(inventory, Detected()) == "unknown"
+    assert stage(inventory, DetectedRelease()) == "unknown"
 
 
 def test_alpha_objects_that_could_not_be_read_leave_the_stage_unknown():
@@ -95,18 +95,18 @@ NOTHING_LEFT = {"Provisioner": 0, "AWSNodeTemplate": 0, "Machine": 0, "Node": 0}
     ],
 )
 def test_the_hop_that_was_landed_on(running, at, legacy, wanted):
-    found = Detected(release=release(running), certainty="exact")
-    line = landed_line(found, at, legacy=legacy, by_owner={"karpenter_alpha": 1, "karpenter_beta": 1})
+    found = DetectedRelease(release=release(running), certainty="exact")
+    line = current_hop_line(found, at, legacy=legacy, by_owner={"karpenter_alpha": 1, "karpenter_beta": 1})
     assert (line.hop, line.verdict, line.done_percent) == wanted
 
 
 def test_before_the_first_hop_nothing_was_landed_on():
-    older = Detected(release=release("0.30.0"), certainty="exact")
-    assert landed_line(older, "alpha", legacy=NOTHING_LEFT, by_owner={}) is None
-    assert landed_line(Detected(), "unknown", legacy=NOTHING_LEFT, by_owner={}) is None
+    older = DetectedRelease(release=release("0.30.0"), certainty="exact")
+    assert current_hop_line(older, "alpha", legacy=NOTHING_LEFT, by_owner={}) is None
+    assert current_hop_line(DetectedRelease(), "unknown", legacy=NOTHING_LEFT, by_owner={}) is None
 
 
-SET_ASIDE = Seen((), None, (Quarantined("Thing", "", "odd", "$.spec", "Expected `object`"),))
+SET_ASIDE = Seen((), None, (UnparsableObject("Thing", "", "odd", "$.spec", "Expected `object`"),))
 
 
 @pytest.mark.parametrize("part", ["crds", "controller"])
@@ -114,7 +114,7 @@ def test_a_crd_or_controller_that_was_set_aside_may_be_the_one_that_decides(part
     whole = {"crds": (), "controller": ()}
     assert stage_of(**whole) == "no_karpenter"
     found = Inventory(cluster="c", taken_at="", **({name: Seen() for name in whole} | {part: SET_ASIDE}))
-    assert stage(found, Detected()) == "unknown"
+    assert stage(found, DetectedRelease()) == "unknown"
 
 
 def test_an_alpha_object_that_was_set_aside_is_there():

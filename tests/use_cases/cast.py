@@ -9,7 +9,7 @@ from migrations_app.access import Person
 from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.accounts.rights import rights_of
 from migrations_app.use_cases.audit.log import Actor
-from migrations_app.use_cases.rollouts.approvals import Yes
+from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
 from tests.builders_rollouts import entitled
 
 OPERATE, APPROVE, ADMINISTER = "operate_rollout", "approve_rollout", "administer_policy"
@@ -31,7 +31,7 @@ def actor(who: User, **more) -> Actor:
     return Actor(name=who.username, id=who.pk, **more)
 
 
-def yes(row: Rollout, **changed) -> Yes:
+def yes(row: Rollout, **changed) -> ApprovalRequest:
     """A whole and right answer to the question of this plan."""
     told = {"digest": row.digest, "nonce": row.nonce, "accepted": tuple(row.provable), "typed": row.cluster_name}
-    return Yes(**(told | changed))
+    return ApprovalRequest(**(told | changed))

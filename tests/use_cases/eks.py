@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from migrations_app.models.cluster import Cluster
-from migrations_app.use_cases.clusters.eks_registration import Draft, draft_access, register_eks
+from migrations_app.use_cases.clusters.eks_registration import AccessDraft, draft_access, register_eks
 from migrations_app.use_cases.clusters.registration import Details
 from tests.fakes.aws_server import ARN, ROLE, AwsServer
 from tests.fakes.evilk8s import AUTHORITY
@@ -31,7 +31,7 @@ def at(settings, server):
     settings.ENV = dataclasses.replace(settings.ENV, encryption_keys=KEYS, allow_loopback=True, aws=server.identity)
 
 
-def drafted(server: AwsServer, cluster: str = ARN, *, region: str = "", by: str = "ada") -> Draft:
+def drafted(server: AwsServer, cluster: str = ARN, *, region: str = "", by: str = "ada") -> AccessDraft:
     """A draft, and the role that somebody made with its external id."""
     draft = draft_access(cluster, region=region, by=by)
     server.roles[ROLE] = draft.external_id

@@ -7,13 +7,15 @@ from django.utils import timezone
 from migrations_app.models.notification import Channel, Delivery
 from migrations_app.readiness.notification_events import EVENTS
 from migrations_app.use_cases.notifications import channels, delivery
-from migrations_app.use_cases.notifications.routing import sort_news
+from migrations_app.use_cases.notifications.routing import route_events
 
 
 def add(url="https://hooks.example/canary", *, kind="webhook", **told):
     """A channel for every event of every cluster, unless told otherwise."""
     usual = {"name": f"ops {Channel.objects.count()}", "events": EVENTS}
-    return channels.add_channel(channels.Wanted(kind=kind, target=url, **(usual | told)), by="ada", now=timezone.now())
+    return channels.add_channel(
+        channels.ChannelSettings(kind=kind, target=url, **(usual | told)), by="ada", now=timezone.now()
+    )
 
 
 def ripen():
@@ -25,6 +27,6 @@ def ripen():
 
 def send():
     """Sorts, waits, and sends; how many events were received."""
-    sort_news(timezone.now())
+    route_events(timezone.now())
     ripen()
     return sum(delivery.deliver(key) for key in delivery.due(timezone.now()))

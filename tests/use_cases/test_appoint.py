@@ -5,13 +5,13 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 
 from migrations_app.access import ROLES
-from migrations_app.errors import BadInput, Conflict, Denied, NotFound
+from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDenied
 from migrations_app.models.account import Grant, TemporaryPassword
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import ClusterGroup
 from migrations_app.queries.visibility import rights_over
 from migrations_app.use_cases.accounts import management, tokens
-from migrations_app.use_cases.accounts.management import Gift
+from migrations_app.use_cases.accounts.management import RoleGrant
 from tests.builders_rows import a_cluster
 from tests.use_cases.cast import person, user
 
@@ -39,7 +39,7 @@ def test_a_new_account_has_a_password_for_once_and_no_right(ada):
 
 
 @pytest.mark.parametrize(
-    ("name", "wrong"), [("ada", Conflict), ("", BadInput), ("a b", BadInput), ("x" * 151, BadInput)]
+    ("name", "wrong"), [("ada", Conflict), ("", InvalidInput), ("a b", InvalidInput), ("x" * 151, InvalidInput)]
 )
 def test_names_that_are_none(ada, name, wrong):
     with pytest.raises(wrong):
@@ -52,7 +52,7 @@ def test_a_role_over_a_group_is_a_role_over_its_clusters_only(ada):
     mine, other = a_cluster("mine"), a_cluster("other")
     group = ClusterGroup.objects.create(name="shop")
     group.clusters.add(mine)
-    management.give(Gift(role="operator", person="ben", over=group.pk), person=ada)
+    management.grant_role(RoleGrant(role="operator", person="ben", over=group.pk), person=ada)
     assert (rights("ben", mine), rights("ben", other), rights("ben")) == (
         ROLES["operator"], frozenset(), frozenset(),
     )  # fmt: skip
@@ -61,45 +61,45 @@ def test_a_role_over_a_group_is_a_role_over_its_clusters_only(ada):
 
 def test_a_role_of_a_team_comes_and_goes_with_the_membership(ada):
     user("ben")
-    management.join("night", member="ben", person=ada)
-    management.give(Gift(role="approver", team="night"), person=ada)
+    management.add_to_team("night", member="ben", person=ada)
+    management.grant_role(RoleGrant(role="approver", team="night"), person=ada)
     assert rights("ben") == ROLES["approver"]
-    management.leave("night", member="ben", person=ada)
+    management.remove_from_team("night", member="ben", person=ada)
     assert rights("ben") == frozenset()
     assert [verb for verb, _ in told()] == ["account.joined", "access.given", "account.left"]
 
 
 def test_a_role_that_is_taken_back_is_gone_at_once(ada):
     user("ben")
-    made = management.give(Gift(role="admin", person="ben"), person=ada)
+    made = management.grant_role(RoleGrant(role="admin", person="ben"), person=ada)
     assert rights("ben") == ROLES["admin"]
-    management.take_back(made, person=ada)
+    management.revoke_role(made, person=ada)
     assert (rights("ben"), told()[-1]) == (frozenset(), ("access.taken_back", "ben"))
 
 
 @pytest.mark.parametrize(
     ("gift", "wrong"),
     [
-        (Gift(role="king", person="ben"), BadInput),
-        (Gift(role="viewer"), BadInput),
-        (Gift(role="viewer", person="ben", team="night"), BadInput),
-        (Gift(role="viewer", person="nobody"), NotFound),
-        (Gift(role="viewer", team="nobody"), NotFound),
+        (RoleGrant(role="king", person="ben"), InvalidInput),
+        (RoleGrant(role="viewer"), InvalidInput),
+        (RoleGrant(role="viewer", person="ben", team="night"), InvalidInput),
+        (RoleGrant(role="viewer", person="nobody"), NotFound),
+        (RoleGrant(role="viewer", team="nobody"), NotFound),
     ],
 )
 def test_gifts_that_are_none(ada, gift, wrong):
     user("ben")
     Group.objects.create(name="night")
     with pytest.raises(wrong):
-        management.give(gift, person=ada)
+        management.grant_role(gift, person=ada)
     assert (Grant.objects.count(), told()) == (0, [])
 
 
 def test_the_same_role_is_not_given_twice(ada):
     user("ben")
-    management.give(Gift(role="viewer", person="ben"), person=ada)
+    management.grant_role(RoleGrant(role="viewer", person="ben"), person=ada)
     with pytest.raises(Conflict):
-        management.give(Gift(role="viewer", person="ben"), person=ada)
+        management.grant_role(RoleGrant(role="viewer", person="ben"), person=ada)
     assert Grant.objects.count() == 1
 
 
@@ -124,9 +124,9 @@ def test_nobody_closes_their_own_account(ada):
 
 def test_somebody_who_may_appoint_is_always_left():
     user("ben")
-    made = management.give(Gift(role="admin", person="ben"), person=None)
+    made = management.grant_role(RoleGrant(role="admin", person="ben"), person=None)
     for act in (
-        lambda: management.take_back(made, person=None),
+        lambda: management.revoke_role(made, person=None),
         lambda: management.set_active("ben", active=False, person=None),
     ):
         with pytest.raises(Conflict):
@@ -140,6 +140,6 @@ def test_only_an_admin_of_everything_appoints(role):
     group = ClusterGroup.objects.create(name="shop")
     Grant.objects.create(person=ben, role=role)
     Grant.objects.create(person=ben, role="admin", over=group)
-    with pytest.raises(Denied):
-        management.give(Gift(role="admin", person="ben"), person=person(ben))
+    with pytest.raises(PermissionDenied):
+        management.grant_role(RoleGrant(role="admin", person="ben"), person=person(ben))
     assert Grant.objects.count() == 2

@@ -5,13 +5,13 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from migrations_app.errors import BadInput, Conflict, Denied
+from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.policy import Policy
 from migrations_app.models.rollout import Outbox, Rollout
 from migrations_app.use_cases.rollouts import approvals as flow
 from migrations_app.use_cases.rollouts import lifecycle
-from migrations_app.use_cases.rollouts.drafts import ROLL_BACK, Wanted, draft, roll_back
+from migrations_app.use_cases.rollouts.drafts import ROLL_BACK, RolloutRequest, draft, roll_back
 from tests.builders_rollouts import a_line, a_rollout, a_yes, taint
 from tests.builders_rows import a_cluster
 from tests.use_cases.cast import APPROVE, OPERATE, actor, person, user, yes
@@ -59,7 +59,7 @@ def test_a_doubt_is_taken_by_a_person_whatever_the_policy(cluster, ada, columns)
 
 def test_a_typed_action_wants_the_name_before_anybody_is_asked(cluster, ada):
     row = a_rollout(cluster, author=ada, action="forced_deletion")
-    with pytest.raises(BadInput) as refused:
+    with pytest.raises(InvalidInput) as refused:
         flow.ask(row.pk, person(ada), by=actor(ada), typed="another")
     assert refused.value.code == "name_not_typed"
     assert flow.ask(row.pk, person(ada), by=actor(ada), typed="shop").state == "awaiting_approval"
@@ -89,7 +89,7 @@ def test_nobody_was_asked_so_it_is_withdrawn(cluster, ada, state):
 def test_a_reader_says_neither(cluster):
     ben = user("ben")
     for state in ("previewed", "awaiting_approval"):
-        with pytest.raises(Denied):
+        with pytest.raises(PermissionDenied):
             flow.reject(a_rollout(cluster, state=state).pk, person(ben), reason="", by=actor(ben))
 
 
@@ -148,7 +148,7 @@ def test_stopping_is_not_refused_for_an_old_page(cluster, ada, cleo):
 
 def test_a_reader_stops_nothing(cluster, ada, cleo):
     row, ben = started(cluster, ada, cleo), user("ben")
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         lifecycle.pause(row.pk, person(ben), by=actor(ben))
 
 
@@ -163,15 +163,15 @@ def test_going_on_asks_every_guard_of_a_start(cluster, ada, cleo):  # A10
 
 def test_what_needs_attention_is_settled_by_a_person_with_a_reason(cluster, ada):  # A09
     row = a_rollout(cluster, state="needs_attention", author=ada)
-    with pytest.raises(BadInput):
-        lifecycle.settle_by_person(row.pk, person(ada), then="failed", reason=" ", by=actor(ada))
-    with pytest.raises(BadInput):
-        lifecycle.settle_by_person(row.pk, person(ada), then="succeeded", reason="fine", by=actor(ada))
-    with pytest.raises(Denied):
-        lifecycle.settle_by_person(row.pk, person(ada, method="token"), then="failed", reason="x", by=actor(ada))
+    with pytest.raises(InvalidInput):
+        lifecycle.resolve_by_person(row.pk, person(ada), then="failed", reason=" ", by=actor(ada))
+    with pytest.raises(InvalidInput):
+        lifecycle.resolve_by_person(row.pk, person(ada), then="succeeded", reason="fine", by=actor(ada))
+    with pytest.raises(PermissionDenied):
+        lifecycle.resolve_by_person(row.pk, person(ada, method="token"), then="failed", reason="x", by=actor(ada))
     with pytest.raises(Conflict):
         lifecycle.abort(row.pk, person(ada), by=actor(ada))
-    told = lifecycle.settle_by_person(row.pk, person(ada), then="failed", reason="node was gone", by=actor(ada))
+    told = lifecycle.resolve_by_person(row.pk, person(ada), then="failed", reason="node was gone", by=actor(ada))
     assert (told.state, told.cause, told.finished_at is not None) == ("failed", "node was gone", True)
 
 
@@ -179,11 +179,11 @@ def test_what_needs_attention_is_settled_by_a_person_with_a_reason(cluster, ada)
 def test_only_what_needs_attention_is_settled(cluster, ada, state):
     row = a_rollout(cluster, state=state, author=ada)
     with pytest.raises(Conflict):
-        lifecycle.settle_by_person(row.pk, person(ada), then="failed", reason="x", by=actor(ada))
+        lifecycle.resolve_by_person(row.pk, person(ada), then="failed", reason="x", by=actor(ada))
 
 
 def test_a_draft_names_what_was_chosen(cluster, ada):
-    wanted = Wanted(action="taint_and_drift", parameters={"provisioners": ["default"]}, ticket="OPS-7")
+    wanted = RolloutRequest(action="taint_and_drift", parameters={"provisioners": ["default"]}, ticket="OPS-7")
     made = Rollout.objects.get(pk=draft(cluster.pk, wanted, by=actor(ada), person=person(ada)))
     assert (made.state, made.parameters["provisioners"], made.ticket, made.author) == (
         "draft", ["default"], "OPS-7", ada,
@@ -193,22 +193,22 @@ def test_a_draft_names_what_was_chosen(cluster, ada):
 @pytest.mark.parametrize(
     ("wanted", "code"),
     [
-        (Wanted(action="no_such"), "unknown_action"),
-        (Wanted(action="taint_and_drift", parameters={"what": 1}), "unknown_parameter"),
-        (Wanted(action="taint_and_drift", parameters={"seconds": 1.5}), "bad_parameter"),
-        (Wanted(action=ROLL_BACK), "bad_input"),
+        (RolloutRequest(action="no_such"), "unknown_action"),
+        (RolloutRequest(action="taint_and_drift", parameters={"what": 1}), "unknown_parameter"),
+        (RolloutRequest(action="taint_and_drift", parameters={"seconds": 1.5}), "bad_parameter"),
+        (RolloutRequest(action=ROLL_BACK), "bad_input"),
     ],
 )
 def test_a_draft_that_cannot_be_is_refused(cluster, ada, wanted, code):
-    with pytest.raises(BadInput) as refused:
+    with pytest.raises(InvalidInput) as refused:
         draft(cluster.pk, wanted, by=actor(ada), person=person(ada))
     assert (refused.value.code, Rollout.objects.count()) == (code, 0)
 
 
 def test_a_reader_makes_no_draft(cluster):
     ben = user("ben")
-    with pytest.raises(Denied):
-        draft(cluster.pk, Wanted(action="taint_and_drift"), by=actor(ben), person=person(ben))
+    with pytest.raises(PermissionDenied):
+        draft(cluster.pk, RolloutRequest(action="taint_and_drift"), by=actor(ben), person=person(ben))
 
 
 @pytest.mark.parametrize("state", ["paused", "failed", "aborted"])

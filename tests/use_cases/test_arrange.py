@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from migrations_app.errors import BadInput, Conflict, NotFound
+from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.policy import Waiver
@@ -48,13 +48,13 @@ def test_a_group_from_its_beginning_to_its_end():
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 81, "a\nb"])
 def test_what_is_no_name(name):
-    with pytest.raises(BadInput):
+    with pytest.raises(InvalidInput):
         groups.make_group(name)
 
 
 @pytest.mark.parametrize("interval", [0, 59, 604_801])
 def test_what_is_no_interval(interval):
-    with pytest.raises(BadInput):
+    with pytest.raises(InvalidInput):
         groups.make_group("a", interval=interval)
 
 

@@ -7,48 +7,65 @@ import pytest
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from migrations_app.actions.changes import Target, deletion
-from migrations_app.actions.conditions import Gone
-from migrations_app.actions.plan import Forecast, Identity, Limits, Plan, Step, canonical, numbered
-from migrations_app.actions.request import Tie
+from migrations_app.actions.changes import ObjectTarget, deletion
+from migrations_app.actions.conditions import Deleted
+from migrations_app.actions.plan import ClusterIdentity, Forecast, Plan, RolloutLimits, Step, canonical, numbered
+from migrations_app.actions.request import ObjectVersion
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.use_cases.audit.delivery_lag import MOST_EVENTS
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.rollouts import journal, lease, worker
-from migrations_app.use_cases.rollouts.attempts import Halt
-from migrations_app.use_cases.rollouts.journal import Stopped, Work
+from migrations_app.use_cases.rollouts.attempts import RolloutHalted
+from migrations_app.use_cases.rollouts.journal import ExecutionContext, StopRequested
 from tests.use_cases.audit import with_sinks, write
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def work() -> Work:
+def work() -> ExecutionContext:
     cluster = Cluster.objects.create(name="shop", source=Cluster.Source.KUBECONFIG)
-    target = Target("", "v1", "nodes", "Node", "node-1", uid="u-1")
-    step = Step(id="", title="Delete", change=deletion(target), brings=(Gone(),), risk="high", digest="")
+    target = ObjectTarget("", "v1", "nodes", "Node", "node-1", uid="u-1")
+    step = Step(id="", title="Delete", change=deletion(target), brings=(Deleted(),), risk="high", digest="")
     plan = Plan(
-        action="test", title="Test", parameters={}, cluster=str(cluster.pk), steps=numbered([step]), limits=Limits(),
-        identity=Identity(kube_system_uid="k", ca="f", endpoint="https://shop"), forecast=Forecast(),
-        author="ada", snapshot="", policy=1,
-    )  # fmt: skip
+        action="test",
+        title="Test",
+        parameters={},
+        cluster=str(cluster.pk),
+        steps=numbered([step]),
+        limits=RolloutLimits(),
+        identity=ClusterIdentity(kube_system_uid="k", ca="f", endpoint="https://shop"),
+        forecast=Forecast(),
+        author="ada",
+        snapshot="",
+        policy=1,
+    )
     now = timezone.now()
     row = Rollout.objects.create(
-        cluster=cluster, cluster_name="shop", action="test", title="Test", risk=plan.risk, digest=plan.digest,
-        plan=canonical(plan), state="running", author_name="ada", made_at=now, expires_at=now + timedelta(hours=4),
-    )  # fmt: skip
+        cluster=cluster,
+        cluster_name="shop",
+        action="test",
+        title="Test",
+        risk=plan.risk,
+        digest=plan.digest,
+        plan=canonical(plan),
+        state="running",
+        author_name="ada",
+        made_at=now,
+        expires_at=now + timedelta(hours=4),
+    )
     fence = lease.take(cluster.pk, "w-1")
     assert fence is not None
-    return Work(row=row, plan=plan, fence=fence, actor=WORKER)
+    return ExecutionContext(row=row, plan=plan, fence=fence, actor=WORKER)
 
 
-def intend(work: Work):
+def intend(work: ExecutionContext):
     step = work.plan.steps[0]
     assert step.change is not None
-    return journal.intend(
-        work, step, change=step.change, tie=Tie(uid="u-1", resource_version="5"), body_digest="d" * 64
+    return journal.record_intent(
+        work, step, change=step.change, tie=ObjectVersion(uid="u-1", resource_version="5"), body_digest="d" * 64
     )
 
 
@@ -71,7 +88,7 @@ def test_two_hundred_failed_audit_rows_and_not_one_intent(work, table):  # A19, 
     refusing = Refusing(table)
     with connection.execute_wrapper(refusing):
         for _ in range(100):
-            with pytest.raises((DatabaseError, Halt)):
+            with pytest.raises((DatabaseError, RolloutHalted)):
                 intend(work)
     assert (refusing.refused, Attempt.objects.count(), AuditEvent.objects.count()) == (100, 0, 1)
     assert intend(work).number == 1
@@ -82,7 +99,7 @@ def test_a_lagging_sink_stops_the_next_request_with_its_cause(work, settings, tm
     with_sinks(settings, file=str(tmp_path / "none" / "outside.jsonl"))
     intend(work)
     write(MOST_EVENTS + 1)
-    with pytest.raises(Stopped) as told:
+    with pytest.raises(StopRequested) as told:
         intend(work)
     assert (told.value.code, Attempt.objects.count()) == ("audit", 1)
 
@@ -90,7 +107,7 @@ def test_a_lagging_sink_stops_the_next_request_with_its_cause(work, settings, tm
 def test_a_running_rollout_pauses_with_the_cause_audit(work, settings, tmp_path):  # A55
     with_sinks(settings, file=str(tmp_path / "none" / "outside.jsonl"))
     write(MOST_EVENTS + 1)
-    with pytest.raises(Stopped) as told:
+    with pytest.raises(StopRequested) as told:
         worker._work(work, writer=None)
     worker._stop(work, told.value)
     work.row.refresh_from_db()

@@ -118,7 +118,7 @@ def test_the_first_account_and_its_password():
 def test_who_acts_ends_with_the_block():
     with acting_as(ADA):
         with acting_as(SYSTEM):
-            log.becomes(Actor(name="ben"))
+            log.set_actor(Actor(name="ben"))
             assert log.actor().name == "ben"
         assert log.actor() == ADA
     assert log.actor() == SYSTEM

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from migrations_app.errors import BadInput, Conflict, NotFound
+from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.models.cluster import Cluster
 from migrations_app.use_cases.clusters.eks_registration import (
     remove_access,
@@ -51,7 +51,7 @@ def test_a_kubeconfig_cluster_gets_a_way_in(aws, shop):
 def test_an_unproven_role_changes_nothing(aws, shop):  # T20
     draft = eks.drafted(aws)
     aws.roles[ROLE] = ""
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(InvalidInput) as caught:
         set_access(shop.pk, draft.text, role_arn=ROLE, by="ada")
     shop.refresh_from_db()
     assert (caught.value.code, shop.eks_arn, shop.version) == ("role_unguarded", "", 1)
@@ -81,7 +81,7 @@ def test_it_can_be_taken_away(aws, shop):
 
 def test_an_eks_cluster_keeps_its_own(aws):
     row = eks.registered(aws)
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(InvalidInput) as caught:
         remove_access(row.pk)
     assert caught.value.code == "access_needed"
     assert given(aws, row)[1] == 2
@@ -92,7 +92,7 @@ def test_an_eks_cluster_cannot_become_another(aws):
     other = ARN.replace("shop", "other")
     aws.clusters["other"] = aws.clusters["shop"] | {"arn": other, "name": "other"}
     draft = eks.drafted(aws, other)
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(InvalidInput) as caught:
         set_access(row.pk, draft.text, role_arn=ROLE, by="ada")
     row.refresh_from_db()
     assert (caught.value.code, row.eks_arn, row.version) == ("other_cluster", ARN, 1)
@@ -103,7 +103,7 @@ def test_an_eks_cluster_cannot_become_another(aws):
 def test_what_is_no_live_cluster_has_no_account(source):
     row = Cluster.objects.create(name="dump", source=source)
     for act in (lambda: remove_access(row.pk), lambda: set_access(row.pk, "x", role_arn=ROLE, by="ada")):
-        with pytest.raises(BadInput) as caught:
+        with pytest.raises(InvalidInput) as caught:
             act()
         assert caught.value.code == "no_access_here"
 
@@ -186,7 +186,7 @@ def test_an_eks_cluster_is_opened_as_aws_describes_it_now(aws):  # T21
 
 def test_an_eks_row_without_a_way_in_is_refused():
     row = Cluster.objects.create(name="x", source="eks")
-    with pytest.raises(BadInput) as caught, connect(row):
+    with pytest.raises(InvalidInput) as caught, connect(row):
         pass
     assert caught.value.code == "no_aws_access"
     assert try_cluster(row.pk).error == "no_aws_access"

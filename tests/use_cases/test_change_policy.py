@@ -2,7 +2,7 @@
 
 import pytest
 
-from migrations_app.errors import BadInput, Conflict, Denied
+from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.policy import Policy
 from migrations_app.queries.rollouts.policies import own_policies, policy_row
@@ -45,7 +45,7 @@ def test_each_change_is_recorded_with_before_and_after(gil):
 
 def test_an_operator_changes_none():
     olga = user("olga", OPERATE)
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         change(olga)
     assert Policy.objects.count() == 0
 
@@ -95,7 +95,7 @@ def test_only_an_own_policy_is_dropped(gil):
     ],
 )
 def test_what_makes_no_sense_is_refused(gil, told, where, code):
-    with pytest.raises(BadInput) as refused:
+    with pytest.raises(InvalidInput) as refused:
         change(gil, **told)
     assert (refused.value.where, refused.value.code, Policy.objects.count()) == (where, code, 0)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from migrations_app.clients.helm.charts import LAYER
-from migrations_app.errors import AddressRefused, BadInput, BadSetting
+from migrations_app.errors import AddressRefused, InvalidInput, InvalidSetting
 from migrations_app.use_cases.rollouts.preview import chart_files
 from tests.builders import a_cluster
 from tests.clients import archives
@@ -63,14 +63,14 @@ def test_the_data_folder_needs_no_registry(use, tmp_path):
 
 def test_a_registry_that_is_switched_off_says_what_to_do(use):
     use("")
-    with pytest.raises(BadInput, match="name a chart in the data folder") as caught:
+    with pytest.raises(InvalidInput, match="name a chart in the data folder") as caught:
         chart_files(inventory(), {})
     assert caught.value.code == "registry_off"
 
 
 def test_a_release_too_far_away_asks_no_registry(use):
     use("oci://registry.invalid/karpenter")
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(InvalidInput) as caught:
         chart_files(inventory(), {"release": "1.4.0"})
     assert caught.value.code == "not_next"
 
@@ -83,6 +83,6 @@ def test_loopback_is_no_registry_unless_development_allows_it(use):  # K05
 
 def test_a_setting_that_is_no_registry_is_refused_by_its_name(use):
     use("https://registry.example/x")
-    with pytest.raises(BadSetting) as caught:
+    with pytest.raises(InvalidSetting) as caught:
         chart_files(inventory(), {"release": "1.0.14"})
     assert caught.value.where == "KARPDASH_CHART_REGISTRY"

@@ -17,7 +17,7 @@ from karpdash.celery import app
 from migrations_app import tasks
 from migrations_app.audit_verify import verify
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import BadSetting, Conflict
+from migrations_app.errors import Conflict, InvalidSetting
 from migrations_app.models.checkpoint import AuditSink, Checkpoint
 from migrations_app.queries.audit.log import head
 from migrations_app.use_cases.audit import checkpoint_delivery, delivery_lag
@@ -81,7 +81,7 @@ def test_without_a_key_nothing_is_signed_and_nothing_stops(settings):  # A57
     settings.ENV = replace(settings.ENV, audit_signing_key=b"")
     write(101)
     assert (seen(), checkpoint_delivery.keep_up()) == ([], 0)
-    with pytest.raises(BadSetting):
+    with pytest.raises(InvalidSetting):
         checkpoint.public_key()
 
 

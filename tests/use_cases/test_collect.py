@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import msgspec
 import pytest
 
-from migrations_app.clients.kubernetes.api import Clock, Page, Served
-from migrations_app.errors import CouldNotLook, Expired, Forbidden, NotServed, ServerFailed
+from migrations_app.clients.kubernetes.api import Clock, ListPage, Served
+from migrations_app.errors import Expired, Forbidden, NotServed, ReadError, ServerFailed
 from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.inventory.objects.karpenter import ServedResource
 from migrations_app.inventory.parts import Seen, Unseen
@@ -22,7 +22,7 @@ class Cluster:
     objects: dict = field(default_factory=dict)
     wrong: dict = field(default_factory=dict)
     failed: dict = field(default_factory=dict)
-    discovery: CouldNotLook | None = None
+    discovery: ReadError | None = None
     pauses: float = 0.0
     asked: list = field(default_factory=list)
 
@@ -48,10 +48,10 @@ class Cluster:
         items = self.objects.get(key)
         if wrong is None and items is None:
             raise NotServed(resource.path)
-        yield Page([msgspec.Raw(json.dumps(item).encode()) for item in (items or [])[:1]])
+        yield ListPage([msgspec.Raw(json.dumps(item).encode()) for item in (items or [])[:1]])
         if wrong is not None:
             raise wrong
-        yield Page([msgspec.Raw(json.dumps(item).encode()) for item in items[1:]])
+        yield ListPage([msgspec.Raw(json.dumps(item).encode()) for item in items[1:]])
 
     def clock(self):
         return Clock("2026-11-21T10:00:00Z")

@@ -20,7 +20,7 @@ from migrations_app.inventory.objects.aws import (
     TaggedInstances,
 )
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
-from migrations_app.inventory.parts import NOT_ASKED, Quarantined, Seen, Unseen
+from migrations_app.inventory.parts import NOT_ASKED, Seen, UnparsableObject, Unseen
 from migrations_app.use_cases.collect.aws import collect_aws
 from tests.fakes.aws_api import ACCOUNT, PLACE, FakeAws, a_cluster, a_document, a_role, policy_arn, role_arn
 from tests.fakes.aws_inventory import an_inventory, config_map, controller, node_class, node_template, service_account
@@ -206,7 +206,7 @@ def test_a_refused_role_hides_what_hangs_on_it():
 def test_a_refused_profile_casts_doubt_on_the_node_roles():
     found = seen(aws(fails={"instance_profile": Forbidden("may not")}))
     assert [role.name for role in found.node_roles.items] == ["nodes"]
-    assert found.node_roles.quarantined == (Quarantined("InstanceProfile", "", "", "", "may not"),)
+    assert found.node_roles.quarantined == (UnparsableObject("InstanceProfile", "", "", "", "may not"),)
 
 
 def test_a_role_that_does_not_exist_is_seen_as_absent():

@@ -6,7 +6,7 @@ from migrations_app.errors import Forbidden
 from migrations_app.inventory.aws_facts.permissions import working
 from migrations_app.inventory.aws_facts.simulation import Reply
 from migrations_app.inventory.objects.aws import Association, CrossCheck
-from migrations_app.inventory.parts import NOT_ASKED, Quarantined, Seen, Unseen
+from migrations_app.inventory.parts import NOT_ASKED, Seen, UnparsableObject, Unseen
 from migrations_app.use_cases.collect.aws import collect_aws
 from tests.fakes.aws_api import FakeAws, a_document, a_role, policy_arn, role_arn
 from tests.fakes.aws_inventory import an_inventory, controller, service_account
@@ -56,7 +56,7 @@ def test_an_association_of_another_account_counts_for_nothing():
 def test_refused_associations_leave_the_annotation_and_a_doubt():
     found = roles(FakeAws(fails={"associations": Forbidden("may not")}), annotated="by-annotation")
     assert told(found) == [("irsa", "by-annotation")]
-    assert found.quarantined == (Quarantined("PodIdentityAssociation", *HOME, "", "may not"),)
+    assert found.quarantined == (UnparsableObject("PodIdentityAssociation", *HOME, "", "may not"),)
 
 
 def test_refused_associations_without_an_annotation_are_unseen():

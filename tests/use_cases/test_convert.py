@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from django.conf import settings as django_settings
 
-from migrations_app.conversion.objects import Known, Options
+from migrations_app.conversion.objects import KnownNames, Options
 from migrations_app.inventory.facts.ownership import OwnedNode
 from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.iam_sheet.values import IamProfile
@@ -32,7 +32,7 @@ def a_scanned(story):
 
 
 def converted(story, **options):
-    return convert_cluster(a_scanned(story).pk, Options(live=True, **options), known=Known())
+    return convert_cluster(a_scanned(story).pk, Options(live=True, **options), known=KnownNames())
 
 
 @pytest.mark.django_db
@@ -65,14 +65,14 @@ def test_a_cluster_on_v1_has_nothing_left_to_do():
 @pytest.mark.django_db
 def test_a_cluster_without_kept_objects_is_not_an_empty_one():
     row = Cluster.objects.create(name="new", source=Cluster.Source.SAMPLE)
-    assert convert_cluster(row.pk, Options(), known=Known()) is None
+    assert convert_cluster(row.pk, Options(), known=KnownNames()) is None
     assert converted("no_karpenter").items == ()
 
 
 def test_a_scan_tells_nodes_by_pool():
     nodes = [OwnedNode(name=f"n{i}", owner="karpenter_beta", pool=pool) for i, pool in enumerate(("a", "a", "b", ""))]
     known = known_of(report_with(provisioners=True, nodepools=True), nodes)
-    assert known == Known(nodes_of_pool={"a": 2, "b": 1}, all_pools_given=True)
+    assert known == KnownNames(nodes_of_pool={"a": 2, "b": 1}, all_pools_given=True)
 
 
 @pytest.mark.parametrize("parts", [{}, {"provisioners": True}, {"provisioners": True, "nodepools": False}])

@@ -9,7 +9,7 @@ from django.core import signing
 
 from migrations_app.clients.aws.cross_account import OwnIdentity
 from migrations_app.clients.aws.permissions import minimal_policy, trust_policy
-from migrations_app.errors import BadInput, Conflict, Forbidden, Unauthorized
+from migrations_app.errors import Conflict, Forbidden, InvalidInput, Unauthorized
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.use_cases.clusters import eks_registration as drafts
 from migrations_app.use_cases.clusters.eks_registration import draft_access, no_identity, read_draft
@@ -61,7 +61,7 @@ def test_a_role_of_ours_is_named_by_the_role_not_by_its_session(aws):
     [("shop", "", "region"), ("arn:aws:eks:x", "", "arn"), (ARN, "eu-west-2", "region"), ("", "eu-west-1", "cluster")],
 )
 def test_what_names_no_cluster(aws, cluster, region, where):
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(InvalidInput) as caught:
         draft_access(cluster, region=region, by="ada")
     assert (caught.value.where, aws.asked) == (where, [])
 
@@ -83,7 +83,7 @@ def test_an_identity_that_aws_does_not_know(aws):
 
 
 def refused(text, by="ada"):
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(InvalidInput) as caught:
         read_draft(text, by=by)
     return caught.value.code, caught.value.where
 

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 from django.utils import timezone
 
-from migrations_app.actions.changes import Target, creation, deletion, merge
-from migrations_app.actions.conditions import Exists, Gone, Within, projected
+from migrations_app.actions.changes import ObjectTarget, creation, deletion, merge
+from migrations_app.actions.conditions import Deleted, Exists, ListContains, projected
 from migrations_app.actions.gate import Gate
-from migrations_app.actions.plan import Forecast, Limits, Plan, Step, canonical, numbered
+from migrations_app.actions.plan import Forecast, Plan, RolloutLimits, Step, canonical, numbered
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.use_cases.audit.log import Actor
@@ -44,7 +44,7 @@ def cluster(server) -> Cluster:
 def node(server, name="node-1"):
     body = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "spec": {"unschedulable": False}}
     made = server.admin.create(body)
-    return Target("", "v1", "nodes", "Node", name, uid=made["metadata"]["uid"]), made
+    return ObjectTarget("", "v1", "nodes", "Node", name, uid=made["metadata"]["uid"]), made
 
 
 def rollout(cluster, *steps, state="running") -> Rollout:
@@ -52,7 +52,7 @@ def rollout(cluster, *steps, state="running") -> Rollout:
         identity = writer.identity()
     plan = Plan(
         action="test", title="Test", parameters={}, cluster=str(cluster.pk), identity=identity, steps=numbered(steps),
-        limits=Limits(), forecast=Forecast(), author="ada", snapshot="", policy=1,
+        limits=RolloutLimits(), forecast=Forecast(), author="ada", snapshot="", policy=1,
     )  # fmt: skip
     now = timezone.now()
     return Rollout.objects.create(
@@ -65,7 +65,7 @@ def taint(target, read, **more) -> Step:
     field = ("spec", "taints")
     return Step(
         id="", title=f"Taint {target.said}", change=merge(target, {"spec": {"taints": [TAINT]}}), rests_on=(field,),
-        digest=projected(read, (field,)), brings=(Within(field=field, element=TAINT),), **more,
+        digest=projected(read, (field,)), brings=(ListContains(field=field, element=TAINT),), **more,
     )  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def journal(row):
 def test_a_plan_is_carried_out_step_by_step(server, cluster):  # A17, A19, A21, A24
     target, read = node(server)
     gone = Step(
-        id="", title="Delete", change=deletion(target), digest=projected(read, ()), brings=(Gone(),), risk="high",
+        id="", title="Delete", change=deletion(target), digest=projected(read, ()), brings=(Deleted(),), risk="high",
         after=Gate(gone=(target,)),
     )  # fmt: skip
     row = run(rollout(cluster, taint(target, read), gone))
@@ -119,7 +119,7 @@ def test_an_object_that_was_made_anew_is_never_touched(server, cluster):  # R22
 
 
 def test_a_creation_carries_our_marks(server, cluster):  # A23
-    target = Target("", "v1", "namespaces", "Namespace", "made-by-us")
+    target = ObjectTarget("", "v1", "namespaces", "Namespace", "made-by-us")
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "made-by-us"}}
     step = Step(id="", title="Create", change=creation(target, body), brings=(Exists(),), digest=projected(None, ()))
     row = run(rollout(cluster, step))

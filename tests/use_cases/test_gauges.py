@@ -3,7 +3,7 @@
 import pytest
 
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.parts import Quarantined, Seen, Unseen
+from migrations_app.inventory.parts import Seen, UnparsableObject, Unseen
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.monitoring import Gauges
 from migrations_app.use_cases.scans import queue, store
@@ -24,7 +24,7 @@ def test_nodes_that_could_not_be_read_are_no_number():
 
 
 def test_objects_that_are_set_aside_count_and_kinds_that_nobody_saw_do_not():
-    odd = Quarantined("NodePool", "", "x", "$.spec", "no text")
+    odd = UnparsableObject("NodePool", "", "x", "$.spec", "no text")
     inventory = Inventory(
         cluster="c",
         taken_at="",

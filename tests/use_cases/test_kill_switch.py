@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from migrations_app.errors import BadInput, Conflict, Denied
+from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.policy import KillSwitch
 from migrations_app.queries.rollouts.policies import switch_now
@@ -38,26 +38,26 @@ def test_whoever_may_stop_turns_it(right):
 def test_a_token_may_turn_it_but_never_lift_it(gil, hanna):
     stopped(gil, method="token")
     for turn in (ask_to_lift, lift):
-        with pytest.raises(Denied) as refused:
+        with pytest.raises(PermissionDenied) as refused:
             turn(person(gil, method="token"), by=actor(gil))
         assert refused.value.code == "person_needed"
 
 
 def test_a_reader_turns_nothing():
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         stopped(user("ben"))
     assert switch_now().on is False
 
 
 def test_a_reason_is_needed(gil):
-    with pytest.raises(BadInput):
+    with pytest.raises(InvalidInput):
         stop_everything(person(gil), why="  ", by=actor(gil))
 
 
 def test_two_people_lift_it(gil, hanna):
     stopped(gil)
     ask_to_lift(person(gil), by=actor(gil))
-    with pytest.raises(Denied) as refused:
+    with pytest.raises(PermissionDenied) as refused:
         lift(person(gil), by=actor(gil))
     assert (refused.value.code, switch_now().on, switch_now().lifting_by) == ("second_person", True, "gil")
     lift(person(hanna), by=actor(hanna))
@@ -71,7 +71,7 @@ def test_a_new_name_makes_no_second_person(gil):
     ask_to_lift(person(gil), by=actor(gil))
     gil.username = "another"
     gil.save()
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         lift(person(gil), by=actor(gil))
 
 
@@ -103,7 +103,7 @@ def test_the_asking_can_be_taken_back(gil, hanna):
 def test_an_operator_lifts_nothing(gil):
     stopped(gil)
     ada = user("ada", OPERATE)
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         ask_to_lift(person(ada), by=actor(ada))
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.errors import BadInput, Conflict, NotFound
+from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster, ClusterLabel
 from migrations_app.queries.fleet.labels import Label, label_choices, labels_of, place_in, with_labels
@@ -68,7 +68,7 @@ def test_the_database_reads_an_arn_as_we_do(arn):
 )  # fmt: skip
 def test_what_can_be_no_label(key, value, where):
     shop = a_cluster()
-    with pytest.raises(BadInput) as refused:
+    with pytest.raises(InvalidInput) as refused:
         labels.set_labels(shop.pk, {key: value})
     assert (refused.value.where, ClusterLabel.objects.count()) == (where, 0)
 
@@ -76,7 +76,7 @@ def test_what_can_be_no_label(key, value, where):
 def test_a_cluster_has_so_many_at_most():
     shop = a_cluster()
     labels.set_labels(shop.pk, {f"k{number}": "a" for number in range(labels.MOST)})
-    with pytest.raises(BadInput):
+    with pytest.raises(InvalidInput):
         labels.set_labels(shop.pk, {"more": "a"})
     assert ClusterLabel.objects.count() == labels.MOST
 
@@ -102,7 +102,7 @@ def test_many_at_once_name_those_that_were_left():
 def test_what_is_taken_can_be_asked_for(key, value):
     try:
         said = labels.checked({key: value})
-    except BadInput:
+    except InvalidInput:
         return
     ((taken, text),) = said.items()
     assert f"{taken}:{text}".partition(":") == (taken, ":", text)

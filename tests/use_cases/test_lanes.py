@@ -204,7 +204,7 @@ def test_a_probe_whose_worker_died_is_probed_again():
     assert schedule.claim_probe(scan) is None
     Scan.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
     held = schedule.claim_probe(scan)
-    assert (held.fence, schedule.hand_on(lost), schedule.hand_on(held)) == (2, False, True)
+    assert (held.fence, schedule.pass_to_scan_queue(lost), schedule.pass_to_scan_queue(held)) == (2, False, True)
     assert (schedule.claim_probe(scan), schedule.claim(scan).fence) == (None, 3)
 
 
@@ -279,7 +279,7 @@ def test_nothing_is_scanned_while_the_disk_is_full_and_everything_after_that(ful
     with pytest.raises(Conflict) as refused:
         schedule.request_scan(cluster.pk, by="ada")
     assert (refused.value.code, schedule.due_scans()) == ("disk_full", ())
-    queued = schedule.queued(cluster, by="").scan_id
+    queued = schedule.enqueue(cluster, by="").scan_id
     Scan.objects.update(created_at=NOON)
     tasks.scan_cluster(str(queued))
     tasks.sweep()

@@ -10,7 +10,7 @@ from django.utils import timezone
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Lease
 from migrations_app.use_cases.rollouts import lease
-from migrations_app.use_cases.rollouts.lease import Fence, Lost
+from migrations_app.use_cases.rollouts.lease import LeaseLost, LeaseToken
 
 pytestmark = pytest.mark.django_db
 
@@ -26,14 +26,14 @@ def run_out(cluster_id):
 
 def test_one_holder_at_a_time(cluster_id):  # A13
     fence = lease.take(cluster_id, "a")
-    assert fence == Fence(cluster_id, "a", 1)
+    assert fence == LeaseToken(cluster_id, "a", 1)
     assert lease.take(cluster_id, "b") is None
     assert lease.take(cluster_id, "a") is None
 
 
 def test_given_back_it_is_free_at_once(cluster_id):
     lease.release(lease.take(cluster_id, "a"))
-    assert lease.take(cluster_id, "b") == Fence(cluster_id, "b", 2)
+    assert lease.take(cluster_id, "b") == LeaseToken(cluster_id, "b", 2)
 
 
 def test_run_out_it_goes_to_the_next_and_the_first_is_fenced(cluster_id):  # A13, A14, R03
@@ -42,7 +42,7 @@ def test_run_out_it_goes_to_the_next_and_the_first_is_fenced(cluster_id):  # A13
     new = lease.take(cluster_id, "b")
     assert new.token > old.token
     assert not lease.renew(old)
-    with pytest.raises(Lost):
+    with pytest.raises(LeaseLost):
         lease.check(old)
     lease.check(new)
 
@@ -51,7 +51,7 @@ def test_run_out_it_is_lost_even_while_nobody_took_it(cluster_id):
     fence = lease.take(cluster_id, "a")
     run_out(cluster_id)
     assert not lease.renew(fence)
-    with pytest.raises(Lost):
+    with pytest.raises(LeaseLost):
         lease.check(fence)
 
 
@@ -80,4 +80,4 @@ def test_a_worker_whose_clock_is_wrong_neither_takes_nor_loses_a_lease(cluster_i
     assert lease.take(cluster_id, "b") is None
     lease.check(fence)
     run_out(cluster_id)
-    assert lease.take(cluster_id, "b") == Fence(cluster_id, "b", 2)
+    assert lease.take(cluster_id, "b") == LeaseToken(cluster_id, "b", 2)

@@ -13,9 +13,9 @@ from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.notification import Channel, Delivery
 from migrations_app.models.rollout import Outbox
 from migrations_app.use_cases.notifications import channels, delivery
-from migrations_app.use_cases.notifications.channels import Change
-from migrations_app.use_cases.notifications.publish import announce
-from migrations_app.use_cases.notifications.routing import PEOPLE, sort_news
+from migrations_app.use_cases.notifications.channels import ChannelUpdate
+from migrations_app.use_cases.notifications.publish import publish_event
+from migrations_app.use_cases.notifications.routing import PEOPLE, route_events
 from tests.builders_rollouts import a_rollout
 from tests.builders_rows import a_cluster
 from tests.use_cases.cast import ADMINISTER, user
@@ -33,7 +33,7 @@ def mailed(settings, monkeypatch):
 
 
 def sort():
-    return sort_news(timezone.now())
+    return route_events(timezone.now())
 
 
 def deliver():
@@ -71,8 +71,8 @@ def test_who_approves_elsewhere_does_not_hear_of_this_cluster(mailed):  # T11
         group.clusters.add(cluster)
         Grant.objects.create(person=mailbox(name), role="approver", over=group)
     for cluster in (shop, bank):
-        announce("rollout.break_glass", cluster.name, cluster=cluster.pk, by="bo")
-    announce("kill_switch.on", "all clusters", by="bo")
+        publish_event("rollout.break_glass", cluster.name, cluster=cluster.pk, by="bo")
+    publish_event("kill_switch.on", "all clusters", by="bo")
     sort()
     assert [deliver() for _ in range(4)] == [[1], [1], [1], []]
     found = sorted((mail.subject.rpartition(": ")[2], mail.to) for mail in mailed)
@@ -87,7 +87,7 @@ def test_a_mail_server_that_is_down_is_tried_again(mailed, monkeypatch):
         raise Unreachable("no answer")
 
     monkeypatch.setattr(delivery.mail, "send", down)
-    announce("kill_switch.on", "all clusters")
+    publish_event("kill_switch.on", "all clusters")
     sort()
     row = (deliver(), Delivery.objects.get().last_error, Delivery.objects.get().state, Channel.objects.get().failures)
     assert row == ([0], "unreachable", "waiting", 1)
@@ -101,14 +101,17 @@ def test_a_mail_server_that_is_down_is_tried_again(mailed, monkeypatch):
 def test_what_reaches_nobody_is_seen_to_fail(settings, mail, code):
     if not mail:
         settings.ENV = dataclasses.replace(settings.ENV, email=None)
-    announce("kill_switch.on", "all clusters")
+    publish_event("kill_switch.on", "all clusters")
     sort()
     assert (deliver(), Delivery.objects.get().last_error) == ([0], code)
 
 
 def test_that_channel_is_nobodys_to_change():
-    announce("kill_switch.on", "all clusters")
+    publish_event("kill_switch.on", "all clusters")
     sort()
-    for act in (lambda: channels.forget_channel(PEOPLE), lambda: channels.change_channel(PEOPLE, Change(events=()))):
+    for act in (
+        lambda: channels.forget_channel(PEOPLE),
+        lambda: channels.change_channel(PEOPLE, ChannelUpdate(events=())),
+    ):
         with pytest.raises(NotFound):
             act()

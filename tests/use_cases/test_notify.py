@@ -13,14 +13,14 @@ from django.utils import timezone
 
 from migrations_app import tasks
 from migrations_app.clients import http
-from migrations_app.errors import AddressRefused, BadInput
+from migrations_app.errors import AddressRefused, InvalidInput
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.notification import Channel, Delivery
 from migrations_app.models.rollout import Outbox
 from migrations_app.use_cases.notifications import channels, delivery
-from migrations_app.use_cases.notifications.publish import announce
-from migrations_app.use_cases.notifications.routing import PEOPLE, sort_news
-from migrations_app.use_cases.runtime.connections import reach
+from migrations_app.use_cases.notifications.publish import publish_event
+from migrations_app.use_cases.notifications.routing import PEOPLE, route_events
+from migrations_app.use_cases.runtime.connections import network_policy
 from tests.servers import receiver as bad
 from tests.servers.receiver import Receiver
 from tests.use_cases.news import add, ripen, send
@@ -54,8 +54,8 @@ def example():
 
 def test_a_signed_batch_of_cloud_events_arrives_and_the_example_verifies_it(receiver):
     secret = add(receiver.url).secret.reveal()
-    announce("scan.failed", "shop", cluster=SHOP, code="unreachable")
-    announce("waiver.ended", "all clusters", check="a")
+    publish_event("scan.failed", "shop", cluster=SHOP, code="unreachable")
+    publish_event("waiver.ended", "all clusters", check="a")
     assert send() == 2
     ((headers, body),) = receiver.got
     first, second = json.loads(body)
@@ -83,7 +83,7 @@ def test_a_signed_batch_of_cloud_events_arrives_and_the_example_verifies_it(rece
 def test_after_a_new_secret_the_old_one_still_verifies_until_the_next(receiver):
     made = add(receiver.url)
     secrets = [made.secret.reveal(), *(channels.rotate(made.id).reveal() for _ in range(2))]
-    announce("scan.failed", "shop")
+    publish_event("scan.failed", "shop")
     send()
     ((headers, body),) = receiver.got
     assert [example()(headers, body, one) for one in secrets] == [False, True, True]
@@ -93,7 +93,7 @@ def test_after_a_new_secret_the_old_one_still_verifies_until_the_next(receiver):
 def test_a_refusal_is_tried_again_with_the_same_id_and_no_redirect_is_followed(receiver, status):  # T03, K04
     add(receiver.url)
     receiver.answer = status
-    announce("scan.failed", "shop")
+    publish_event("scan.failed", "shop")
     assert (send(), len(receiver.got)) == (0, 1)
     row, channel = Delivery.objects.get(), Channel.objects.get()
     told = (row.state, row.attempts, row.last_error, row.next_at > timezone.now(), channel.failures)
@@ -115,7 +115,7 @@ def test_a_receiver_that_behaves_badly_costs_its_seconds_and_nothing_it_said_is_
     monkeypatch.setattr(http, "SECONDS", 1.0)
     add(receiver.url)
     receiver.answer = behave
-    announce("scan.failed", "shop")
+    publish_event("scan.failed", "shop")
     began = time.monotonic()
     assert send() == 0
     row = Delivery.objects.get()
@@ -125,7 +125,7 @@ def test_a_receiver_that_behaves_badly_costs_its_seconds_and_nothing_it_said_is_
 def test_the_body_of_an_answer_is_not_read_whatever_its_length(receiver):
     add(receiver.url)
     receiver.answer = bad.endless
-    announce("scan.failed", "shop")
+    publish_event("scan.failed", "shop")
     began = time.monotonic()
     assert (send(), time.monotonic() - began < 5) == (1, True)
 
@@ -134,7 +134,7 @@ def test_it_is_given_up_in_the_end_and_sent_again_on_demand_with_its_id(receiver
     monkeypatch.setattr(delivery, "TRIES", 3)
     add(receiver.url)
     receiver.answer = 503
-    announce("scan.failed", "shop")
+    publish_event("scan.failed", "shop")
     for _ in range(5):
         send()
     row = Delivery.objects.get()
@@ -148,7 +148,7 @@ def test_it_is_given_up_in_the_end_and_sent_again_on_demand_with_its_id(receiver
 def test_pauses_grow_to_an_hour_and_the_tries_last_most_of_a_day(receiver):
     add(receiver.url)
     receiver.answer = 503
-    announce("scan.failed", "shop")
+    publish_event("scan.failed", "shop")
     pauses = []
     for _ in range(delivery.TRIES):
         send()
@@ -160,11 +160,11 @@ def test_pauses_grow_to_an_hour_and_the_tries_last_most_of_a_day(receiver):
 def test_a_failing_channel_rests_and_news_that_hurries_waits_as_well(receiver):
     add(receiver.url)
     receiver.answer = 500
-    announce("scan.failed", "shop")
+    publish_event("scan.failed", "shop")
     send()
-    announce("kill_switch.on", "all clusters")
+    publish_event("kill_switch.on", "all clusters")
     now = timezone.now()
-    sort_news(now)
+    route_events(now)
     # That of the people is another channel.
     assert delivery.due(now) == [PEOPLE]
     assert len(delivery.due(now + timedelta(minutes=2))) == 2
@@ -172,7 +172,7 @@ def test_a_failing_channel_rests_and_news_that_hurries_waits_as_well(receiver):
 
 def test_a_second_worker_leaves_a_busy_channel_alone(receiver):
     made = add(receiver.url)
-    announce("scan.failed", "shop")
+    publish_event("scan.failed", "shop")
     Channel.objects.update(busy_until=timezone.now() + timedelta(minutes=1))
     assert (send(), delivery.deliver(made.id), receiver.got) == (0, 0, [])
 
@@ -186,7 +186,7 @@ def test_no_address_inside_is_reached(receiver, settings, host):  # T03, K05
     settings.ENV = dataclasses.replace(settings.ENV, allow_loopback=False)
     port = http.read_address(receiver.url).port
     add(f"https://{host}:{port}/")
-    announce("scan.failed", "shop")
+    publish_event("scan.failed", "shop")
     assert (send(), receiver.got) == (0, [])
     assert Delivery.objects.get().last_error == "address_refused"
 
@@ -196,7 +196,7 @@ def test_other_spellings_are_judged_by_what_they_resolve_to(receiver, settings, 
     settings.ENV = dataclasses.replace(settings.ENV, allow_loopback=False)
     url = f"https://{spelling}:{http.read_address(receiver.url).port}/"
     with pytest.raises(AddressRefused):
-        http.post(url, b"[]", headers={}, reach=reach(), resolver=lambda _host, _port: ["127.0.0.1"])
+        http.post(url, b"[]", headers={}, reach=network_policy(), resolver=lambda _host, _port: ["127.0.0.1"])
     assert receiver.got == []
 
 
@@ -210,7 +210,7 @@ def test_a_name_is_resolved_once_and_the_judged_address_is_the_one_connected_to(
 
     parts = http.read_address(receiver.url)
     url = f"https://localhost:{parts.port}/hook"
-    within = dataclasses.replace(reach(), own=())
+    within = dataclasses.replace(network_policy(), own=())
     http.post(url, b"[]", headers={}, reach=within, resolver=rebinding)
     assert (asked, len(receiver.got), receiver.got[0][0]["Host"]) == (["localhost"], 1, f"localhost:{parts.port}")
 
@@ -222,7 +222,7 @@ def test_a_name_is_resolved_once_and_the_judged_address_is_the_one_connected_to(
      "https://a.example/" + "x" * 2000, "https://ä.example/", "file:///etc/passwd", ""],
 )  # fmt: skip
 def test_addresses_that_are_none_are_refused(target):
-    with pytest.raises(BadInput) as refused:
+    with pytest.raises(InvalidInput) as refused:
         add(target)
     told = (refused.value.where, bool(target) and target in str(refused.value), Channel.objects.count())
     assert told == ("target", False, 0)
@@ -231,13 +231,13 @@ def test_addresses_that_are_none_are_refused(target):
 def test_a_server_of_another_authority_gets_nothing(receiver, monkeypatch):  # K02
     monkeypatch.delenv("SSL_CERT_FILE")
     add(receiver.url)
-    announce("scan.failed", "shop")
+    publish_event("scan.failed", "shop")
     assert (send(), receiver.got, Delivery.objects.get().last_error) == (0, [], "tls_refused")
 
 
 def test_slack_gets_a_text_whose_signs_mean_nothing(receiver):
     add(receiver.url, kind="slack")
-    announce("scan.failed", "<!channel> & co", cluster=SHOP, code="unreachable")
+    publish_event("scan.failed", "<!channel> & co", cluster=SHOP, code="unreachable")
     assert send() == 1
     ((headers, body),) = receiver.got
     text = f"Scans fail: &lt;!channel&gt; &amp; co (code unreachable; url /clusters/{SHOP})"
@@ -246,7 +246,7 @@ def test_slack_gets_a_text_whose_signs_mean_nothing(receiver):
 
 def test_address_and_secret_stand_nowhere_in_clear(receiver, caplog):  # T22, T23
     made = add(receiver.url + "&token=canary-4711")
-    announce("scan.failed", "shop")
+    publish_event("scan.failed", "shop")
     receiver.answer = 500
     send()
     row, sent = Channel.objects.get(), Delivery.objects.get()
@@ -259,7 +259,7 @@ def test_a_sealed_address_does_not_open_in_another_row(receiver):  # T22
     first, second = add(receiver.url), add("https://hooks.example/")
     Channel.objects.filter(pk=second.id).update(sealed=Channel.objects.get(pk=first.id).sealed)
     Channel.objects.filter(pk=first.id).update(enabled=False)
-    announce("scan.failed", "shop")
+    publish_event("scan.failed", "shop")
     assert (send(), receiver.got, Delivery.objects.get().last_error) == (0, [], "bad_setting")
 
 
@@ -276,8 +276,8 @@ def test_a_test_message_goes_at_once_even_to_a_channel_that_fails(receiver):
 def test_what_was_begun_and_never_ended_is_given_up_after_its_tries(receiver, monkeypatch):  # R36
     monkeypatch.setattr(delivery, "TRIES", 3)
     made = add(receiver.url)
-    announce("scan.failed", "shop")
-    sort_news(timezone.now())
+    publish_event("scan.failed", "shop")
+    route_events(timezone.now())
     ripen()
     Delivery.objects.update(attempts=3)
     assert (delivery.deliver(made.id), Delivery.objects.get().state, receiver.got) == (0, "failed", [])
@@ -285,17 +285,17 @@ def test_what_was_begun_and_never_ended_is_given_up_after_its_tries(receiver, mo
 
 def test_the_outbox_is_empty_afterwards_and_sorting_twice_doubles_nothing(receiver):
     add(receiver.url)
-    announce("scan.failed", "shop", cluster=SHOP)
+    publish_event("scan.failed", "shop", cluster=SHOP)
     Outbox.objects.create(topic="rollout.advance", body={})
-    assert (sort_news(timezone.now()), sort_news(timezone.now())) == (2, 0)
+    assert (route_events(timezone.now()), route_events(timezone.now())) == (2, 0)
     Outbox.objects.update(done_at=None)
-    assert (sort_news(timezone.now()), Delivery.objects.count()) == (2, 1)
+    assert (route_events(timezone.now()), Delivery.objects.count()) == (2, 1)
 
 
 def test_the_timetable_sorts_and_wakes_and_a_message_holds_an_id_alone(receiver, monkeypatch):  # R05, T27
     made, woken = add(receiver.url), []
     monkeypatch.setattr(tasks, "_send", lambda task, key: woken.append((task.name, key)) or True)
-    announce("rollout.paused", "shop")
+    publish_event("rollout.paused", "shop")
     tasks.notify()
     assert woken == [("deliver", str(made.id))]
     for _ in range(3):

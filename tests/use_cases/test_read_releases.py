@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from migrations_app.errors import Forbidden, TimedOut
-from migrations_app.inventory.parts import Quarantined, Seen, Unseen
+from migrations_app.inventory.parts import Seen, UnparsableObject, Unseen
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import Collected
 from migrations_app.samples import fleet
@@ -34,7 +34,7 @@ def _of(item, namespace):
     return f'"namespace": "{namespace}"'.encode() in bytes(item)
 
 
-SET_ASIDE = Quarantined(
+SET_ASIDE = UnparsableObject(
     "HelmRelease", "karpenter", "every record of the namespace karpenter", "$", "forbidden", "forbidden"
 )
 OWNED = ("crds_owned_by_helm", NEWEST_MINOR)

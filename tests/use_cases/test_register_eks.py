@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from migrations_app.errors import BadInput, Conflict, CouldNotLook
+from migrations_app.errors import Conflict, InvalidInput, ReadError
 from migrations_app.models.cluster import Cluster
 from migrations_app.use_cases.clusters.eks_registration import register_eks, try_eks
 from migrations_app.use_cases.clusters.registration import Details
@@ -31,7 +31,7 @@ def register(draft, *, role=ROLE, name="shop", by="ada"):
 
 
 def refused(draft, **given):
-    with pytest.raises((BadInput, Conflict)) as caught:
+    with pytest.raises((InvalidInput, Conflict)) as caught:
         register(draft, **given)
     return caught.value.code, caught.value.where
 
@@ -117,7 +117,7 @@ def test_aws_that_does_not_answer_is_not_a_refusal(aws, settings):
     draft = eks.drafted(aws)
     silent = eks.dataclasses.replace(settings.ENV.aws, endpoint="http://127.0.0.1:9")
     settings.ENV = eks.dataclasses.replace(settings.ENV, aws=silent)
-    with pytest.raises(CouldNotLook) as caught:
+    with pytest.raises(ReadError) as caught:
         register(draft)
     assert (caught.value.code, Cluster.objects.count()) == ("unreachable", 0)
 

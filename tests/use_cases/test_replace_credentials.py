@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from migrations_app.errors import BadInput, BadKubeconfig, Conflict, NotFound
+from migrations_app.errors import Conflict, InvalidInput, InvalidKubeconfig, NotFound
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Rollout
@@ -43,7 +43,7 @@ def replaced(cluster, server, **more) -> str:
     """The code of the refusal; empty when it was kept."""
     try:
         replace_kubeconfig(cluster.pk, kubeconfig_for(server, token=NEW).encode(), **more)
-    except (BadInput, Conflict) as refused:
+    except (InvalidInput, Conflict) as refused:
         return refused.code
     return ""
 
@@ -144,7 +144,7 @@ def test_somebody_who_was_faster_wins(old, shop, monkeypatch):
 
 
 def test_a_kubeconfig_with_a_program_is_refused(shop):  # T01
-    with pytest.raises(BadKubeconfig):
+    with pytest.raises(InvalidKubeconfig):
         replace_kubeconfig(shop.pk, kubeconfig_with_program())
 
 
@@ -156,7 +156,7 @@ def kubeconfig_with_program() -> bytes:
 def test_other_sources_have_no_kubeconfig(old, source):
     row = a_cluster("other", source=source)
     for way in (try_kubeconfig_for, replace_kubeconfig):
-        with pytest.raises(BadInput) as caught:
+        with pytest.raises(InvalidInput) as caught:
             way(row.pk, kubeconfig_for(old).encode())
         assert caught.value.code == "no_kubeconfig_here"
 

@@ -4,17 +4,24 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from migrations_app.access import RIGHTS, ROLES, Standing
-from migrations_app.errors import Conflict, Denied, NotFound
+from migrations_app.access import RIGHTS, ROLES, EffectivePermissions
+from migrations_app.errors import Conflict, NotFound, PermissionDenied
 from migrations_app.models.account import Grant
 from migrations_app.models.cluster import ClusterGroup
 from migrations_app.queries.cluster.detail import cluster_head
 from migrations_app.queries.rollouts.rollouts import inbox
-from migrations_app.queries.visibility import NOTHING, Sight, seeing, standing_of, subject_of, visible_clusters
+from migrations_app.queries.visibility import (
+    NOTHING,
+    VisibilityScope,
+    permissions_of,
+    subject_of,
+    visibility_scope,
+    visible_clusters,
+)
 from migrations_app.use_cases.accounts.rights import named_over, over
 from migrations_app.use_cases.rollouts import approvals, drafts, lifecycle
-from migrations_app.use_cases.rollouts.attempts import Halt
-from migrations_app.use_cases.rollouts.drafts import Wanted
+from migrations_app.use_cases.rollouts.attempts import RolloutHalted
+from migrations_app.use_cases.rollouts.drafts import RolloutRequest
 from migrations_app.use_cases.rollouts.steps import _refuse_without_right
 from migrations_app.use_cases.scans import waivers
 from tests.builders_rollouts import a_rollout, a_yes
@@ -47,7 +54,7 @@ def test_an_approver_approves_in_their_group_alone(clusters):
     ben = holding("ben", "approver")
     own, foreign = (a_rollout(cluster, state="awaiting_approval", author=user(f"a-{cluster}")) for cluster in clusters)
     assert approvals.approve(own.pk, person(ben), yes=yes(own), by=actor(ben)).state == "approved"
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         approvals.approve(foreign.pk, person(ben), yes=yes(foreign), by=actor(ben))
 
 
@@ -68,10 +75,10 @@ def test_an_operator_starts_and_prepares_in_their_group_alone(clusters):
     for act in (
         lambda: lifecycle.start(row.pk, person(eve), digest=row.digest, by=actor(eve)),
         lambda: lifecycle.abort(row.pk, person(eve), by=actor(eve)),
-        lambda: drafts.draft(foreign.pk, Wanted(action="roll_nodes"), by=actor(eve), person=person(eve)),
+        lambda: drafts.draft(foreign.pk, RolloutRequest(action="roll_nodes"), by=actor(eve), person=person(eve)),
         lambda: waivers.waive(a_wish(cluster=own), person(eve), now=timezone.now()),
     ):
-        with pytest.raises(Denied):
+        with pytest.raises(PermissionDenied):
             act()
     row.refresh_from_db()
     assert row.state == "approved"
@@ -89,25 +96,25 @@ def test_a_rollout_halts_when_whoever_started_it_may_not_any_more(clusters):
     row = a_rollout(clusters[0], state="running", started_by_name="eve")
     _refuse_without_right(Work(row))
     Grant.objects.all().delete()
-    with pytest.raises(Halt) as caught:
+    with pytest.raises(RolloutHalted) as caught:
         _refuse_without_right(Work(row))
     assert (caught.value.code, caught.value.state) == ("right_gone", "paused")
     Grant.objects.create(person=eve, role="operator")
     User.objects.filter(pk=eve.pk).update(is_active=False)
     assert named_over("eve", clusters[0].pk) == frozenset()
-    with pytest.raises(Halt):
+    with pytest.raises(RolloutHalted):
         _refuse_without_right(Work(row))
 
 
 def test_what_is_seen(clusters):
     own, foreign = clusters
     ben = holding("ben", "viewer")
-    standing = standing_of(again(ben))
-    with seeing(Sight(standing)):
+    standing = permissions_of(again(ben))
+    with visibility_scope(VisibilityScope(standing)):
         assert list(visible_clusters()) == [own]
         with pytest.raises(NotFound):
             cluster_head(foreign.pk, now=timezone.now())
-    with seeing(NOTHING):
+    with visibility_scope(NOTHING):
         assert not visible_clusters().exists()
     assert visible_clusters().count() == 2
     assert subject_of("cluster", own.pk, standing=standing) == own.pk
@@ -119,7 +126,7 @@ def test_the_inbox_holds_what_the_approver_may_approve(clusters):
     ben = holding("ben", "approver")
     own, foreign = (a_rollout(cluster, state="awaiting_approval", author=user(f"a-{cluster}")) for cluster in clusters)
     Grant.objects.create(person=ben, role="viewer")
-    with seeing(Sight(standing_of(again(ben)))):
+    with visibility_scope(VisibilityScope(permissions_of(again(ben)))):
         assert [row.id for row in inbox(ben.pk)] == [own.pk]
     assert foreign.state == "awaiting_approval"
 
@@ -135,9 +142,9 @@ def test_rights_add_up_over_groups_teams_and_permissions(clusters):
 
 def test_standings_are_plain_values():
     group = ClusterGroup(name="shop").pk
-    some = Standing(by_group={group: ROLES["admin"]})
+    some = EffectivePermissions(by_group={group: ROLES["admin"]})
     assert some.over((group,)) == RIGHTS - {"break_glass"}
     assert some.over(()) == frozenset()
     assert some.over_nothing_named() == {"view", "operate", "approve", "change", "audit"}
     assert (some.groups_with("view"), some.groups_with("break_glass")) == ({group}, frozenset())
-    assert standing_of(User(is_active=False)) == Standing()
+    assert permissions_of(User(is_active=False)) == EffectivePermissions()

@@ -175,7 +175,7 @@ def test_a_server_with_an_endless_name_is_still_stored(cluster):  # T07
 
 @pytest.mark.parametrize(("failures", "minutes"), [(1, 1), (2, 2), (4, 8), (7, 60), (500, 60)])
 def test_pauses_grow_up_to_an_hour(failures, minutes):  # R11
-    assert store.pause_after(failures) == timedelta(minutes=minutes)
+    assert store.retry_delay(failures) == timedelta(minutes=minutes)
 
 
 def test_a_failed_scan_is_tried_again_before_the_whole_interval_is_over(cluster):  # R11

@@ -102,11 +102,11 @@ def test_a_crash_ends_the_scan_with_a_code(cluster):
 
 def test_a_scan_that_is_given_back_counts_no_attempt(cluster):  # R28
     held = queue.claim(queue.request_scan(cluster.pk).scan_id)
-    assert queue.give_back(held) is True
+    assert queue.requeue(held) is True
     row = Scan.objects.get()
     assert (row.state, row.attempts, row.lease_until, row.started_at) == ("queued", 0, None, None)
     assert queue.claim(row.pk).fence == 2
-    assert queue.give_back(held) is False
+    assert queue.requeue(held) is False
 
 
 def test_a_sweep_wakes_the_oldest_first_and_not_too_many(monkeypatch):

@@ -9,15 +9,20 @@ from django.db import transaction
 from django.utils import timezone
 
 from migrations_app.actions.states import STATES
-from migrations_app.errors import BadInput, Conflict, NotFound
+from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.notification import Channel, Delivery
 from migrations_app.models.rollout import Outbox
 from migrations_app.use_cases.notifications import channels, delivery
-from migrations_app.use_cases.notifications.channels import Change
-from migrations_app.use_cases.notifications.publish import announce, tell_changes, tell_failing, tell_recovered
-from migrations_app.use_cases.notifications.routing import PEOPLE, TOGETHER, sort_news
+from migrations_app.use_cases.notifications.channels import ChannelUpdate
+from migrations_app.use_cases.notifications.publish import (
+    publish_changes,
+    publish_event,
+    publish_scan_failures,
+    publish_scan_recovery,
+)
+from migrations_app.use_cases.notifications.routing import BATCH_DELAY, PEOPLE, route_events
 from migrations_app.use_cases.rollouts import kill_switch
 from migrations_app.use_cases.scans import waivers
 from tests.builders_rollouts import a_rollout
@@ -37,7 +42,7 @@ def house(settings):
 
 
 def sort():
-    return sort_news(timezone.now())
+    return route_events(timezone.now())
 
 
 def waiting():
@@ -47,7 +52,7 @@ def waiting():
 
 
 def verdict(now, was, *, cluster=SHOP):
-    announce("hop.verdict_changed", "shop", cluster=cluster, hop="0.32", verdict=now, was=was, was_hop="0.32")
+    publish_event("hop.verdict_changed", "shop", cluster=cluster, hop="0.32", verdict=now, was=was, was_hop="0.32")
 
 
 def told():
@@ -68,10 +73,10 @@ def test_of_many_changes_of_a_verdict_the_first_and_the_last_count():
 def test_what_is_back_where_it_was_is_no_news():
     add()
     verdict("blocked", "ready")
-    announce("scan.failed", "shop", cluster=SHOP, code="timeout")
+    publish_event("scan.failed", "shop", cluster=SHOP, code="timeout")
     sort()
     verdict("ready", "blocked")
-    announce("scan.recovered", "shop", cluster=SHOP)
+    publish_event("scan.recovered", "shop", cluster=SHOP)
     sort()
     assert waiting() == []
     verdict("blocked", "ready")
@@ -82,8 +87,8 @@ def test_what_is_back_where_it_was_is_no_news():
 def test_new_blockers_of_one_cluster_are_one_piece_of_news():
     add()
     for checks in (["b"], ["a", "b"]):
-        announce("check.new_blocker", "shop", cluster=SHOP, hop="0.32", checks=checks)
-    announce("check.new_blocker", "other", cluster=uuid.UUID(int=8), hop="0.32", checks=["b"])
+        publish_event("check.new_blocker", "shop", cluster=SHOP, hop="0.32", checks=checks)
+    publish_event("check.new_blocker", "other", cluster=uuid.UUID(int=8), hop="0.32", checks=["b"])
     sort()
     assert sorted(data["checks"] for _, data in waiting()) == [["a", "b"], ["b"]]
 
@@ -106,7 +111,7 @@ def test_what_goes_to_and_fro_all_day_is_told_less_and_less_often():
     for turn in range(6):
         verdict(*(("blocked", "ready") if turn % 2 == 0 else ("ready", "blocked")))
         now = timezone.now()
-        sort_news(now)
+        route_events(now)
         row = Delivery.objects.get(state="waiting")
         waits.append((row.next_at - now).total_seconds() / 60)
         Delivery.objects.filter(pk=row.pk).update(state="sent", attempts=1)
@@ -114,20 +119,20 @@ def test_what_goes_to_and_fro_all_day_is_told_less_and_less_often():
     Delivery.objects.update(made_at=timezone.now() - timedelta(days=2))
     verdict("blocked", "ready")
     now = timezone.now()
-    sort_news(now)
-    assert Delivery.objects.get(state="waiting").next_at - now == TOGETHER
+    route_events(now)
+    assert Delivery.objects.get(state="waiting").next_at - now == BATCH_DELAY
 
 
 def test_a_fleet_that_fails_everywhere_is_one_message(monkeypatch):
     add()
     for number in range(300):
-        announce("scan.failed", f"c{number}", cluster=uuid.UUID(int=number + 1), code="unreachable")
+        publish_event("scan.failed", f"c{number}", cluster=uuid.UUID(int=number + 1), code="unreachable")
     sort()
     ripen()
     sent = []
     monkeypatch.setattr(delivery, "_sent", lambda _channel, events, now: sent.append(len(events)) or "")
     assert [delivery.deliver(key) for key in delivery.due(timezone.now())] == [300]
-    announce("scan.failed", "late", cluster=uuid.UUID(int=999), code="unreachable")
+    publish_event("scan.failed", "late", cluster=uuid.UUID(int=999), code="unreachable")
     sort()
     soon = timezone.now() + timedelta(minutes=2)
     assert (sent, delivery.due(soon), len(delivery.due(soon + delivery.QUIET))) == ([300], [], 1)
@@ -136,18 +141,18 @@ def test_a_fleet_that_fails_everywhere_is_one_message(monkeypatch):
 def test_what_asks_somebody_to_act_waits_for_nothing():
     made = add()
     Channel.objects.update(not_before=timezone.now() + timedelta(minutes=4))
-    announce("rollout.break_glass", "shop", cluster=SHOP)
+    publish_event("rollout.break_glass", "shop", cluster=SHOP)
     sort()
     assert made.id in delivery.due(timezone.now())
 
 
 def test_a_channel_gets_what_it_asked_for_and_nothing_while_it_is_off():
     made = add(events=("rollout.paused",))
-    announce("scan.failed", "shop")
+    publish_event("scan.failed", "shop")
     sort()
     assert waiting() == []
-    channels.change_channel(made.id, Change(enabled=False))
-    announce("rollout.paused", "shop")
+    channels.change_channel(made.id, ChannelUpdate(enabled=False))
+    publish_event("rollout.paused", "shop")
     assert (sort(), waiting()) == (1, [])
 
 
@@ -163,10 +168,10 @@ def test_a_narrowed_channel_hears_of_its_groups_and_of_what_concerns_all():
     def tell():
         Delivery.objects.all().delete()
         for row in (inside, outside):
-            announce("scan.failed", row.name, cluster=row.pk)
+            publish_event("scan.failed", row.name, cluster=row.pk)
         for name, key in named:
-            announce("waiver.ended", name, group=key)
-        announce("kill_switch.off", "all clusters")
+            publish_event("waiver.ended", name, group=key)
+        publish_event("kill_switch.off", "all clusters")
         sort()
         return sorted(row.body["subject"] for row in Delivery.objects.exclude(channel=PEOPLE))
 
@@ -204,10 +209,10 @@ def test_a_new_blocker_and_a_moved_verdict_are_news_and_the_first_scan_is_none()
     shop = a_cluster("shop")
     before = a_snapshot(shop, a_report("shop", checks=(a_finding("a", status="pass"), a_finding("b", status="pass"))))
     after = a_report("shop", checks=(a_finding("a"), a_finding("b", status="pass")))
-    tell_changes(None, after, cluster=shop)
-    tell_changes(before, before.report(), cluster=shop)
+    publish_changes(None, after, cluster=shop)
+    publish_changes(before, before.report(), cluster=shop)
     assert told() == []
-    tell_changes(before, after, cluster=shop)
+    publish_changes(before, after, cluster=shop)
     key = {"subject": "shop", "cluster": str(shop.pk), "hop": "0.32"}
     assert told() == [
         ("hop.verdict_changed", key | {"verdict": "blocked", "was": "ready", "was_hop": "0.32"}),
@@ -217,10 +222,10 @@ def test_a_new_blocker_and_a_moved_verdict_are_news_and_the_first_scan_is_none()
 
 def test_failing_is_told_once_and_so_is_the_end_of_it():
     shop = a_cluster("shop", last_error_code="unreachable")
-    tell_recovered(shop)
+    publish_scan_recovery(shop)
     for shop.failures in (1, 2, 3, 4):
-        tell_failing(shop)
-    tell_recovered(shop)
+        publish_scan_failures(shop)
+    publish_scan_recovery(shop)
     key = {"subject": "shop", "cluster": str(shop.pk)}
     assert told() == [("scan.failed", key | {"code": "unreachable"}), ("scan.recovered", key | {"failing_since": ""})]
 
@@ -228,11 +233,11 @@ def test_failing_is_told_once_and_so_is_the_end_of_it():
 def test_a_waiver_is_announced_once_a_week_before_its_end_and_at_its_end(time_machine):
     time_machine.move_to(timezone.now(), tick=False)
     waivers.waive(a_wish(), person(user("gil", ADMINISTER, "change_cluster")), now=timezone.now())
-    waivers.keep_up(timezone.now())
+    waivers.expire_waivers(timezone.now())
     assert told() == []
     for days in (24, 0, 1, 10):
         time_machine.shift(timedelta(days=days))
-        waivers.keep_up(timezone.now())
+        waivers.expire_waivers(timezone.now())
     assert [(topic, body["check"], body["subject"]) for topic, body in told()] == [
         ("waiver.expiring", "budgets_let_nodes_go", "all clusters"),
         ("waiver.ended", "budgets_let_nodes_go", "all clusters"),
@@ -243,10 +248,10 @@ def test_a_short_waiver_is_announced_when_half_of_it_is_over(time_machine):
     time_machine.move_to(timezone.now(), tick=False)
     wish = dataclasses.replace(a_wish(), ends_at=timezone.now() + timedelta(days=2))
     waivers.waive(wish, person(user("gil", ADMINISTER, "change_cluster")), now=timezone.now())
-    waivers.keep_up(timezone.now())
+    waivers.expire_waivers(timezone.now())
     assert told() == []
     time_machine.shift(timedelta(days=1))
-    waivers.keep_up(timezone.now())
+    waivers.expire_waivers(timezone.now())
     assert [topic for topic, _ in told()] == ["waiver.expiring"]
 
 
@@ -283,7 +288,7 @@ def test_names_are_unique_and_absent_channels_not_found():
      ({"groups": (uuid.UUID(int=3),)}, "groups"), ({"name": "Approvers and administrators"}, "name")],
 )  # fmt: skip
 def test_what_is_no_channel_is_refused(wrong, where):
-    with pytest.raises(BadInput) as refused:
+    with pytest.raises(InvalidInput) as refused:
         add(**wrong)
     assert (refused.value.where, Channel.objects.count()) == (where, 0)
 
@@ -291,17 +296,21 @@ def test_what_is_no_channel_is_refused(wrong, where):
 def test_every_change_of_a_channel_stands_in_the_audit_log():
     group = ClusterGroup.objects.create(name="prod")
     made = add(name="ops")
-    change = Change(name="night", events=("rollout.paused",), groups=(group.pk,), enabled=False)
+    change = ChannelUpdate(name="night", events=("rollout.paused",), groups=(group.pk,), enabled=False)
     channels.change_channel(made.id, change)
     row = Channel.objects.get()
     assert (row.name, row.events, row.everywhere, row.enabled, row.version) == (
         "night", ["rollout.paused"], False, False, 2,
     )  # fmt: skip
-    channels.change_channel(made.id, Change(groups=(), enabled=True, target="https://other.example/x"))
+    channels.change_channel(made.id, ChannelUpdate(groups=(), enabled=True, target="https://other.example/x"))
     row = Channel.objects.get()
-    assert (row.everywhere, row.place, len(channels.opened(row).secrets)) == (True, "https://other.example/…", 1)
+    assert (row.everywhere, row.place, len(channels.unsealed_channel(row).secrets)) == (
+        True,
+        "https://other.example/…",
+        1,
+    )
     with pytest.raises(Conflict):
-        channels.change_channel(made.id, Change(enabled=False), version=1)
+        channels.change_channel(made.id, ChannelUpdate(enabled=False), version=1)
     channels.rotate(made.id)
     channels.send_test(made.id, by="ada", now=timezone.now())
     channels.resend(Delivery.objects.get().pk, now=timezone.now())
@@ -315,7 +324,7 @@ def test_every_change_of_a_channel_stands_in_the_audit_log():
 def test_what_is_rolled_back_is_no_news():
     def undone():
         with transaction.atomic():
-            announce("scan.failed", "shop")
+            publish_event("scan.failed", "shop")
             raise RuntimeError
 
     with pytest.raises(RuntimeError):

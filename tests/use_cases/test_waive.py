@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from migrations_app.errors import BadInput, Conflict, Denied, NotFound
+from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDenied
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.monitoring import Gauges
@@ -82,23 +82,23 @@ def test_reads_say_fail_the_moment_it_ends_and_the_tick_brings_the_numbers(gil, 
     waivers.waive(a_wish(BLOCKER, shop, ends_at=now() + timedelta(days=1)), gil, now=now())
     time_machine.shift(timedelta(days=1))
     assert numbers(shop)[3:] == OPEN[3:]
-    assert (waivers.keep_up(now()), numbers(shop)) == (1, OPEN)
-    assert (waivers.keep_up(now()), AuditEvent.objects.filter(verb="waiver.ended").count()) == (0, 1)
+    assert (waivers.expire_waivers(now()), numbers(shop)) == (1, OPEN)
+    assert (waivers.expire_waivers(now()), AuditEvent.objects.filter(verb="waiver.ended").count()) == (0, 1)
 
 
 def test_a_waiver_of_all_clusters_reaches_each_with_the_tick_and_spares_the_others(gil):
     shop, other = judged("shop"), judged("other")
     made = waivers.waive(a_wish(BLOCKER), gil, now=now())
-    assert (waivers.keep_up(now()), numbers(shop), numbers(other)) == (2, ACCEPTED, ACCEPTED)
-    assert waivers.keep_up(now()) == 0
+    assert (waivers.expire_waivers(now()), numbers(shop), numbers(other)) == (2, ACCEPTED, ACCEPTED)
+    assert waivers.expire_waivers(now()) == 0
     waivers.revoke(made, gil, now=now())
-    assert (waivers.keep_up(now()), numbers(shop), numbers(other)) == (2, OPEN, OPEN)
+    assert (waivers.expire_waivers(now()), numbers(shop), numbers(other)) == (2, OPEN, OPEN)
 
 
 def test_the_waiver_of_one_cluster_says_nothing_of_another(gil):
     shop, other = judged("shop"), judged("other")
     waivers.waive(a_wish(BLOCKER, shop), gil, now=now())
-    assert (waivers.keep_up(now()), numbers(shop), numbers(other)) == (0, ACCEPTED, OPEN)
+    assert (waivers.expire_waivers(now()), numbers(shop), numbers(other)) == (0, ACCEPTED, OPEN)
 
 
 def test_a_scan_is_published_with_the_waivers_that_hold(gil, settings):
@@ -115,7 +115,7 @@ def test_a_scan_is_published_with_the_waivers_that_hold(gil, settings):
     assert (counted, row.blockers, row.warnings, len(row.waived)) == (0, 0, 0, len(named))
     told = Gauges.objects.get(pk=shop.pk).body["checks"]
     assert ({status for _, _, status, _ in told} & {"fail", "waived"}) == {"waived"}
-    assert waivers.keep_up(now()) == 0
+    assert waivers.expire_waivers(now()) == 0
 
 
 def scanned(shop):
@@ -136,14 +136,14 @@ def test_who_may_not_set_policies_accepts_warnings_of_one_cluster(ann):
     shop = judged()
     assert waivers.waive(a_wish(WARNING, shop), ann, now=now()) == Waiver.objects.get().pk
     for wish in (a_wish(BLOCKER, shop), a_wish(WARNING)):
-        with pytest.raises(Denied):
+        with pytest.raises(PermissionDenied):
             waivers.waive(wish, ann, now=now())
     assert (Waiver.objects.count(), Waiver.objects.get().blockers) == (1, False)
 
 
 def test_a_waiver_of_all_is_taken_back_by_those_who_set_policies(gil, ann):
     made = waivers.waive(a_wish(WARNING), gil, now=now())
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         waivers.revoke(made, ann, now=now())
     assert Waiver.objects.get().revoked_at is None
 
@@ -170,7 +170,7 @@ def test_taking_back_twice_changes_nothing(gil):
     ],
 )
 def test_what_makes_no_sense_is_refused(gil, told, where):
-    with pytest.raises(BadInput) as refused:
+    with pytest.raises(InvalidInput) as refused:
         waivers.waive(dataclasses.replace(a_wish(), **told), gil, now=now())
     assert (refused.value.where, Waiver.objects.count(), AuditEvent.objects.count()) == (where, 0, 0)
 

@@ -3,8 +3,8 @@
 import pytest
 from django.utils import timezone
 
-from migrations_app.access import Standing
-from migrations_app.errors import BadInput, Conflict, Denied, NotFound
+from migrations_app.access import EffectivePermissions
+from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDenied
 from migrations_app.models.account import Grant
 from migrations_app.models.policy import GroupWaiver, Waiver
 from migrations_app.models.scan import Snapshot
@@ -17,7 +17,7 @@ from migrations_app.queries.fleet.waivers import (
     waiver_states,
 )
 from migrations_app.queries.scans.findings import FindingAsk, finding_page
-from migrations_app.queries.visibility import Sight, seeing
+from migrations_app.queries.visibility import VisibilityScope, visibility_scope
 from migrations_app.use_cases.clusters import groups
 from migrations_app.use_cases.scans import waivers
 from tests.builders_rows import a_cluster, a_finding, a_report, a_snapshot
@@ -56,7 +56,7 @@ def team(*clusters, name="team"):
 def test_it_holds_for_the_clusters_of_the_group_and_for_no_other(gil):
     shop, other = judged("shop"), judged("other")
     waivers.waive(a_wish(BLOCKER, group=team(shop)), gil, now=now())
-    assert (waivers.keep_up(now()), blockers(shop, other), waivers.keep_up(now())) == (1, [0, 1], 0)
+    assert (waivers.expire_waivers(now()), blockers(shop, other), waivers.expire_waivers(now())) == (1, [0, 1], 0)
     assert set(held_everywhere(now())) == {shop.pk}
     assert (len(held_at(shop.pk, now())), held_at(other.pk, now())) == (1, ())
     shown = {row.cluster: row.status for row in finding_page(FindingAsk(check=BLOCKER), after="", limit=9).rows}
@@ -69,7 +69,7 @@ def test_it_follows_the_clusters_of_the_group(gil):
     waivers.waive(a_wish(BLOCKER, group=group), gil, now=now())
     groups.put_in(group, [other.pk])
     groups.take_out(group, [shop.pk])
-    waivers.keep_up(now())
+    waivers.expire_waivers(now())
     assert blockers(shop, other) == [1, 0]
 
 
@@ -77,7 +77,7 @@ def test_revoked_it_covers_nothing(gil):
     shop = judged("shop")
     made = waivers.waive(a_wish(BLOCKER, group=team(shop)), gil, now=now())
     waivers.revoke(made, gil, now=now())
-    waivers.keep_up(now())
+    waivers.expire_waivers(now())
     assert (held_everywhere(now()), blockers(shop)) == ({}, [1])
 
 
@@ -87,7 +87,7 @@ def test_one_of_a_kind_for_each_group_beside_that_of_all(gil):
         waivers.waive(wish, gil, now=now())
         with pytest.raises(Conflict):
             waivers.waive(wish, gil, now=now())
-    with pytest.raises(BadInput):
+    with pytest.raises(InvalidInput):
         waivers.waive(a_wish(BLOCKER, a_cluster(), group=group), gil, now=now())
     assert (Waiver.objects.count(), GroupWaiver.objects.count()) == (3, 2)
 
@@ -99,9 +99,9 @@ def test_it_takes_the_right_to_set_policies_over_that_group():
     ben = user("ben", "change_cluster")
     made = waivers.waive(a_wish(BLOCKER, group=mine), person(ann), now=now())
     for who, group in ((ann, other), (ben, mine)):
-        with pytest.raises(Denied):
+        with pytest.raises(PermissionDenied):
             waivers.waive(a_wish("crds_served", group=group), person(who), now=now())
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         waivers.revoke(made, person(ben), now=now())
     assert (Waiver.objects.count(), waiver_of(made, now=now()).state) == (1, "active")
 
@@ -110,12 +110,12 @@ def test_who_does_not_see_the_group_does_not_see_its_waiver(gil):
     mine, other = team(), team(name="other")
     made = waivers.waive(a_wish(BLOCKER, group=mine), gil, now=now())
     everywhere = waivers.waive(a_wish(BLOCKER), gil, now=now())
-    with seeing(Sight(Standing(by_group={other: frozenset({"view"})}))):
+    with visibility_scope(VisibilityScope(EffectivePermissions(by_group={other: frozenset({"view"})}))):
         assert [row.id for row in waiver_page(WaiverAsk(), now=now()).rows] == [everywhere]
         assert waiver_states(now()) == {"active": 1, "ending": 0, "ended": 0, "revoked": 0}
         with pytest.raises(NotFound):
             waiver_of(made, now=now())
         with pytest.raises(NotFound):
             waivers.revoke(made, gil, now=now())
-    with seeing(Sight(Standing(by_group={mine: frozenset({"view"})}))):
+    with visibility_scope(VisibilityScope(EffectivePermissions(by_group={mine: frozenset({"view"})}))):
         assert {row.id for row in waiver_page(WaiverAsk(), now=now()).rows} == {made, everywhere}

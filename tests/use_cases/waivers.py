@@ -4,10 +4,10 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from migrations_app.use_cases.scans.waivers import Wish
+from migrations_app.use_cases.scans.waivers import WaiverRequest
 
 
-def a_wish(check: str = "budgets_let_nodes_go", cluster=None, **told) -> Wish:
+def a_wish(check: str = "budgets_let_nodes_go", cluster=None, **told) -> WaiverRequest:
     """Thirty days for everybody, unless told otherwise."""
     usual = {"reason": "moved in May", "owner": "team shop", "ends_at": timezone.now() + timedelta(days=30)}
-    return Wish(check=check, cluster=cluster.pk if cluster else None, **(usual | told))
+    return WaiverRequest(check=check, cluster=cluster.pk if cluster else None, **(usual | told))

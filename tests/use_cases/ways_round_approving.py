@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from migrations_app.errors import Denied
+from migrations_app.errors import PermissionDenied
 from migrations_app.use_cases.rollouts import approvals as flow
 from tests.builders_rollouts import NONCE, remove, taint
 from tests.use_cases.cast import OPERATE, actor, person, user, yes
@@ -23,7 +23,7 @@ def author_approves(on: Stage) -> None:
 def author_approves_in_a_second_tab(on: Stage) -> None:
     row = on.plan(author=on.eve)
     first, second = yes(row), yes(row, reason="another tab")
-    with pytest.raises(Denied):
+    with pytest.raises(PermissionDenied):
         flow.approve(row.pk, person(on.eve), yes=first, by=actor(on.eve))
     flow.approve(row.pk, person(on.eve), yes=second, by=actor(on.eve))
 

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.conversion.convert import Item, convert
-from migrations_app.conversion.findings import Loss
+from migrations_app.conversion.findings import ConversionFinding
 from migrations_app.conversion.objects import Options
 from migrations_app.web.cluster import conversion_cards
-from migrations_app.web.cluster.conversion_cards import Text, cards, changed, outcome, tally
+from migrations_app.web.cluster.conversion_cards import ChangedText, cards, changed, outcome, tally
 from tests.web.conversions import BETA, BROKEN, POOL, TEMPLATE
 
 
@@ -41,7 +41,7 @@ def test_objects_for_viewing_only_are_no_change():
 
 
 def test_an_error_wins_over_a_result():
-    loss = Loss("bad-type", "Provisioner", "default", (), "")
+    loss = ConversionFinding("bad-type", "Provisioner", "default", (), "")
     assert outcome(Item(POOL, "alpha", "Provisioner", "default", objects=[BETA], losses=[loss])).id == "refused"
 
 
@@ -75,15 +75,15 @@ def test_lines_run_out_and_the_rest_is_cut(monkeypatch):
 @pytest.mark.parametrize(
     ("old", "new", "pieces"),
     [
-        ("  a: 1", "  a: 2", (Text("  a: ", "1", ""), Text("  a: ", "2", ""))),
-        ("x/v1alpha1", "x/v1beta1", (Text("x/v1alpha1", "", ""), Text("x/v1beta1", "", ""))),
+        ("  a: 1", "  a: 2", (ChangedText("  a: ", "1", ""), ChangedText("  a: ", "2", ""))),
+        ("x/v1alpha1", "x/v1beta1", (ChangedText("x/v1alpha1", "", ""), ChangedText("x/v1beta1", "", ""))),
         (
             "karpenter.sh/v1alpha5",
             "karpenter.sh/v1",
-            (Text("karpenter.sh/", "v1alpha5", ""), Text("karpenter.sh/", "v1", "")),
+            (ChangedText("karpenter.sh/", "v1alpha5", ""), ChangedText("karpenter.sh/", "v1", "")),
         ),
-        ("kind: A", "weight: 100", (Text("kind: A", "", ""), Text("weight: 100", "", ""))),
-        ("a: b c", "a: c", (Text("a: ", "b ", "c"), Text("a: ", "", "c"))),
+        ("kind: A", "weight: 100", (ChangedText("kind: A", "", ""), ChangedText("weight: 100", "", ""))),
+        ("a: b c", "a: c", (ChangedText("a: ", "b ", "c"), ChangedText("a: ", "", "c"))),
     ],
 )
 def test_what_changed_in_a_line(old, new, pieces):

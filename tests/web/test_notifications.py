@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.notification import Channel, Delivery
-from migrations_app.use_cases.notifications.publish import announce
-from migrations_app.use_cases.notifications.routing import PEOPLE, sort_news
+from migrations_app.use_cases.notifications.publish import publish_event
+from migrations_app.use_cases.notifications.routing import PEOPLE, route_events
 from tests.web.pages import text
 
 pytestmark = pytest.mark.django_db
@@ -99,8 +99,8 @@ def test_a_test_message_is_put_on_its_way(ada, told, django_capture_on_commit_ca
 
 def test_a_delivery_is_shown_with_its_tries_and_sent_again(ada, told, django_capture_on_commit_callbacks):
     add(ada)
-    announce("scan.failed", "<b>shop</b>")
-    sort_news(timezone.now())
+    publish_event("scan.failed", "<b>shop</b>")
+    route_events(timezone.now())
     tried = [{"at": timezone.now().isoformat(), "code": "sink_500"}]
     Delivery.objects.update(state="failed", attempts=24, last_error="sink_500", log=tried)
     page = ada.get(PAGE)
@@ -117,9 +117,9 @@ def test_a_delivery_is_shown_with_its_tries_and_sent_again(ada, told, django_cap
 def test_the_log_goes_on_on_the_next_page(ada):
     add(ada)
     for number in range(60):
-        announce("rollout.paused", f"shop-{number:02}")
+        publish_event("rollout.paused", f"shop-{number:02}")
     Channel.objects.update(events=["rollout.paused"])
-    sort_news(timezone.now())
+    route_events(timezone.now())
     first = ada.get(PAGE)
     following = first.context["next"]
     second = ada.get(PAGE, {"after": following})
@@ -128,8 +128,8 @@ def test_the_log_goes_on_on_the_next_page(ada):
 
 
 def test_the_channel_of_the_people_is_shown_and_offers_no_change(ada):
-    announce("kill_switch.on", "all clusters")
-    sort_news(timezone.now())
+    publish_event("kill_switch.on", "all clusters")
+    route_events(timezone.now())
     page, link = ada.get(PAGE).content.decode(), f'href="{reverse("channel-change", args=[PEOPLE])}"'
     assert ("Approvers and administrators" in page, link in page) == (True, False)
     assert ada.post(reverse("channel-forget", args=[PEOPLE])).status_code == 404

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from migrations_app.errors import BadKubeconfig
+from migrations_app.errors import InvalidKubeconfig
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 from migrations_app.readiness.rbac import Missing, cluster_role
@@ -174,7 +174,7 @@ def test_no_connection_says_why(ada, looked):
 
 
 def test_a_refused_kubeconfig_in_the_test(ada, looked):
-    looked["answer"]["result"] = BadKubeconfig("users[0].user.exec would start a program")
+    looked["answer"]["result"] = InvalidKubeconfig("users[0].user.exec would start a program")
     assert "Refused. users[0].user.exec would start a program" in text(ada.post("/clusters/new", form(do="test")))
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
-from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Unavailable
-from migrations_app.actions.patches import changing
+from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable
+from migrations_app.actions.patches import patch_step
 from migrations_app.actions.plan import Step
 from migrations_app.actions.targets.crds import crd_need, target_of
 from migrations_app.actions.targets.pools import keeper_of
@@ -39,7 +39,7 @@ action = Action(
 
 
 @action.prepare
-def prepare(scene: Scene, parameters: Parameters) -> Iterator[Step]:
+def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     release, namespace = _new_owner(scene.inventory, parameters)
     open_to_it = [crd for crd in scene.inventory.crds.items if not _marked(crd, release, namespace=namespace)]
     _refuse_terminating(open_to_it)
@@ -90,7 +90,7 @@ def _mark(crd: CRD, release: str, *, namespace: str) -> Step:
     metadata = crd.metadata
     before = {"metadata": {"labels": metadata.labels or {}, "annotations": metadata.annotations or {}}}
     patch = {"labels": {labels.APP_MANAGED_BY: "Helm"}, "annotations": _annotations(crd, release, namespace=namespace)}
-    return changing(
+    return patch_step(
         target_of(crd),
         before,
         patch={"metadata": patch},

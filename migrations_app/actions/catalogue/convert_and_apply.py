@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Unavailable, refuse_unread
-from migrations_app.actions.changes import Need, Target
+from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable, refuse_unread
+from migrations_app.actions.changes import ObjectTarget, RbacNeed
 from migrations_app.actions.conditions import Tree, all_hold
-from migrations_app.actions.patches import applying, between, changing, creating
+from migrations_app.actions.patches import apply_step, between, create_step, patch_step
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets import pools
 from migrations_app.actions.targets.nodes import counted
@@ -29,7 +29,9 @@ action = Action(
     risk="medium",
     parts=("crds", "provisioners", "awsnodetemplates", "nodepools", "ec2nodeclasses"),
     may=tuple(
-        Need(verb=verb, group=row.group, plural=row.plural) for row in ROWS for verb in ("create", "delete", "patch")
+        RbacNeed(verb=verb, group=row.group, plural=row.plural)
+        for row in ROWS
+        for verb in ("create", "delete", "patch")
     ),
     parameters=(
         Parameter("provisioners", "Which Provisioners? All, if none is chosen", False, of="provisioners", many=True),
@@ -46,7 +48,7 @@ action = Action(
 
 
 @action.reads
-def reads(inventory: Inventory, parameters: Parameters) -> Iterator[Target]:
+def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget]:
     """The objects of those names, where they are there already."""
     for name in action.parts:
         refuse_unread(inventory.part(name), name)
@@ -56,7 +58,7 @@ def reads(inventory: Inventory, parameters: Parameters) -> Iterator[Target]:
 
 
 @action.prepare
-def prepare(scene: Scene, parameters: Parameters) -> Iterator[Step]:
+def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     for one in successors(scene.inventory, parameters):
         _refuse_unserved(scene.inventory, one.target)
         read = scene.objects.get(one.target)
@@ -66,7 +68,7 @@ def prepare(scene: Scene, parameters: Parameters) -> Iterator[Step]:
             yield from _over(scene.inventory, one, read=read)
 
 
-def _refuse_unserved(inventory: Inventory, target: Target) -> None:
+def _refuse_unserved(inventory: Inventory, target: ObjectTarget) -> None:
     name = f"{target.plural}.{target.group}"
     crd = next((one for one in inventory.crds.items if one.name == name), None)
     if crd is None or target.version not in crd.served:
@@ -81,7 +83,7 @@ def _create(inventory: Inventory, one: Successor) -> Step:
     by = managed(old.metadata).by if old else "hand"
     kept = f"{source} is kept by {by}: add this object there too" if by != "hand" else ""
     note = "it takes pods at once; taken back, the nodes that it launched drain" if is_pool else ""
-    return creating(
+    return create_step(
         one.target,
         one.body,
         title=f"Create {one.target.said} from {source}",
@@ -96,7 +98,7 @@ def _over(inventory: Inventory, one: Successor, *, read: Tree) -> Iterator[Step]
     here = object_of(inventory, target.kind, name=target.name)
     by = keeper_of(here.metadata) if here else ""
     note = pools.joined(pools.source_note(here.metadata) if here else "", _nodes(inventory, one), *_warnings(one))
-    step = applying(
+    step = apply_step(
         target, read, body=one.body, title=f"Apply {target.said} as {target.version}", risk="high",
         manager=by, note=note,
     )  # fmt: skip
@@ -105,7 +107,7 @@ def _over(inventory: Inventory, one: Successor, *, read: Tree) -> Iterator[Step]
     gone = _going(one)
     if gone:
         title = f"Take out of {target.said} what its new form does not have"
-        yield changing(target, read, patch=gone, title=title, risk="high", manager=by, note=note)
+        yield patch_step(target, read, patch=gone, title=title, risk="high", manager=by, note=note)
 
 
 def _going(one: Successor) -> Tree:
@@ -137,7 +139,7 @@ def _warnings(one: Successor) -> tuple[str, ...]:
 
 
 @action.foresee
-def foresee(scene: Scene, parameters: Parameters) -> Forecast:
+def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
     there = [one for one in successors(scene.inventory, parameters) if one.target in scene.objects]
     sizes = _pool_sizes(scene.inventory)
     pooled = {one.target.name for one in there if one.target.kind == kinds.NODE_POOL.kind}

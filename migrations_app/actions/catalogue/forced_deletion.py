@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Unavailable
-from migrations_app.actions.changes import Need
+from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable
+from migrations_app.actions.changes import RbacNeed
 from migrations_app.actions.gate import Gate
-from migrations_app.actions.patches import deleting
+from migrations_app.actions.patches import delete_step
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets import nodes, pools
-from migrations_app.actions.targets.nodes import Going
+from migrations_app.actions.targets.nodes import NodeRemoval
 from migrations_app.actions.targets.pools import keeper_of
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NodePool, Provisioner
@@ -25,8 +25,8 @@ action = Action(
     risk="destructive",
     parts=("provisioners", "nodepools", "nodes", "machines", "nodeclaims", "controller_pods"),
     may=(
-        Need(verb="delete", group=kinds.PROVISIONER.group, plural=kinds.PROVISIONER.plural),
-        Need(verb="delete", group=kinds.NODE_POOL.group, plural=kinds.NODE_POOL.plural),
+        RbacNeed(verb="delete", group=kinds.PROVISIONER.group, plural=kinds.PROVISIONER.plural),
+        RbacNeed(verb="delete", group=kinds.NODE_POOL.group, plural=kinds.NODE_POOL.plural),
     ),
     parameters=(
         Parameter("provisioners", "Which Provisioners are deleted?", False, of="provisioners", many=True),
@@ -43,7 +43,7 @@ Old = Provisioner | NodePool
 
 
 @action.prepare
-def prepare(scene: Scene, parameters: Parameters) -> Iterator[Step]:
+def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     chosen = _chosen(scene.inventory, parameters)
     nodes.refuse_controllers(scene.inventory, {one.name for old in chosen for one in _nodes_of(scene.inventory, old)})
     for old in chosen:
@@ -66,7 +66,7 @@ def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[Old, ...]:
     return standing
 
 
-def _nodes_of(inventory: Inventory, old: Old) -> tuple[Going, ...]:
+def _nodes_of(inventory: Inventory, old: Old) -> tuple[NodeRemoval, ...]:
     is_old = isinstance(old, Provisioner)
     every = nodes.karpenters(inventory)
     return tuple(one for one in every if one.owned.pool == old.name and (one.owned.owner == nodes.ALPHA) is is_old)
@@ -81,10 +81,10 @@ def _refuse_without_successor(inventory: Inventory, old: Old, *, chosen: tuple[O
         raise Unavailable(f"no other NodePool is ready to take the pods of {old.name}", code="no_successor")
 
 
-def _delete(scene: Scene, old: Old, *, many: int) -> Step:
+def _delete(scene: PlanningContext, old: Old, *, many: int) -> Step:
     row = kinds.PROVISIONER if isinstance(old, Provisioner) else kinds.NODE_POOL
     target = pools.target_of(row, old, version=pools.served_version(scene.inventory, row.plural))
-    return deleting(
+    return delete_step(
         target,
         foreground=True,
         title=f"Delete {target.said} with {nodes.counted(many, 'node')} at once",
@@ -96,7 +96,7 @@ def _delete(scene: Scene, old: Old, *, many: int) -> Step:
 
 
 @action.foresee
-def foresee(scene: Scene, parameters: Parameters) -> Forecast:
+def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
     chosen = _chosen(scene.inventory, parameters)
     going = {one.name for old in chosen for one in _nodes_of(scene.inventory, old)}
     lost = tuple(f"{'Provisioner' if isinstance(old, Provisioner) else 'NodePool'} {old.name}" for old in chosen)

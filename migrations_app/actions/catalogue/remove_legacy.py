@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 import msgspec
 
-from migrations_app.actions.base import Action, Parameters, Scene, Unavailable
-from migrations_app.actions.changes import Risk, Target, creation, deletion
-from migrations_app.actions.conditions import Exists, Field, Gone
+from migrations_app.actions.base import Action, Parameters, PlanningContext, Unavailable
+from migrations_app.actions.changes import ObjectTarget, Risk, creation, deletion
+from migrations_app.actions.conditions import Deleted, Exists, Field
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets.crds import PARTS, crd_need, crd_target, find_crd, kind_need, object_target
 from migrations_app.actions.targets.pools import keeper_of, machines_of, nodes_of, templates_used
 from migrations_app.actions.undo import restorable
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects.karpenter import Named, Provisioner
+from migrations_app.inventory.objects.karpenter import NamedObject, Provisioner
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
 from migrations_app.karpenter.releases import serves
@@ -37,14 +37,14 @@ action = Action(
 
 
 @action.reads
-def reads(inventory: Inventory, _parameters: Parameters) -> Iterator[Target]:
+def reads(inventory: Inventory, _parameters: Parameters) -> Iterator[ObjectTarget]:
     for kind in DELETED:
         yield from (_target(kind, one) for one in _items(inventory, kind))
     yield from (crd_target(kind.crd_name) for kind in kinds.ALPHA_KINDS if find_crd(inventory, kind.crd_name))
 
 
 @action.prepare
-def prepare(scene: Scene, _parameters: Parameters) -> Iterator[Step]:
+def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
     acting = _refuse_acting(scene)
     going = [one for one in scene.inventory.provisioners.items if not _holding(scene.inventory, one)]
     used = templates_used(scene.inventory, without={one.name for one in going})
@@ -58,13 +58,13 @@ def prepare(scene: Scene, _parameters: Parameters) -> Iterator[Step]:
 
 
 @action.foresee
-def foresee(scene: Scene, _parameters: Parameters) -> Forecast:
+def foresee(scene: PlanningContext, _parameters: Parameters) -> Forecast:
     """No node hangs on anything of it, else it would not be deleted."""
     crds = [kind.crd_name for kind in kinds.ALPHA_KINDS if find_crd(scene.inventory, kind.crd_name)]
     return Forecast(cannot_be_undone=tuple(f"a re-made {name} gets another uid" for name in crds))
 
 
-def _refuse_acting(scene: Scene) -> bool:
+def _refuse_acting(scene: PlanningContext) -> bool:
     """Whether the running release still acts on alpha beside beta. Raises Unavailable where it knows nothing else."""
     release = scene.running.release
     alpha, beta = (serves(release, name) if release else None for name in ("alpha", "beta"))
@@ -92,21 +92,21 @@ def _is_empty(inventory: Inventory, kind: Kind) -> bool:
     return find_crd(inventory, kind.crd_name) is not None and not _items(inventory, kind)
 
 
-def _items(inventory: Inventory, kind: Kind) -> tuple[Named, ...]:
-    return tuple(one for one in inventory.part(PARTS[kind]).items if isinstance(one, Named))
+def _items(inventory: Inventory, kind: Kind) -> tuple[NamedObject, ...]:
+    return tuple(one for one in inventory.part(PARTS[kind]).items if isinstance(one, NamedObject))
 
 
-def _target(kind: Kind, one: Named) -> Target:
+def _target(kind: Kind, one: NamedObject) -> ObjectTarget:
     return object_target(kind, kind.versions[0], name=one.name)
 
 
-def _delete_object(scene: Scene, kind: Kind, *, one: Named) -> Step:
+def _delete_object(scene: PlanningContext, kind: Kind, *, one: NamedObject) -> Step:
     rests_on: tuple[Field, ...] = (("spec",), ("status", "resources"))
     step = _delete(scene, _target(kind, one), uid=one.metadata.uid or "", rests_on=rests_on, risk="high")
     return msgspec.structs.replace(step, manager=keeper_of(one.metadata), note="Nothing depends on it.")
 
 
-def _delete_crd(scene: Scene, kind: Kind) -> Step:
+def _delete_crd(scene: PlanningContext, kind: Kind) -> Step:
     crd = find_crd(scene.inventory, kind.crd_name)
     uid, rests_on = (crd.metadata.uid or "") if crd else "", (("spec", "versions"), ("status", "storedVersions"))
     step = _delete(scene, crd_target(kind.crd_name), uid=uid, rests_on=rests_on, risk="destructive")
@@ -114,14 +114,14 @@ def _delete_crd(scene: Scene, kind: Kind) -> Step:
     return msgspec.structs.replace(step, manager=keeper_of(crd.metadata) if crd else "", note=note)
 
 
-def _delete(scene: Scene, target: Target, *, uid: str, rests_on: tuple[Field, ...], risk: Risk) -> Step:
+def _delete(scene: PlanningContext, target: ObjectTarget, *, uid: str, rests_on: tuple[Field, ...], risk: Risk) -> Step:
     whole = scene.objects.get(target)
     return Step(
         id="",
         title=f"Delete {target.said}",
         change=deletion(msgspec.structs.replace(target, uid=uid)),
         rests_on=rests_on,
-        brings=(Gone(),),
+        brings=(Deleted(),),
         undo=creation(target, restorable(whole)) if whole else None,
         undo_brings=(Exists(),) if whole else (),
         risk=risk,

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from migrations_app.actions.base import Action, Parameters, Scene, Unavailable
-from migrations_app.actions.changes import Need, Target, creation, deletion
-from migrations_app.actions.conditions import Exists, Gone, Tree
+from migrations_app.actions.base import Action, Parameters, PlanningContext, Unavailable
+from migrations_app.actions.changes import ObjectTarget, RbacNeed, creation, deletion
+from migrations_app.actions.conditions import Deleted, Exists, Tree
 from migrations_app.actions.plan import Step
 from migrations_app.actions.targets.pools import keeper_of
 from migrations_app.actions.undo import restorable
@@ -26,7 +26,7 @@ action = Action(
     why="They fail closed: every write to pools, claims and node classes is refused while nobody answers them.",
     risk="high",
     parts=("webhooks", "controller"),
-    may=tuple(Need(verb=verb, group=row.group, plural=row.plural) for row in ROWS for verb in ("create", "delete")),
+    may=tuple(RbacNeed(verb=verb, group=row.group, plural=row.plural) for row in ROWS for verb in ("create", "delete")),
     sources=(
         "aws/karpenter-provider-aws@v0.37.8:charts/karpenter/templates/webhooks.yaml",
         "aws/karpenter-provider-aws#6982",
@@ -35,12 +35,12 @@ action = Action(
 
 
 @action.reads
-def reads(inventory: Inventory, _parameters: Parameters) -> Iterator[Target]:
+def reads(inventory: Inventory, _parameters: Parameters) -> Iterator[ObjectTarget]:
     return (_target(one) for one in _ours(inventory))
 
 
 @action.prepare
-def prepare(scene: Scene, _parameters: Parameters) -> Iterator[Step]:
+def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
     running = scene.running.release
     if running is None:
         raise Unavailable("the running release is not known, so neither is what it ships", code="unknown_release")
@@ -67,9 +67,9 @@ def _is_stale(one: WebhookConfiguration, running: Release, *, webhooks_off: bool
     return row is not None and answers is not None and not (answers and row.shipped_by(running))
 
 
-def _target(one: WebhookConfiguration, uid: str = "") -> Target:
+def _target(one: WebhookConfiguration, uid: str = "") -> ObjectTarget:
     row = next(row for row in ROWS if row.kind == one.kind)
-    return Target(row.group, row.versions[0], row.plural, row.kind, one.name, uid=uid)
+    return ObjectTarget(row.group, row.versions[0], row.plural, row.kind, one.name, uid=uid)
 
 
 def _delete(one: WebhookConfiguration, whole: Tree, *, running: Release) -> Step:
@@ -79,7 +79,7 @@ def _delete(one: WebhookConfiguration, whole: Tree, *, running: Release) -> Step
         title=f"Delete {target.said}",
         change=deletion(target),
         rests_on=(("webhooks",),),
-        brings=(Gone(),),
+        brings=(Deleted(),),
         undo=creation(msgspec.structs.replace(target, uid=""), restorable(whole)),
         undo_brings=(Exists(),),
         risk="high",

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from migrations_app.actions.base import Action, Parameter, Parameters, Scene
-from migrations_app.actions.changes import Need, Target
+from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext
+from migrations_app.actions.changes import ObjectTarget, RbacNeed
 from migrations_app.actions.conditions import Tree, value_at
 from migrations_app.actions.gate import Gate
-from migrations_app.actions.patches import between, changing, set_at
+from migrations_app.actions.patches import between, patch_step, set_at
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets import pools, workloads
 from migrations_app.actions.targets.nodes import node_target, of_group
@@ -29,7 +29,7 @@ action = Action(
     why="What selects by a retired label stays pending, and what a retired annotation protects is evicted.",
     risk="medium",
     parts=("pods", *WORKLOAD_PARTS, "controller", "nodes", "nodepools"),
-    may=tuple(Need(verb="patch", group=row.group, plural=row.plural) for row in ROWS),
+    may=tuple(RbacNeed(verb="patch", group=row.group, plural=row.plural) for row in ROWS),
     parameters=(
         Parameter("namespaces", "In which namespaces? In all, if none is named", False, many=True),
         Parameter("marks", "Rename do-not-evict and do-not-consolidate?", False, True),
@@ -44,7 +44,7 @@ action = Action(
 )
 
 
-class Found(NamedTuple):
+class RenameWork(NamedTuple):
     """What there is to do, and in words what cannot be done here."""
 
     steps: tuple[Step, ...]
@@ -53,24 +53,24 @@ class Found(NamedTuple):
 
 
 @action.reads
-def reads(inventory: Inventory, parameters: Parameters) -> Iterator[Target]:
+def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget]:
     yield from workloads.templates(inventory, parameters)
     for group in workloads.marked_groups(inventory, parameters):
         yield from (workloads.pod_target(group.namespace, name) for name in group.samples)
 
 
 @action.prepare
-def prepare(scene: Scene, parameters: Parameters) -> Iterator[Step]:
+def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     yield from _found(scene, parameters).steps
 
 
 @action.foresee
-def foresee(scene: Scene, parameters: Parameters) -> Forecast:
+def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
     found = _found(scene, parameters)
     return Forecast(pods=found.restarting, pods_without_budget=None, blocked=found.left)
 
 
-def _found(scene: Scene, parameters: Parameters) -> Found:
+def _found(scene: PlanningContext, parameters: Parameters) -> RenameWork:
     """Templates first: their pods carry the new keys once they restart. Pods that nobody restarts, and nodes, next."""
     steps, restarting, left, handled = [], 0, [], set()
     renaming = workloads.renaming(scene, parameters)
@@ -89,10 +89,10 @@ def _found(scene: Scene, parameters: Parameters) -> Found:
         if (group.owner_kind, group.namespace, group.owner_name) not in handled:
             steps += _of_pods(scene, group, renaming=renaming)
             left += _unnamed(group)
-    return Found((*steps, *_of_nodes(scene.inventory, parameters, renaming=renaming)), restarting, tuple(left))
+    return RenameWork((*steps, *_of_nodes(scene.inventory, parameters, renaming=renaming)), restarting, tuple(left))
 
 
-def _renamed(target: Target, read: Tree, *, renaming: Renaming, parameters: Parameters) -> Tree:
+def _renamed(target: ObjectTarget, read: Tree, *, renaming: Renaming, parameters: Parameters) -> Tree:
     field = workloads.template_field(target)
     template = value_at(read, field)
     marks, placement = (workloads.asks(parameters, name) for name in ("marks", "placement"))
@@ -100,9 +100,9 @@ def _renamed(target: Target, read: Tree, *, renaming: Renaming, parameters: Para
     return set_at(read, field, value=made)
 
 
-def _step(target: Target, read: Tree, *, patch: Tree, restart: workloads.Restart) -> Step:
+def _step(target: ObjectTarget, read: Tree, *, patch: Tree, restart: workloads.Restart) -> Step:
     metadata = workloads.metadata_of(read)
-    return changing(
+    return patch_step(
         workloads.with_uid(target, read), read, patch=patch, manager=keeper_of(metadata),
         title=f"Rename retired keys in the pod template of {target.said}: {restart.note}",
         risk="medium" if restart.pods else "low",
@@ -111,13 +111,13 @@ def _step(target: Target, read: Tree, *, patch: Tree, restart: workloads.Restart
     )  # fmt: skip
 
 
-def _of_pods(scene: Scene, group: PodGroup, *, renaming: Renaming) -> Iterator[Step]:
+def _of_pods(scene: PlanningContext, group: PodGroup, *, renaming: Renaming) -> Iterator[Step]:
     for target in (workloads.pod_target(group.namespace, name) for name in group.samples):
         read = scene.objects.get(target)
         patch = between(read, read | {"metadata": renaming.metadata(read["metadata"])}) if read else {}
         if read and patch:
             title = f"Mark {target.said} with {labels.DO_NOT_DISRUPT}: it does not restart"
-            yield changing(workloads.with_uid(target, read), read, patch=patch, title=title)
+            yield patch_step(workloads.with_uid(target, read), read, patch=patch, title=title)
 
 
 def _unnamed(group: PodGroup) -> Iterator[str]:
@@ -134,4 +134,4 @@ def _of_nodes(inventory: Inventory, parameters: Parameters, *, renaming: Renamin
         patch = between(before, {"metadata": renaming.metadata(before["metadata"])})
         if patch:
             title = f"Mark node {node.name} with {labels.DO_NOT_DISRUPT}: Karpenter leaves it alone"
-            yield changing(node_target(node), before, patch=patch, title=title)
+            yield patch_step(node_target(node), before, patch=patch, title=title)

@@ -4,15 +4,15 @@ from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
-from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Unavailable, refuse_unread
+from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable, refuse_unread
 from migrations_app.actions.changes import merge
-from migrations_app.actions.conditions import Held
-from migrations_app.actions.patches import changing
+from migrations_app.actions.conditions import FieldEquals
+from migrations_app.actions.patches import patch_step
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets.crds import PARTS, crd_need, find_crd, kind_need, object_target, target_of
 from migrations_app.actions.targets.pools import keeper_of
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects.karpenter import CRD, Named
+from migrations_app.inventory.objects.karpenter import CRD, NamedObject
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.hops import BETA_LEFT, hops_from
 from migrations_app.karpenter.kinds import Kind
@@ -44,7 +44,7 @@ action = Action(
 
 
 @action.prepare
-def prepare(scene: Scene, parameters: Parameters) -> Iterator[Step]:
+def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     left_out = frozenset(parameters.get("leave_out") or ())
     for kind in kinds.CURRENT_KINDS:
         crd = find_crd(scene.inventory, kind.crd_name)
@@ -59,7 +59,7 @@ def prepare(scene: Scene, parameters: Parameters) -> Iterator[Step]:
 
 
 @action.foresee
-def foresee(scene: Scene, _parameters: Parameters) -> Forecast:
+def foresee(scene: PlanningContext, _parameters: Parameters) -> Forecast:
     many = sum(len(_untouched(scene.inventory, kind)) for kind in _behind(scene.inventory))
     return Forecast(cannot_be_undone=(f"{many} objects stay stored as v1",) if many else ())
 
@@ -69,11 +69,11 @@ def _behind(inventory: Inventory) -> Iterable[Kind]:
     return [kind for kind, crd in found if crd is not None and crd.stored != (NEW,)]
 
 
-def _untouched(inventory: Inventory, kind: Kind) -> Collection[Named]:
+def _untouched(inventory: Inventory, kind: Kind) -> Collection[NamedObject]:
     """The objects that nobody rewrote yet: the controller of 1.0 leaves the same mark."""
     part = inventory.part(PARTS[kind])
     refuse_unread(part, PARTS[kind])
-    named = [one for one in part.items if isinstance(one, Named)]
+    named = [one for one in part.items if isinstance(one, NamedObject)]
     return [one for one in named if one.metadata.annotation(labels.STORED_VERSION_DONE) != TOUCHED]
 
 
@@ -89,9 +89,9 @@ def _refuse_unready(crd: CRD, kind: Kind, *, rewriting: bool) -> None:
         raise Unavailable(words, code="conversion_off")
 
 
-def _touch(kind: Kind, one: Named) -> Step:
+def _touch(kind: Kind, one: NamedObject) -> Step:
     target = object_target(kind, NEW, name=one.name, uid=one.metadata.uid or "")
-    return changing(
+    return patch_step(
         target,
         {"metadata": {"annotations": one.metadata.annotations or {}}},
         patch={"metadata": {"annotations": {labels.STORED_VERSION_DONE: TOUCHED}}},
@@ -110,9 +110,9 @@ def _trim(crd: CRD, kind: Kind, *, many: int) -> Step:
         title=f"Take {', '.join(version for version in back if version != NEW)} off the stored versions of {crd.name}",
         change=merge(target_of(crd), {"status": {"storedVersions": [NEW]}}, subresource="status"),
         rests_on=(STORED, ("spec", "versions"), ("spec", "conversion", "strategy")),
-        brings=(Held(field=STORED, value=[NEW]),),
+        brings=(FieldEquals(field=STORED, value=[NEW]),),
         undo=merge(target_of(crd), {"status": {"storedVersions": back}}, subresource="status"),
-        undo_brings=(Held(field=STORED, value=back),),
+        undo_brings=(FieldEquals(field=STORED, value=back),),
         risk="medium",
         manager=keeper_of(crd.metadata),
     )

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from migrations_app.actions.base import Action, Parameters, Scene, Unavailable
+from migrations_app.actions.base import Action, Parameters, PlanningContext, Unavailable
 from migrations_app.actions.plan import Forecast, Step
-from migrations_app.actions.undo import Inverse, inverses
+from migrations_app.actions.undo import UndoStep, inverses
 from migrations_app.inventory.facts.ownership import ownership
 from migrations_app.karpenter import kinds
 
@@ -21,7 +21,7 @@ action = Action(
 
 
 @action.prepare
-def prepare(scene: Scene, _parameters: Parameters) -> Iterator[Step]:
+def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
     if not scene.applied:
         raise Unavailable("nothing of that rollout took effect", code="nothing_to_do")
     found = tuple(inverses(scene.applied, objects=scene.objects, made=scene.made))
@@ -31,7 +31,7 @@ def prepare(scene: Scene, _parameters: Parameters) -> Iterator[Step]:
 
 
 @action.foresee
-def foresee(scene: Scene, _parameters: Parameters) -> Forecast:
+def foresee(scene: PlanningContext, _parameters: Parameters) -> Forecast:
     """The nodes of pools that would be deleted again, and what is left as it is."""
     found = tuple(inverses(scene.applied, objects=scene.objects, made=scene.made))
     pools = {target.name for one in found if (target := one.deletes) and target.plural == kinds.NODE_POOL.plural}
@@ -41,5 +41,5 @@ def foresee(scene: Scene, _parameters: Parameters) -> Forecast:
     )
 
 
-def _kept(one: Inverse) -> str:
+def _kept(one: UndoStep) -> str:
     return f"{one.step.title}: {one.step.note}"

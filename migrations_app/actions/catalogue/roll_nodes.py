@@ -5,18 +5,18 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Unavailable
-from migrations_app.actions.changes import Need
+from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable
+from migrations_app.actions.changes import RbacNeed
 from migrations_app.actions.gate import Gate
-from migrations_app.actions.patches import deleting
-from migrations_app.actions.plan import Forecast, Limits, Step
+from migrations_app.actions.patches import delete_step
+from migrations_app.actions.plan import Forecast, RolloutLimits, Step
 from migrations_app.actions.targets import nodes, pools
-from migrations_app.actions.targets.nodes import Going
-from migrations_app.errors import BadInput
+from migrations_app.actions.targets.nodes import NodeRemoval
+from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import Provisioner
 from migrations_app.karpenter import kinds, labels
-from migrations_app.karpenter.release_facts import FENCE
+from migrations_app.karpenter.release_facts import DRAIN_TAINT
 
 GATE_SECONDS = 900
 RESTS_ON = (
@@ -35,8 +35,8 @@ action = Action(
     risk="high",
     parts=("nodes", "machines", "nodeclaims", "pods", "controller_pods", "provisioners", "nodepools"),
     may=(
-        Need(verb="delete", group=kinds.NODE.group, plural=kinds.NODE.plural),
-        Need(verb="patch", group=kinds.PROVISIONER.group, plural=kinds.PROVISIONER.plural),
+        RbacNeed(verb="delete", group=kinds.NODE.group, plural=kinds.NODE.plural),
+        RbacNeed(verb="patch", group=kinds.PROVISIONER.group, plural=kinds.PROVISIONER.plural),
     ),
     parameters=(
         Parameter("nodes", "Which nodes? Those of Provisioners, if none is chosen", False, of="nodes", many=True),
@@ -47,14 +47,14 @@ action = Action(
         Parameter("with_local_data", "May data on the nodes' own disks go?", False, False),
     ),
     sources=(
-        FENCE.source,
+        DRAIN_TAINT.source,
         "kubernetes-sigs/karpenter@v0.32.10:pkg/controllers/termination/controller.go",
     ),
 )
 
 
 @action.prepare
-def prepare(scene: Scene, parameters: Parameters) -> Iterator[Step]:
+def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     inventory, going = scene.inventory, _going(scene.inventory, parameters)
     names = {one.name for one in going}
     nodes.refuse_without_finalizer(going)
@@ -69,7 +69,7 @@ def prepare(scene: Scene, parameters: Parameters) -> Iterator[Step]:
             yield _roll(one, batch=batch)
 
 
-def _going(inventory: Inventory, parameters: Parameters) -> Sequence[Going]:
+def _going(inventory: Inventory, parameters: Parameters) -> Sequence[NodeRemoval]:
     """The chosen nodes; without a choice those behind Machines."""
     every = nodes.karpenters(inventory)
     by_name, by_pool = (set(pools.names_given(parameters, name)) for name in ("nodes", "pools"))
@@ -89,19 +89,19 @@ def _going(inventory: Inventory, parameters: Parameters) -> Sequence[Going]:
 def _refuse_unknown(given: set[str], there: set[str], *, where: str) -> None:
     missing = sorted(given - there)
     if missing:
-        raise BadInput(f"not among Karpenter's nodes: {nodes.said(missing)}", where=where, code="unknown_name")
+        raise InvalidInput(f"not among Karpenter's nodes: {nodes.said(missing)}", where=where, code="unknown_name")
 
 
-def _limits(scene: Scene, parameters: Parameters) -> Limits:
+def _limits(scene: PlanningContext, parameters: Parameters) -> RolloutLimits:
     most, wanted = scene.limits.batch, parameters.get("batch")
     if wanted is None:
         return scene.limits
     if not isinstance(wanted, int) or isinstance(wanted, bool) or not 1 <= wanted <= most:
-        raise BadInput(f"a whole number from 1 to {most} is wanted", where="batch", code="bad_parameter")
+        raise InvalidInput(f"a whole number from 1 to {most} is wanted", where="batch", code="bad_parameter")
     return msgspec.structs.replace(scene.limits, batch=wanted)
 
 
-def _fences(scene: Scene, going: Sequence[Going]) -> Iterator[Step]:
+def _fences(scene: PlanningContext, going: Sequence[NodeRemoval]) -> Iterator[Step]:
     """Old Provisioners are fenced first, or what replaces their nodes is a Machine again."""
     owners = {one.owned.pool for one in going if one.owned.owner == nodes.ALPHA}
     old = [one for one in scene.inventory.provisioners.items if one.name in owners and not one.metadata.deleting]
@@ -125,10 +125,10 @@ def _fence(one: Provisioner) -> Step:
     return pools.fence(one, title=f"Taint Provisioner {one.name}: it launches no more nodes for these pods", note=note)
 
 
-def _roll(one: Going, *, batch: Sequence[Going]) -> Step:
+def _roll(one: NodeRemoval, *, batch: Sequence[NodeRemoval]) -> Step:
     last = one is batch[-1]
     gone = tuple(row.target for row in batch)
-    return deleting(
+    return delete_step(
         one.target,
         rests_on=RESTS_ON,
         title=f"Drain and replace node {one.name} of {one.owned.pool or 'no pool'}",
@@ -139,7 +139,7 @@ def _roll(one: Going, *, batch: Sequence[Going]) -> Step:
 
 
 @action.foresee
-def foresee(scene: Scene, parameters: Parameters) -> Forecast:
+def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
     going = _going(scene.inventory, parameters)
     listed = [name for name in pools.names_given(parameters, "with_protected") if name in {one.name for one in going}]
     also = (f"protected pods run on {nodes.said(listed)}: they may hold the drain up",) if listed else ()

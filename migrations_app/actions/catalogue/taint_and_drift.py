@@ -2,20 +2,20 @@
 
 from collections.abc import Iterator
 
-from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Unavailable
-from migrations_app.actions.changes import Need
+from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable
+from migrations_app.actions.changes import RbacNeed
 from migrations_app.actions.gate import Gate
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets import nodes, pools
-from migrations_app.actions.targets.nodes import Going
-from migrations_app.errors import BadInput
+from migrations_app.actions.targets.nodes import NodeRemoval
+from migrations_app.errors import InvalidInput
 from migrations_app.inventory.facts.controller import given_gates, installation
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import Provisioner
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.controller_settings import drift_is_on
 from migrations_app.karpenter.hops import ALPHA_LEFT
-from migrations_app.karpenter.release_facts import FENCE, SHORT_LIFE
+from migrations_app.karpenter.release_facts import DRAIN_TAINT, SHORT_LIFE
 
 LEAST_SECONDS, SECONDS_A_NODE = 3600, 900
 """How long the watch lasts: the old controllers replace one node after the other."""
@@ -29,19 +29,19 @@ action = Action(
     why="Nodes of NodePools take over while the old ones drain one by one, within every disruption budget.",
     risk="medium",
     parts=("controller", "provisioners", "machines", "nodes", "nodepools"),
-    may=(Need(verb="patch", group=kinds.PROVISIONER.group, plural=kinds.PROVISIONER.plural),),
+    may=(RbacNeed(verb="patch", group=kinds.PROVISIONER.group, plural=kinds.PROVISIONER.plural),),
     parameters=(
         Parameter("provisioners", "Which Provisioners? All, if none is chosen", False, of="provisioners", many=True),
         Parameter("by", "What replaces the nodes: drift, or expiry?", False, DRIFT),
         Parameter("seconds", "After how many seconds do nodes expire?", False, SHORT_LIFE.seconds),
     ),
     hops=(ALPHA_LEFT,),
-    sources=(FENCE.source, SHORT_LIFE.source, "aws/karpenter-provider-aws#5363"),
+    sources=(DRAIN_TAINT.source, SHORT_LIFE.source, "aws/karpenter-provider-aws#5363"),
 )
 
 
 @action.prepare
-def prepare(scene: Scene, parameters: Parameters) -> Iterator[Step]:
+def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     pools.refuse_other_release(scene)
     by = _way(parameters)
     old = _old(scene.inventory, parameters)
@@ -60,7 +60,7 @@ def prepare(scene: Scene, parameters: Parameters) -> Iterator[Step]:
 def _way(parameters: Parameters) -> str:
     by = parameters.get("by") or DRIFT
     if by not in (DRIFT, BY_EXPIRY):
-        raise BadInput(f"{DRIFT} or {BY_EXPIRY} is wanted", where="by", code="bad_parameter")
+        raise InvalidInput(f"{DRIFT} or {BY_EXPIRY} is wanted", where="by", code="bad_parameter")
     return str(by)
 
 
@@ -68,7 +68,7 @@ def _seconds(parameters: Parameters) -> int:
     found = parameters.get("seconds", SHORT_LIFE.seconds)
     if not isinstance(found, int) or isinstance(found, bool) or not SHORT_LIFE.least <= found <= SHORT_LIFE.most:
         words = f"a whole number from {SHORT_LIFE.least} to {SHORT_LIFE.most} is wanted"
-        raise BadInput(words, where="seconds", code="bad_parameter")
+        raise InvalidInput(words, where="seconds", code="bad_parameter")
     return found
 
 
@@ -79,7 +79,9 @@ def _old(inventory: Inventory, parameters: Parameters) -> tuple[Provisioner, ...
     return pools.chosen(living, parameters, name="provisioners")
 
 
-def _parted(inventory: Inventory, old: tuple[Provisioner, ...], *, by: str) -> tuple[list[Going], list[Going]]:
+def _parted(
+    inventory: Inventory, old: tuple[Provisioner, ...], *, by: str
+) -> tuple[list[NodeRemoval], list[NodeRemoval]]:
     """The nodes that will be replaced, and those that drift does not reach. Where no hash is, nothing drifts."""
     hashed = {one.name for one in old if one.metadata.annotation(labels.PROVISIONER_HASH) is not None}
     every = nodes.alpha(inventory, {one.name for one in old})
@@ -87,7 +89,9 @@ def _parted(inventory: Inventory, old: tuple[Provisioner, ...], *, by: str) -> t
     return reached, [one for one in every if one not in reached]
 
 
-def _refuse_without_drift(scene: Scene, old: tuple[Provisioner, ...], *, going: list[Going], rest: list[Going]) -> None:
+def _refuse_without_drift(
+    scene: PlanningContext, old: tuple[Provisioner, ...], *, going: list[NodeRemoval], rest: list[NodeRemoval]
+) -> None:
     running, found = scene.running.release, installation(scene.inventory)
     given = given_gates(found) if found else None
     gates = given.text if given else None
@@ -100,7 +104,9 @@ def _refuse_without_drift(scene: Scene, old: tuple[Provisioner, ...], *, going: 
         raise Unavailable(f"{words}; choose expiry, or roll the nodes", code="cannot_drift")
 
 
-def _fence(one: Provisioner, *, going: list[Going], rest: list[Going], seconds: int | None) -> Iterator[Step]:
+def _fence(
+    one: Provisioner, *, going: list[NodeRemoval], rest: list[NodeRemoval], seconds: int | None
+) -> Iterator[Step]:
     spec = {} if seconds is None or one.get(f"spec.{EXPIRY}") == seconds else {EXPIRY: seconds}
     if pools.fenced(one) and not spec:
         return
@@ -117,7 +123,7 @@ def _fence(one: Provisioner, *, going: list[Going], rest: list[Going], seconds: 
     )
 
 
-def _watch(inventory: Inventory, going: list[Going], *, rest: list[Going], compared: bool) -> Step:
+def _watch(inventory: Inventory, going: list[NodeRemoval], *, rest: list[NodeRemoval], compared: bool) -> Step:
     """What is `compared` is the cluster before the first request; where nothing is sent, there is no such picture."""
     whole = not rest and len(going) == len(nodes.alpha(inventory))
     gate = Gate(
@@ -135,13 +141,13 @@ def _watch(inventory: Inventory, going: list[Going], *, rest: list[Going], compa
     )
 
 
-def _rest(rest: list[Going]) -> str:
+def _rest(rest: list[NodeRemoval]) -> str:
     names = nodes.said(one.name for one in rest)
     return f"{nodes.counted(len(rest), 'node')} without a hash cannot drift; roll afterwards: {names}" if rest else ""
 
 
 @action.foresee
-def foresee(scene: Scene, parameters: Parameters) -> Forecast:
+def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
     old = _old(scene.inventory, parameters)
     going, rest = _parted(scene.inventory, old, by=_way(parameters))
     lost = (f"{nodes.counted(len(going), 'node')}, once replaced",) if going else ()

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from migrations_app.actions.base import Action, Parameter, Parameters, Scene, Unavailable
-from migrations_app.actions.changes import Body, Target
+from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable
+from migrations_app.actions.changes import Body, ObjectTarget
 from migrations_app.actions.conditions import Tree, value_at
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets.crd_upgrade import creating_crd, upgrading_crd, with_note
@@ -56,12 +56,12 @@ action = Action(
 
 
 @action.reads
-def reads(_inventory: Inventory, _parameters: Parameters) -> Iterator[Target]:
+def reads(_inventory: Inventory, _parameters: Parameters) -> Iterator[ObjectTarget]:
     return (crd_target(kind.crd_name) for kind in kinds.KARPENTER_KINDS)
 
 
 @action.prepare
-def prepare(scene: Scene, parameters: Parameters) -> Iterator[Step]:
+def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     release = _release(scene, parameters)
     for name, shipped in crds_of(scene.files, release).items():
         before = scene.objects.get(crd_target(name))
@@ -73,18 +73,18 @@ def prepare(scene: Scene, parameters: Parameters) -> Iterator[Step]:
 
 
 @action.foresee
-def foresee(scene: Scene, parameters: Parameters) -> Forecast:
+def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
     """No node and no pod moves; what is new may stay."""
     shipped = crds_of(scene.files, _release(scene, parameters))
     new = [name for name in shipped if crd_target(name) not in scene.objects]
     return Forecast(cannot_be_undone=tuple(f"{name} stays once it was made" for name in new))
 
 
-def _release(scene: Scene, parameters: Parameters) -> Release:
+def _release(scene: PlanningContext, parameters: Parameters) -> Release:
     return landing(scene.inventory, scene.running, wanted=str(parameters.get("release") or ""))
 
 
-def _step(scene: Scene, shipped: Body, *, before: Tree | None, release: Release) -> Step | None:
+def _step(scene: PlanningContext, shipped: Body, *, before: Tree | None, release: Release) -> Step | None:
     name = str(value_at(shipped, ("metadata", "name")))
     wanted = with_conversion(shipped, before, inventory=scene.inventory, release=release)
     if before is None:

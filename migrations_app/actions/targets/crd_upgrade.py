@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from migrations_app.actions.base import Unavailable
-from migrations_app.actions.changes import Body, Target, creation, merge
-from migrations_app.actions.conditions import Condition, Exists, Field, Held, Tree, Within, value_at
+from migrations_app.actions.changes import Body, ObjectTarget, creation, merge
+from migrations_app.actions.conditions import Condition, Exists, Field, FieldEquals, ListContains, Tree, value_at
 from migrations_app.actions.patches import between, way_back
 from migrations_app.actions.plan import Step
 from migrations_app.actions.undo import restorable
@@ -24,13 +24,13 @@ STRATEGY: Field = ("spec", "conversion", "strategy")
 RULES = "x-kubernetes-validations"
 
 
-def creating_crd(target: Target, wanted: Body, *, marks: Tree, release: Release) -> Step:
+def creating_crd(target: ObjectTarget, wanted: Body, *, marks: Tree, release: Release) -> Step:
     """The CRD as shipped. Nothing takes it back: deleting a CRD deletes its objects, and left there it does no harm."""
     body = restorable(wanted)
     metadata = body["metadata"]
     for name, given in marks.items():
         metadata = metadata | {name: (metadata.get(name) or {}) | given}
-    ready = Within(field=("status", "conditions"), element={"type": "Established", "status": "True"})
+    ready = ListContains(field=("status", "conditions"), element={"type": "Established", "status": "True"})
     return Step(
         id="",
         title=f"Create {target.name} as {release} ships it",
@@ -41,7 +41,7 @@ def creating_crd(target: Target, wanted: Body, *, marks: Tree, release: Release)
     )
 
 
-def upgrading_crd(target: Target, before: Tree, *, wanted: Body, release: Release) -> Step | None:
+def upgrading_crd(target: ObjectTarget, before: Tree, *, wanted: Body, release: Release) -> Step | None:
     """The step that makes the one of the other; None where they are alike.
 
     Raises Unavailable where a version would go in which objects may still be stored.
@@ -80,7 +80,7 @@ def without_rules(part: Any) -> Any:  # noqa: ANN401 - plain JSON
     return [without_rules(value) for value in part] if isinstance(part, list) else part
 
 
-def _refuse_dropping(target: Target, before: Tree, *, wanted: Body) -> None:
+def _refuse_dropping(target: ObjectTarget, before: Tree, *, wanted: Body) -> None:
     stored = value_at(before, ("status", "storedVersions")) or []
     lost = sorted(set(stored) - {one["name"] for one in _versions(wanted)})
     if lost:
@@ -135,15 +135,15 @@ def _brings(patch: Body, before: Tree, *, wanted: Tree) -> tuple[Condition, ...]
 
 def _told(patch: Body, before: Tree, *, wanted: Tree) -> Iterator[Condition]:
     """What a read shows. Schemas are not compared: old servers leave the CEL rules out of them."""
-    yield Held(field=("metadata", "annotations", MARK), value=patch["metadata"]["annotations"][MARK])
+    yield FieldEquals(field=("metadata", "annotations", MARK), value=patch["metadata"]["annotations"][MARK])
     for one in _versions(wanted):
         flags = {"name": one["name"], "served": one["served"], "storage": one["storage"]}
-        yield Within(field=("spec", "versions"), element=flags)
+        yield ListContains(field=("spec", "versions"), element=flags)
     for name in _dropped(before, wanted):
-        yield Within(field=("spec", "versions"), element={"name": name}, absent=True)
+        yield ListContains(field=("spec", "versions"), element={"name": name}, absent=True)
     strategy = value_at(patch, STRATEGY)
     if strategy is not None:
-        yield Held(field=STRATEGY, value=strategy)
+        yield FieldEquals(field=STRATEGY, value=strategy)
 
 
 def _said(wanted: Body) -> str:

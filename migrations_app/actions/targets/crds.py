@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from migrations_app.actions.base import Unavailable
-from migrations_app.actions.changes import Body, Need, Target
+from migrations_app.actions.changes import Body, ObjectTarget, RbacNeed
 from migrations_app.actions.conditions import Tree, value_at
 from migrations_app.inventory.facts.controller import CRD_CHART
 from migrations_app.inventory.facts.conversion_webhook import aim, ready_port, webhook_service
@@ -23,7 +23,7 @@ from migrations_app.inventory.objects.karpenter import CRD, ServiceReference
 from migrations_app.inventory.parts import Unseen
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.crds import MAIN_CHART_WEBHOOK_SERVICE, Crd
-from migrations_app.karpenter.detection import Detected
+from migrations_app.karpenter.detection import DetectedRelease
 from migrations_app.karpenter.kinds import Kind
 from migrations_app.karpenter.releases import crd_set
 from migrations_app.karpenter.upgrade_path import path
@@ -168,30 +168,30 @@ PARTS: dict[Kind, str] = {
 """The part of the inventory that holds the objects of a kind."""
 
 
-def crd_target(name: str, uid: str = "") -> Target:
+def crd_target(name: str, uid: str = "") -> ObjectTarget:
     """The CRD of that name."""
     row = kinds.CRD
-    return Target(row.group, row.versions[0], row.plural, row.kind, name, uid=uid)
+    return ObjectTarget(row.group, row.versions[0], row.plural, row.kind, name, uid=uid)
 
 
-def target_of(crd: CRD) -> Target:
+def target_of(crd: CRD) -> ObjectTarget:
     """The very CRD that was seen."""
     return crd_target(crd.name, crd.metadata.uid or "")
 
 
-def object_target(kind: Kind, version: str, *, name: str, uid: str = "") -> Target:
+def object_target(kind: Kind, version: str, *, name: str, uid: str = "") -> ObjectTarget:
     """One object of a kind without namespaces, in that version."""
-    return Target(kind.group, version, kind.plural, kind.kind, name, uid=uid)
+    return ObjectTarget(kind.group, version, kind.plural, kind.kind, name, uid=uid)
 
 
-def crd_need(verb: str, subresource: str = "") -> Need:
+def crd_need(verb: str, subresource: str = "") -> RbacNeed:
     """The right to do that with CRDs."""
-    return Need(verb=verb, group=kinds.CRD.group, plural=kinds.CRD.plural, subresource=subresource)
+    return RbacNeed(verb=verb, group=kinds.CRD.group, plural=kinds.CRD.plural, subresource=subresource)
 
 
-def kind_need(verb: str, kind: Kind) -> Need:
+def kind_need(verb: str, kind: Kind) -> RbacNeed:
     """The right to do that with objects of the kind."""
-    return Need(verb=verb, group=kind.group, plural=kind.plural)
+    return RbacNeed(verb=verb, group=kind.group, plural=kind.plural)
 
 
 def find_crd(inventory: Inventory, name: str) -> CRD | None:
@@ -199,7 +199,7 @@ def find_crd(inventory: Inventory, name: str) -> CRD | None:
     return next((crd for crd in inventory.crds.items if crd.name == name), None)
 
 
-def landing(inventory: Inventory, running: Detected, *, wanted: str = "") -> Release:
+def landing(inventory: Inventory, running: DetectedRelease, *, wanted: str = "") -> Release:
     """The release; without `wanted` that of the next hop. Raises Unavailable for one that is not one hop away, and
     BadInput for one that is unknown, known to be bad or older than the running one."""
     if parse(wanted) is not None and parse(wanted) == running.release:
@@ -214,7 +214,7 @@ def landing(inventory: Inventory, running: Detected, *, wanted: str = "") -> Rel
     return way.steps[0].release
 
 
-def _running(running: Detected) -> Release:
+def _running(running: DetectedRelease) -> Release:
     if running.release is None:
         raise Unavailable("the running release is not known", code="unknown_release")
     return running.release

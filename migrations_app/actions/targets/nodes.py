@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from migrations_app.actions.base import Unavailable
-from migrations_app.actions.changes import Target
-from migrations_app.actions.plan import Forecast, Limits
+from migrations_app.actions.changes import ObjectTarget
+from migrations_app.actions.plan import Forecast, RolloutLimits
 from migrations_app.inventory.facts.ownership import OwnedNode, ownership
 from migrations_app.inventory.facts.workloads import covered, what_holds
 from migrations_app.inventory.inventory import Inventory
@@ -27,7 +27,7 @@ NAMES_SAID = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Going:
+class NodeRemoval:
     """One node that is to go, and whose it is."""
 
     node: Node
@@ -38,24 +38,24 @@ class Going:
         return self.node.name
 
     @property
-    def target(self) -> Target:
+    def target(self) -> ObjectTarget:
         return node_target(self.node)
 
 
-def node_target(node: Node) -> Target:
+def node_target(node: Node) -> ObjectTarget:
     """The node itself, and no other that takes its name."""
     row = kinds.NODE
-    return Target(row.group, row.versions[0], row.plural, row.kind, node.name, uid=node.metadata.uid or "")
+    return ObjectTarget(row.group, row.versions[0], row.plural, row.kind, node.name, uid=node.metadata.uid or "")
 
 
-def karpenters(inventory: Inventory) -> tuple[Going, ...]:
+def karpenters(inventory: Inventory) -> tuple[NodeRemoval, ...]:
     """Every node that Karpenter owns and nobody deletes yet, in the order that was read."""
     here = {node.name: node for node in inventory.nodes.items}
     owned = (one for one in ownership(inventory).nodes if one.owner in OWNERS)
-    return tuple(Going(here[one.name], one) for one in owned if not here[one.name].metadata.deleting)
+    return tuple(NodeRemoval(here[one.name], one) for one in owned if not here[one.name].metadata.deleting)
 
 
-def alpha(inventory: Inventory, pools: Collection[str] = ()) -> tuple[Going, ...]:
+def alpha(inventory: Inventory, pools: Collection[str] = ()) -> tuple[NodeRemoval, ...]:
     """The nodes behind Machines; with `pools` those of these Provisioners."""
     found = (one for one in karpenters(inventory) if one.owned.owner == ALPHA)
     return tuple(one for one in found if not pools or one.owned.pool in pools)
@@ -84,7 +84,7 @@ def moving(inventory: Inventory) -> Iterator[PodGroup]:
     return (group for group in inventory.pods.items if group.owner_kind not in STAYS_WITH_NODE)
 
 
-def emptiest_first(inventory: Inventory, going: Iterable[Going]) -> tuple[Going, ...]:
+def emptiest_first(inventory: Inventory, going: Iterable[NodeRemoval]) -> tuple[NodeRemoval, ...]:
     """The nodes by how many pods they are likely to hold, then by name; a group is spread evenly over its nodes."""
     load: dict[str, Fraction] = {}
     for group in moving(inventory):
@@ -93,7 +93,9 @@ def emptiest_first(inventory: Inventory, going: Iterable[Going]) -> tuple[Going,
     return tuple(sorted(going, key=lambda one: (load.get(one.name, Fraction(0)), one.name)))
 
 
-def batches(going: Sequence[Going], limits: Limits, *, sizes: dict[str, int]) -> Iterator[tuple[Going, ...]]:
+def batches(
+    going: Sequence[NodeRemoval], limits: RolloutLimits, *, sizes: dict[str, int]
+) -> Iterator[tuple[NodeRemoval, ...]]:
     """The nodes of one pool after the other, as many at once as the limits allow (A33). `sizes`: nodes by pool."""
     for pool in dict.fromkeys(one.owned.pool for one in going):
         mine = [one for one in going if one.owned.pool == pool]
@@ -115,7 +117,7 @@ def refuse_controllers(inventory: Inventory, names: Collection[str]) -> None:
         raise Unavailable(f"the controller itself runs on {said(here)}: move it first", code="controller_on_node")
 
 
-def refuse_without_finalizer(going: Iterable[Going]) -> None:
+def refuse_without_finalizer(going: Iterable[NodeRemoval]) -> None:
     """Raises Unavailable naming nodes that a deletion would not drain (A31)."""
     bare = [one.name for one in going if labels.TERMINATION_FINALIZER not in (one.node.metadata.finalizers or ())]
     if bare:

@@ -12,27 +12,27 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from migrations_app.actions.base import Parameters, Scene, Unavailable
-from migrations_app.actions.changes import Body, Target, checked_name
+from migrations_app.actions.base import Parameters, PlanningContext, Unavailable
+from migrations_app.actions.changes import Body, ObjectTarget, checked_name
 from migrations_app.actions.conditions import Tree
-from migrations_app.actions.patches import changing
+from migrations_app.actions.patches import patch_step
 from migrations_app.actions.plan import Step
 from migrations_app.actions.targets.nodes import said
 from migrations_app.conversion.convert import Item, convert
-from migrations_app.conversion.findings import Loss
+from migrations_app.conversion.findings import ConversionFinding
 from migrations_app.conversion.node_template import placeholder_paths
-from migrations_app.conversion.objects import Known, Options
+from migrations_app.conversion.objects import KnownNames, Options
 from migrations_app.conversion.objects import Target as Generation
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.inventory.aws_facts import names
 from migrations_app.inventory.facts.managers import REVERTS, managed
 from migrations_app.inventory.facts.node_classes import CONVERTIBLE_PARTS, convertible
 from migrations_app.inventory.facts.node_pools import misfit, own_pools
 from migrations_app.inventory.facts.ownership import ownership
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects.karpenter import Metadata, Named, NodePool, Provisioner, WholeObject
+from migrations_app.inventory.objects.karpenter import Metadata, NamedObject, NodePool, Provisioner, WholeObject
 from migrations_app.karpenter import kinds, labels
-from migrations_app.karpenter.release_facts import FENCE, ROLLS_ON
+from migrations_app.karpenter.release_facts import DRAIN_TAINT, ROLLS_ON
 
 
 def nodes_of(inventory: Inventory, provisioner: str) -> int:
@@ -63,12 +63,12 @@ def keeper_of(metadata: Metadata) -> str:
     return f"{who} {owner}" if who and owner else who
 
 
-T = TypeVar("T", bound=Named)
+T = TypeVar("T", bound=NamedObject)
 
 
-def target_of(row: kinds.Kind, one: Named, *, version: str = "") -> Target:
+def target_of(row: kinds.Kind, one: NamedObject, *, version: str = "") -> ObjectTarget:
     """The object itself, in that version or the newest that there is."""
-    return Target(
+    return ObjectTarget(
         row.group,
         version or row.versions[0],
         row.plural,
@@ -88,7 +88,7 @@ def names_given(parameters: Parameters, name: str) -> tuple[str, ...]:
     """The names that were chosen, each once. Raises BadInput for what is no name of an object."""
     given = parameters.get(name) or ()
     if isinstance(given, str) or not isinstance(given, list | tuple):
-        raise BadInput("a list of names is wanted", where=name, code="bad_parameter")
+        raise InvalidInput("a list of names is wanted", where=name, code="bad_parameter")
     return tuple(dict.fromkeys(checked_name(one if isinstance(one, str) else "") for one in given))
 
 
@@ -98,7 +98,7 @@ def chosen(items: Sequence[T], parameters: Parameters, *, name: str) -> tuple[T,
     here = {one.name: one for one in items}
     missing = [one for one in wanted if one not in here]
     if missing:
-        raise BadInput(f"not in the cluster: {said(missing)}", where=name, code="unknown_name")
+        raise InvalidInput(f"not in the cluster: {said(missing)}", where=name, code="unknown_name")
     return tuple(here[one] for one in wanted) if wanted else tuple(items)
 
 
@@ -143,7 +143,7 @@ def _against(old: Provisioner, pool: NodePool) -> str:
     return f"NodePool {pool.name} {found}" if found else ""
 
 
-def refuse_other_release(scene: Scene) -> None:
+def refuse_other_release(scene: PlanningContext) -> None:
     """Raises Unavailable unless the release runs that has both generations."""
     running = scene.running.release
     if running is None:
@@ -154,13 +154,13 @@ def refuse_other_release(scene: Scene) -> None:
 
 def fenced(one: Provisioner) -> bool:
     """Whether it has the fence already."""
-    return any(row.get("key") == FENCE.key and row.get("effect") == FENCE.effect for row in _taints(one))
+    return any(row.get("key") == DRAIN_TAINT.key and row.get("effect") == DRAIN_TAINT.effect for row in _taints(one))
 
 
 def fence(one: Provisioner, *, title: str, spec: Body | None = None, note: str = "") -> Step:
     """The step that fences a Provisioner, with more fields of its spec where they are given."""
-    taints = {} if fenced(one) else {"taints": [*_taints(one), FENCE.taint]}
-    return changing(
+    taints = {} if fenced(one) else {"taints": [*_taints(one), DRAIN_TAINT.taint]}
+    return patch_step(
         target_of(kinds.PROVISIONER, one),
         {"spec": one.spec or {}},
         patch={"spec": taints | (spec or {})},
@@ -193,11 +193,11 @@ class Successor:
     item: Item
 
     @property
-    def target(self) -> Target:
+    def target(self) -> ObjectTarget:
         """The object without uid: it need not be there yet."""
         row = kinds.NODE_POOL if self.body["kind"] == "NodePool" else kinds.EC2_NODE_CLASS
         version = str(self.body["apiVersion"]).rpartition("/")[2]
-        return Target(row.group, version, row.plural, row.kind, str(self.body["metadata"]["name"]))
+        return ObjectTarget(row.group, version, row.plural, row.kind, str(self.body["metadata"]["name"]))
 
     @property
     def own(self) -> bool:
@@ -246,7 +246,7 @@ def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[list[Tree], G
     old = bool(inventory.provisioners.items or inventory.awsnodetemplates.items)
     of_alpha, of_current = (names_given(parameters, name) for name in ("provisioners", "nodepools"))
     if of_alpha and of_current:
-        raise BadInput("Provisioners or NodePools, not both at once", where="nodepools", code="bad_parameter")
+        raise InvalidInput("Provisioners or NodePools, not both at once", where="nodepools", code="bad_parameter")
     alpha = bool(of_alpha) or (old and not of_current)
     kinds_here = ("Provisioner", "AWSNodeTemplate") if alpha else ("NodePool", "EC2NodeClass")
     named = of_alpha or of_current
@@ -267,7 +267,7 @@ def _refuse_unknown(named: Collection[str], trees: list[Tree], *, where: str) ->
     here = {_name(tree) for tree in trees if tree["kind"] in POOLS}
     missing = [name for name in named if name not in here]
     if missing:
-        raise BadInput(f"not in the cluster: {', '.join(missing)}", where=where, code="unknown_name")
+        raise InvalidInput(f"not in the cluster: {', '.join(missing)}", where=where, code="unknown_name")
 
 
 def _name(tree: Tree) -> str:
@@ -286,14 +286,14 @@ def _class_of(tree: Tree) -> str:
 def _node_role(parameters: Parameters) -> str | None:
     role = parameters.get("node_role") or None
     if role is not None and (not isinstance(role, str) or not names.ROLE_NAME.fullmatch(role)):
-        raise BadInput("the name of an IAM role is wanted, not its ARN", where="node_role", code="bad_parameter")
+        raise InvalidInput("the name of an IAM role is wanted, not its ARN", where="node_role", code="bad_parameter")
     return role
 
 
-def _known(inventory: Inventory) -> Known:
+def _known(inventory: Inventory) -> KnownNames:
     """What the cluster, and AWS where it was asked, tell a conversion."""
     default = next(iter(names.setting(inventory, DEFAULT_PROFILE).items), "")
-    return Known(
+    return KnownNames(
         role_of_profile=dict(_roles(inventory)),
         default_profile=default or None,
         nodes_of_pool=_nodes_of_pool(inventory),
@@ -311,7 +311,7 @@ def _nodes_of_pool(inventory: Inventory) -> Mapping[str, int]:
     return Counter(node.pool for node in ownership(inventory).nodes if node.pool)
 
 
-def _refuse_losses(losses: list[Loss]) -> None:
+def _refuse_losses(losses: list[ConversionFinding]) -> None:
     open_ones = [loss for loss in losses if loss.severity in ("error", "action")]
     if open_ones:
         words = "; ".join(f"{loss.object} {loss.path}: {loss.what}" for loss in open_ones[:LOSSES_SAID])

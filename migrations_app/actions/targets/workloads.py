@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from migrations_app.actions.base import Parameters, Scene, Unavailable
-from migrations_app.actions.changes import Target
+from migrations_app.actions.base import Parameters, PlanningContext, Unavailable
+from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.conditions import Field, Tree, value_at
 from migrations_app.actions.targets import pools
 from migrations_app.actions.targets.nodes import counted
@@ -148,26 +148,26 @@ class Restart:
     held: bool = False
 
 
-def target_of(inventory: Inventory, *, kind: str, namespace: str, name: str) -> Target | None:
+def target_of(inventory: Inventory, *, kind: str, namespace: str, name: str) -> ObjectTarget | None:
     """The workload in the version that it was read in; None for a kind that is not among those read."""
     part = next((part for part in WORKLOAD_PARTS if KIND_OF_PART[part] == kind), None)
     row = kinds.find(kind)
     if part is None or row is None:
         return None
     version = pools.served_version(inventory, part) or row.versions[0]
-    return Target(row.group, version, row.plural, row.kind, name, namespace=namespace)
+    return ObjectTarget(row.group, version, row.plural, row.kind, name, namespace=namespace)
 
 
-def pod_target(namespace: str, name: str) -> Target:
-    return Target(POD.group, POD.versions[0], POD.plural, POD.kind, name, namespace=namespace)
+def pod_target(namespace: str, name: str) -> ObjectTarget:
+    return ObjectTarget(POD.group, POD.versions[0], POD.plural, POD.kind, name, namespace=namespace)
 
 
-def with_uid(target: Target, read: Tree) -> Target:
+def with_uid(target: ObjectTarget, read: Tree) -> ObjectTarget:
     """The very object that was read."""
     return msgspec.structs.replace(target, uid=str(value_at(read, ("metadata", "uid")) or ""))
 
 
-def template_field(target: Target) -> Field:
+def template_field(target: ObjectTarget) -> Field:
     return CRON_TEMPLATE if target.kind == kinds.CRON_JOB.kind else TEMPLATE
 
 
@@ -179,7 +179,7 @@ def metadata_of(read: Tree) -> Metadata:
         return Metadata()
 
 
-def restart(target: Target, read: Tree) -> Restart:
+def restart(target: ObjectTarget, read: Tree) -> Restart:
     """What happens to the pods that run when the template changes."""
     if target.kind == kinds.CRON_JOB.kind:
         return Restart(0, "no pod restarts; the next run has it")
@@ -203,13 +203,13 @@ def _of_job(read: Tree) -> Restart:
     return Restart(0, "its template cannot be changed any more", held=True)
 
 
-def _replicas(target: Target, read: Tree) -> int:
+def _replicas(target: ObjectTarget, read: Tree) -> int:
     field = ("status", "desiredNumberScheduled") if target.kind == kinds.DAEMON_SET.kind else ("spec", "replicas")
     found = value_at(read, field)
     return found if isinstance(found, int) else 1
 
 
-def templates(inventory: Inventory, parameters: Parameters) -> tuple[Target, ...]:
+def templates(inventory: Inventory, parameters: Parameters) -> tuple[ObjectTarget, ...]:
     """The workloads that name an old key, but for the controller, whose chart writes its own rules anew."""
     own = {(one.namespace, one.name) for one in inventory.controller.items}
     found = [*(marked(inventory, OLD_MARKS) if asks(parameters, "marks") else ())]
@@ -218,7 +218,7 @@ def templates(inventory: Inventory, parameters: Parameters) -> tuple[Target, ...
     return tuple(dict.fromkeys(target for one in named if (target := _target(inventory, one)) is not None))
 
 
-def _target(inventory: Inventory, one: Mention) -> Target | None:
+def _target(inventory: Inventory, one: Mention) -> ObjectTarget | None:
     return target_of(inventory, kind=one.kind, namespace=one.namespace, name=one.name)
 
 
@@ -240,7 +240,7 @@ def _in(parameters: Parameters, namespace: str) -> bool:
     return not wanted or namespace in wanted
 
 
-def renaming(scene: Scene, parameters: Parameters) -> Renaming:
+def renaming(scene: PlanningContext, parameters: Parameters) -> Renaming:
     """What the running release asks for, with the NodePools of this cluster."""
     running, there = scene.running.release, {pool.name for pool in pools.living_pools(scene.inventory)}
     gone = {key for key in (*OLD_MARKS, OLD) if running is not None and labels.retired(key, running)}

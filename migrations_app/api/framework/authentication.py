@@ -6,7 +6,7 @@ from rest_framework.authentication import BaseAuthentication, SessionAuthenticat
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
-from migrations_app.api.framework.problems import Problem
+from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.accounts.rights import must_change_password
 

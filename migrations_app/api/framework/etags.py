@@ -5,7 +5,7 @@ import re
 
 from rest_framework.request import Request
 
-from migrations_app.api.framework.problems import Problem
+from migrations_app.api.framework.problem_codes import Problem
 
 _TAG = re.compile(r'"[!#-~]*"')
 

@@ -12,7 +12,7 @@ from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
 
-class StrictJson(BaseParser):
+class StrictJsonParser(BaseParser):
     """JSON by the book: no NaN, no half characters, no depth that exhausts the stack."""
 
     media_type = "application/json"
@@ -32,7 +32,7 @@ class StrictJson(BaseParser):
             raise ParseError(f"the body is not JSON: {wrong}") from None
 
 
-class Told(serializers.CharField):
+class OutputText(serializers.CharField):
     """A text of an answer; it may be empty."""
 
     def __init__(self, **options: Any) -> None:  # noqa: ANN401 - the options of CharField
@@ -50,7 +50,7 @@ class Text(serializers.CharField):
         return str(super().to_internal_value(data))
 
 
-class Whole(serializers.IntegerField):
+class StrictInteger(serializers.IntegerField):
     """A JSON whole number; a text of digits is none."""
 
     default_error_messages = {"not_whole": "Not a whole number."}
@@ -61,7 +61,7 @@ class Whole(serializers.IntegerField):
         return int(super().to_internal_value(data))
 
 
-class Strict(serializers.Serializer[Any]):
+class StrictSerializer(serializers.Serializer[Any]):
     """A body or query whose unknown fields are errors (T12)."""
 
     def to_internal_value(self, data: Any) -> Any:  # noqa: ANN401 - whatever the client sent
@@ -72,7 +72,7 @@ class Strict(serializers.Serializer[Any]):
         return super().to_internal_value(data)
 
 
-class Paged(Strict):
+class PagedSerializer(StrictSerializer):
     """The parameters of every list."""
 
     cursor = serializers.CharField(required=False, max_length=1500, help_text="Where to go on, from `next`.")

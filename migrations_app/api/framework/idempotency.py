@@ -12,10 +12,10 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from migrations_app.api.framework.problems import Problem
+from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.api.framework.views import person
 from migrations_app.use_cases.runtime import idempotency
-from migrations_app.use_cases.runtime.idempotency import Answer, Begun
+from migrations_app.use_cases.runtime.idempotency import NewRequest, StoredResponse
 
 HEADER = "Idempotency-Key"
 KEPT_HEADERS = ("Location", "ETag")
@@ -34,7 +34,7 @@ def replayed(post: Post) -> Callable[..., HttpResponseBase]:
         if not _KEY.fullmatch(key):
             raise Problem("bad_input", f"{HEADER} must be 1 to 128 visible ASCII characters")
         begun = idempotency.begin(person(request).pk, key=key, digest=_digest(request))
-        if isinstance(begun, Answer):
+        if isinstance(begun, StoredResponse):
             return _told_again(begun)
         return _kept(begun, lambda: post(self, request, **names))
 
@@ -67,12 +67,12 @@ def guarded(post: Post) -> Callable[..., HttpResponseBase]:
     return once
 
 
-def _kept(begun: Begun, work: Callable[[], Response]) -> Response:
+def _kept(begun: NewRequest, work: Callable[[], Response]) -> Response:
     done = False
     try:
         answer = work()
         kept = {name: answer[name] for name in KEPT_HEADERS if name in answer}
-        idempotency.finish(begun, Answer(answer.status_code, kept, JSONRenderer().render(answer.data)))
+        idempotency.finish(begun, StoredResponse(answer.status_code, kept, JSONRenderer().render(answer.data)))
         done = True
     finally:
         if not done:
@@ -80,7 +80,7 @@ def _kept(begun: Begun, work: Callable[[], Response]) -> Response:
     return answer
 
 
-def _told_again(answer: Answer) -> HttpResponse:
+def _told_again(answer: StoredResponse) -> HttpResponse:
     told = HttpResponse(answer.body, status=answer.status, content_type="application/json")
     for name, value in answer.headers.items():
         told[name] = value

@@ -12,15 +12,15 @@ from django.urls import URLPattern, URLResolver
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from migrations_app.api.framework.problems import Problem
-from migrations_app.queries.visibility import Sight, sees, standing_of, subject_of
+from migrations_app.api.framework.problem_codes import Problem
+from migrations_app.queries.visibility import VisibilityScope, permissions_of, set_scope, subject_of
 from migrations_app.use_cases.accounts.tokens import SCOPES, TokenUse
 
 METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "trace")
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class EndpointPermission:
     """A token must have the scope; its owner, or the person signed in, must have the right, if one is named."""
 
     scope: str
@@ -34,7 +34,7 @@ class Need:
         return not self.right or any(user.has_perm(f"migrations_app.{one}") for one in asked)  # type: ignore[union-attr]  # every account of ours has permissions
 
 
-READ = Need("read")
+READ = EndpointPermission("read")
 ROOT = "api/v1/"
 SUBJECTS = {
     "clusters": "cluster",
@@ -47,7 +47,7 @@ SUBJECTS = {
 """What the id in an address stands for, by how the address begins."""
 
 
-class Declared(BasePermission):
+class DeclaredPermission(BasePermission):
     """Allows what the endpoint's `needs` allow; a method that the endpoint does not serve goes on to its 405."""
 
     def has_permission(self, request: Request, view: Any) -> bool:  # noqa: ANN401 - DRF's signature
@@ -60,20 +60,20 @@ class Declared(BasePermission):
         use = request.auth
         if isinstance(use, TokenUse) and need.scope not in use.scopes:
             raise Problem("forbidden", f"the token lacks the scope {need.scope}")
-        sees(_sight(request, view.kwargs.get("id")))
+        set_scope(_sight(request, view.kwargs.get("id")))
         if not need.met_by(request.user):
             raise Problem("forbidden", f"the account lacks the right {need.right}")
         return True
 
 
-def _sight(request: Request, key: object) -> Sight:
+def _sight(request: Request, key: object) -> VisibilityScope:
     """What whoever calls sees, and which cluster the address is about. Raises NotFound for what is out of sight."""
-    standing = standing_of(request.user)
+    standing = permissions_of(request.user)
     found = request.resolver_match
     first = found.route.removeprefix(ROOT).partition("/")[0] if found else ""
     kind = SUBJECTS.get(first)
     named = kind is not None and isinstance(key, uuid.UUID)
-    return Sight(standing, subject_of(str(kind), key, standing=standing) if named else None)  # type: ignore[arg-type]  # `named` says that it is one
+    return VisibilityScope(standing, subject_of(str(kind), key, standing=standing) if named else None)  # type: ignore[arg-type]  # `named` says that it is one
 
 
 def undeclared(patterns: Iterable[URLPattern | URLResolver]) -> Iterator[str]:
@@ -83,7 +83,7 @@ def undeclared(patterns: Iterable[URLPattern | URLResolver]) -> Iterator[str]:
             yield from undeclared(pattern.url_patterns)
             continue
         view = getattr(pattern.callback, "view_class", None) or getattr(pattern.callback, "cls", None)
-        if view is None or Declared not in view.permission_classes:
+        if view is None or DeclaredPermission not in view.permission_classes:
             yield f"{pattern.pattern}: not one of our endpoints"
             continue
         yield from (f"{method.upper()} {pattern.pattern}" for method in _served(view) if not _met(view, method))
@@ -103,4 +103,4 @@ def _served(view: type) -> list[str]:
 
 def _met(view: Any, method: str) -> bool:  # noqa: ANN401 - a view class
     need = view.needs.get(method.upper())
-    return isinstance(need, Need) and need.scope in SCOPES
+    return isinstance(need, EndpointPermission) and need.scope in SCOPES

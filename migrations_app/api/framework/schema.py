@@ -21,35 +21,36 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from migrations_app.api.framework.authentication import BearerToken, Session
-from migrations_app.api.framework.fields import Strict, Told
+from migrations_app.api.framework.fields import OutputText, StrictSerializer
 from migrations_app.api.framework.permissions import READ
-from migrations_app.api.framework.problems import CODES, MEDIA_TYPE, Problem
-from migrations_app.api.framework.views import Endpoint, asked
+from migrations_app.api.framework.problem_codes import CODES, Problem
+from migrations_app.api.framework.problems import MEDIA_TYPE
+from migrations_app.api.framework.views import Endpoint, query_params
 from migrations_app.errors import NotFound
 
 HEADER: Literal["header"] = "header"
 
 
-class ErrorPlace(serializers.Serializer[Any]):
+class ErrorPlaceSerializer(serializers.Serializer[Any]):
     """One wrong field or parameter; `pointer` is a JSON pointer."""
 
-    pointer = Told()
-    detail = Told()
-    code = Told()
+    pointer = OutputText()
+    detail = OutputText()
+    code = OutputText()
 
 
-class ProblemBody(serializers.Serializer[Any]):
+class ProblemBodySerializer(serializers.Serializer[Any]):
     """RFC 9457. `code` is stable; texts may change."""
 
-    type = Told()
-    title = Told()
+    type = OutputText()
+    title = OutputText()
     status = serializers.IntegerField()
-    detail = Told()
-    code = Told()
-    instance = Told()
-    request_id = Told()
+    detail = OutputText()
+    code = OutputText()
+    instance = OutputText()
+    request_id = OutputText()
     retry_after = serializers.IntegerField(required=False)
-    errors = ErrorPlace(many=True, required=False)  # type: ignore[assignment]  # RFC 9457 names it so
+    errors = ErrorPlaceSerializer(many=True, required=False)  # type: ignore[assignment]  # RFC 9457 names it so
 
 
 _ALWAYS = (400, 401, 403, 413, 429, 503)
@@ -121,7 +122,9 @@ def described(
     POST that needs both an Idempotency-Key and an If-Match; `unmatched`: a DELETE that needs no If-Match."""
     usual = () if unmatched else _FOR_METHOD[method]
     problems = (*_ALWAYS, *usual, *((404,) if named else ()), *((412, 428) if guarded else ()))
-    said = {(status, MEDIA_TYPE): OpenApiResponse(ProblemBody, _WORDS[status]) for status in sorted(set(problems))}
+    said = {
+        (status, MEDIA_TYPE): OpenApiResponse(ProblemBodySerializer, _WORDS[status]) for status in sorted(set(problems))
+    }
     headers = [KEY_NEEDED, IF_MATCH] if guarded else [] if unmatched else _HEADERS_FOR[method]
     given = {one.name for one in more}
     parameters = [*([query] if query else []), *(one for one in headers if one.name not in given), *more]
@@ -142,32 +145,32 @@ def page_of(name: str, row: Any) -> Any:  # noqa: ANN401 - serializer classes, m
 ABOUT_ITSELF = ("schema/", "docs/")
 
 
-class ProblemCode(serializers.Serializer[Any]):
+class ProblemCodeSerializer(serializers.Serializer[Any]):
     """What a problem's code means."""
 
-    code = Told()
+    code = OutputText()
     status = serializers.IntegerField()
-    title = Told()
-    meaning = Told()
+    title = OutputText()
+    meaning = OutputText()
 
 
-class ProblemMeaning(Endpoint):
+class ProblemMeaningView(Endpoint):
     """One code of the problems."""
 
     needs = {"GET": READ}
 
-    @described("GET", id="problems_read", tag="problems", named=True, answers={200: ProblemCode})
+    @described("GET", id="problems_read", tag="problems", named=True, answers={200: ProblemCodeSerializer})
     def get(self, request: Request, code: str) -> Response:
         """What the code means; `type` of a problem points here."""
-        asked(request, Strict)
+        query_params(request, StrictSerializer)
         if code not in CODES:
             raise NotFound("no such code")
         told = CODES[code]
         shown = {"code": code, "status": told.status, "title": told.title, "meaning": told.meaning}
-        return Response(ProblemCode(shown).data)
+        return Response(ProblemCodeSerializer(shown).data)
 
 
-class Schema(Endpoint, SpectacularAPIView):
+class SchemaView(Endpoint, SpectacularAPIView):
     """The OpenAPI schema, as YAML or with ?format=json."""
 
     needs = {"GET": READ}
@@ -180,7 +183,7 @@ class Schema(Endpoint, SpectacularAPIView):
         return found
 
 
-class Docs(Endpoint, SpectacularSwaggerSplitView):
+class DocsView(Endpoint, SpectacularSwaggerSplitView):
     """The schema as pages, from files of our own."""
 
     needs = {"GET": READ}
@@ -203,7 +206,7 @@ class _SignInFirstError(Exception):
     """A person came who is not signed in."""
 
 
-class NoSuchPage(Endpoint):
+class NoSuchPageView(Endpoint):
     """Every address that is none of ours, for every method."""
 
     needs = dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), READ)

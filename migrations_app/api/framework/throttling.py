@@ -17,7 +17,7 @@ _lock = threading.Lock()
 _buckets: "OrderedDict[str, tuple[float, float]]" = OrderedDict()
 
 
-class Bucket(BaseThrottle):
+class TokenBucketThrottle(BaseThrottle):
     """Answers 429 when a caller's bucket is empty; `API_BURST` in the settings changes its size."""
 
     def __init__(self) -> None:

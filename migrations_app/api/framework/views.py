@@ -15,14 +15,14 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from migrations_app.api.framework.authentication import BearerToken, Session
-from migrations_app.api.framework.fields import Strict, StrictJson
-from migrations_app.api.framework.permissions import Declared, Need
-from migrations_app.api.framework.problems import Problem
-from migrations_app.api.framework.throttling import Bucket
+from migrations_app.api.framework.fields import StrictJsonParser, StrictSerializer
+from migrations_app.api.framework.permissions import DeclaredPermission, EndpointPermission
+from migrations_app.api.framework.problem_codes import Problem
+from migrations_app.api.framework.throttling import TokenBucketThrottle
 from migrations_app.queries.pagination import Page
-from migrations_app.queries.visibility import NOTHING, seeing
+from migrations_app.queries.visibility import NOTHING, visibility_scope
 from migrations_app.use_cases.accounts.tokens import TokenUse
-from migrations_app.use_cases.audit.log import SYSTEM, Actor, acting_as, becomes
+from migrations_app.use_cases.audit.log import SYSTEM, Actor, acting_as, set_actor
 
 API_VERSION = "1"
 MIB = 1024 * 1024
@@ -49,19 +49,19 @@ class JsonOnly(BaseContentNegotiation):
 class Endpoint(APIView):
     """Base of the API's views. `needs` declares scope and right per method; `upload_limit` is for forms with files."""
 
-    needs: ClassVar[Mapping[str, Need]] = {}
+    needs: ClassVar[Mapping[str, EndpointPermission]] = {}
     upload_limit: ClassVar[int] = MIB
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     authentication_classes = [BearerToken, Session]
-    permission_classes = [Declared]
-    parser_classes = [StrictJson]
+    permission_classes = [DeclaredPermission]
+    parser_classes = [StrictJsonParser]
     renderer_classes = [JSONRenderer]
-    throttle_classes = [Bucket]
+    throttle_classes = [TokenBucketThrottle]
     content_negotiation_class: type[BaseContentNegotiation] = JsonOnly
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:  # noqa: ANN401 - DRF's signature
         # Who it is turns out inside, in `initial`; what was set there ends with the request.
-        with acting_as(SYSTEM), seeing(NOTHING):
+        with acting_as(SYSTEM), visibility_scope(NOTHING):
             return super().dispatch(request, *args, **kwargs)
 
     def initialize_request(self, request: Any, *args: Any, **kwargs: Any) -> Request:  # noqa: ANN401 - DRF's signature
@@ -71,7 +71,7 @@ class Endpoint(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - DRF's signature
         super().initial(request, *args, **kwargs)
-        becomes(actor_of(request), request_id=str(getattr(request, "request_id", "")))
+        set_actor(actor_of(request), request_id=str(getattr(request, "request_id", "")))
         length = request.META.get("CONTENT_LENGTH") or "0"
         most = self.upload_limit if (request.content_type or "").startswith("multipart/") else MIB
         if not length.isdecimal() or int(length) > most:
@@ -108,18 +108,18 @@ def person(request: Request) -> User:
     return request.user
 
 
-def asked(request: Request, shape: type[Strict]) -> dict[str, Any]:
+def query_params(request: Request, shape: type[StrictSerializer]) -> dict[str, Any]:
     """The query's parameters, checked; unknown ones are a 400. Raises ValidationError."""
     return _checked(shape(data=request.query_params.dict()))
 
 
-def given(request: Request, shape: type[Strict], *, partial: bool = False) -> dict[str, Any]:
+def body_params(request: Request, shape: type[StrictSerializer], *, partial: bool = False) -> dict[str, Any]:
     """The body's fields, checked; unknown ones are a 400. Raises ValidationError."""
     data = request.data
     return _checked(shape(data=data.dict() if hasattr(data, "dict") else data, partial=partial))
 
 
-def _checked(form: Strict) -> dict[str, Any]:
+def _checked(form: StrictSerializer) -> dict[str, Any]:
     form.is_valid(raise_exception=True)
     found: dict[str, Any] = form.validated_data
     return found

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from migrations_app.checks.base import CannotTell, Reason, Remedy
+from migrations_app.checks.base import Reason, Remedy, Unknown
 from migrations_app.checks.shell import quoted as as_word
 from migrations_app.inventory.inventory import AWS_PREFIX, PART_NAMES
 from migrations_app.inventory.objects.cluster_arn import read_role_arn
@@ -20,12 +20,12 @@ HAND_IN = "or hand in the policies of the controller's role (karpdash scan --iam
 AWS_NOT_ASKED = Reason("aws_not_asked", AWS_PREFIX.rstrip("."), NOT_ASKED.why)
 
 
-def could_not_read(name: str, part: Unseen) -> CannotTell:
+def could_not_read(name: str, part: Unseen) -> Unknown:
     """That nothing is told by what has that name, a part or what stands in one, and why."""
     if name.startswith(AWS_PREFIX) and part == NOT_ASKED:
-        return CannotTell(f"{NOT_LOOKED_AT}, {HAND_IN}" if name == POLICIES else NOT_LOOKED_AT, AWS_NOT_ASKED)
+        return Unknown(f"{NOT_LOOKED_AT}, {HAND_IN}" if name == POLICIES else NOT_LOOKED_AT, AWS_NOT_ASKED)
     told = f"{name} could not be read: {part.why}" + (f" ({part.detail})" if part.detail else "")
-    return CannotTell(told, unread_reason(name, part))
+    return Unknown(told, unread_reason(name, part))
 
 
 def unread_reason(name: str, part: Unseen) -> Reason | None:
@@ -56,19 +56,19 @@ def compact(document: Document) -> str:
 def hcl(kind: str, name: str, *, arguments: Mapping[str, object]) -> str:
     """One block of Terraform. A value that begins with jsonencode( or a reference is for `expression`."""
     lines = [
-        f"  {key} = {value if isinstance(value, Expression) else quoted(value)}" for key, value in arguments.items()
+        f"  {key} = {value if isinstance(value, HclExpression) else quoted(value)}" for key, value in arguments.items()
     ]
     return "\n".join([f'resource "{kind}" "{label(name)}" {{', *lines, "}"])
 
 
-class Expression(str):
+class HclExpression(str):
     """Terraform text that stands for itself, not for a string."""
 
     __slots__ = ()
 
 
-def encoded(document: Document) -> Expression:
-    return Expression(f"jsonencode({quoted(document)})")
+def encoded(document: Document) -> HclExpression:
+    return HclExpression(f"jsonencode({quoted(document)})")
 
 
 def quoted(value: object) -> str:

@@ -10,23 +10,23 @@ from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.checks.remedies.aws import added_to_role, aws, command, compact, encoded, hcl
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import note
-from migrations_app.iam.evaluate import Verdict
+from migrations_app.iam.evaluate import RequestVerdict
 from migrations_app.iam.requirements.features import NODE_NEEDS
 from migrations_app.iam.requirements.remedies import MANAGED_LIMIT, fitted
-from migrations_app.iam.site import Site
-from migrations_app.inventory.aws_facts.instances import Judged, statements_for
-from migrations_app.inventory.aws_facts.node_access import Fault
+from migrations_app.iam.site import AwsSite
+from migrations_app.inventory.aws_facts.instances import InstanceRequestAnswer, statements_for
+from migrations_app.inventory.aws_facts.node_access import JoinFault
 from migrations_app.inventory.objects.aws import AwsSeen, InstanceProfile
 from migrations_app.inventory.objects.cluster_arn import AwsPlace, read_role_arn
 from migrations_app.karpenter import labels
 
 
-def within_reach(refused: Sequence[Judged], site: Site) -> Iterator[Remedy]:
+def within_reach(refused: Sequence[InstanceRequestAnswer], site: AwsSite) -> Iterator[Remedy]:
     """For each role the smallest policy that allows these requests, and what no added statement would lift."""
     for arn in dict.fromkeys(one.role.role.arn for one in refused):
         mine = [one for one in refused if one.role.role.arn == arn]
         open_to_grants = [
-            one for one in mine if one.answer.verdict is not Verdict.DENIED and statements_for([one], site)
+            one for one in mine if one.answer.verdict is not RequestVerdict.DENIED and statements_for([one], site)
         ]
         documents = fitted(statements_for(open_to_grants, site), limit=MANAGED_LIMIT)
         yield from added_to_role(arn, f"KarpenterInstances-{site.cluster}", documents=documents)
@@ -35,7 +35,7 @@ def within_reach(refused: Sequence[Judged], site: Site) -> Iterator[Remedy]:
             yield _stubborn(arn, stubborn)
 
 
-def _stubborn(arn: str, refused: Sequence[Judged]) -> Remedy:
+def _stubborn(arn: str, refused: Sequence[InstanceRequestAnswer]) -> Remedy:
     role = read_role_arn(arn)
     causes = dict.fromkeys(note(f"{one.request.action}: {one.answer.because}") for one in refused)
     return aws(
@@ -84,7 +84,7 @@ def role_made(name: str, place: AwsPlace) -> Iterator[Remedy]:
     yield _terraform(role, *(_attached(name, policy, place=place) for policy in every))
 
 
-def let_in(fault: Fault, seen: AwsSeen) -> Iterator[Remedy]:
+def let_in(fault: JoinFault, seen: AwsSeen) -> Iterator[Remedy]:
     """How to mend what keeps nodes of a role out."""
     place = seen.place
     if fault.about == "role":

@@ -5,7 +5,7 @@ How rights are given to the controller and taken from it, as commands.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from migrations_app.checks.base import Case, Evidence, How, Remedy
+from migrations_app.checks.base import CheckContext, Evidence, How, Remedy
 from migrations_app.checks.remedies.gitops import as_code, chart_as_code, yaml_of
 from migrations_app.checks.shell import helm_set, json_word, note, one_line, word, words
 from migrations_app.inventory.facts.controller import CRD_CHART, installation
@@ -13,9 +13,9 @@ from migrations_app.inventory.facts.managers import Managed, Manager, managed
 from migrations_app.inventory.facts.rbac import per_target
 from migrations_app.inventory.facts.workloads import workload
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects.karpenter import Named
+from migrations_app.inventory.objects.karpenter import NamedObject
 from migrations_app.karpenter.releases import as_tag
-from migrations_app.karpenter.tables.rbac_rows import Right
+from migrations_app.karpenter.tables.rbac_rows import RbacRight
 from migrations_app.karpenter.versions import Release
 
 FIRST: dict[Manager, How] = {
@@ -66,7 +66,7 @@ def kubectl(*lines: str) -> Remedy:
 
 
 def chart_values(
-    case: Case, given: Mapping[str, str], *, about: str = "", to: Release | None = None
+    case: CheckContext, given: Mapping[str, str], *, about: str = "", to: Release | None = None
 ) -> tuple[Remedy, ...]:
     """How to give these values to the chart karpenter, in each tool; empty text as a value takes it out.
 
@@ -92,7 +92,7 @@ def chart_values(
     )
 
 
-def crd_chart(case: Case, version: str) -> tuple[Remedy, ...]:
+def crd_chart(case: CheckContext, version: str) -> tuple[Remedy, ...]:
     """How to bring the CRDs to a release with the chart karpenter-crd, in each tool."""
     found = installation(case.inventory)
     namespace = found.namespace if found else "kube-system"
@@ -111,7 +111,7 @@ def crd_chart_by(by: Managed, *, namespace: str, version: str, flags: str = "") 
     )
 
 
-def removal(resource: str, found: Sequence[Named], *, first: str = "") -> tuple[Remedy, ...]:
+def removal(resource: str, found: Sequence[NamedObject], *, first: str = "") -> tuple[Remedy, ...]:
     """How to delete objects so that they stay away: from their source first where a tool would bring them back."""
     every = [managed(one.metadata) for one in found]
     by = next((one for one in every if one.by != "hand"), Managed("hand"))
@@ -138,7 +138,7 @@ def spelled(running: Release | None) -> str:
     return as_tag(running) if running else "VERSION"
 
 
-def granting(case: Case, rights: Iterable[Right]) -> Remedy:
+def granting(case: CheckContext, rights: Iterable[RbacRight]) -> Remedy:
     """Commands that give the controller these rights in ClusterRoles of their own, beside those that it has."""
     found = installation(case.inventory)
     account = (found and found.workload.template.spec.service_account_name) or "default"
@@ -152,7 +152,7 @@ def granting(case: Case, rights: Iterable[Right]) -> Remedy:
     return kubectl(*lines)
 
 
-def _by_verbs(rights: Iterable[Right]) -> dict[str, list[str]]:
+def _by_verbs(rights: Iterable[RbacRight]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for target, some in per_target(rights).items():
         found.setdefault(",".join(dict.fromkeys(right.verb for right in some)), []).append(target)

@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from migrations_app.checks.base import Case, Remedy
+from migrations_app.checks.base import CheckContext, Remedy
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.checks.shell import word
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.iam.policy import WITH_VARIABLES
-from migrations_app.iam.trust import AUDIENCE, Entry, statements_of, subject_of
+from migrations_app.iam.trust import AUDIENCE, RoleAssumption, statements_of, subject_of
 from migrations_app.inventory.aws_facts.trust import Fit
 
 ADVISED = "kube-system"
@@ -17,7 +17,7 @@ ADVISED = "kube-system"
 ANNOTATION = "serviceAccount.annotations.eks\\.amazonaws\\.com/role-arn"
 
 
-def trust_remedies(case: Case, fit: Fit) -> Iterator[Remedy]:
+def trust_remedies(case: CheckContext, fit: Fit) -> Iterator[Remedy]:
     """The trust policy with what it lacks, the command that sets it, and the same as code."""
     if not fit.role.role.items:
         about = "AWS has no role of the ARN that is set: name the one that exists"
@@ -30,7 +30,7 @@ def trust_remedies(case: Case, fit: Fit) -> Iterator[Remedy]:
     wanted = entry.statement(_conditions(entry, fit))
     try:
         present = [one for one in statements_of(role.trust, name=role.name) if one != wanted]
-    except BadInput:
+    except InvalidInput:
         present = []
     document = {"Version": WITH_VARIABLES, "Statement": [*present, wanted]}
     name = word(role.name)
@@ -48,7 +48,7 @@ def trust_remedies(case: Case, fit: Fit) -> Iterator[Remedy]:
     yield Remedy(how="terraform", text=_terraform(document, entry=entry, fit=fit))
 
 
-def _conditions(entry: Entry, fit: Fit) -> dict[str, Any]:
+def _conditions(entry: RoleAssumption, fit: Fit) -> dict[str, Any]:
     """The subjects to admit: where Karpenter stands in a namespace of its own, also the one that it is to move to."""
     if entry.kind != "Federated":
         return {}
@@ -59,7 +59,7 @@ def _conditions(entry: Entry, fit: Fit) -> dict[str, Any]:
     return {"StringEquals": {f"{issuer}:sub": admitted, f"{issuer}:aud": AUDIENCE}}
 
 
-def _provider(entry: Entry) -> tuple[str, ...]:
+def _provider(entry: RoleAssumption) -> tuple[str, ...]:
     if entry.kind != "Federated":
         return ()
     issuer = entry.principal.partition(":oidc-provider/")[2]
@@ -70,7 +70,7 @@ def _provider(entry: Entry) -> tuple[str, ...]:
     )
 
 
-def _terraform(document: dict[str, Any], *, entry: Entry, fit: Fit) -> str:
+def _terraform(document: dict[str, Any], *, entry: RoleAssumption, fit: Fit) -> str:
     body = json.dumps(document, indent=2).replace("${", "$${").replace("%{", "%%{")
     lines = ["# aws_iam_role of the controller", f"assume_role_policy = jsonencode({body})"]
     if entry.kind == "Federated":

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from migrations_app.checks.base import Remedy
 from migrations_app.checks.remedies.aws import aws, command, encoded, hcl, label
 from migrations_app.checks.shell import note
-from migrations_app.errors import BadPolicy
+from migrations_app.errors import InvalidPolicy
 from migrations_app.iam.queue_policy import SENDERS, with_sender
-from migrations_app.inventory.aws_facts.interruption_queue import Fault
+from migrations_app.inventory.aws_facts.interruption_queue import QueueFault
 from migrations_app.inventory.objects.aws import Queue
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.karpenter.release_facts import RULES
@@ -41,7 +41,7 @@ def policy_mended(queue: Queue, place: AwsPlace, *, senders: Sequence[str]) -> I
     """The queue's policy with one statement more; nothing where the policy that is there cannot be read."""
     try:
         policy = with_sender(queue.policy, services=tuple(senders), queue_arn=queue.arn)
-    except BadPolicy:
+    except InvalidPolicy:
         return
     yield aws(
         "# The policy that is there, with one statement more; where a statement denies it, that one has to go instead",
@@ -66,7 +66,7 @@ def _host(place: AwsPlace) -> str:
     return f"sqs.{place.region}.amazonaws.com" + (".cn" if place.partition == "aws-cn" else "")
 
 
-def mended(faults: Sequence[Fault], queue: Queue, *, place: AwsPlace) -> Iterator[Remedy]:
+def mended(faults: Sequence[QueueFault], queue: Queue, *, place: AwsPlace) -> Iterator[Remedy]:
     """What mends these faults of that queue."""
     abouts = {fault.about for fault in faults}
     if "queue" in abouts:

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Final
 
-from migrations_app.checks.base import Case, Evidence, Remedy
+from migrations_app.checks.base import CheckContext, Evidence, Remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kubectl, merged, ordered
 from migrations_app.checks.shell import pointer, word
 from migrations_app.inventory.facts.managers import Managed, managed
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects.karpenter import Named, WholeObject
+from migrations_app.inventory.objects.karpenter import NamedObject, WholeObject
 
 RESOURCES: Final = {
     "Provisioner": ("provisioners", "provisioners.karpenter.sh"),
@@ -28,12 +28,12 @@ def kept(inventory: Inventory, row: Evidence) -> Managed:
     """Who keeps the object that the evidence names; nobody in particular where it is not among the parts."""
     part = RESOURCES.get(row.kind, ("", ""))[0]
     found = inventory.part(part).items if part else ()
-    own = (managed(one.metadata) for one in found if isinstance(one, Named) and one.name == row.name)
+    own = (managed(one.metadata) for one in found if isinstance(one, NamedObject) and one.name == row.name)
     return next(own, Managed("hand"))
 
 
 def changed(
-    case: Case, evidence: Sequence[Evidence], *, what: str, line: Line, notes: Sequence[str] = ()
+    case: CheckContext, evidence: Sequence[Evidence], *, what: str, line: Line, notes: Sequence[str] = ()
 ) -> tuple[Remedy, ...]:
     """The change in words for the source of the first object, and a command for each object, comments before them."""
     by = kept(case.inventory, evidence[0])

@@ -4,12 +4,12 @@ from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import Any, Final
 
-from migrations_app.checks.base import CannotTell, Evidence
+from migrations_app.checks.base import Evidence, Unknown
 from migrations_app.checks.evidence import LONGEST_FIELD_TEXT
 from migrations_app.conversion.convert import Item, convert
 from migrations_app.conversion.finding_codes import CATALOGUE
-from migrations_app.conversion.findings import Loss
-from migrations_app.conversion.objects import Known
+from migrations_app.conversion.findings import ConversionFinding
+from migrations_app.conversion.objects import KnownNames
 from migrations_app.inventory.facts.node_classes import CONVERTIBLE_PARTS, convertible
 from migrations_app.inventory.facts.node_pools import own_pools
 from migrations_app.inventory.inventory import Inventory
@@ -22,22 +22,22 @@ STOPPING: Final = frozenset(code for code, row in CATALOGUE.items() if row.sever
 """Codes of objects that are not converted, or not without a decision."""
 
 
-def lost(inventory: Inventory, *, generation: str, codes: Collection[str]) -> Iterator[Evidence | CannotTell]:
+def lost(inventory: Inventory, *, generation: str, codes: Collection[str]) -> Iterator[Evidence | Unknown]:
     """What the objects of that generation ("alpha", "beta", "v1") lose on the way to the next one."""
     for item in items(inventory, generation=generation):
         for loss in item.losses:
             if loss.code in UNREADABLE:
-                yield CannotTell(f"{loss.kind} {loss.name}: {loss.path}: {loss.what}"[:LONGEST_FIELD_TEXT])
+                yield Unknown(f"{loss.kind} {loss.name}: {loss.path}: {loss.what}"[:LONGEST_FIELD_TEXT])
             elif loss.code in codes:
                 yield _evidence(loss)
 
 
 def items(inventory: Inventory, *, generation: str) -> tuple[Item, ...]:
     """The conversion of each object of that generation; pools of EKS Auto Mode are not asked about."""
-    return tuple(item for item in _converted(_Held(inventory)) if item.generation == generation)
+    return tuple(item for item in _converted(_PartsKey(inventory)) if item.generation == generation)
 
 
-def _evidence(loss: Loss) -> Evidence:
+def _evidence(loss: ConversionFinding) -> Evidence:
     return Evidence(
         kind=loss.kind,
         name=loss.name,
@@ -47,7 +47,7 @@ def _evidence(loss: Loss) -> Evidence:
     )
 
 
-class _Held:
+class _PartsKey:
     """The parts that a conversion reads, as a key: the same ones, not equal ones, which would take long to tell."""
 
     def __init__(self, inventory: Inventory) -> None:
@@ -57,17 +57,17 @@ class _Held:
         return hash(tuple(map(id, self.parts.values())))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Held) and all(part is other.parts[name] for name, part in self.parts.items())
+        return isinstance(other, _PartsKey) and all(part is other.parts[name] for name, part in self.parts.items())
 
 
 @lru_cache(maxsize=1)
-def _converted(held: _Held) -> tuple[Item, ...]:
+def _converted(held: _PartsKey) -> tuple[Item, ...]:
     """Several checks ask at each hop of one scan, so the last answer is kept, with those small parts alone."""
     given: dict[str, Any] = held.parts
     inventory = Inventory(cluster="", taken_at="", **given)
     own = {pool.name for pool in own_pools(inventory)}
     trees = [tree for tree in convertible(inventory) if tree["kind"] != "NodePool" or _name(tree) in own]
-    known = Known(all_pools_given=True)
+    known = KnownNames(all_pools_given=True)
     # Apart: beside its successor a template would be told to make the same class a second time.
     alpha = [tree for tree in trees if tree["kind"] in ALPHA]
     return (

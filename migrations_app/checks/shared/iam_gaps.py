@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from migrations_app.checks.base import CannotTell, Case, Evidence, Milder, Word
+from migrations_app.checks.base import CheckContext, Evidence, JudgeResult, SeverityCap, Unknown
 from migrations_app.checks.remedies.aws import AWS_NOT_ASKED, NOT_LOOKED_AT
-from migrations_app.errors import BadInput
-from migrations_app.iam.evaluate import Verdict
+from migrations_app.errors import InvalidInput
+from migrations_app.iam.evaluate import RequestVerdict
 from migrations_app.iam.requirements.features import minor_of
-from migrations_app.iam.requirements.gaps import Gap, Report
+from migrations_app.iam.requirements.gaps import Gap, GapReport
 from migrations_app.iam.requirements.requests import probes_for
 from migrations_app.inventory.aws_facts.permissions import NODE_ROLE, Permissions, RolePolicies, permissions
 from migrations_app.inventory.parts import NOT_ASKED, Unseen
@@ -21,21 +21,21 @@ _PASSING = "iam:PassRole"
 _CAUSES_SHOWN = 3
 _LONGEST = 400
 _WORDS = {
-    Verdict.MISSING: "not granted",
-    Verdict.DENIED: "denied",
-    Verdict.BLOCKED_BY_CONDITION: "blocked by a condition",
-    Verdict.BLOCKED_BY_RESOURCE: "not granted on this resource",
+    RequestVerdict.MISSING: "not granted",
+    RequestVerdict.DENIED: "denied",
+    RequestVerdict.BLOCKED_BY_CONDITION: "blocked by a condition",
+    RequestVerdict.BLOCKED_BY_RESOURCE: "not granted on this resource",
 }
-Mine = Callable[[Gap], bool]
+ControllerPolicies = Callable[[Gap], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lack:
+class RoleGaps:
     """What one role lacks of the needs of a release, as far as one check speaks of it."""
 
     seen: Permissions
     role: RolePolicies
-    report: Report
+    report: GapReport
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
@@ -47,53 +47,57 @@ def of_profiles(gap: Gap) -> bool:
     return _OF_PROFILES.issuperset(gap.needed_for)
 
 
-def lacks(case: Case, *, mine: Mine, release: str = "", legacy: bool = False) -> tuple[Lack, ...] | CannotTell:
+def lacks(
+    case: CheckContext, *, mine: ControllerPolicies, release: str = "", legacy: bool = False
+) -> tuple[RoleGaps, ...] | Unknown:
     """What each role lacks of what is always needed, for the release of the hop unless another is named.
 
     With `legacy` it is what capacity of Provisioners needs, and nothing else.
     """
     seen = permissions(case.inventory)
     if isinstance(seen, Unseen):
-        return CannotTell(f"the controller's permissions could not be read: {_said(seen)}")
+        return Unknown(f"the controller's permissions could not be read: {_said(seen)}")
     try:
         reports = seen.reports(release or str(case.step.release))
-    except BadInput as wrong:
-        return CannotTell(str(wrong))
-    return tuple(Lack(seen=seen, role=one, report=_narrowed(report, mine, legacy=legacy)) for one, report in reports)
+    except InvalidInput as wrong:
+        return Unknown(str(wrong))
+    return tuple(
+        RoleGaps(seen=seen, role=one, report=_narrowed(report, mine, legacy=legacy)) for one, report in reports
+    )
 
 
 def _said(part: Unseen) -> str:
     return part.why + (f" ({part.detail})" if part.detail else "")
 
 
-def _narrowed(report: Report, mine: Mine, *, legacy: bool) -> Report:
+def _narrowed(report: GapReport, mine: ControllerPolicies, *, legacy: bool) -> GapReport:
     gaps = tuple(gap for gap in report.gaps if not legacy and gap.required == "always" and mine(gap))
     old = tuple(gap for gap in report.legacy_gaps if legacy and gap.required == "always" and mine(gap))
     return replace(report, gaps=gaps, legacy_gaps=old)
 
 
-def words(found: tuple[Lack, ...] | CannotTell) -> Iterator[Word]:
+def words(found: tuple[RoleGaps, ...] | Unknown) -> Iterator[JudgeResult]:
     """A word for each gap: evidence of a clear refusal, else why it cannot be told."""
-    if isinstance(found, CannotTell):
+    if isinstance(found, Unknown):
         yield found
         return
     for lack in found:
         yield from (_word(lack, gap) for gap in lack.gaps)
 
 
-def weighed(found: tuple[Lack, ...] | CannotTell, *, doubts: Iterable[Word]) -> Iterator[Word]:
+def weighed(found: tuple[RoleGaps, ...] | Unknown, *, doubts: Iterable[JudgeResult]) -> Iterator[JudgeResult]:
     """The words of all gaps and these doubts; a warning where there is no doubt and the controller does its work."""
     more = tuple(doubts)
     yield from words(found)
     yield from more
     gaps = [gap for lack in found for gap in lack.gaps] if isinstance(found, tuple) else []
     if gaps and not more and all(gap.severity == "degraded" for gap in gaps):
-        yield Milder("warning")
+        yield SeverityCap("warning")
 
 
-def _word(lack: Lack, gap: Gap) -> Word:
+def _word(lack: RoleGaps, gap: Gap) -> JudgeResult:
     if doubt := _doubt(lack.seen, gap):
-        return CannotTell(f"{_asked(gap)}: {doubt}"[:_LONGEST])
+        return Unknown(f"{_asked(gap)}: {doubt}"[:_LONGEST])
     return Evidence(
         kind="IAM role" if lack.role.role.arn else "IAM policies",
         name=name_of(lack.role),
@@ -123,9 +127,9 @@ def name_of(one: RolePolicies) -> str:
 
 def _doubt(seen: Permissions, gap: Gap) -> str:
     """Why a gap is none for certain; empty where it is. A refusal that hangs on names needs that they were told."""
-    if gap.verdict is Verdict.UNKNOWN:
+    if gap.verdict is RequestVerdict.UNKNOWN:
         return gap.causes[0]
-    if gap.verdict is Verdict.MISSING:
+    if gap.verdict is RequestVerdict.MISSING:
         return ""
     untold = [name for name in seen.untold if _concerns(name, gap.action)]
     return f"nothing tells the {' and the '.join(untold)} ({gap.causes[0]})" if untold else ""
@@ -137,7 +141,7 @@ def _concerns(name: str, action: str) -> bool:
     return name != "queue" or action.startswith("sqs:")
 
 
-def unknown_node_roles(case: Case, found: tuple[Lack, ...] | CannotTell) -> Iterator[Word]:
+def unknown_node_roles(case: CheckContext, found: tuple[RoleGaps, ...] | Unknown) -> Iterator[JudgeResult]:
     """A doubt where nobody knows which roles nodes run as: that iam:PassRole covers them then proves nothing."""
     unasked = case.inventory.aws.node_roles == NOT_ASKED
     hint = f". {NOT_LOOKED_AT}" if unasked else ""
@@ -145,20 +149,20 @@ def unknown_node_roles(case: Case, found: tuple[Lack, ...] | CannotTell) -> Iter
     for lack in told:
         lacking = any(gap.action == _PASSING for gap in lack.gaps)
         if NODE_ROLE in lack.seen.untold and not lacking:
-            yield CannotTell(f"{_PASSING}: nothing tells the {NODE_ROLE}{hint}", AWS_NOT_ASKED if unasked else None)
+            yield Unknown(f"{_PASSING}: nothing tells the {NODE_ROLE}{hint}", AWS_NOT_ASKED if unasked else None)
             return
 
 
-def contradicted(case: Case) -> Iterator[Word]:
+def contradicted(case: CheckContext) -> Iterator[JudgeResult]:
     """A doubt for each request of the hop's release that AWS itself refuses though the documents allow it."""
     try:
         asked = {probe.id for probe in probes_for(minor_of(str(case.step.release)))}
-    except BadInput:
+    except InvalidInput:
         return
     for row in case.inventory.aws.disagreements:
-        if row.ours == Verdict.ALLOWED and asked & set(row.probes):
+        if row.ours == RequestVerdict.ALLOWED and asked & set(row.probes):
             because = f", {row.because}" if row.because else ""
-            yield CannotTell(
+            yield Unknown(
                 f"{row.action} on {row.resource}: the documents allow it and SimulatePrincipalPolicy says"
                 f" {row.theirs}{because}: look for a policy of the organization"[:_LONGEST]
             )

@@ -5,13 +5,13 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from migrations_app.checks.base import CannotTell, Case, How, Remedy
-from migrations_app.checks.shared.iam_gaps import Lack, name_of
+from migrations_app.checks.base import CheckContext, How, Remedy, Unknown
+from migrations_app.checks.shared.iam_gaps import RoleGaps, name_of
 from migrations_app.checks.shell import note, word
-from migrations_app.errors import BadInput
-from migrations_app.iam.policy import Policy
+from migrations_app.errors import InvalidInput
+from migrations_app.iam.policy import IamPolicy
 from migrations_app.iam.requirements.output import NEWEST_MODULE, removal_lines
-from migrations_app.iam.requirements.output import Remedy as Closing
+from migrations_app.iam.requirements.output import PolicyRemedy as Closing
 from migrations_app.iam.requirements.output import remedy as closing
 from migrations_app.iam.requirements.remedies import INLINE_LIMIT, MANAGED_LIMIT, Document, removable, size_of
 from migrations_app.inventory.aws_facts.permissions import RolePolicies
@@ -34,7 +34,7 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9_-]", re.ASCII)
 _REMOVALS_SHOWN = 15
 
 
-def closing_remedies(case: Case, found: tuple[Lack, ...] | CannotTell, *, part: str) -> Iterator[Remedy]:
+def closing_remedies(case: CheckContext, found: tuple[RoleGaps, ...] | Unknown, *, part: str) -> Iterator[Remedy]:
     """For each role with gaps: what to do, the smallest policy, and the same as code, the tool in use first.
 
     `part` goes into the names of new policies, so that two checks never propose the same one.
@@ -48,7 +48,7 @@ def _first(tool: How, remedies: Iterable[Remedy]) -> Iterator[Remedy]:
     yield from sorted(remedies, key=lambda one: one.how != tool)
 
 
-def _tool(case: Case, one: RolePolicies) -> How:
+def _tool(case: CheckContext, one: RolePolicies) -> How:
     """The tool that keeps the role, told by the names that Terraform makes up and by what keeps the controller."""
     names = (name_of(one), *(policy.name for policy in one.policies))
     found = installation(case.inventory)
@@ -56,11 +56,11 @@ def _tool(case: Case, one: RolePolicies) -> How:
     return "terraform" if by_terraform else "iam"
 
 
-def _of_role(case: Case, lack: Lack, *, part: str) -> Iterator[Remedy]:
+def _of_role(case: CheckContext, lack: RoleGaps, *, part: str) -> Iterator[Remedy]:
     closed = closing(lack.report, lack.seen.site, policies=lack.role.policies)
     try:
         documents = closed.documents()
-    except BadInput as wrong:
+    except InvalidInput as wrong:
         yield _iam(_comments([f"no document can be proposed: {wrong}"]))
         return
     yield _iam("\n".join(filter(None, _steps(case, lack, closed=closed, part=part))))
@@ -78,7 +78,7 @@ def _iam(text: str) -> Remedy:
     return Remedy(how="iam", text=text)
 
 
-def _steps(case: Case, lack: Lack, *, closed: Closing, part: str) -> Iterator[str]:
+def _steps(case: CheckContext, lack: RoleGaps, *, closed: Closing, part: str) -> Iterator[str]:
     """What to do, as commands and comments: add beside what is there, keep that during the hop, tidy up after it."""
     yield _comments([*_untold(lack), *_stubborn(closed)])
     if documents := closed.documents():
@@ -88,7 +88,7 @@ def _steps(case: Case, lack: Lack, *, closed: Closing, part: str) -> Iterator[st
         yield from _afterwards(case, lack, closed=closed)
 
 
-def _untold(lack: Lack) -> list[str]:
+def _untold(lack: RoleGaps) -> list[str]:
     return [
         f"nothing tells the {name}: put it right in the documents before they are used" for name in lack.seen.untold
     ]
@@ -99,7 +99,7 @@ def _stubborn(closed: Closing) -> list[str]:
     return list(dict.fromkeys(rows))
 
 
-def attaching(lack: Lack, documents: Iterable[Document], *, part: str) -> Iterator[str]:
+def attaching(lack: RoleGaps, documents: Iterable[Document], *, part: str) -> Iterator[str]:
     """Commands that make a managed policy of each document and attach it to the role."""
     one, site = lack.role.role, lack.seen.site
     role = word(name_of(lack.role)) if one.arn else "ROLE"
@@ -112,8 +112,8 @@ def attaching(lack: Lack, documents: Iterable[Document], *, part: str) -> Iterat
         yield f"aws iam attach-role-policy --role-name {role} --policy-arn {policy}"
 
 
-def _afterwards(case: Case, lack: Lack, *, closed: Closing) -> Iterator[str]:
-    added = Policy(name="added", statements=closed.added.statements)
+def _afterwards(case: CheckContext, lack: RoleGaps, *, closed: Closing) -> Iterator[str]:
+    added = IamPolicy(name="added", statements=closed.added.statements)
     release = str(case.step.release)
     found = removable([*lack.role.policies, added], release=release, site=lack.seen.site)
     old = [one for one in found if one.statement not in added.statements]
@@ -143,7 +143,7 @@ def terraform(closed: Closing, *, role: str, part: str) -> str:
     return named if role else f"{variable}\n\n{resources}"
 
 
-def splitting(case: Case, lack: Lack) -> Iterator[Remedy]:
+def splitting(case: CheckContext, lack: RoleGaps) -> Iterator[Remedy]:
     """What to do where no policy of the role has room: documents of their own, or all of it divided anew."""
     closed = closing(lack.report, lack.seen.site, policies=lack.role.policies)
     own = tuple(
@@ -153,7 +153,7 @@ def splitting(case: Case, lack: Lack) -> Iterator[Remedy]:
     )
     try:
         apart, divided = closed.documents(), replace(closed, policies=own).documents("merged")
-    except BadInput as wrong:
+    except InvalidInput as wrong:
         yield _iam(_comments([f"no document can be proposed: {wrong}"]))
         return
     note = [

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from migrations_app.checks.base import Case, Evidence, Remedy
+from migrations_app.checks.base import CheckContext, Evidence, Remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kubectl, ordered
 from migrations_app.checks.shell import word
 from migrations_app.inventory.facts.managers import Managed, managed
@@ -19,7 +19,7 @@ GONE = "nothing: the metric is gone"
 _METRIC = re.compile(r"[A-Za-z_:][\w:]*", re.ASCII)
 
 
-def outdated_queries(case: Case, part: QueryPart) -> Iterator[Evidence]:
+def outdated_queries(case: CheckContext, part: QueryPart) -> Iterator[Evidence]:
     """One row for each query and name that the hop's release no longer has."""
     for found in getattr(case.inventory, part).items:
         for query in found.queries:
@@ -35,7 +35,7 @@ def outdated_queries(case: Case, part: QueryPart) -> Iterator[Evidence]:
                 )
 
 
-def renamed_queries(case: Case, part: QueryPart, *, evidence: Sequence[Evidence]) -> tuple[Remedy, ...]:
+def renamed_queries(case: CheckContext, part: QueryPart, *, evidence: Sequence[Evidence]) -> tuple[Remedy, ...]:
     """Where the source of the first object is, and a command for each object that renames what has a new name."""
     owners = {(one.namespace, one.name): managed(one.metadata) for one in getattr(case.inventory, part).items}
     by = owners.get((evidence[0].namespace, evidence[0].name), Managed("hand"))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from migrations_app.checks.base import Case, NotApplicable
+from migrations_app.checks.base import CheckContext, NotApplicable
 from migrations_app.inventory.facts.controller import ABSENT, given_values, value_at
 from migrations_app.inventory.facts.node_pools import FAMILIES, own_pools
 from migrations_app.inventory.inventory import Inventory
@@ -27,7 +27,7 @@ ALPHA_CRDS: Final = frozenset(kind.crd_name for kind in (*kinds.ALPHA_KINDS, kin
 PAST: Final = NotApplicable("a release after 0.32 runs, and nothing of alpha is left")
 
 
-def alpha_is_past(case: Case) -> bool:
+def alpha_is_past(case: CheckContext) -> bool:
     """True only where a release after 0.32 runs and alpha objects and CRDs were looked for and none is there."""
     later = [minor_order(minor) > minor_order(LAST_WITH_ALPHA) for minor in case.running.minors]
     seen = case.inventory
@@ -43,7 +43,7 @@ aws/karpenter-provider-aws@v0.31.4, @v0.32.10 and @v0.33.0:charts/karpenter/valu
 VALUE: Final = "affinity.nodeAffinity"
 
 
-def names_old_label_alone(case: Case) -> bool:
+def names_old_label_alone(case: CheckContext) -> bool:
     """A rule that values give is kept when the release changes; where no values were seen, the chart's counts."""
     minors = case.running.minors
     values = given_values(case.inventory)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-from migrations_app.checks.base import AtLeast, Case, Evidence
+from migrations_app.checks.base import CheckContext, Evidence, LowerBound
 from migrations_app.checks.remedies.karpenter_objects import appended
 from migrations_app.checks.shell import json_word, word
 from migrations_app.inventory.objects.karpenter import PodGroup, Provisioner
@@ -13,11 +13,11 @@ from migrations_app.karpenter.release_facts import replacements
 NOTHING_ROLLED = "the hop replaces no node that is there now"
 LEGACY_TAINT = {"key": "karpenter.sh/legacy", "value": "true", "effect": "NoSchedule"}
 """The taint by which the guide keeps new pods away from what a Provisioner launches."""
-BOUND = AtLeast("of large groups of pods only some nodes are kept")
+BOUND = LowerBound("of large groups of pods only some nodes are kept")
 
 
 @dataclass(frozen=True, slots=True)
-class There:
+class RollSituation:
     """A group with pods on the nodes in question. `pods` counts those; a lower bound where it is not `exact`."""
 
     group: PodGroup
@@ -41,13 +41,15 @@ class There:
         )
 
 
-def rolled_nodes(case: Case) -> frozenset[str]:
+def rolled_nodes(case: CheckContext) -> frozenset[str]:
     """The names of the nodes that the hop replaces; empty where it replaces none."""
     owners = {owner for row in replacements(case.step.entered) for owner in row.owners}
     return frozenset(node.name for node in case.ownership.nodes if node.owner in owners) if owners else frozenset()
 
 
-def there(case: Case, nodes: Collection[str], *, wanted: Callable[[PodGroup], object]) -> Iterator[There]:
+def there(
+    case: CheckContext, nodes: Collection[str], *, wanted: Callable[[PodGroup], object]
+) -> Iterator[RollSituation]:
     """The wanted groups with at least one pod on those nodes; DaemonSets, which go with their node, never are."""
     for group in case.inventory.pods.items:
         # Where a group runs is told last: thousands of groups have dozens of nodes each.
@@ -57,10 +59,10 @@ def there(case: Case, nodes: Collection[str], *, wanted: Callable[[PodGroup], ob
                 yield _counted(group, mine)
 
 
-def _counted(group: PodGroup, mine: tuple[str, ...]) -> There:
+def _counted(group: PodGroup, mine: tuple[str, ...]) -> RollSituation:
     if len(mine) == len(group.nodes) < NODES_KEPT:
-        return There(group, mine, group.count, exact=True)
-    return There(group, mine, len(mine), exact=group.count == len(group.nodes))
+        return RollSituation(group, mine, group.count, exact=True)
+    return RollSituation(group, mine, len(mine), exact=group.count == len(group.nodes))
 
 
 def fenced(one: Provisioner) -> str:

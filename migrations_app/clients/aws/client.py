@@ -16,9 +16,9 @@ from migrations_app.clients.aws import answers, errors
 from migrations_app.clients.aws import permissions as rights
 from migrations_app.clients.aws.answers import Answer
 from migrations_app.clients.aws.cross_account import DEFAULT, AwsLimits
-from migrations_app.clients.aws.permissions import Right
+from migrations_app.clients.aws.permissions import AwsPermission
 from migrations_app.clients.aws.session import AwsSession
-from migrations_app.errors import Garbled, TimedOut, TooLarge
+from migrations_app.errors import InvalidResponse, TimedOut, TooLarge
 from migrations_app.inventory.aws_facts.simulation import Question, Reply
 from migrations_app.inventory.objects.aws import (
     AccessEntry,
@@ -49,7 +49,7 @@ class AwsCalls:
         self._lock = threading.Lock()
         self._clients: dict[str, Any] = {}
 
-    def get(self, right: Right, read: Callable[[Answer], T], **given: Any) -> T:  # noqa: ANN401 - parameters of any call
+    def get(self, right: AwsPermission, read: Callable[[Answer], T], **given: Any) -> T:  # noqa: ANN401 - parameters of any call
         """What `read` makes of the answer. Raises CouldNotLook, NotServed among them when AWS has none such."""
         call = getattr(self._client(right), _method(right))
         try:
@@ -59,7 +59,7 @@ class AwsCalls:
         except errors.CAUGHT as wrong:
             raise errors.from_exception(wrong, right) from None
 
-    def find(self, right: Right, read: Callable[[Answer], T], **given: Any) -> T | None:  # noqa: ANN401 - as above
+    def find(self, right: AwsPermission, read: Callable[[Answer], T], **given: Any) -> T | None:  # noqa: ANN401 - as above
         """As `get`, but None when AWS has none such."""
         call = getattr(self._client(right), _method(right))
         try:
@@ -71,7 +71,7 @@ class AwsCalls:
                 return None
             raise errors.from_exception(wrong, right) from None
 
-    def pages(self, right: Right, read: Callable[[Answer], list[T]], **given: Any) -> Iterator[T]:  # noqa: ANN401 - as above
+    def pages(self, right: AwsPermission, read: Callable[[Answer], list[T]], **given: Any) -> Iterator[T]:  # noqa: ANN401 - as above
         """Every row of a list. Raises TooLarge when it does not end, CouldNotLook."""
         paginator = self._client(right).get_paginator(_method(right))
         pages = iter(paginator.paginate(**given))
@@ -89,7 +89,9 @@ class AwsCalls:
             self._clients.clear()
         self._session.close()
 
-    def _page(self, right: Right, pages: Iterator[Answer], *, read: Callable[[Answer], list[T]]) -> list[T] | None:
+    def _page(
+        self, right: AwsPermission, pages: Iterator[Answer], *, read: Callable[[Answer], list[T]]
+    ) -> list[T] | None:
         try:
             page = next(pages, None)
             return None if page is None else read(page)
@@ -98,25 +100,25 @@ class AwsCalls:
         except errors.CAUGHT as wrong:
             raise errors.from_exception(wrong, right) from None
 
-    def _client(self, right: Right) -> Any:  # noqa: ANN401 - stubs of most services are not installed
+    def _client(self, right: AwsPermission) -> Any:  # noqa: ANN401 - stubs of most services are not installed
         self._check_time(right)
         with self._lock:
             if right.service not in self._clients:
                 self._clients[right.service] = self._session.client(right.service)
             return self._clients[right.service]
 
-    def _check_time(self, right: Right) -> None:
+    def _check_time(self, right: AwsPermission) -> None:
         if time.monotonic() >= self._ends:
             raise TimedOut(f"the time for AWS was over before {right.action}")
 
 
-def _method(right: Right) -> str:
+def _method(right: AwsPermission) -> str:
     name: str = xform_name(right.operation)
     return name
 
 
-def _garbled(right: Right) -> Garbled:
-    return Garbled(f"the answer to {right.action} is not what AWS promises")
+def _garbled(right: AwsPermission) -> InvalidResponse:
+    return InvalidResponse(f"the answer to {right.action} is not what AWS promises")
 
 
 _QUEUE_FACTS = ["KmsMasterKeyId", "MessageRetentionPeriod", "Policy", "QueueArn", "SqsManagedSseEnabled"]

@@ -5,7 +5,7 @@ import secrets
 from dataclasses import dataclass, field
 
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.inventory.objects.cluster_arn import RoleArn, is_account, partition_of, read_role_arn
 
 LONGEST_SESSION_NAME = 64
@@ -14,7 +14,7 @@ _EXTERNAL_ID = re.compile(r"[\w+=,.@:/-]{2,1224}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keys:
+class AwsCredentials:
     """Credentials in memory. `token` is empty for those of a user."""
 
     access_key_id: str = field(repr=False)
@@ -29,14 +29,14 @@ class OwnIdentity:
     The surroundings are environment variables, IRSA and EKS Pod Identity; instance metadata and files never are.
     """
 
-    keys: Keys | None = None
+    keys: AwsCredentials | None = None
     ambient: bool = False
     endpoint: str = ""
     """Another address for every service of AWS: for tests against one on this machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class ClusterAccountAccess:
     """The way into one cluster's account: a role with the external id made for that cluster, or keys of its own.
 
     `account` is the one that must be reached; `user` and `action` stand in the session's name.
@@ -46,7 +46,7 @@ class Entry:
     account: str = ""
     role_arn: str = ""
     external_id: str = ""
-    keys: Keys | None = None
+    keys: AwsCredentials | None = None
     user: str = ""
     action: str = "scan"
 
@@ -77,23 +77,25 @@ def new_external_id() -> str:
     return f"karpdash-{secrets.token_hex(20)}"
 
 
-def checked(entry: Entry) -> RoleArn | None:
+def checked(entry: ClusterAccountAccess) -> RoleArn | None:
     """The role to take, None for keys. Raises BadInput for a way in that would let one customer use another's role."""
     if entry.account and not is_account(entry.account):
-        raise BadInput("an account has 12 digits", code="bad_account", where="account")
+        raise InvalidInput("an account has 12 digits", code="bad_account", where="account")
     if entry.keys is not None and entry.role_arn:
-        raise BadInput("either a role or keys, not both", code="two_identities", where="role_arn")
+        raise InvalidInput("either a role or keys, not both", code="two_identities", where="role_arn")
     if entry.keys is not None:
         return None
     role = read_role_arn(entry.role_arn)
     if role is None:
-        raise BadInput("the ARN of a role to take is needed", code="bad_role", where="role_arn")
+        raise InvalidInput("the ARN of a role to take is needed", code="bad_role", where="role_arn")
     if not _EXTERNAL_ID.fullmatch(entry.external_id):
-        raise BadInput("a role is only taken with the external id made for it", code="no_external_id", where="role_arn")
+        raise InvalidInput(
+            "a role is only taken with the external id made for it", code="no_external_id", where="role_arn"
+        )
     if role.partition != partition_of(entry.region):
-        raise BadInput(f"the role is not of the partition of {entry.region}", code="bad_role", where="role_arn")
+        raise InvalidInput(f"the role is not of the partition of {entry.region}", code="bad_role", where="role_arn")
     if entry.account and role.account != entry.account:
-        raise BadInput(
+        raise InvalidInput(
             f"the role is in account {role.account}, the cluster in {entry.account}",
             code="wrong_account",
             where="role_arn",

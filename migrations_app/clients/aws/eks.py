@@ -16,19 +16,19 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from migrations_app.clients.aws.client import AwsApi
-from migrations_app.clients.aws.cross_account import Entry, Keys
+from migrations_app.clients.aws.cross_account import AwsCredentials, ClusterAccountAccess
 from migrations_app.clients.aws.session import AwsSession, Now, utc_now
 from migrations_app.clients.kubernetes.connection import Connection, EksToken, parse_server
 from migrations_app.clients.kubernetes.kubeconfig import certificates, decoded
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.inventory.objects.aws import EksCluster
 from migrations_app.inventory.objects.cluster_arn import AwsPlace, partition_of, read_place
 
 REACHABLE = frozenset({"ACTIVE", "UPDATING"})
 
 
-def eks_connection(api: AwsApi, entry: Entry) -> Connection:
+def eks_connection(api: AwsApi, entry: ClusterAccountAccess) -> Connection:
     """How to reach the API server of the api's cluster; its `eks` says for what and as whom tokens are made.
 
     Raises BadInput: `no_cluster`, `wrong_account`, `wrong_cluster`, `cluster_not_ready`, or what is wrong with the
@@ -37,14 +37,14 @@ def eks_connection(api: AwsApi, entry: Entry) -> Connection:
     caller = api.caller()
     place = api.place
     if place.account and caller.account != place.account:
-        raise BadInput(
+        raise InvalidInput(
             f"these credentials are of account {caller.account}, the cluster is in {place.account}",
             code="wrong_account",
             where="account",
         )
     found = api.cluster()
     if found is None:
-        raise BadInput(f"EKS has no cluster {place.cluster} in {place.region}", code="no_cluster", where="cluster")
+        raise InvalidInput(f"EKS has no cluster {place.cluster} in {place.region}", code="no_cluster", where="cluster")
     _check(found, AwsPlace(region=place.region, cluster=place.cluster, account=caller.account))
     return Connection(
         server=parse_server(found.endpoint, where="endpoint"),
@@ -56,9 +56,11 @@ def eks_connection(api: AwsApi, entry: Entry) -> Connection:
 
 def _check(found: EksCluster, wanted: AwsPlace) -> None:
     if read_place(found.arn) != wanted:
-        raise BadInput("AWS answered with another cluster than was asked for", code="wrong_cluster", where="cluster")
+        raise InvalidInput(
+            "AWS answered with another cluster than was asked for", code="wrong_cluster", where="cluster"
+        )
     if found.status not in REACHABLE:
-        raise BadInput(
+        raise InvalidInput(
             f"the cluster is {found.status or 'in no known state'}", code="cluster_not_ready", where="cluster"
         )
 
@@ -91,7 +93,7 @@ def sts_host(region: str) -> str:
     return f"sts.{region}.{_SUFFIXES[partition_of(region)]}"
 
 
-def signed_token(keys: Keys, *, cluster: str, region: str) -> Secret:
+def signed_token(keys: AwsCredentials, *, cluster: str, region: str) -> Secret:
     """A token for the EKS cluster of that name; made without any connection."""
     url = f"https://{sts_host(region)}/?Action=GetCallerIdentity&Version=2011-06-15"
     request = AWSRequest(method="GET", url=url, headers={HEADER: cluster})

@@ -7,7 +7,7 @@ from botocore import exceptions as b
 from botocore.parsers import ResponseParserError
 
 from migrations_app import errors
-from migrations_app.clients.aws.permissions import Right
+from migrations_app.clients.aws.permissions import AwsPermission
 from migrations_app.clients.secret import clean
 
 CAUGHT = (b.BotoCoreError, b.ClientError, ResponseParserError, OSError, ValueError, RecursionError)
@@ -79,7 +79,7 @@ def is_absent(wrong: BaseException) -> bool:
     return isinstance(wrong, b.ClientError) and _code(wrong) in ABSENT
 
 
-def from_exception(wrong: BaseException, right: Right) -> errors.CouldNotLook:
+def from_exception(wrong: BaseException, right: AwsPermission) -> errors.ReadError:
     """The error behind any exception of CAUGHT, raised by a call that `right` names."""
     if isinstance(wrong, b.ClientError):
         return _from_answer(wrong, right)
@@ -90,13 +90,13 @@ def from_exception(wrong: BaseException, right: Right) -> errors.CouldNotLook:
     if isinstance(wrong, b.ConnectTimeoutError | b.ReadTimeoutError | TimeoutError):
         return errors.TimedOut(f"{right.action} was not answered in time")
     if isinstance(wrong, b.ParamValidationError | b.InvalidRegionError | b.UnknownRegionError):
-        return errors.Garbled(f"{right.action} cannot be asked about such a name", code="bad_name")
+        return errors.InvalidResponse(f"{right.action} cannot be asked about such a name", code="bad_name")
     if isinstance(wrong, b.ConnectionError | b.HTTPClientError | OSError):
         return errors.Unreachable(f"no connection to AWS for {right.action}")
-    return errors.Garbled(f"the answer to {right.action} is not what AWS promises")
+    return errors.InvalidResponse(f"the answer to {right.action} is not what AWS promises")
 
 
-def _from_answer(wrong: b.ClientError, right: Right) -> errors.CouldNotLook:
+def _from_answer(wrong: b.ClientError, right: AwsPermission) -> errors.ReadError:
     code, text, status = _code(wrong), _message(wrong), _status(wrong)
     if code in _THROTTLED or status == 429:
         return errors.ServerFailed(f"AWS throttles {right.action}", code="throttled")
@@ -116,7 +116,7 @@ def _from_answer(wrong: b.ClientError, right: Right) -> errors.CouldNotLook:
     return errors.ServerFailed(f"{right.action}: {clean(code)}: {text or 'no reason given'}", code="refused")
 
 
-def _refused(right: Right, text: str) -> str:
+def _refused(right: AwsPermission, text: str) -> str:
     """Names the action that AWS names: a call may be refused for another one than its own."""
     if right.operation == "AssumeRole":
         return "the role does not let karpdash in: its trust policy, the external id, or our own policy refuses"

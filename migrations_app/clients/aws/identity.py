@@ -8,10 +8,17 @@ import re
 from botocore.exceptions import ClientError
 
 from migrations_app.clients.aws import errors
-from migrations_app.clients.aws.cross_account import DEFAULT, AwsLimits, Entry, OwnIdentity, checked, new_external_id
+from migrations_app.clients.aws.cross_account import (
+    DEFAULT,
+    AwsLimits,
+    ClusterAccountAccess,
+    OwnIdentity,
+    checked,
+    new_external_id,
+)
 from migrations_app.clients.aws.permissions import ASSUME, WHO_AM_I
 from migrations_app.clients.aws.session import AwsSession, client_config, made_client, own_keys, session_of
-from migrations_app.errors import BadInput, Forbidden, Garbled
+from migrations_app.errors import Forbidden, InvalidInput, InvalidResponse
 
 _SESSION = re.compile(r"arn:(?P<partition>aws[a-z-]*):sts::(?P<account>\d{12}):assumed-role/(?P<role>[^/]+)/.+")
 
@@ -29,7 +36,7 @@ def own_principal(own: OwnIdentity, *, region: str, limits: AwsLimits = DEFAULT)
     except errors.CAUGHT as wrong:
         raise errors.from_exception(wrong, WHO_AM_I) from None
     except (KeyError, TypeError):
-        raise Garbled("AWS did not say who karpdash is to it") from None
+        raise InvalidResponse("AWS did not say who karpdash is to it") from None
 
 
 def principal_of(arn: str) -> str:
@@ -45,7 +52,7 @@ SHORTEST = 900
 """Seconds of a session that should never come about; AWS gives none shorter."""
 
 
-def prove_guarded(entry: Entry, own: OwnIdentity, *, limits: AwsLimits = DEFAULT) -> None:
+def prove_guarded(entry: ClusterAccountAccess, own: OwnIdentity, *, limits: AwsLimits = DEFAULT) -> None:
     """Returns when the role opens with its external id, and neither without one nor with another.
 
     Raises BadInput with code `role_unguarded`; CouldNotLook when the role does not open at all, since a refusal then
@@ -56,14 +63,14 @@ def prove_guarded(entry: Entry, own: OwnIdentity, *, limits: AwsLimits = DEFAULT
     AwsSession(entry, own, limits=limits, purpose="register").keys()
     for given in ({}, {"ExternalId": new_external_id()}):
         if _opens(entry, own, limits=limits, given=given):
-            raise BadInput(
+            raise InvalidInput(
                 "the role can be taken without the external id: add the condition sts:ExternalId to its trust policy",
                 code="role_unguarded",
                 where="role_arn",
             )
 
 
-def _opens(entry: Entry, own: OwnIdentity, *, limits: AwsLimits, given: dict[str, str]) -> bool:
+def _opens(entry: ClusterAccountAccess, own: OwnIdentity, *, limits: AwsLimits, given: dict[str, str]) -> bool:
     config = client_config(limits, "register")
     session = session_of(own_keys(own, region=entry.region, config=config), entry.region)
     client = made_client(session, "sts", own=own, config=config)

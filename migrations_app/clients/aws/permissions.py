@@ -12,7 +12,7 @@ Document = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Right:
+class AwsPermission:
     """One operation of one service. `resource` is an ARN with gaps; `free` means that AWS asks no permission for it."""
 
     service: str
@@ -33,29 +33,29 @@ _ROLES = (_IAM + "role/*", "ReadRoles")
 _CLUSTER = (_EKS + "cluster/{cluster}", "ReadCluster")
 _QUEUES = ("arn:{partition}:sqs:{region}:{account}:*", "ReadQueue")
 
-WHO_AM_I = Right("sts", "GetCallerIdentity", free=True)
-GET_ROLE = Right("iam", "GetRole", *_ROLES)
-LIST_ATTACHED = Right("iam", "ListAttachedRolePolicies", *_ROLES)
-LIST_INLINE = Right("iam", "ListRolePolicies", *_ROLES)
-GET_INLINE = Right("iam", "GetRolePolicy", *_ROLES)
-SIMULATE = Right("iam", "SimulatePrincipalPolicy", *_ROLES)
+WHO_AM_I = AwsPermission("sts", "GetCallerIdentity", free=True)
+GET_ROLE = AwsPermission("iam", "GetRole", *_ROLES)
+LIST_ATTACHED = AwsPermission("iam", "ListAttachedRolePolicies", *_ROLES)
+LIST_INLINE = AwsPermission("iam", "ListRolePolicies", *_ROLES)
+GET_INLINE = AwsPermission("iam", "GetRolePolicy", *_ROLES)
+SIMULATE = AwsPermission("iam", "SimulatePrincipalPolicy", *_ROLES)
 # Policies of AWS live in no account, so the account of the ARN stays open.
-GET_POLICY = Right("iam", "GetPolicy", "arn:{partition}:iam::*:policy/*", "ReadPolicies")
-GET_VERSION = Right("iam", "GetPolicyVersion", "arn:{partition}:iam::*:policy/*", "ReadPolicies")
-GET_PROFILE = Right("iam", "GetInstanceProfile", _IAM + "instance-profile/*", "ReadProfiles")
-GET_PROVIDER = Right("iam", "GetOpenIDConnectProvider", _IAM + "oidc-provider/*", "ReadIdentityProviders")
-DESCRIBE_CLUSTER = Right("eks", "DescribeCluster", *_CLUSTER)
-LIST_ASSOCIATIONS = Right("eks", "ListPodIdentityAssociations", *_CLUSTER)
-DESCRIBE_ASSOCIATION = Right(
+GET_POLICY = AwsPermission("iam", "GetPolicy", "arn:{partition}:iam::*:policy/*", "ReadPolicies")
+GET_VERSION = AwsPermission("iam", "GetPolicyVersion", "arn:{partition}:iam::*:policy/*", "ReadPolicies")
+GET_PROFILE = AwsPermission("iam", "GetInstanceProfile", _IAM + "instance-profile/*", "ReadProfiles")
+GET_PROVIDER = AwsPermission("iam", "GetOpenIDConnectProvider", _IAM + "oidc-provider/*", "ReadIdentityProviders")
+DESCRIBE_CLUSTER = AwsPermission("eks", "DescribeCluster", *_CLUSTER)
+LIST_ASSOCIATIONS = AwsPermission("eks", "ListPodIdentityAssociations", *_CLUSTER)
+DESCRIBE_ASSOCIATION = AwsPermission(
     "eks", "DescribePodIdentityAssociation", _EKS + "podidentityassociation/{cluster}/*", "ReadAssociations"
 )
-DESCRIBE_ENTRY = Right("eks", "DescribeAccessEntry", _EKS + "access-entry/{cluster}/*", "ReadAccessEntries")
-DESCRIBE_ADDON = Right("eks", "DescribeAddon", _EKS + "addon/{cluster}/*", "ReadAddons")
-GET_QUEUE_URL = Right("sqs", "GetQueueUrl", *_QUEUES)
-GET_QUEUE = Right("sqs", "GetQueueAttributes", *_QUEUES)
-DESCRIBE_INSTANCES = Right("ec2", "DescribeInstances")
+DESCRIBE_ENTRY = AwsPermission("eks", "DescribeAccessEntry", _EKS + "access-entry/{cluster}/*", "ReadAccessEntries")
+DESCRIBE_ADDON = AwsPermission("eks", "DescribeAddon", _EKS + "addon/{cluster}/*", "ReadAddons")
+GET_QUEUE_URL = AwsPermission("sqs", "GetQueueUrl", *_QUEUES)
+GET_QUEUE = AwsPermission("sqs", "GetQueueAttributes", *_QUEUES)
+DESCRIBE_INSTANCES = AwsPermission("ec2", "DescribeInstances")
 
-RIGHTS: tuple[Right, ...] = (
+RIGHTS: tuple[AwsPermission, ...] = (
     WHO_AM_I,
     GET_ROLE,
     LIST_ATTACHED,
@@ -79,7 +79,7 @@ RIGHTS: tuple[Right, ...] = (
 
 EKS tokens need none: they are GetCallerIdentity signed in advance.
 """
-ASSUME = Right("sts", "AssumeRole")
+ASSUME = AwsPermission("sts", "AssumeRole")
 """Made with karpdash's own identity, beside the GetCallerIdentity that tells who it is; that needs no permission."""
 
 _SOME = AwsPlace(region="us-west-2", cluster="my-cluster", account="111122223333")
@@ -89,7 +89,7 @@ def minimal_policy(place: AwsPlace = _SOME) -> Document:
     """The policy of the role that karpdash takes in the account of that cluster: reads, and nothing else."""
     account = place.account or "*"
     gaps = {"partition": place.partition, "account": account, "region": place.region, "cluster": place.cluster}
-    by_sid: dict[str, list[Right]] = {}
+    by_sid: dict[str, list[AwsPermission]] = {}
     for right in RIGHTS:
         if not right.free:
             by_sid.setdefault(right.sid, []).append(right)

@@ -13,7 +13,14 @@ from botocore.configprovider import BOTOCORE_DEFAUT_SESSION_VARIABLES
 from botocore.session import Session as Core
 
 from migrations_app.clients.aws import errors
-from migrations_app.clients.aws.cross_account import DEFAULT, AwsLimits, Entry, Keys, OwnIdentity, checked
+from migrations_app.clients.aws.cross_account import (
+    DEFAULT,
+    AwsCredentials,
+    AwsLimits,
+    ClusterAccountAccess,
+    OwnIdentity,
+    checked,
+)
 from migrations_app.clients.aws.permissions import ASSUME, WHO_AM_I
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import Unauthorized
@@ -34,8 +41,8 @@ def utc_now() -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    keys: Keys
+class _CachedSession:
+    keys: AwsCredentials
     ends: datetime | None
     session: Session
 
@@ -47,7 +54,13 @@ class AwsSession:
     """
 
     def __init__(
-        self, entry: Entry, own: OwnIdentity, *, limits: AwsLimits = DEFAULT, now: Now = utc_now, purpose: str = ""
+        self,
+        entry: ClusterAccountAccess,
+        own: OwnIdentity,
+        *,
+        limits: AwsLimits = DEFAULT,
+        now: Now = utc_now,
+        purpose: str = "",
     ) -> None:
         self._role = checked(entry)
         self._entry = entry
@@ -56,7 +69,7 @@ class AwsSession:
         self._now = now
         self._purpose = purpose or entry.action
         self._lock = threading.Lock()
-        self._held: _Held | None = None
+        self._held: _CachedSession | None = None
 
     @property
     def region(self) -> str:
@@ -67,7 +80,7 @@ class AwsSession:
         """The account that this session is for; empty when nobody said so."""
         return self._entry.account or (self._role.account if self._role else "")
 
-    def keys(self) -> Keys:
+    def keys(self) -> AwsCredentials:
         """Credentials that are good for another 20 minutes where AWS gives that long."""
         with self._lock:
             return self._holding().keys
@@ -86,18 +99,18 @@ class AwsSession:
         with self._lock:
             self._held = None
 
-    def _holding(self) -> _Held:
+    def _holding(self) -> _CachedSession:
         held = self._held
         if held is None or (held.ends is not None and self._now() >= held.ends - RENEW_BEFORE):
             held = self._held = self._entered()
         return held
 
-    def _entered(self) -> _Held:
+    def _entered(self) -> _CachedSession:
         if self._entry.keys is not None:
-            return _Held(self._entry.keys, None, session_of(self._entry.keys, self.region))
+            return _CachedSession(self._entry.keys, None, session_of(self._entry.keys, self.region))
         return self._taken(own_keys(self._own, region=self.region, config=self.config))
 
-    def _taken(self, own: Keys) -> _Held:
+    def _taken(self, own: AwsCredentials) -> _CachedSession:
         asked = {
             "RoleArn": self._entry.role_arn,
             "RoleSessionName": self._entry.session_name,
@@ -108,12 +121,12 @@ class AwsSession:
         try:
             answer = client.assume_role(**asked)
             found = answer["Credentials"]
-            keys = Keys(
+            keys = AwsCredentials(
                 access_key_id=found["AccessKeyId"],
                 secret=Secret(found["SecretAccessKey"]),
                 token=Secret(found["SessionToken"]),
             )
-            return _Held(keys, found["Expiration"], session_of(keys, self.region))
+            return _CachedSession(keys, found["Expiration"], session_of(keys, self.region))
         except errors.CAUGHT as wrong:
             raise errors.from_exception(wrong, ASSUME) from None
         except (KeyError, TypeError):
@@ -132,7 +145,7 @@ def client_config(limits: AwsLimits, purpose: str) -> Config:
     )
 
 
-def session_of(keys: Keys, region: str) -> Session:
+def session_of(keys: AwsCredentials, region: str) -> Session:
     """A session that knows these keys and nothing else."""
     core = _silent()
     core.set_credentials(keys.access_key_id, keys.secret.reveal(), keys.token.reveal() or None)
@@ -153,7 +166,7 @@ def _silent() -> Core:
     return core
 
 
-def own_keys(own: OwnIdentity, *, region: str, config: Config) -> Keys:
+def own_keys(own: OwnIdentity, *, region: str, config: Config) -> AwsCredentials:
     """Keys of karpdash's own identity. Raises Unauthorized with code `no_identity` when it has none."""
     if own.keys is not None:
         return own.keys
@@ -163,7 +176,7 @@ def own_keys(own: OwnIdentity, *, region: str, config: Config) -> Keys:
     return found
 
 
-def _ambient(region: str, config: Config) -> Keys | None:
+def _ambient(region: str, config: Config) -> AwsCredentials | None:
     core = Core()
     core.set_config_variable("region", region)
     core.set_default_client_config(config)
@@ -176,4 +189,6 @@ def _ambient(region: str, config: Config) -> Keys | None:
         raise errors.from_exception(wrong, WHO_AM_I) from None
     if frozen is None:
         return None
-    return Keys(access_key_id=frozen.access_key, secret=Secret(frozen.secret_key), token=Secret(frozen.token or ""))
+    return AwsCredentials(
+        access_key_id=frozen.access_key, secret=Secret(frozen.secret_key), token=Secret(frozen.token or "")
+    )

@@ -15,8 +15,8 @@ from migrations_app import errors
 from migrations_app.clients.bundle.documents import documents
 from migrations_app.clients.bundle.files import DIRECT, UPLOAD, BundleLimits, Source, files
 from migrations_app.clients.bundle.index import Index, Place, is_built_in, pages_of
-from migrations_app.clients.kubernetes.api import Clock, Page, Resource, Served, asked
-from migrations_app.errors import BadBundle, CouldNotLook, NotAsked, NotServed
+from migrations_app.clients.kubernetes.api import Clock, ListPage, Resource, Served, api_request
+from migrations_app.errors import InvalidBundle, NotCollected, NotServed, ReadError
 from migrations_app.inventory.objects.karpenter import ServedResource
 from migrations_app.karpenter import kinds
 
@@ -24,7 +24,7 @@ NAME = "manifest.json"
 SCHEMA = "karpdash/bundle/v1"
 
 
-class AskedPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RequestedPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One list: `why` is the code of the errors.CouldNotLook when it was not seen."""
 
     group: str
@@ -50,40 +50,42 @@ class AskedPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class BundleManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     schema: str
     made_at: str = ""
     made_by: str = ""
     whole: bool = False
-    asked: list[AskedPart] = []
+    asked: list[RequestedPart] = []
     served: list[ServedResource] | None = None
     failed: dict[str, str] = {}
 
-    def part(self, resource: Resource) -> AskedPart | None:
+    def part(self, resource: Resource) -> RequestedPart | None:
         """The list that tells about this one: a seen one before an unseen one."""
         found = sorted((part for part in self.asked if part.covers(resource)), key=lambda part: not part.seen)
         return found[0] if found else None
 
 
-def read_manifest(body: bytes) -> Manifest:
+def read_manifest(body: bytes) -> BundleManifest:
     """Raises BadBundle with code `bad_manifest_file`."""
     try:
-        found = msgspec.json.decode(body, type=Manifest)
+        found = msgspec.json.decode(body, type=BundleManifest)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as wrong:
-        raise BadBundle(f"not a bundle's manifest: {str(wrong)[:200]}", code="bad_manifest_file", where=NAME) from None
+        raise InvalidBundle(
+            f"not a bundle's manifest: {str(wrong)[:200]}", code="bad_manifest_file", where=NAME
+        ) from None
     if found.schema != SCHEMA:
-        raise BadBundle(
+        raise InvalidBundle(
             f"made for another release of karpdash: {SCHEMA} is read here", code="bad_manifest_file", where=NAME
         )
     return found
 
 
-def unseen(part: AskedPart) -> CouldNotLook:
+def unseen(part: RequestedPart) -> ReadError:
     """The error that kept the bundle's maker from seeing this."""
     kinds = [getattr(errors, name) for name in dir(errors) if not name.startswith("_")]
-    known = {kind.code: kind for kind in kinds if isinstance(kind, type) and issubclass(kind, CouldNotLook)}
+    known = {kind.code: kind for kind in kinds if isinstance(kind, type) and issubclass(kind, ReadError)}
     detail = part.detail[:500] or "could not be read when the bundle was made"
-    return known.get(part.why, CouldNotLook)(detail, code=part.why[:60] or "could_not_look")
+    return known.get(part.why, ReadError)(detail, code=part.why[:60] or "could_not_look")
 
 
 VERSION_NAME = "version.json"
@@ -97,7 +99,7 @@ _ALWAYS_SOME = frozenset(
 _OF_KARPENTER = frozenset((kind.group, kind.plural) for kind in kinds.KARPENTER_KINDS)
 
 
-class _Version(msgspec.Struct, frozen=True, rename="camel"):
+class _ServerVersionDocument(msgspec.Struct, frozen=True, rename="camel"):
     """What GET /version answers, or what `kubectl version -o json` prints around it."""
 
     git_version: str = ""
@@ -107,7 +109,9 @@ class _Version(msgspec.Struct, frozen=True, rename="camel"):
 class Bundle:
     """A ClusterApi over objects in memory. `odd` and `repeated` count what was passed over."""
 
-    def __init__(self, index: Index, *, manifest: Manifest | None, version: bytes, iam: Mapping[str, bytes]) -> None:
+    def __init__(
+        self, index: Index, *, manifest: BundleManifest | None, version: bytes, iam: Mapping[str, bytes]
+    ) -> None:
         self._index = index
         self._manifest = manifest
         self._version = version
@@ -129,9 +133,9 @@ class Bundle:
     def get(self, path: str) -> bytes:
         if path == "/version":
             if not self._version:
-                raise NotAsked(f"the bundle holds no {VERSION_NAME}")
+                raise NotCollected(f"the bundle holds no {VERSION_NAME}")
             return self._version
-        wanted = asked("get", path)
+        wanted = api_request("get", path)
         place = self._index.places.get((wanted.group, wanted.plural), {})
         found = place.get((wanted.namespace, wanted.name))
         if found is not None:
@@ -145,12 +149,12 @@ class Bundle:
             return Served(tuple(manifest.served), dict(manifest.failed))
         return Served(tuple(self._index.served()))
 
-    def pages(self, resource: Resource) -> Iterator[Page]:
+    def pages(self, resource: Resource) -> Iterator[ListPage]:
         self._check(resource)
         for items in pages_of(self._index.find(resource), resource.page_size):
             size = sum(len(memoryview(item)) for item in items)
             self._read += size
-            yield Page(items, "", size)
+            yield ListPage(items, "", size)
 
     def clock(self) -> Clock:
         """The time of the bundle's making, where it says so; else the last sign of life of its nodes.
@@ -177,11 +181,11 @@ class Bundle:
                 raise unseen(part)
             return
         if self._manifest is not None and not self._whole:
-            raise NotAsked(f"the bundle's maker did not ask for {resource.plural}")
+            raise NotCollected(f"the bundle's maker did not ask for {resource.plural}")
         if place in self._index.places:
             return
         if not self._whole or (self._manifest is None and self._left_out(place)):
-            raise NotAsked(f"the bundle does not hold {resource.plural}")
+            raise NotCollected(f"the bundle does not hold {resource.plural}")
         if not is_built_in(resource.group) and place not in {(r.group, r.plural) for r in self.served().resources}:
             raise NotServed(f"nothing in the bundle shows that {resource.plural} are served")
 
@@ -202,17 +206,17 @@ def open_bundle(source: Source, *, limits: BundleLimits | None = None) -> Bundle
     `source`: a folder or file, the bytes of an upload, or files by name. Bytes are held to UPLOAD, all else to DIRECT.
     """
     held = limits or (UPLOAD if isinstance(source, bytes) else DIRECT)
-    reader = _Reader(held)
+    reader = _BundleReader(held)
     for name, body in files(source, held):
         reader.take(name, body)
     return reader.bundle()
 
 
-class _Reader:
+class _BundleReader:
     def __init__(self, limits: BundleLimits) -> None:
         self._limits = limits
         self._index = Index()
-        self._manifest: Manifest | None = None
+        self._manifest: BundleManifest | None = None
         self._version = b""
         self._iam: dict[str, bytes] = {}
 
@@ -231,21 +235,21 @@ class _Reader:
         for found in documents(body, name=name, limits=self._limits):
             self._index.add(found)
             if self._index.count > self._limits.objects:
-                raise BadBundle(f"more than {self._limits.objects} objects", code="bundle_objects", where=name)
+                raise InvalidBundle(f"more than {self._limits.objects} objects", code="bundle_objects", where=name)
 
     def bundle(self) -> Bundle:
         self._index.settle()
         if not self._index.places and self._manifest is None:
-            raise BadBundle("no Kubernetes object is in it", code="bundle_empty")
+            raise InvalidBundle("no Kubernetes object is in it", code="bundle_empty")
         return Bundle(self._index, manifest=self._manifest, version=self._version, iam=self._iam)
 
 
 def _server_version(body: bytes, name: str) -> bytes:
     try:
-        found = msgspec.json.decode(body, type=_Version)
+        found = msgspec.json.decode(body, type=_ServerVersionDocument)
         inner = bytes(found.server_version)
         if inner:
-            msgspec.json.decode(inner, type=_Version)
+            msgspec.json.decode(inner, type=_ServerVersionDocument)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        raise BadBundle("not what GET /version answers", code="bad_version_file", where=name) from None
+        raise InvalidBundle("not what GET /version answers", code="bad_version_file", where=name) from None
     return inner or body

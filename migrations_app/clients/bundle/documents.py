@@ -9,9 +9,9 @@ import msgspec
 from migrations_app.clients.archive import refuse
 from migrations_app.clients.bundle.files import BundleLimits
 from migrations_app.clients.kubernetes.limits import MIB
-from migrations_app.clients.kubernetes.salvage import salvaged
+from migrations_app.clients.kubernetes.salvage import parsable_items
 from migrations_app.clients.kubernetes.yaml_strict import Plain, read_documents
-from migrations_app.errors import BadBundle
+from migrations_app.errors import InvalidBundle
 
 DEEPEST = 3
 """Lists within a list that are opened: people put dumps together, and nobody does so more often."""
@@ -21,7 +21,7 @@ _BROKEN = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class BundleObject:
     """One object, still undecoded. `kind` is empty when the object does not say what it is."""
 
     raw: msgspec.Raw
@@ -40,57 +40,57 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ListedKind:
     """A typed list was in the file, so its kind was asked for, even when the list is empty."""
 
     group: str
     kind: str
 
 
-class _Metadata(msgspec.Struct, frozen=True):
+class _DocumentMetadata(msgspec.Struct, frozen=True):
     name: str = ""
     namespace: str | None = None
 
 
-class _Kind(msgspec.Struct, frozen=True, rename="camel"):
+class _DocumentKind(msgspec.Struct, frozen=True, rename="camel"):
     api_version: str = ""
     kind: str = ""
 
 
-class _Head(_Kind, frozen=True):
-    metadata: _Metadata = _Metadata()
+class _Head(_DocumentKind, frozen=True):
+    metadata: _DocumentMetadata = _DocumentMetadata()
 
 
-class _Envelope(_Kind, frozen=True):
+class _Envelope(_DocumentKind, frozen=True):
     items: list[msgspec.Raw] | None = None
 
 
-_heads, _kinds = msgspec.json.Decoder(_Head), msgspec.json.Decoder(_Kind)
+_heads, _kinds = msgspec.json.Decoder(_Head), msgspec.json.Decoder(_DocumentKind)
 _envelopes, _arrays = msgspec.json.Decoder(_Envelope), msgspec.json.Decoder(list[msgspec.Raw])
 
 
-def documents(body: bytes, *, name: str, limits: BundleLimits) -> Iterator[Found | Asked]:
+def documents(body: bytes, *, name: str, limits: BundleLimits) -> Iterator[BundleObject | ListedKind]:
     """Everything in the file. Raises BadBundle with the file, and the line where it is known, in `where`."""
     beginning = body[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     return _json(body, name, limits=limits) if beginning in (b"{", b"[") else _yaml(body, name, limits=limits)
 
 
-def _json(body: bytes, name: str, *, limits: BundleLimits) -> Iterator[Found | Asked]:
+def _json(body: bytes, name: str, *, limits: BundleLimits) -> Iterator[BundleObject | ListedKind]:
     body = body.removeprefix(b"\xef\xbb\xbf")
     if len(body) > MIB and body.count(b",") * limits.densest > len(body):
         refuse("this JSON does not look like Kubernetes objects", "json_dense", where=name)
     try:
         if body.lstrip()[:1] == b"[":
-            yield from _items(_arrays.decode(body), _Kind())
+            yield from _items(_arrays.decode(body), _DocumentKind())
         else:
             yield from _object(body)
     except _BROKEN:
         yield from _salvaged(body) or _in_a_row(body, name)
 
 
-def _salvaged(body: bytes) -> list[Found | Asked]:
+def _salvaged(body: bytes) -> list[BundleObject | ListedKind]:
     """The objects of a List in which one of them cannot be decoded; nothing when this is no List."""
-    parts = salvaged(body)
+    parts = parsable_items(body)
     if parts is None:
         return []
     shell, items = parts
@@ -101,7 +101,7 @@ def _salvaged(body: bytes) -> list[Found | Asked]:
     return list(_items(items, envelope)) if envelope.kind.endswith("List") else []
 
 
-def _in_a_row(body: bytes, name: str) -> Iterator[Found | Asked]:
+def _in_a_row(body: bytes, name: str) -> Iterator[BundleObject | ListedKind]:
     start = 0
     ends = [match.start() + 1 for match in _BETWEEN.finditer(body)]
     try:
@@ -114,18 +114,20 @@ def _in_a_row(body: bytes, name: str) -> Iterator[Found | Asked]:
         refuse(f"not JSON: {str(wrong)[:200]}", "json_syntax", where=name)
 
 
-def _object(body: bytes) -> Iterator[Found | Asked]:
+def _object(body: bytes) -> Iterator[BundleObject | ListedKind]:
     envelope = _envelopes.decode(body)
     if envelope.kind.endswith("List") and envelope.items is not None:
         return _items(envelope.items, envelope)
     return iter([_found(msgspec.Raw(body))])
 
 
-def _items(items: Iterable[msgspec.Raw], envelope: _Kind, *, depth: int = 0) -> Iterator[Found | Asked]:
+def _items(
+    items: Iterable[msgspec.Raw], envelope: _DocumentKind, *, depth: int = 0
+) -> Iterator[BundleObject | ListedKind]:
     """The items of a list and of lists in it. Those of a typed list, as the API gives it, do not say their own kind."""
     kind = envelope.kind.removesuffix("List")
     if kind:
-        yield Asked(envelope.api_version.rpartition("/")[0], kind)
+        yield ListedKind(envelope.api_version.rpartition("/")[0], kind)
     for item in items:
         found = _found(item)
         inner = _list_in(found) if depth < DEEPEST else None
@@ -135,7 +137,7 @@ def _items(items: Iterable[msgspec.Raw], envelope: _Kind, *, depth: int = 0) -> 
             yield replace(found, api_version=envelope.api_version, kind=kind) if kind and not found.kind else found
 
 
-def _list_in(found: Found) -> _Envelope | None:
+def _list_in(found: BundleObject) -> _Envelope | None:
     """The list that an item is, as where several dumps were put together; None for an object."""
     if not found.kind.endswith("List"):
         return None
@@ -146,35 +148,35 @@ def _list_in(found: Found) -> _Envelope | None:
     return inner if inner.items is not None else None
 
 
-def _found(raw: msgspec.Raw) -> Found:
+def _found(raw: msgspec.Raw) -> BundleObject:
     """The object with what it says about itself; an object with odd metadata keeps its kind, and is judged later."""
     try:
         head = _heads.decode(raw)
-        return Found(raw, head.api_version, head.kind, head.metadata.namespace or "", head.metadata.name)
+        return BundleObject(raw, head.api_version, head.kind, head.metadata.namespace or "", head.metadata.name)
     except _BROKEN:
         pass
     try:
         only = _kinds.decode(raw)
-        return Found(raw, only.api_version, only.kind)
+        return BundleObject(raw, only.api_version, only.kind)
     except _BROKEN:
-        return Found(raw)
+        return BundleObject(raw)
 
 
-def _yaml(body: bytes, name: str, *, limits: BundleLimits) -> Iterator[Found | Asked]:
+def _yaml(body: bytes, name: str, *, limits: BundleLimits) -> Iterator[BundleObject | ListedKind]:
     try:
-        for value in read_documents(body, limits=limits.yaml, error=BadBundle, seal=_sealed):
+        for value in read_documents(body, limits=limits.yaml, error=InvalidBundle, seal=_sealed):
             if value is not None:
                 yield from _plain(value)
-    except BadBundle as wrong:
+    except InvalidBundle as wrong:
         where = ", ".join(part for part in (name, wrong.where) if part)
-        raise BadBundle(wrong.message, code=wrong.code, where=where) from None
+        raise InvalidBundle(wrong.message, code=wrong.code, where=where) from None
 
 
-def _plain(value: Plain) -> Iterator[Found | Asked]:
+def _plain(value: Plain) -> Iterator[BundleObject | ListedKind]:
     kind, items = (value.get("kind"), value.get("items")) if isinstance(value, dict) else ("", None)
     if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
         said = value.get("apiVersion")
-        return _items(items, _Kind(said if isinstance(said, str) else "", kind))
+        return _items(items, _DocumentKind(said if isinstance(said, str) else "", kind))
     return iter([_found(_sealed(value))])
 
 

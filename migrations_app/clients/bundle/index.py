@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from migrations_app.clients.bundle.documents import Asked, Found
+from migrations_app.clients.bundle.documents import BundleObject, ListedKind
 from migrations_app.clients.kubernetes.api import Resource
-from migrations_app.errors import Garbled
+from migrations_app.errors import InvalidResponse
 from migrations_app.inventory.objects.karpenter import CRD, ServedResource
 from migrations_app.karpenter import kinds
 
@@ -25,25 +25,25 @@ class _Beat(msgspec.Struct, frozen=True, rename="camel"):
     last_heartbeat_time: str | None = None
 
 
-class _NodeStatus(msgspec.Struct, frozen=True):
+class _BundleNodeStatus(msgspec.Struct, frozen=True):
     conditions: list[_Beat] | None = None
 
 
-class _Node(msgspec.Struct, frozen=True):
-    status: _NodeStatus | None = None
+class _BundleNode(msgspec.Struct, frozen=True):
+    status: _BundleNodeStatus | None = None
 
 
 @dataclass(slots=True)
 class Index:
     """`odd` counts what says no kind; `repeated` the objects that were in more than one file."""
 
-    places: dict[Place, dict[tuple[str, str], Found]] = field(default_factory=dict)
+    places: dict[Place, dict[tuple[str, str], BundleObject]] = field(default_factory=dict)
     plurals: dict[Place, str] = field(default_factory=dict)
     odd: int = 0
     repeated: int = 0
-    _waiting: list[Found | Asked] = field(default_factory=list)
+    _waiting: list[BundleObject | ListedKind] = field(default_factory=list)
 
-    def add(self, found: Found | Asked) -> None:
+    def add(self, found: BundleObject | ListedKind) -> None:
         """Takes one object. Those of custom kinds wait for `settle`: a CRD in a later file may name their plural."""
         if not found.kind:
             self.odd += 1
@@ -105,13 +105,13 @@ class Index:
         }
         return sorted(shown | by_crd, key=lambda each: (each.group, each.plural, each.version, each.namespaced))
 
-    def plural(self, found: Found | Asked) -> str:
+    def plural(self, found: BundleObject | ListedKind) -> str:
         row = kinds.find(found.kind, group=found.group)
         return row.plural if row else self.plurals.get((found.group, found.kind)) or guessed_plural(found.kind)
 
-    def _place(self, found: Found | Asked) -> None:
+    def _place(self, found: BundleObject | ListedKind) -> None:
         place = self.places.setdefault((found.group, self.plural(found)), {})
-        if isinstance(found, Asked):
+        if isinstance(found, ListedKind):
             return
         key = (found.namespace, found.name or f"\0{len(place)}")
         if key in place:
@@ -120,9 +120,9 @@ class Index:
             place[key] = found
 
 
-def _heartbeats(found: Found) -> Iterator[str]:
+def _heartbeats(found: BundleObject) -> Iterator[str]:
     try:
-        status = msgspec.json.decode(found.raw, type=_Node).status
+        status = msgspec.json.decode(found.raw, type=_BundleNode).status
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return
     for condition in (status and status.conditions) or ():
@@ -143,13 +143,13 @@ def guessed_plural(kind: str) -> str:
     return f"{name[:-1]}ies" if name.endswith("y") and name[-2:-1] not in "aeiou" else f"{name}s"
 
 
-def selector(resource: Resource) -> Callable[[Found], bool]:
+def selector(resource: Resource) -> Callable[[BundleObject], bool]:
     """Whether an object is meant by the label and field selectors. Raises Garbled for forms that are not known."""
     labels, fields = _terms(resource.label_selector), _terms(resource.field_selector)
     if not labels and not fields:
         return lambda _: True
 
-    def wanted(found: Found) -> bool:
+    def wanted(found: BundleObject) -> bool:
         whole = _tree(found.raw)
         given = _at(whole, "metadata.labels")
         held = given if isinstance(given, dict) else {}
@@ -179,7 +179,7 @@ def _terms(text: str) -> list[_Term]:
 
 def _term(text: str) -> _Term:
     if "(" in text or " in " in text or text.startswith("!"):
-        raise Garbled("a bundle knows only simple selectors", code="bad_selector")
+        raise InvalidResponse("a bundle knows only simple selectors", code="bad_selector")
     for sign in ("!=", "==", "="):
         key, found, value = text.partition(sign)
         if found:

@@ -15,11 +15,11 @@ from typing import BinaryIO
 import msgspec
 
 from migrations_app.clients.bundle import bundle
-from migrations_app.clients.bundle.bundle import SCHEMA, VERSION_NAME, AskedPart, Manifest
+from migrations_app.clients.bundle.bundle import SCHEMA, VERSION_NAME, BundleManifest, RequestedPart
 from migrations_app.clients.bundle.redaction import redacted_object
-from migrations_app.clients.kubernetes.api import Clock, ClusterApi, Page, Resource, Served
+from migrations_app.clients.kubernetes.api import Clock, ClusterApi, ListPage, Resource, Served
 from migrations_app.clients.kubernetes.limits import MIB
-from migrations_app.errors import CouldNotLook, Expired
+from migrations_app.errors import Expired, ReadError
 
 RESTARTS = 2
 _CHUNK = 4 * MIB
@@ -27,7 +27,7 @@ _CHUNK = 4 * MIB
 
 
 @dataclass(slots=True)
-class _List:
+class _ListWriter:
     """The chunks of one list, packed: dumps shrink to a tenth and wait in memory until the list is whole."""
 
     resource: Resource
@@ -38,7 +38,7 @@ class _List:
     _waiting: list[bytes] = field(default_factory=list)
     _size: int = 0
 
-    def take(self, page: Page) -> None:
+    def take(self, page: ListPage) -> None:
         self.kind = page.kind or "List"
         for raw in page.items:
             self._take(raw)
@@ -74,7 +74,7 @@ class Recording:
         self._lock = threading.Lock()
         self._version = b""
         self._served: Served | None = None
-        self._lists: dict[Resource, tuple[AskedPart, _List]] = {}
+        self._lists: dict[Resource, tuple[RequestedPart, _ListWriter]] = {}
 
     def get(self, path: str) -> bytes:
         body = self._api.get(path)
@@ -86,11 +86,11 @@ class Recording:
         self._served = self._api.served()
         return self._served
 
-    def pages(self, resource: Resource) -> Iterator[Page]:
+    def pages(self, resource: Resource) -> Iterator[ListPage]:
         if self._is_covered(resource):
             yield from self._api.pages(resource)
             return
-        kept = _List(resource)
+        kept = _ListWriter(resource)
         ended = _part(kept, why="timeout", detail="the list was not read to its end")
         try:
             for page in self._api.pages(resource):
@@ -98,7 +98,7 @@ class Recording:
                 yield page
             kept.flush()
             ended = _part(kept)
-        except CouldNotLook as reason:
+        except ReadError as reason:
             ended = _part(kept, why=reason.code, detail=reason.message)
             raise
         finally:
@@ -111,9 +111,9 @@ class Recording:
     def close(self) -> None:
         self._api.close()
 
-    def write(self, out: BinaryIO, *, made_at: str, made_by: str) -> Manifest:
+    def write(self, out: BinaryIO, *, made_at: str, made_by: str) -> BundleManifest:
         """Writes the .tar.gz and tells what is in it. What was not seen to its end is left out of it."""
-        manifest = Manifest(
+        manifest = BundleManifest(
             schema=SCHEMA,
             made_at=made_at,
             made_by=made_by,
@@ -137,11 +137,11 @@ class Recording:
 
 def write_bundle(
     api: ClusterApi, resources: Iterable[Resource], *, out: BinaryIO, made_at: str, made_by: str
-) -> Manifest:
+) -> BundleManifest:
     """Asks for those lists, writes the .tar.gz, and tells what is in it. Raises what /version raises."""
     recording = Recording(api)
     recording.get("/version")
-    with suppress(CouldNotLook):  # the bundle's reader then goes by the objects and CRDs
+    with suppress(ReadError):  # the bundle's reader then goes by the objects and CRDs
         recording.served()
     for resource in resources:
         _record(recording, resource)
@@ -156,13 +156,13 @@ def _record(recording: Recording, resource: Resource) -> None:
             return
         except Expired:
             continue
-        except CouldNotLook:
+        except ReadError:
             return
 
 
-def _part(kept: _List, *, why: str = "", detail: str = "") -> AskedPart:
+def _part(kept: _ListWriter, *, why: str = "", detail: str = "") -> RequestedPart:
     resource = kept.resource
-    return AskedPart(
+    return RequestedPart(
         group=resource.group,
         plural=resource.plural,
         version=resource.version,
@@ -176,7 +176,7 @@ def _part(kept: _List, *, why: str = "", detail: str = "") -> AskedPart:
     )
 
 
-def _add_list(archive: tarfile.TarFile, number: int, *, kept: _List) -> None:
+def _add_list(archive: tarfile.TarFile, number: int, *, kept: _ListWriter) -> None:
     group = f".{kept.resource.group}" if kept.resource.group else ""
     for chunk, packed in enumerate(kept.chunks):
         _add(

@@ -33,16 +33,24 @@ from urllib.parse import urlencode, urljoin, urlsplit
 import msgspec
 import urllib3
 
-from migrations_app.clients.addresses import Reach, Resolver, ask_resolver, resolve
+from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resolver, resolve
 from migrations_app.clients.archive import ArchiveLimits, members, wanted_name
 from migrations_app.clients.kubernetes import errors
 from migrations_app.clients.kubernetes.connection import Server, parse_host, parse_server
-from migrations_app.clients.kubernetes.deadline_socket import Pace, PacedSocket, paced
-from migrations_app.clients.kubernetes.limits import KIB, MIB, Limits
-from migrations_app.clients.kubernetes.response import Meter, read_beginning, read_body
+from migrations_app.clients.kubernetes.deadline_socket import DeadlineSocket, ResponseDeadline, with_deadline
+from migrations_app.clients.kubernetes.limits import KIB, MIB, ClientLimits
+from migrations_app.clients.kubernetes.response import TrafficMeter, read_beginning, read_body
 from migrations_app.clients.kubernetes.transport import agent
 from migrations_app.clients.kubernetes.yaml_strict import YamlLimits, read_documents
-from migrations_app.errors import BadInput, BadKubeconfig, CouldNotLook, Garbled, NotServed, ServerFailed, Unauthorized
+from migrations_app.errors import (
+    InvalidInput,
+    InvalidKubeconfig,
+    InvalidResponse,
+    NotServed,
+    ReadError,
+    ServerFailed,
+    Unauthorized,
+)
 
 MOST_BYTES = 8 * MIB
 """Of a packed chart; Karpenter's are below 0.5 MiB."""
@@ -56,7 +64,7 @@ _DIRECT = re.compile(r"Chart\.yaml|crds/[^/]+\.(?:yaml|yml|json)", re.ASCII)
 def from_archive(raw: bytes) -> dict[str, bytes]:
     """The documents of each kept file as a JSON list, Chart.yaml as one document. Raises BadInput."""
     if len(raw) > MOST_BYTES:
-        raise BadInput("the packed chart is larger than a chart may be", code="chart_too_large")
+        raise InvalidInput("the packed chart is larger than a chart may be", code="chart_too_large")
     # The first step of a name is the chart's own folder.
     found = ((name.partition("/")[2], body) for name, body in members(io.BytesIO(raw), ARCHIVE))
     return _kept(found)
@@ -68,14 +76,14 @@ def from_folder(charts: Path, name: str) -> dict[str, bytes]:
     Raises BadInput with code `no_chart` where there is none of that name.
     """
     if not _NAME.fullmatch(name) or len(name) > 128:
-        raise BadInput("a name of letters, digits, dots, - and _ is wanted", where="source", code="bad_name")
+        raise InvalidInput("a name of letters, digits, dots, - and _ is wanted", where="source", code="bad_name")
     place = charts / name
     kind = _kind(place)
     if kind == "file":
         return from_archive(_read(place, MOST_BYTES))
     if kind == "folder":
         return _kept(_files(place))
-    raise BadInput(f"there is no chart {name} in the folder charts", where="source", code="no_chart")
+    raise InvalidInput(f"there is no chart {name} in the folder charts", where="source", code="no_chart")
 
 
 def _kind(place: Path) -> str:
@@ -94,7 +102,7 @@ def _files(chart: Path) -> Iterator[tuple[str, bytes]]:
         body = _read(path, ARCHIVE.member_bytes)
         total += len(body)
         if total > ARCHIVE.total_bytes:
-            raise BadInput("the chart is larger than a chart may be", code="chart_too_large")
+            raise InvalidInput("the chart is larger than a chart may be", code="chart_too_large")
         yield str(path.relative_to(chart)), body
 
 
@@ -103,7 +111,7 @@ def _listed(folder: Path) -> list[Path]:
         return []
     found = sorted(path for path in folder.iterdir() if wanted_name(path.name))
     if len(found) > ARCHIVE.members:
-        raise BadInput("the chart has more files than a chart may have", code="chart_too_large")
+        raise InvalidInput("the chart has more files than a chart may have", code="chart_too_large")
     return found
 
 
@@ -111,11 +119,11 @@ def _read(path: Path, most: int) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
-        raise BadInput(f"{path.name} cannot be opened", where="source", code="no_chart") from None
+        raise InvalidInput(f"{path.name} cannot be opened", where="source", code="no_chart") from None
     with os.fdopen(descriptor, "rb") as opened:
         body = opened.read(most + 1)
     if len(body) > most:
-        raise BadInput(f"{path.name} is larger than it may be", where="source", code="chart_too_large")
+        raise InvalidInput(f"{path.name} is larger than it may be", where="source", code="chart_too_large")
     return body
 
 
@@ -127,23 +135,23 @@ def _kept(files: Iterable[tuple[str, bytes]]) -> dict[str, bytes]:
         if not _DIRECT.fullmatch(name):
             continue
         if name in found:
-            raise BadInput(f"{name} is in the chart twice", where="source", code="strange_chart")
+            raise InvalidInput(f"{name} is in the chart twice", where="source", code="strange_chart")
         found[name] = _documents(name, body)
     if CHART not in found:
-        raise BadInput("this is no chart: it has no Chart.yaml", where="source", code="strange_chart")
+        raise InvalidInput("this is no chart: it has no Chart.yaml", where="source", code="strange_chart")
     if len(found) == 1:
         words = "the chart has no folder crds" + (
             ": its CRDs are templates, which only Helm fills in; take the chart karpenter" if templates else ""
         )
-        raise BadInput(words, where="source", code="chart_without_crds")
+        raise InvalidInput(words, where="source", code="chart_without_crds")
     return found
 
 
 def _documents(name: str, body: bytes) -> bytes:
     try:
         read = [one for one in read_documents(body, limits=YAML) if one is not None]
-    except BadInput as wrong:
-        raise BadInput(f"{name}: {wrong.message}", where=wrong.where, code=wrong.code) from None
+    except InvalidInput as wrong:
+        raise InvalidInput(f"{name}: {wrong.message}", where=wrong.where, code=wrong.code) from None
     return msgspec.json.encode(read[0] if name == CHART and len(read) == 1 else read)
 
 
@@ -174,18 +182,20 @@ def pull_chart(
     chart: str,
     *,
     tag: str,
-    reach: Reach,
-    limits: Limits | None = None,
+    reach: OutboundPolicy,
+    limits: ClientLimits | None = None,
     resolver: Resolver = ask_resolver,
 ) -> Pulled:
     """The packed chart. Raises CouldNotLook when the registry does not answer, or answers something else."""
     if not _CHART.fullmatch(chart) or not _TAG.fullmatch(tag):
-        raise BadInput(f"{chart[:40]!r} at {tag[:40]!r} is no chart", code="bad_name")
-    pull = _Pull(registry, f"{registry.prefix.strip('/')}/{chart}".strip("/"), reach, limits or Limits(), resolver)
+        raise InvalidInput(f"{chart[:40]!r} at {tag[:40]!r} is no chart", code="bad_name")
+    pull = _Pull(
+        registry, f"{registry.prefix.strip('/')}/{chart}".strip("/"), reach, limits or ClientLimits(), resolver
+    )
     layer = _layer(pull.manifest(tag))
     raw = pull.blob(layer.digest, most=min(layer.size, MOST_BYTES))
     if len(raw) != layer.size or f"sha256:{hashlib.sha256(raw).hexdigest()}" != layer.digest:
-        raise Garbled("the registry's chart is not what its digest says", code="digest")
+        raise InvalidResponse("the registry's chart is not what its digest says", code="digest")
     return Pulled(raw, layer.digest)
 
 
@@ -216,8 +226,8 @@ class _Got:
 class _Pull:
     registry: Server
     name: str
-    reach: Reach
-    limits: Limits
+    reach: OutboundPolicy
+    limits: ClientLimits
     resolver: Resolver
     token: str = ""
     ends: float = 0.0
@@ -234,7 +244,7 @@ class _Pull:
         body = self._good(found, f"{self.name}:{tag}")
         said = found.headers.get("Docker-Content-Digest", "")
         if _DIGEST.fullmatch(said) and said != f"sha256:{hashlib.sha256(body).hexdigest()}":
-            raise Garbled("the registry's manifest is not what its digest says", code="digest")
+            raise InvalidResponse("the registry's manifest is not what its digest says", code="digest")
         return body
 
     def blob(self, digest: str, *, most: int) -> bytes:
@@ -245,7 +255,7 @@ class _Pull:
             if found.status not in (301, 302, 303, 307, 308):
                 return self._good(found, self.name)
             url = _joined(url, found.headers.get("Location", ""))
-        raise Garbled("the registry redirects without end", code="redirected")
+        raise InvalidResponse("the registry redirects without end", code="redirected")
 
     @property
     def _root(self) -> str:
@@ -263,7 +273,7 @@ class _Pull:
         found = _decoded(body, _Token)
         token = found.token or found.access_token
         if not re.fullmatch(r"[!-~]{1,16384}", token, re.ASCII):
-            raise Garbled("the registry's token cannot be used")
+            raise InvalidResponse("the registry's token cannot be used")
         return token
 
     def _good(self, found: _Got, what: str) -> bytes:
@@ -274,7 +284,7 @@ class _Pull:
         if found.status == 404:
             raise NotServed(f"the registry has no {what}", code="absent")
         if 300 <= found.status < 400:
-            raise Garbled("the registry redirects where that is not followed", code="redirected")
+            raise InvalidResponse("the registry redirects where that is not followed", code="redirected")
         raise ServerFailed(f"the registry answers HTTP {found.status} for {what}")
 
     def _get(self, url: str, *, most: int, accept: str = "*/*", token: str = "") -> _Got:
@@ -283,7 +293,7 @@ class _Pull:
         headers |= {"Host": server.authority} | ({"Authorization": f"Bearer {token}"} if token else {})
         try:
             return self._asked(server, path, headers=headers, most=most)
-        except CouldNotLook as wrong:
+        except ReadError as wrong:
             raise type(wrong)(f"chart registry {server.host}: {wrong.message}", code=wrong.code) from None
 
     def _asked(self, server: Server, path: str, *, headers: dict[str, str], most: int) -> _Got:
@@ -291,7 +301,9 @@ class _Pull:
             server.host, server.port, reach=self.reach, seconds=self.limits.connect_seconds, resolver=self.resolver
         )
         limits = replace(self.limits, page_bytes=most)
-        with paced(Pace(limits, ends=min(self.ends, time.monotonic() + limits.read_seconds))) as pace:
+        with with_deadline(
+            ResponseDeadline(limits, ends=min(self.ends, time.monotonic() + limits.read_seconds))
+        ) as pace:
             try:
                 with _pool(addresses[0], server, timeout=min(limits.connect_seconds, pace.patience())) as pool:
                     answer = pool.urlopen(
@@ -299,7 +311,7 @@ class _Pull:
                     )
                     pace.begin_body()
                     good = answer.status == 200
-                    body = bytes(read_body(answer, Meter(limits))) if good else read_beginning(answer, 2 * KIB)
+                    body = bytes(read_body(answer, TrafficMeter(limits))) if good else read_beginning(answer, 2 * KIB)
                     return _Got(answer.status, answer.headers, body)
             except errors.CAUGHT as wrong:
                 raise errors.from_exception(wrong).error from None
@@ -309,7 +321,7 @@ def _pool(address: str, server: Server, *, timeout: float) -> urllib3.HTTPSConne
     """One connection to the judged address, whose certificate has to be that of the host."""
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.sslsocket_class = PacedSocket
+    context.sslsocket_class = DeadlineSocket
     return urllib3.HTTPSConnectionPool(
         address,
         server.port,
@@ -327,10 +339,10 @@ def _taken_apart(url: str) -> tuple[Server, str]:
         parts = urlsplit(url if _URL.fullmatch(url) else "")
         host, port, named = parts.hostname or "", parts.port or 443, parts.username is not None
         if parts.scheme != "https" or not host or named:
-            raise Garbled("the registry names an address that is no https URL", code="not_https")
+            raise InvalidResponse("the registry names an address that is no https URL", code="not_https")
         found = parse_host(f"[{host}]" if ":" in host else host, where="registry")
-    except (ValueError, BadKubeconfig):
-        raise Garbled("the registry names an address that cannot be used", code="bad_address") from None
+    except (ValueError, InvalidKubeconfig):
+        raise InvalidResponse("the registry names an address that cannot be used", code="bad_address") from None
     path = parts.path or "/"
     return Server(found, port), f"{path}?{parts.query}" if parts.query else path
 
@@ -339,7 +351,7 @@ def _joined(url: str, location: str) -> str:
     try:
         return urljoin(url, location)
     except ValueError:
-        raise Garbled("the registry names an address that cannot be used", code="bad_address") from None
+        raise InvalidResponse("the registry names an address that cannot be used", code="bad_address") from None
 
 
 def _origin(url: str) -> Server:
@@ -351,9 +363,9 @@ def _layer(manifest: bytes) -> _Layer:
     found = _decoded(manifest, _Manifest)
     layers = [layer for layer in found.layers if layer.media_type == LAYER]
     if found.schema_version != 2 or len(layers) != 1 or not _DIGEST.fullmatch(layers[0].digest):
-        raise Garbled("the registry's manifest is not that of a Helm chart", code="strange_manifest")
+        raise InvalidResponse("the registry's manifest is not that of a Helm chart", code="strange_manifest")
     if not 0 < layers[0].size <= MOST_BYTES:
-        raise Garbled("the registry's chart is larger than a chart may be", code="chart_too_large")
+        raise InvalidResponse("the registry's chart is larger than a chart may be", code="chart_too_large")
     return layers[0]
 
 
@@ -361,7 +373,7 @@ def _decoded(body: bytes, kind: type[S]) -> S:
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        raise Garbled("the registry's answer cannot be read") from None
+        raise InvalidResponse("the registry's answer cannot be read") from None
 
 
 SCHEME = "oci://"
@@ -370,8 +382,8 @@ SCHEME = "oci://"
 def read_registry(text: str) -> Server:
     """The registry and the path that its charts lie under, of `oci://host[:port]/path`. Raises BadInput."""
     if not text.startswith(SCHEME):
-        raise BadInput("an address such as oci://registry.example/karpenter is wanted", code="bad_registry")
+        raise InvalidInput("an address such as oci://registry.example/karpenter is wanted", code="bad_registry")
     try:
         return parse_server("https://" + text.removeprefix(SCHEME), where="registry")
-    except BadKubeconfig as wrong:
-        raise BadInput(wrong.message, code="bad_registry") from None
+    except InvalidKubeconfig as wrong:
+        raise InvalidInput(wrong.message, code="bad_registry") from None

@@ -16,7 +16,7 @@ import msgspec
 
 from migrations_app.clients.helm.values import kept_values
 from migrations_app.inventory.objects.karpenter import HelmRelease
-from migrations_app.inventory.parts import NO_NAME, Quarantined
+from migrations_app.inventory.parts import NO_NAME, UnparsableObject
 
 CHARTS = frozenset({"karpenter", "karpenter-crd"})
 TYPE = "helm.sh/release.v1"
@@ -34,14 +34,14 @@ _NAME = re.compile(r"[ \t]+name:[ \t]*[\"']?([a-z0-9.-]{1,253})")
 _KARPENTER = ("karpenter.sh/", "karpenter.k8s.aws/")
 
 
-class _Metadata(msgspec.Struct, frozen=True):
+class _ManifestMetadata(msgspec.Struct, frozen=True):
     name: str = ""
     namespace: str = ""
 
 
 class _Record(msgspec.Struct, frozen=True):
     type: str = ""
-    metadata: _Metadata = _Metadata()
+    metadata: _ManifestMetadata = _ManifestMetadata()
     data: dict[str, str] | None = None
 
 
@@ -86,19 +86,19 @@ class _OddError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DeclaredObjects:
     """What a manifest declares: names of CRDs, and (apiVersion, kind) of Karpenter's own objects."""
 
     crds: tuple[str, ...] = ()
     packaged: tuple[tuple[str, str], ...] = ()
 
 
-def read_release(body: bytes) -> HelmRelease | Quarantined | None:
+def read_release(body: bytes) -> HelmRelease | UnparsableObject | None:
     """The release in a Secret; None when it is none of Karpenter's; Quarantined when the record cannot be read."""
     try:
         record = msgspec.json.decode(body, type=_Record)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return _quarantined(_Metadata(), "$", why="not a Secret")
+        return _quarantined(_ManifestMetadata(), "$", why="not a Secret")
     if record.type != TYPE:
         return None
     try:
@@ -127,7 +127,7 @@ def packed(release: HelmRelease) -> str:
     return base64.b64encode(base64.b64encode(body)).decode()
 
 
-def declared(manifest: str) -> Declared:
+def declared(manifest: str) -> DeclaredObjects:
     """What the rendered manifest holds, found line by line: it may be megabytes of schemas."""
     crds: list[str] = []
     packaged: set[tuple[str, str]] = set()
@@ -139,7 +139,7 @@ def declared(manifest: str) -> Declared:
             crds += _name(document)
         elif version[1].startswith(_KARPENTER):
             packaged.add((version[1], kind[1]))
-    return Declared(tuple(crds[:_DECLARED]), tuple(sorted(packaged))[:_DECLARED])
+    return DeclaredObjects(tuple(crds[:_DECLARED]), tuple(sorted(packaged))[:_DECLARED])
 
 
 def _name(document: str) -> list[str]:
@@ -177,7 +177,7 @@ def _unpacked(packed: bytes) -> bytes:
     return body
 
 
-def _release(body: bytes, metadata: _Metadata) -> HelmRelease | None:
+def _release(body: bytes, metadata: _ManifestMetadata) -> HelmRelease | None:
     try:
         head = msgspec.json.decode(body, type=_ReleaseHead)
         chart = head.chart and head.chart.metadata
@@ -188,7 +188,7 @@ def _release(body: bytes, metadata: _Metadata) -> HelmRelease | None:
         raise _OddError("not the JSON of a release") from None
 
 
-def _projected(release: _Release, chart: _Chart, *, metadata: _Metadata) -> HelmRelease:
+def _projected(release: _Release, chart: _Chart, *, metadata: _ManifestMetadata) -> HelmRelease:
     info = release.info or _Progress()
     found = declared(release.manifest)
     return HelmRelease(
@@ -207,5 +207,5 @@ def _projected(release: _Release, chart: _Chart, *, metadata: _Metadata) -> Helm
     )
 
 
-def _quarantined(metadata: _Metadata, path: str, *, why: str) -> Quarantined:
-    return Quarantined("HelmRelease", metadata.namespace[:253], metadata.name[:253] or NO_NAME, path, why)
+def _quarantined(metadata: _ManifestMetadata, path: str, *, why: str) -> UnparsableObject:
+    return UnparsableObject("HelmRelease", metadata.namespace[:253], metadata.name[:253] or NO_NAME, path, why)

@@ -12,11 +12,11 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from migrations_app.actions.changes import Change, Need, Target
+from migrations_app.actions.changes import Change, ObjectTarget, RbacNeed
 from migrations_app.actions.conditions import Tree
-from migrations_app.actions.plan import Identity
-from migrations_app.actions.request import Tie
-from migrations_app.errors import Garbled
+from migrations_app.actions.plan import ClusterIdentity
+from migrations_app.actions.request import ObjectVersion
+from migrations_app.errors import InvalidResponse
 from migrations_app.inventory.objects.karpenter import ServedResource
 
 Verb = Literal["get", "list", "create", "patch", "delete"]
@@ -26,7 +26,7 @@ LONGEST_PATH = 2048
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ApiRequest:
     """`plural` is empty for documents such as /version, which RBAC knows as nonResourceURLs."""
 
     verb: Verb
@@ -52,7 +52,7 @@ class Asked:
         return f'{{apiGroups: ["{self.group}"], resources: ["{self.plural}"], verbs: ["{self.verb}"]}}'
 
 
-def asked(verb: Verb, path: str) -> Asked:
+def api_request(verb: Verb, path: str) -> ApiRequest:
     """The request in words. Raises Garbled when the path is not one of an API server (K13)."""
     parts = check_path(path)
     if parts[0] == "api" and len(parts) > 2:
@@ -60,11 +60,11 @@ def asked(verb: Verb, path: str) -> Asked:
     elif parts[0] == "apis" and len(parts) > 3:
         group, rest = parts[1], parts[3:]
     else:
-        return Asked(verb, path)
+        return ApiRequest(verb, path)
     namespace = ""
     if rest[0] == "namespaces" and len(rest) > 2:
         namespace, rest = rest[1], rest[2:]
-    return Asked(verb, path, group, rest[0], namespace, rest[1] if len(rest) > 1 else "")
+    return ApiRequest(verb, path, group, rest[0], namespace, rest[1] if len(rest) > 1 else "")
 
 
 def check_path(path: str) -> list[str]:
@@ -72,7 +72,7 @@ def check_path(path: str) -> list[str]:
     parts = path[1:].split("/")
     odd = not path.startswith("/") or len(path) > LONGEST_PATH
     if odd or any(not _SEGMENT.fullmatch(part) for part in parts):
-        raise Garbled("a name in the path is not one of Kubernetes", code="bad_path")
+        raise InvalidResponse("a name in the path is not one of Kubernetes", code="bad_path")
     return parts
 
 
@@ -100,7 +100,7 @@ class Resource:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ListPage:
     """One page of a list: each item still undecoded JSON."""
 
     items: list[msgspec.Raw]
@@ -140,7 +140,7 @@ class ClusterApi(Protocol):
     def served(self) -> Served:
         """Every listable resource with its versions; of a bundle, those of the objects that it holds."""
 
-    def pages(self, resource: Resource) -> Iterator[Page]:
+    def pages(self, resource: Resource) -> Iterator[ListPage]:
         """All pages of a list under one resource version. Raises Expired when that cannot be kept: start anew."""
 
     def clock(self) -> Clock:
@@ -151,7 +151,7 @@ class ClusterApi(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
+class WriteResult:
     """What the server answered to one request. `conflict` names the managers of a refused server-side apply."""
 
     status: int
@@ -177,25 +177,25 @@ class Sent:
 class Writer(Protocol):
     """Changes of one cluster, as one identity. `purpose` stands in the User-Agent: `action=<id> step=<n>` (K16)."""
 
-    def identity(self) -> Identity:
+    def identity(self) -> ClusterIdentity:
         """Which cluster this is (A05). Raises CouldNotLook."""
 
-    def read(self, target: Target) -> Tree | None:
+    def read(self, target: ObjectTarget) -> Tree | None:
         """The object as it is; None when there is none. Raises CouldNotLook when that cannot be told."""
 
-    def pages(self, resource: Resource) -> Iterator[Page]:
+    def pages(self, resource: Resource) -> Iterator[ListPage]:
         """All pages of a list, as ClusterApi gives them: for the picture of the cluster. Raises CouldNotLook."""
 
-    def may(self, need: Need, *, namespace: str = "", name: str = "") -> bool:
+    def may(self, need: RbacNeed, *, namespace: str = "", name: str = "") -> bool:
         """Whether these credentials may do that, as the server judges it (A26); without a name, to every object.
 
         Raises CouldNotLook.
         """
 
-    def dry_run(self, change: Change, tie: Tie, *, own: dict[str, str]) -> Sent:
+    def dry_run(self, change: Change, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
         """The answer to the request with nothing kept (K14). Raises CouldNotLook when there is no answer."""
 
-    def send(self, change: Change, tie: Tie, *, own: dict[str, str], purpose: str) -> Sent:
+    def send(self, change: Change, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
         """The answer to the request, sent once and never again (A20). Raises CouldNotLook when there is no answer."""
 
     def close(self) -> None:

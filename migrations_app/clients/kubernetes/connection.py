@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import BadKubeconfig
+from migrations_app.errors import InvalidKubeconfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ _NUMBER = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*")
 def parse_server(url: str, *, where: str = "server") -> Server:
     """The parts of an https URL. Raises BadKubeconfig with code `not_https` or `bad_server`."""
     if url[:7].lower() == "http://":
-        raise BadKubeconfig(
+        raise InvalidKubeconfig(
             "plain http is never used; the server must be an https:// URL", code="not_https", where=where
         )
     match = _URL.fullmatch(url[:LONGEST_URL] if url.isascii() else "")
@@ -104,5 +104,5 @@ def _address(text: str, where: str) -> str:
         raise _bad("the host looks like an address but is not spelled as one", where) from None
 
 
-def _bad(message: str, where: str) -> BadKubeconfig:
-    return BadKubeconfig(message, code="bad_server", where=where)
+def _bad(message: str, where: str) -> InvalidKubeconfig:
+    return InvalidKubeconfig(message, code="bad_server", where=where)

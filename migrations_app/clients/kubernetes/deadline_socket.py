@@ -15,19 +15,19 @@ from contextvars import ContextVar
 from typing import Any
 
 from migrations_app.clients.kubernetes.connection import Connection
-from migrations_app.clients.kubernetes.limits import MIB, Limits
+from migrations_app.clients.kubernetes.limits import MIB, ClientLimits
 from migrations_app.errors import TlsRefused, TooLarge
 
 HEADER_ROOM = MIB
 """Bytes beyond the body's limit for headers, chunk sizes and TLS: an endless header ends here."""
 
 
-class Pace:
+class ResponseDeadline:
     """The clock and the byte count of one answer."""
 
     __slots__ = ("_ends", "_left", "_rate", "_received", "_slow_start", "_started")
 
-    def __init__(self, limits: Limits, *, ends: float) -> None:
+    def __init__(self, limits: ClientLimits, *, ends: float) -> None:
         self._ends = ends
         self._left = limits.page_bytes + HEADER_ROOM
         self._rate = limits.bytes_per_second
@@ -57,11 +57,11 @@ class Pace:
             raise TooLarge("the answer is larger than a page may be")
 
 
-_pace: ContextVar[Pace | None] = ContextVar("pace", default=None)
+_pace: ContextVar[ResponseDeadline | None] = ContextVar("pace", default=None)
 
 
 @contextmanager
-def paced(pace: Pace) -> Iterator[Pace]:
+def with_deadline(pace: ResponseDeadline) -> Iterator[ResponseDeadline]:
     """Every PacedSocket read by this thread keeps to the pace until the block ends."""
     token = _pace.set(pace)
     try:
@@ -70,7 +70,7 @@ def paced(pace: Pace) -> Iterator[Pace]:
         _pace.reset(token)
 
 
-class PacedSocket(ssl.SSLSocket):
+class DeadlineSocket(ssl.SSLSocket):
     """A TLS socket whose reads keep to the pace of their thread."""
 
     def recv_into(self, *args: Any, **named: Any) -> int:  # noqa: ANN401 - the parameters are those of ssl
@@ -90,7 +90,7 @@ def context_for(connection: Connection) -> ssl.SSLContext:
     # A registered intermediate or leaf is an anchor of its own, as it is for kubectl.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.hostname_checks_common_name = False
-    context.sslsocket_class = PacedSocket
+    context.sslsocket_class = DeadlineSocket
     try:
         context.load_verify_locations(cadata=connection.ca_pem)
         if connection.client_cert_pem is not None and connection.client_key_pem is not None:

@@ -6,7 +6,7 @@ from typing import TypeVar
 import msgspec
 
 from migrations_app.clients.kubernetes.api import Served
-from migrations_app.errors import CouldNotLook, Garbled
+from migrations_app.errors import InvalidResponse, ReadError
 from migrations_app.inventory.objects.karpenter import ServedResource
 
 AGGREGATED = ",".join(
@@ -16,7 +16,7 @@ ACCEPT = f"{AGGREGATED},application/json"
 MOST_GROUP_VERSIONS = 1000
 
 T = TypeVar("T")
-Ask = Callable[[str, str], bytes | bytearray]
+DiscoveryRequest = Callable[[str, str], bytes | bytearray]
 """The body behind (path, Accept header)."""
 
 
@@ -35,7 +35,7 @@ class _GroupVersion(msgspec.Struct, frozen=True):
     version: str = ""
 
 
-class _Kind(msgspec.Struct, frozen=True):
+class _ResponseKind(msgspec.Struct, frozen=True):
     kind: str = ""
 
 
@@ -43,7 +43,7 @@ class _NewResource(msgspec.Struct, frozen=True):
     resource: str = ""
     scope: str = ""
     verbs: list[str] = []
-    response_kind: _Kind | None = msgspec.field(default=None, name="responseKind")
+    response_kind: _ResponseKind | None = msgspec.field(default=None, name="responseKind")
 
 
 class _NewVersion(msgspec.Struct, frozen=True):
@@ -52,25 +52,25 @@ class _NewVersion(msgspec.Struct, frozen=True):
     resources: list[_NewResource] | None = None
 
 
-class _Metadata(msgspec.Struct, frozen=True):
+class _GroupMetadata(msgspec.Struct, frozen=True):
     name: str = ""
 
 
-class _Group(msgspec.Struct, frozen=True):
+class _ApiGroup(msgspec.Struct, frozen=True):
     """A group in either form: APIGroup has `name`, APIGroupDiscovery has metadata and whole versions."""
 
     name: str = ""
-    metadata: _Metadata | None = None
+    metadata: _GroupMetadata | None = None
     versions: list[_NewVersion] = []
 
 
 class _Groups(msgspec.Struct, frozen=True):
     kind: str = ""
-    groups: list[_Group] | None = None
-    items: list[_Group] | None = None
+    groups: list[_ApiGroup] | None = None
+    items: list[_ApiGroup] | None = None
 
 
-def served(ask: Ask) -> Served:
+def served(ask: DiscoveryRequest) -> Served:
     """Every listable resource. A group/version that fails is told in `failed`; only /apis itself failing raises."""
     found: list[ServedResource] = []
     failed: dict[str, str] = {}
@@ -83,7 +83,7 @@ def served(ask: Ask) -> Served:
         for group, version in _group_versions(groups):
             try:
                 found += _asked_one_by_one(ask, group, version=version)
-            except CouldNotLook as reason:
+            except ReadError as reason:
                 failed[f"{group}/{version}" if group else version] = reason.code
     return Served(tuple(found), failed)
 
@@ -91,11 +91,11 @@ def served(ask: Ask) -> Served:
 def _group_versions(groups: _Groups) -> list[tuple[str, str]]:
     every = [(group.name, each.version) for group in groups.groups or () for each in group.versions]
     if len(every) > MOST_GROUP_VERSIONS:
-        raise Garbled("the server names more API groups than there can be")
+        raise InvalidResponse("the server names more API groups than there can be")
     return [("", "v1"), *every]
 
 
-def _asked_one_by_one(ask: Ask, group: str, *, version: str) -> list[ServedResource]:
+def _asked_one_by_one(ask: DiscoveryRequest, group: str, *, version: str) -> list[ServedResource]:
     path = f"/apis/{group}/{version}" if group else f"/api/{version}"
     listed = _decode(bytes(ask(path, "application/json")), _ResourceList)
     return [
@@ -105,7 +105,7 @@ def _asked_one_by_one(ask: Ask, group: str, *, version: str) -> list[ServedResou
     ]
 
 
-def _from_discovery(group: _Group, failed: dict[str, str]) -> Iterator[ServedResource]:
+def _from_discovery(group: _ApiGroup, failed: dict[str, str]) -> Iterator[ServedResource]:
     name = group.metadata.name if group.metadata else ""
     for version in group.versions:
         if version.freshness == "Stale":
@@ -125,4 +125,4 @@ def _decode(body: bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        raise Garbled("the server's discovery is not what an API server answers") from None
+        raise InvalidResponse("the server's discovery is not what an API server answers") from None

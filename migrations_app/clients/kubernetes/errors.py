@@ -12,7 +12,7 @@ import urllib3.exceptions as u
 from kubernetes.client.exceptions import OpenApiException
 
 from migrations_app import errors
-from migrations_app.clients.kubernetes.api import Asked
+from migrations_app.clients.kubernetes.api import ApiRequest
 from migrations_app.clients.secret import clean
 
 CAUGHT = (u.HTTPError, http.client.HTTPException, OpenApiException, OSError, ValueError, zlib.error, RecursionError)
@@ -20,13 +20,13 @@ CAUGHT = (u.HTTPError, http.client.HTTPException, OpenApiException, OSError, Val
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class HttpFailure:
     """`again` tells whether a read may be tried once more; `after` is what the server asked for, in seconds.
 
     `elsewhere`: trying makes sense only at another address of the same server.
     """
 
-    error: errors.CouldNotLook
+    error: errors.ReadError
     again: bool = False
     after: float | None = None
     elsewhere: bool = False
@@ -35,48 +35,50 @@ class Fault:
 _MESSAGE = re.compile(rb'"message":\s*"((?:[^"\\]|\\.){1,1500})')
 
 
-class _Details(msgspec.Struct, frozen=True):
+class _ErrorDetails(msgspec.Struct, frozen=True):
     name: str = ""
 
 
-class _Status(msgspec.Struct, frozen=True):
+class _ErrorStatus(msgspec.Struct, frozen=True):
     message: str = ""
     reason: str = ""
-    details: _Details | None = None
+    details: _ErrorDetails | None = None
 
 
-def from_status(status: int, body: bytes, *, headers: Mapping[str, str], request: Asked) -> Fault:
+def from_status(status: int, body: bytes, *, headers: Mapping[str, str], request: ApiRequest) -> HttpFailure:
     """The fault of an answer that is not 2xx; `body` is its beginning."""
     said = _status(body)
     text = clean(said.message) or "no reason given"
     if status == 401:
-        return Fault(errors.Unauthorized("the API server does not accept the credentials"))
+        return HttpFailure(errors.Unauthorized("the API server does not accept the credentials"))
     if status == 403:
-        return Fault(errors.Forbidden(_forbidden(said, request)))
+        return HttpFailure(errors.Forbidden(_forbidden(said, request)))
     if status == 404:
-        return Fault(_absent(said, request))
+        return HttpFailure(_absent(said, request))
     if status == 410:
-        return Fault(errors.Expired("the list's version is no longer kept by the server"))
+        return HttpFailure(errors.Expired("the list's version is no longer kept by the server"))
     if 300 <= status < 400:
-        return Fault(errors.Garbled("the server redirects; redirects are not followed", code="redirected"))
+        return HttpFailure(
+            errors.InvalidResponse("the server redirects; redirects are not followed", code="redirected")
+        )
     if status == 429:
-        return Fault(
+        return HttpFailure(
             errors.ServerFailed("the API server is overloaded", code="throttled"), again=True, after=pause(headers)
         )
     if status in (408, 504):
-        return Fault(errors.TimedOut(f"the API server did not finish {request.what}: {text}"), again=True)
+        return HttpFailure(errors.TimedOut(f"the API server did not finish {request.what}: {text}"), again=True)
     if status >= 500:
         return _failed(status, text, headers=headers, request=request)
-    return Fault(errors.ServerFailed(f"{request.what}: HTTP {status}: {text}", code="refused"))
+    return HttpFailure(errors.ServerFailed(f"{request.what}: HTTP {status}: {text}", code="refused"))
 
 
-def _status(body: bytes) -> _Status:
+def _status(body: bytes) -> _ErrorStatus:
     try:
-        return msgspec.json.decode(body, type=_Status)
+        return msgspec.json.decode(body, type=_ErrorStatus)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         # The body was cut, or is no Status at all: its message stands near the beginning.
         cut = _MESSAGE.search(body)
-        return _Status(_unescaped(cut[1])) if cut else _Status()
+        return _ErrorStatus(_unescaped(cut[1])) if cut else _ErrorStatus()
 
 
 def _unescaped(text: bytes) -> str:
@@ -86,24 +88,24 @@ def _unescaped(text: bytes) -> str:
         return text.decode("utf-8", "replace")
 
 
-def _forbidden(said: _Status, request: Asked) -> str:
+def _forbidden(said: _ErrorStatus, request: ApiRequest) -> str:
     if "system:anonymous" in said.message:
         return f"the API server took the request for {request.what} as anonymous: no credentials reached it"
     return f"may not {request.verb} {request.what}; missing rule: {request.rule}"
 
 
-def _absent(said: _Status, request: Asked) -> errors.NotServed:
+def _absent(said: _ErrorStatus, request: ApiRequest) -> errors.NotServed:
     if request.name and said.details is not None and said.details.name:
         return errors.NotServed(f"there is no {request.name} among {request.what}", code="absent")
     return errors.NotServed(f"the API server does not serve {request.what}")
 
 
-def _failed(status: int, text: str, *, headers: Mapping[str, str], request: Asked) -> Fault:
+def _failed(status: int, text: str, *, headers: Mapping[str, str], request: ApiRequest) -> HttpFailure:
     if "conversion webhook" in text or "conversion for" in text:
         failed = errors.ServerFailed(f"{request.what}: {text}", code=errors.CONVERSION_FAILED)
-        return Fault(failed)
+        return HttpFailure(failed)
     error = errors.ServerFailed(f"{request.what}: HTTP {status}: {text}")
-    return Fault(error, again=True, after=pause(headers))
+    return HttpFailure(error, again=True, after=pause(headers))
 
 
 def pause(headers: Mapping[str, str]) -> float | None:
@@ -112,22 +114,22 @@ def pause(headers: Mapping[str, str]) -> float | None:
     return float(text) if text.isascii() and text.isdigit() and len(text) <= 4 else None
 
 
-def from_exception(wrong: BaseException) -> Fault:
+def from_exception(wrong: BaseException) -> HttpFailure:
     """The fault behind any exception of CAUGHT."""
     if isinstance(wrong, OpenApiException) and wrong.__context__ is not None:
         return from_exception(wrong.__context__)
     tls = _within(wrong, ssl.SSLError)
     if isinstance(tls, ssl.SSLError) and not isinstance(tls, ssl.SSLEOFError | ssl.SSLZeroReturnError):
-        return Fault(_tls(tls))
+        return HttpFailure(_tls(tls))
     if isinstance(wrong, u.NewConnectionError):  # a timeout too, in urllib3's tree
-        return Fault(errors.Unreachable("nothing accepts connections at the server's address"), again=True)
+        return HttpFailure(errors.Unreachable("nothing accepts connections at the server's address"), again=True)
     if isinstance(wrong, u.ConnectTimeoutError):
-        return Fault(errors.TimedOut("the server did not answer the connection in time"), elsewhere=True)
+        return HttpFailure(errors.TimedOut("the server did not answer the connection in time"), elsewhere=True)
     if isinstance(wrong, u.TimeoutError | TimeoutError) or _within(wrong, TimeoutError):
-        return Fault(errors.TimedOut("the server's answer did not arrive in time"))
+        return HttpFailure(errors.TimedOut("the server's answer did not arrive in time"))
     if _garbled(wrong):
-        return Fault(errors.Garbled("the server's answer is not HTTP as an API server speaks it"))
-    return Fault(errors.Unreachable("the connection was cut", code="cut"), again=True)
+        return HttpFailure(errors.InvalidResponse("the server's answer is not HTTP as an API server speaks it"))
+    return HttpFailure(errors.Unreachable("the connection was cut", code="cut"), again=True)
 
 
 def _within(wrong: BaseException, kind: type[BaseException]) -> BaseException | None:

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives import serialization
 from migrations_app.clients.kubernetes.connection import Connection, Server, parse_host, parse_server
 from migrations_app.clients.kubernetes.yaml_strict import read_document
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import BadKubeconfig
+from migrations_app.errors import InvalidKubeconfig
 
 _FLATTEN = "kubectl config view --raw --flatten --minify writes such a file"
 _FILE = ("file_reference", f"files named by a kubeconfig are never read; put the content inside ({_FLATTEN})")
@@ -60,13 +60,13 @@ _CLUSTER_FLAGS = ("--cluster-name", "--cluster-id", "-i")
 _CLUSTER_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}")
 
 
-def exec_refusal(section: object, where: str) -> BadKubeconfig:
+def exec_refusal(section: object, where: str) -> InvalidKubeconfig:
     """The error for a user with `exec`: code `exec_refused`; the EKS ways get a hint."""
     eks = _eks_cluster(section)
     if eks is None:
-        return BadKubeconfig(_PLAIN_EXEC, code="exec_refused", where=f"{where}.exec")
+        return InvalidKubeconfig(_PLAIN_EXEC, code="exec_refused", where=f"{where}.exec")
     message = _EKS_EXEC.format(cluster=f" {eks}" if eks else "")
-    return BadKubeconfig(message, code="exec_refused", where=f"{where}.exec")
+    return InvalidKubeconfig(message, code="exec_refused", where=f"{where}.exec")
 
 
 def _eks_cluster(section: object) -> str | None:
@@ -105,7 +105,7 @@ def decoded(text: str, *, where: str) -> str:
     try:
         return base64.b64decode("".join(text.split()), validate=True).decode("ascii")
     except (binascii.Error, UnicodeDecodeError, ValueError):
-        raise BadKubeconfig("not base64 of a PEM text", code="bad_base64", where=where) from None
+        raise InvalidKubeconfig("not base64 of a PEM text", code="bad_base64", where=where) from None
 
 
 def certificates(pem: str, *, where: str) -> list[x509.Certificate]:
@@ -115,7 +115,7 @@ def certificates(pem: str, *, where: str) -> list[x509.Certificate]:
     except (ValueError, UnsupportedAlgorithm):
         found = []
     if not found or len(found) > MOST_CERTIFICATES:
-        raise BadKubeconfig("no certificate could be read", code="bad_certificate", where=where)
+        raise InvalidKubeconfig("no certificate could be read", code="bad_certificate", where=where)
     return found
 
 
@@ -127,13 +127,13 @@ def check_pair(certificate_pem: str, key_pem: Secret, *, where: str) -> None:
         same = _public(leaf.public_key()) == _public(key.public_key())
     except (ValueError, TypeError, UnsupportedAlgorithm, AttributeError):
         # A key under a password is a TypeError; a key that cannot sign has no public half to compare.
-        raise BadKubeconfig(
+        raise InvalidKubeconfig(
             "the private key cannot be read; keys under a password are not accepted",
             code="bad_key",
             where=f"{where}.client-key-data",
         ) from None
     if not same:
-        raise BadKubeconfig("the key does not belong to the certificate", code="key_mismatch", where=where)
+        raise InvalidKubeconfig("the key does not belong to the certificate", code="key_mismatch", where=where)
 
 
 def _public(key: object) -> bytes:
@@ -177,7 +177,7 @@ def in_cluster(mount: Path = SERVICE_ACCOUNT) -> Connection:
         token = _mounted(mount / "token").strip()
         ca_pem = _mounted(mount / "ca.crt")
     except (OSError, UnicodeDecodeError):
-        raise BadKubeconfig("this process has no service account of a cluster", code="not_in_cluster") from None
+        raise InvalidKubeconfig("this process has no service account of a cluster", code="not_in_cluster") from None
     certificates(ca_pem, where="ca.crt")
     return Connection(server=IN_CLUSTER_SERVER, ca_pem=ca_pem, token=_token(token, "token"), context="in-cluster")
 
@@ -197,7 +197,7 @@ class _Config:
 
 def _parse(raw: bytes) -> _Config:
     """The whole file, every entry checked, also those that no chosen context names."""
-    root = _map(read_document(raw, error=BadKubeconfig), "")
+    root = _map(read_document(raw, error=InvalidKubeconfig), "")
     _only(root, _ROOT, where="")
     if root.get("apiVersion", "v1") != "v1" or root.get("kind", "Config") != "Config":
         _refuse("this is no kubeconfig: apiVersion v1 and kind Config are wanted", "not_a_kubeconfig", where="kind")
@@ -346,4 +346,4 @@ def _only(tree: Tree, known: frozenset[str], *, where: str) -> None:
 
 
 def _refuse(message: str, code: str, *, where: str) -> NoReturn:
-    raise BadKubeconfig(message, code=code, where=where)
+    raise InvalidKubeconfig(message, code=code, where=where)

@@ -7,7 +7,7 @@ MIB = 1024 * KIB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ClientLimits:
     """Every number is a setting with this default. Seconds are wall clock, bytes are counted after unpacking."""
 
     connect_seconds: float = 5.0
@@ -37,4 +37,4 @@ class Limits:
     parallel: int = 4
 
 
-DEFAULT = Limits()
+DEFAULT = ClientLimits()

@@ -8,14 +8,14 @@ from typing import Self, TypeAlias
 
 import msgspec
 
-from migrations_app.clients.addresses import Reach, Resolver, ask_resolver
+from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resolver
 from migrations_app.clients.kubernetes import discovery
-from migrations_app.clients.kubernetes.api import Clock, Page, Resource, Served
+from migrations_app.clients.kubernetes.api import Clock, ListPage, Resource, Served
 from migrations_app.clients.kubernetes.connection import Connection
-from migrations_app.clients.kubernetes.limits import DEFAULT, Limits
-from migrations_app.clients.kubernetes.salvage import salvaged
+from migrations_app.clients.kubernetes.limits import DEFAULT, ClientLimits
+from migrations_app.clients.kubernetes.salvage import parsable_items
 from migrations_app.clients.kubernetes.transport import JSON, TokenSource, Transport
-from migrations_app.errors import Expired, Garbled, TooLarge
+from migrations_app.errors import Expired, InvalidResponse, TooLarge
 
 _REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _SHRINK = 8
@@ -28,7 +28,7 @@ class _ListMetadata(msgspec.Struct, frozen=True):
     token: str = msgspec.field(default="", name="continue")
 
 
-class _List(msgspec.Struct, frozen=True):
+class _ListPage(msgspec.Struct, frozen=True):
     metadata: _ListMetadata = _ListMetadata()
     kind: str = ""
     items: list[msgspec.Raw] | None = None
@@ -42,12 +42,12 @@ class _Review(msgspec.Struct, frozen=True):
     status: _ReviewStatus = _ReviewStatus()
 
 
-_lists = msgspec.json.Decoder(_List)
+_lists = msgspec.json.Decoder(_ListPage)
 _reviews = msgspec.json.Decoder(_Review)
 
 
 @dataclass(slots=True)
-class _Trail:
+class _Pagination:
     """The tokens and the version of a list that is read page by page."""
 
     most: int
@@ -61,9 +61,9 @@ class _Trail:
             raise Expired("the server changed the list's version between pages")
         self.count, self.version = self.count + 1, told.resource_version
         if told.token in self.tokens:
-            raise Garbled("the server gives the same page again and again", code="endless_list")
+            raise InvalidResponse("the server gives the same page again and again", code="endless_list")
         if told.token and self.count >= self.most:
-            raise Garbled(f"the list does not end after {self.most} pages", code="endless_list")
+            raise InvalidResponse(f"the list does not end after {self.most} pages", code="endless_list")
         self.tokens.add(told.token)
         return told.token
 
@@ -71,7 +71,7 @@ class _Trail:
 Body: TypeAlias = tuple[bytearray, int]
 
 
-class _Ahead:
+class _Prefetch:
     """One read beside the caller's own work; at the end it is left to its deadline, nobody waits for it."""
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class _Ahead:
 class LiveApi:
     """A ClusterApi; its methods may be called from several threads."""
 
-    def __init__(self, transport: Transport, limits: Limits) -> None:
+    def __init__(self, transport: Transport, limits: ClientLimits) -> None:
         self._transport = transport
         self._limits = limits
 
@@ -103,17 +103,17 @@ class LiveApi:
             lambda path, accept: self._transport.get(path, accept=accept, tries=_DISCOVERY_TRIES).body
         )
 
-    def pages(self, resource: Resource) -> Iterator[Page]:
+    def pages(self, resource: Resource) -> Iterator[ListPage]:
         # The next page is under way while the caller works on this one: the server's time and ours overlap.
-        with _Ahead() as ahead:
-            trail = _Trail(self._limits.pages)
+        with _Prefetch() as ahead:
+            trail = _Pagination(self._limits.pages)
             body, size = self._page(resource, "", size=resource.page_size)
             while True:
                 found = _decoded(body, resource)
                 token = trail.follow(found.metadata)
                 read = partial(self._page, resource, token, size=size)
                 coming = ahead.begin(read, at_once=bool(token) and len(body) <= self._limits.ahead_bytes)
-                yield Page(found.items or [], found.metadata.resource_version, len(body), found.kind)
+                yield ListPage(found.items or [], found.metadata.resource_version, len(body), found.kind)
                 if not token:
                     return
                 body, size = coming()
@@ -139,7 +139,7 @@ class LiveApi:
         try:
             return _reviews.decode(self._transport.post(_REVIEW, body).body).status.allowed
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-            raise Garbled("the server's access review is not what an API server answers") from None
+            raise InvalidResponse("the server's access review is not what an API server answers") from None
 
     def _page(self, resource: Resource, token: str, *, size: int) -> Body:
         """One page's body and the size it was asked in: objects too large for one page come in smaller ones."""
@@ -166,21 +166,21 @@ def _query(resource: Resource, token: str, *, size: int) -> list[tuple[str, str]
     return [(key, value) for key, value in pairs if value]
 
 
-def _decoded(body: bytearray, resource: Resource) -> _List:
+def _decoded(body: bytearray, resource: Resource) -> _ListPage:
     try:
         found = _decoded_or_salvaged(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        raise Garbled(f"the list of {resource.plural} is not what an API server answers") from None
+        raise InvalidResponse(f"the list of {resource.plural} is not what an API server answers") from None
     if found.items is None and not found.kind.endswith("List"):
-        raise Garbled(f"the list of {resource.plural} holds no items")
+        raise InvalidResponse(f"the list of {resource.plural} holds no items")
     return found
 
 
-def _decoded_or_salvaged(body: bytearray) -> _List:
+def _decoded_or_salvaged(body: bytearray) -> _ListPage:
     try:
         return _lists.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        parts = salvaged(body)
+        parts = parsable_items(body)
         if parts is None:
             raise
     shell, items = parts
@@ -190,8 +190,8 @@ def _decoded_or_salvaged(body: bytearray) -> _List:
 def open_live(
     connection: Connection,
     *,
-    reach: Reach,
-    limits: Limits = DEFAULT,
+    reach: OutboundPolicy,
+    limits: ClientLimits = DEFAULT,
     token: TokenSource | None = None,
     resolver: Resolver = ask_resolver,
 ) -> LiveApi:

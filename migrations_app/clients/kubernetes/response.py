@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import urllib3
 
-from migrations_app.clients.kubernetes.limits import KIB, Limits
-from migrations_app.errors import Garbled, TooLarge
+from migrations_app.clients.kubernetes.limits import KIB, ClientLimits
+from migrations_app.errors import InvalidResponse, TooLarge
 
 PIECE = 256 * KIB
 NO_ANSWER = "none"
@@ -18,7 +18,7 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ApiResponse:
     """A 2xx answer. `body` is not copied on its way; `audit_id` joins it with the server's audit log (K16)."""
 
     body: bytearray
@@ -26,10 +26,10 @@ class Answer:
 
 
 @dataclass(slots=True)
-class Meter:
+class TrafficMeter:
     """What one scan has read, all threads together."""
 
-    limits: Limits
+    limits: ClientLimits
     requests: int = 0
     total: int = 0
     in_flight: int = 0
@@ -61,7 +61,7 @@ class Meter:
             self.in_flight -= count
 
 
-def read_body(response: urllib3.BaseHTTPResponse, meter: Meter) -> bytearray:
+def read_body(response: urllib3.BaseHTTPResponse, meter: TrafficMeter) -> bytearray:
     """The whole body, unpacked. Raises TooLarge, Garbled, and what the connection raises."""
     body = bytearray()
     with _counted(meter) as count:
@@ -84,7 +84,7 @@ def read_beginning(response: urllib3.BaseHTTPResponse, most: int) -> bytes:
 
 
 @contextmanager
-def _counted(meter: Meter) -> Iterator["_Count"]:
+def _counted(meter: TrafficMeter) -> Iterator["_Count"]:
     count = _Count(meter)
     try:
         yield count
@@ -94,7 +94,7 @@ def _counted(meter: Meter) -> Iterator["_Count"]:
 
 @dataclass(slots=True)
 class _Count:
-    meter: Meter
+    meter: TrafficMeter
     total: int = 0
 
     def __call__(self, count: int) -> None:
@@ -108,7 +108,7 @@ def _pieces(response: urllib3.BaseHTTPResponse, most: int) -> Iterator[bytes]:
         return _raw(response)
     if encoding == "gzip":
         return _unpacked(response, most)
-    raise Garbled("the server packs its answer in a way it was not asked for")
+    raise InvalidResponse("the server packs its answer in a way it was not asked for")
 
 
 def _raw(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
@@ -129,4 +129,4 @@ def _unpacked(response: urllib3.BaseHTTPResponse, most: int) -> Iterator[bytes]:
         if inflate.eof and inflate.unused_data:
             break
     if not inflate.eof or inflate.unused_data:
-        raise Garbled("the packed answer has a wrong end")
+        raise InvalidResponse("the packed answer has a wrong end")

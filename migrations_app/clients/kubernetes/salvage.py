@@ -12,7 +12,7 @@ _KEY = re.compile(rb'[ \t\r\n]*"items"[ \t\r\n]*:[ \t\r\n]*\Z')
 _OPEN, _CLOSE = frozenset(b"{["), frozenset(b"}]")
 
 
-def salvaged(body: bytes | bytearray) -> tuple[bytes, list[msgspec.Raw]] | None:
+def parsable_items(body: bytes | bytearray) -> tuple[bytes, list[msgspec.Raw]] | None:
     """(the list without its items, each item); None when it is no whole JSON object with a list of items."""
     start = _items_start(body)
     if start is None:

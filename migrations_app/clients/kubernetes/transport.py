@@ -21,14 +21,14 @@ import urllib3
 from kubernetes.client.configuration import Configuration
 from kubernetes.client.rest import RESTClientObject
 
-from migrations_app.clients.addresses import Reach, Resolver, ask_resolver, resolve
+from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resolver, resolve
 from migrations_app.clients.kubernetes import errors
-from migrations_app.clients.kubernetes.api import Asked, Verb, asked
+from migrations_app.clients.kubernetes.api import ApiRequest, Verb, api_request
 from migrations_app.clients.kubernetes.connection import Connection
-from migrations_app.clients.kubernetes.deadline_socket import Pace, context_for, paced
-from migrations_app.clients.kubernetes.errors import Fault
-from migrations_app.clients.kubernetes.limits import DEFAULT, KIB, Limits
-from migrations_app.clients.kubernetes.response import NO_ANSWER, Answer, Meter, read_beginning, read_body
+from migrations_app.clients.kubernetes.deadline_socket import ResponseDeadline, context_for, with_deadline
+from migrations_app.clients.kubernetes.errors import HttpFailure
+from migrations_app.clients.kubernetes.limits import DEFAULT, KIB, ClientLimits
+from migrations_app.clients.kubernetes.response import NO_ANSWER, ApiResponse, TrafficMeter, read_beginning, read_body
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import KarpdashError, TimedOut, Unreachable
 
@@ -59,7 +59,7 @@ class _Call:
     """One request as it goes out; `ends` is on the monotonic clock."""
 
     method: str
-    request: Asked
+    request: ApiRequest
     query: Query = ()
     headers: dict[str, str]
     body: Mapping[str, Any] | bytes | None = None
@@ -67,7 +67,7 @@ class _Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class WriteResponse:
     """An answer of any status to a request that changes something. `retry_after` is in seconds."""
 
     status: int
@@ -83,8 +83,8 @@ class Transport:
         self,
         connection: Connection,
         *,
-        reach: Reach,
-        limits: Limits = DEFAULT,
+        reach: OutboundPolicy,
+        limits: ClientLimits = DEFAULT,
         token: TokenSource | None = None,
         resolver: Resolver = ask_resolver,
         purpose: str = "scan",
@@ -103,7 +103,7 @@ class Transport:
         # Packing costs a server more than a loopback wire does.
         local = ipaddress.ip_address(self._addresses[0]).is_loopback
         self._encoding = "identity" if local else "gzip"
-        self.meter = Meter(limits)
+        self.meter = TrafficMeter(limits)
 
     def close(self) -> None:
         """Ends the connections and forgets the credentials."""
@@ -112,28 +112,32 @@ class Transport:
         if pool is not None:
             _end(pool.pool_manager)
 
-    def get(self, path: str, query: Query = (), *, verb: Verb = "get", accept: str = JSON, tries: int = 0) -> Answer:
+    def get(
+        self, path: str, query: Query = (), *, verb: Verb = "get", accept: str = JSON, tries: int = 0
+    ) -> ApiResponse:
         """The answer to a read, after as many tries as the limits allow (K07). Raises CouldNotLook."""
-        request = asked(verb, path)
+        request = api_request(verb, path)
         ends = self._call_ends()
         attempt = 0
         while True:
             attempt += 1
             headers = self._headers(attempt, accept)
             found = self._try(_Call(method="GET", request=request, query=query, headers=headers, ends=ends))
-            if isinstance(found, Answer):
+            if isinstance(found, ApiResponse):
                 return found
             if attempt >= (tries or self._limits.tries):
                 raise found.error from None
             self._pause(found, attempt, ends=ends)
 
-    def post(self, path: str, body: Mapping[str, Any]) -> Answer:
+    def post(self, path: str, body: Mapping[str, Any]) -> ApiResponse:
         """The answer to a question that is asked by POST, such as an access review: sent once, whatever happens."""
         headers = self._headers(1, JSON) | {"Content-Type": JSON}
         found = self._try(
-            _Call(method="POST", request=asked("create", path), headers=headers, body=body, ends=self._call_ends())
+            _Call(
+                method="POST", request=api_request("create", path), headers=headers, body=body, ends=self._call_ends()
+            )
         )
-        if isinstance(found, Fault):
+        if isinstance(found, HttpFailure):
             raise found.error from None
         return found
 
@@ -146,7 +150,7 @@ class Transport:
         body: Mapping[str, Any],
         content_type: str,
         purpose: str,
-    ) -> Told:
+    ) -> WriteResponse:
         """What the server said to a request that changes something: sent once, whatever happens (K07, A20).
 
         An answer of any status is an answer. Raises CouldNotLook only when none came: then nobody knows what became of
@@ -156,26 +160,28 @@ class Transport:
         headers = self._headers(1, JSON) | {"Content-Type": content_type, "User-Agent": f"{agent()} {purpose}"}
         call = _Call(
             method=method,
-            request=asked(verb, path),
+            request=api_request(verb, path),
             query=query,
             headers=headers,
             body=body if "json" in content_type else msgspec.json.encode(body),
             ends=self._call_ends(),
         )
-        pace = Pace(self._limits, ends=min(call.ends, time.monotonic() + self._limits.read_seconds))
-        with paced(pace):
+        pace = ResponseDeadline(self._limits, ends=min(call.ends, time.monotonic() + self._limits.read_seconds))
+        with with_deadline(pace):
             try:
                 return self._told(self._send(call, pace), pace=pace)
             except errors.CAUGHT as wrong:
                 raise errors.from_exception(wrong).error from None
 
-    def _told(self, response: urllib3.HTTPResponse, *, pace: Pace) -> Told:
+    def _told(self, response: urllib3.HTTPResponse, *, pace: ResponseDeadline) -> WriteResponse:
         self._note_date(response.headers.get("Date"))
         pace.begin_body()
         try:
             good = 200 <= response.status < 300
             body = bytes(read_body(response, self.meter)) if good else self._excuse(response, _MOST_SAID)
-            return Told(response.status, body, response.headers.get("Audit-Id", ""), errors.pause(response.headers))
+            return WriteResponse(
+                response.status, body, response.headers.get("Audit-Id", ""), errors.pause(response.headers)
+            )
         finally:
             if response.closed:
                 response.release_conn()
@@ -198,9 +204,9 @@ class Transport:
         token = self._token()
         return headers | {"Authorization": f"Bearer {token.reveal()}"} if token else headers
 
-    def _try(self, call: _Call) -> Answer | Fault:
-        pace = Pace(self._limits, ends=min(call.ends, time.monotonic() + self._limits.read_seconds))
-        with paced(pace):
+    def _try(self, call: _Call) -> ApiResponse | HttpFailure:
+        pace = ResponseDeadline(self._limits, ends=min(call.ends, time.monotonic() + self._limits.read_seconds))
+        with with_deadline(pace):
             try:
                 return self._received(self._send(call, pace), call.request, pace=pace)
             except errors.CAUGHT as wrong:
@@ -212,7 +218,7 @@ class Transport:
         url = f"https://{host}:{self._server.port}{self._server.prefix}{path}"
         return f"{url}?{urlencode(query)}" if query else url
 
-    def _send(self, call: _Call, pace: Pace) -> urllib3.HTTPResponse:
+    def _send(self, call: _Call, pace: ResponseDeadline) -> urllib3.HTTPResponse:
         pool = self._pool
         if pool is None:
             raise Unreachable(_CLOSED, code="closed")
@@ -229,12 +235,14 @@ class Transport:
         self.meter.note(call.request.verb, str(response.status))
         return response
 
-    def _received(self, response: urllib3.HTTPResponse, request: Asked, *, pace: Pace) -> Answer | Fault:
+    def _received(
+        self, response: urllib3.HTTPResponse, request: ApiRequest, *, pace: ResponseDeadline
+    ) -> ApiResponse | HttpFailure:
         self._note_date(response.headers.get("Date"))
         pace.begin_body()
         try:
             if 200 <= response.status < 300:
-                return Answer(read_body(response, self.meter), response.headers.get("Audit-Id", ""))
+                return ApiResponse(read_body(response, self.meter), response.headers.get("Audit-Id", ""))
             excuse = self._excuse(response)
             return errors.from_status(response.status, excuse, headers=response.headers, request=request)
         finally:
@@ -257,7 +265,7 @@ class Transport:
             return
         self.meter.server_date = found.strftime("%Y-%m-%dT%H:%M:%SZ")
 
-    def _pause(self, fault: Fault, attempt: int, *, ends: float) -> None:
+    def _pause(self, fault: HttpFailure, attempt: int, *, ends: float) -> None:
         """Waits before the next try; raises the fault's error when there is to be none (K07, K08)."""
         if not fault.again and not (fault.elsewhere and attempt < len(self._addresses)):
             raise fault.error from None
@@ -284,7 +292,7 @@ def _fixed(token: Secret | None) -> Callable[[], Secret]:
     return lambda: kept
 
 
-def _pool(connection: Connection, context: ssl.SSLContext, *, limits: Limits) -> RESTClientObject:
+def _pool(connection: Connection, context: ssl.SSLContext, *, limits: ClientLimits) -> RESTClientObject:
     """The official client's pool: no retries, no redirects, no proxy of the environment (K04, K07)."""
     configuration = Configuration(host=connection.server.url, retries=False, verify_ssl=True, proxy="", no_proxy="")
     configuration.tls_server_name = connection.tls_name

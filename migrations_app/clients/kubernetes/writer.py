@@ -7,20 +7,20 @@ from typing import Any
 
 import msgspec
 
-from migrations_app.actions.changes import FIELD_MANAGER, Change, Need, Target
+from migrations_app.actions.changes import FIELD_MANAGER, Change, ObjectTarget, RbacNeed
 from migrations_app.actions.conditions import Tree, value_at
-from migrations_app.actions.plan import Identity
-from migrations_app.actions.request import Tie, completed
-from migrations_app.clients.addresses import Reach, Resolver, ask_resolver
-from migrations_app.clients.kubernetes.api import Page, Resource, Sent
+from migrations_app.actions.plan import ClusterIdentity
+from migrations_app.actions.request import ObjectVersion, completed
+from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resolver
+from migrations_app.clients.kubernetes.api import ListPage, Resource, WriteResult
 from migrations_app.clients.kubernetes.connection import Connection
-from migrations_app.clients.kubernetes.limits import DEFAULT, Limits
+from migrations_app.clients.kubernetes.limits import DEFAULT, ClientLimits
 from migrations_app.clients.kubernetes.reader import LiveApi
-from migrations_app.clients.kubernetes.transport import TokenSource, Told, Transport
+from migrations_app.clients.kubernetes.transport import TokenSource, Transport, WriteResponse
 from migrations_app.clients.secret import clean
-from migrations_app.errors import BadInput, Garbled, NotServed
+from migrations_app.errors import InvalidInput, InvalidResponse, NotServed
 
-KUBE_SYSTEM = Target("", "v1", "namespaces", "Namespace", "kube-system")
+KUBE_SYSTEM = ObjectTarget("", "v1", "namespaces", "Namespace", "kube-system")
 UNTOUCHABLE = frozenset({"namespaces"})
 """Plurals that nothing of ours ever deletes (T18)."""
 _MANAGER = re.compile(r'conflict with "([^"]{1,128})"')
@@ -32,34 +32,34 @@ class _Cause(msgspec.Struct, frozen=True):
     field: str = ""
 
 
-class _Details(msgspec.Struct, frozen=True, rename="camel"):
+class _WriteStatusDetails(msgspec.Struct, frozen=True, rename="camel"):
     causes: list[_Cause] | None = None
     retry_after_seconds: int | None = None
 
 
-class _Status(msgspec.Struct, frozen=True):
+class _WriteStatus(msgspec.Struct, frozen=True):
     reason: str = ""
     message: str = ""
-    details: _Details | None = None
+    details: _WriteStatusDetails | None = None
 
 
 class LiveWriter:
     """A Writer; one request at a time."""
 
-    def __init__(self, transport: Transport, connection: Connection, *, limits: Limits) -> None:
+    def __init__(self, transport: Transport, connection: Connection, *, limits: ClientLimits) -> None:
         self._transport = transport
         self._connection = connection
         self._reads = LiveApi(transport, limits)
 
-    def identity(self) -> Identity:
+    def identity(self) -> ClusterIdentity:
         found = self.read(KUBE_SYSTEM)
         uid = value_at(found, ("metadata", "uid"))
         if not isinstance(uid, str) or not uid:
-            raise Garbled("the cluster has no namespace kube-system")
+            raise InvalidResponse("the cluster has no namespace kube-system")
         fingerprint = hashlib.sha256(self._connection.ca_pem.encode()).hexdigest()
-        return Identity(kube_system_uid=uid, ca=fingerprint, endpoint=self._connection.server.url)
+        return ClusterIdentity(kube_system_uid=uid, ca=fingerprint, endpoint=self._connection.server.url)
 
-    def read(self, target: Target) -> Tree | None:
+    def read(self, target: ObjectTarget) -> Tree | None:
         try:
             body = self._transport.get(target.path).body
         except NotServed as absent:
@@ -68,13 +68,13 @@ class LiveWriter:
             raise
         found = _tree(bytes(body))
         if found is None:
-            raise Garbled(f"{target.said} is not what an API server answers")
+            raise InvalidResponse(f"{target.said} is not what an API server answers")
         return found
 
-    def pages(self, resource: Resource) -> Iterator[Page]:
+    def pages(self, resource: Resource) -> Iterator[ListPage]:
         return self._reads.pages(resource)
 
-    def may(self, need: Need, *, namespace: str = "", name: str = "") -> bool:
+    def may(self, need: RbacNeed, *, namespace: str = "", name: str = "") -> bool:
         return self._reads.access_review(
             need.verb,
             group=need.group,
@@ -84,10 +84,10 @@ class LiveWriter:
             name=name,
         )
 
-    def dry_run(self, change: Change, tie: Tie, *, own: dict[str, str]) -> Sent:
+    def dry_run(self, change: Change, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
         return self._told(change, tie, own=own, dry=True, purpose=f"dry-run {change.verb}")
 
-    def send(self, change: Change, tie: Tie, *, own: dict[str, str], purpose: str) -> Sent:
+    def send(self, change: Change, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
         return self._told(change, tie, own=own, dry=False, purpose=purpose)
 
     def calls(self) -> Mapping[tuple[str, str], int]:
@@ -96,7 +96,7 @@ class LiveWriter:
     def close(self) -> None:
         self._transport.close()
 
-    def _told(self, change: Change, tie: Tie, *, own: dict[str, str], dry: bool, purpose: str) -> Sent:
+    def _told(self, change: Change, tie: ObjectVersion, *, own: dict[str, str], dry: bool, purpose: str) -> WriteResult:
         body = completed(change, tie, own=own)
         query = [("fieldManager", FIELD_MANAGER)] if change.verb != "delete" else []
         if change.verb == "apply":
@@ -118,16 +118,16 @@ def dried(method: str, body: dict[str, Any], *, query: list[tuple[str, str]]) ->
     return body, [*query, ("dryRun", "All")]
 
 
-def _refuse_wide(target: Target) -> None:
+def _refuse_wide(target: ObjectTarget) -> None:
     """A deletion ends in one named object, and never in a namespace (K13, T18)."""
     if target.plural in UNTOUCHABLE or not target.name:
-        raise BadInput(f"{target.said} is never deleted", code="bad_name", where="target")
+        raise InvalidInput(f"{target.said} is never deleted", code="bad_name", where="target")
 
 
-def _sent(told: Told) -> Sent:
+def _sent(told: WriteResponse) -> WriteResult:
     found = _tree(told.body)
     if 200 <= told.status < 300:
-        return Sent(
+        return WriteResult(
             status=told.status,
             audit_id=told.audit_id,
             uid=_text(found, "uid"),
@@ -135,11 +135,11 @@ def _sent(told: Told) -> Sent:
             object=found,
         )
     said = _status(told.body)
-    details = said.details or _Details()
+    details = said.details or _WriteStatusDetails()
     kept = [one.message for one in details.causes or () if one.reason == "FieldManagerConflict"]
     managers = {name for message in kept for name in _MANAGER.findall(message)}
     after = told.retry_after if told.retry_after is not None else details.retry_after_seconds
-    return Sent(
+    return WriteResult(
         status=told.status,
         reason=clean(said.reason)[:100],
         message=clean(said.message)[:1500],
@@ -163,18 +163,18 @@ def _tree(body: bytes) -> Tree | None:
     return found if isinstance(found, dict) else None
 
 
-def _status(body: bytes) -> _Status:
+def _status(body: bytes) -> _WriteStatus:
     try:
-        return msgspec.json.decode(body, type=_Status)
+        return msgspec.json.decode(body, type=_WriteStatus)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return _Status()
+        return _WriteStatus()
 
 
 def open_writer(
     connection: Connection,
     *,
-    reach: Reach,
-    limits: Limits = DEFAULT,
+    reach: OutboundPolicy,
+    limits: ClientLimits = DEFAULT,
     token: TokenSource | None = None,
     resolver: Resolver = ask_resolver,
 ) -> LiveWriter:

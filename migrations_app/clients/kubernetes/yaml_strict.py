@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeAlias
 import yaml
 
 from migrations_app.clients.kubernetes.limits import KIB
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 
 Plain: TypeAlias = Any
 """What a document becomes: the values of JSON."""
@@ -37,7 +37,7 @@ _BROKEN = re.compile(r"[-+]?(?:[0-9]{1,30}\.[0-9]{0,30}|\.[0-9]{1,30}|[0-9]{1,30
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 
 
-def read_document(raw: bytes, *, limits: YamlLimits = SMALL, error: type[BadInput] = BadInput) -> Plain:
+def read_document(raw: bytes, *, limits: YamlLimits = SMALL, error: type[InvalidInput] = InvalidInput) -> Plain:
     """The one document, None when there is none. Raises `error` with a code that starts with `yaml_`."""
     found = list(read_documents(raw, limits=limits, error=error))
     return found[0] if found else None
@@ -47,7 +47,7 @@ def read_documents(
     raw: bytes,
     *,
     limits: YamlLimits = SMALL,
-    error: type[BadInput] = BadInput,
+    error: type[InvalidInput] = InvalidInput,
     seal: Callable[[Plain], Plain] | None = None,
 ) -> Iterator[Plain]:
     """Each document in turn. `seal` replaces every finished element of a top-level `items` list: large lists stay flat.
@@ -69,7 +69,7 @@ class _Open:
 @dataclass(slots=True)
 class _Reader:
     limits: YamlLimits
-    error: type[BadInput]
+    error: type[InvalidInput]
     seal: Callable[[Plain], Plain] | None
     nodes: int = 0
     open: list[_Open] = field(default_factory=list)

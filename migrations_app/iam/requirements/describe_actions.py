@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from migrations_app.iam.requirements.features import ALWAYS, Feature, Span
 from migrations_app.iam.requirements.need import OPERATOR, Need
-from migrations_app.iam.requirements.required_request import Mode, Probe, Severity
+from migrations_app.iam.requirements.required_request import Mode, RequiredRequest, Severity
 
 
 class Read(NamedTuple):
@@ -33,9 +33,9 @@ class Read(NamedTuple):
         return f"ec2:{self.call}"
 
     @property
-    def probe(self) -> Probe:
+    def probe(self) -> RequiredRequest:
         """The request, which is made in the region of the cluster."""
-        return Probe(
+        return RequiredRequest(
             id=self.id,
             span=self.span,
             action=self.action,

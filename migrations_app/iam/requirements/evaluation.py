@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from migrations_app.iam.evaluate import oddities
-from migrations_app.iam.policy import Policy, filled
+from migrations_app.iam.policy import IamPolicy, filled
 from migrations_app.iam.requirements.features import ASSUMED, Feature
-from migrations_app.iam.requirements.gaps import Report, find_gaps
-from migrations_app.iam.site import Site
-from migrations_app.iam.site_from_policies import guessed
+from migrations_app.iam.requirements.gaps import GapReport, find_gaps
+from migrations_app.iam.site import AwsSite
+from migrations_app.iam.site_from_policies import site_from_policies
 
 # What each name may look like: none of them can smuggle a wildcard or a placeholder into a request or a remedy.
 NAME_FORMS = {
@@ -27,12 +27,12 @@ CHOSEN = tuple(feature for feature in Feature if feature is not Feature.ASSUME_R
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class EvaluationRequest:
     """Documents and the release they are judged for. An empty name is read from the documents, where they tell it."""
 
     release: str
-    policies: tuple[Policy, ...]
-    boundary: tuple[Policy, ...] | None = None
+    policies: tuple[IamPolicy, ...]
+    boundary: tuple[IamPolicy, ...] | None = None
     cluster_name: str = ""
     account: str = ""
     region: str = ""
@@ -59,17 +59,17 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class EvaluationResult:
     """The answer. `read` are names that nobody told and the documents did; `odd` is what in them decides nothing."""
 
-    report: Report
-    site: Site
-    policies: tuple[Policy, ...]
+    report: GapReport
+    site: AwsSite
+    policies: tuple[IamPolicy, ...]
     read: Mapping[str, str] = field(default_factory=dict)
     odd: tuple[str, ...] = ()
 
 
-def judged(asked: Asked) -> Judged:
+def evaluate_request(asked: EvaluationRequest) -> EvaluationResult:
     """What the documents lack for the release. Raises BadInput for a release whose needs are not known."""
     site, read = site_of(asked)
     documents = (*asked.policies, *(asked.boundary or ()))
@@ -77,10 +77,10 @@ def judged(asked: Asked) -> Judged:
         asked.policies, release=asked.release, site=site, assumed=asked.assumed(), boundary=asked.boundary
     )
     odd = tuple(dict.fromkeys(line for one in documents for line in oddities(filled(one, site))))
-    return Judged(report=report, site=site, policies=asked.policies, read=read, odd=odd)
+    return EvaluationResult(report=report, site=site, policies=asked.policies, read=read, odd=odd)
 
 
-def site_of(asked: Asked) -> tuple[Site, Mapping[str, str]]:
+def site_of(asked: EvaluationRequest) -> tuple[AwsSite, Mapping[str, str]]:
     """The names to judge with, and those among them that were read from the policies."""
     told = {
         "cluster": asked.cluster_name,
@@ -93,7 +93,7 @@ def site_of(asked: Asked) -> tuple[Site, Mapping[str, str]]:
     read = _read(asked.policies, told)
     plain = {name: str(value) for name, value in told.items() if value and name != "node_role"} | read
     role = plain.pop("node_role", "")
-    site = Site(
+    site = AwsSite(
         **plain,
         node_roles=asked.node_role or ((role,) if role else ()),
         assume_role_arn=asked.assume_role_arn,
@@ -102,8 +102,8 @@ def site_of(asked: Asked) -> tuple[Site, Mapping[str, str]]:
     return site, read
 
 
-def _read(policies: Iterable[Policy], told: Mapping[str, str | Sequence[str]]) -> dict[str, str]:
-    return {name: value for name, value in sorted(guessed(policies).items()) if not told[name]}
+def _read(policies: Iterable[IamPolicy], told: Mapping[str, str | Sequence[str]]) -> dict[str, str]:
+    return {name: value for name, value in sorted(site_from_policies(policies).items()) if not told[name]}
 
 
 def _pair(tag: str) -> tuple[str, str]:

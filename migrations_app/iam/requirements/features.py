@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
 
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.karpenter.releases import RELEASES, Table
 
 
@@ -138,10 +138,10 @@ def minor_of(release: str, *, table: Table = RELEASES) -> Minor:
     """The minor of a release such as `0.32`, `v1.0.14` or the hop `0.33+`; BadInput when its needs are not known."""
     found = _RELEASE.fullmatch(release.strip())
     if found is None:
-        raise BadInput(f"{release[:40]!r} is not a release; write it like 0.32 or 1.0.14")
+        raise InvalidInput(f"{release[:40]!r} is not a release; write it like 0.32 or 1.0.14")
     minor = int(found[1]), int(found[2])
     if minor not in every_minor(table=table):
-        raise BadInput(f"permissions are known for {_known(table)}, not for {minor_text(minor)}")
+        raise InvalidInput(f"permissions are known for {_known(table)}, not for {minor_text(minor)}")
     return minor
 
 

@@ -5,36 +5,36 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal
 
-from migrations_app.iam.evaluate import Answer, Request, Verdict, evaluate
-from migrations_app.iam.policy import Policy, filled
+from migrations_app.iam.evaluate import Evaluation, IamRequest, RequestVerdict, evaluate
+from migrations_app.iam.policy import IamPolicy, filled
 from migrations_app.iam.requirements.features import ASSUMED, MEANING, Feature, Minor, minor_of
 from migrations_app.iam.requirements.need import Need
 from migrations_app.iam.requirements.needs import NEEDS, need_for
 from migrations_app.iam.requirements.requests import PROBES, probes_for
-from migrations_app.iam.requirements.required_request import Probe, Severity
-from migrations_app.iam.site import Site
+from migrations_app.iam.requirements.required_request import RequiredRequest, Severity
+from migrations_app.iam.site import AwsSite
 from migrations_app.karpenter.releases import RELEASES, Table
 
 SCHEMA = "karpdash/iam/v1"
-Required = Literal["always", "conditional"]
+RequiredAction = Literal["always", "conditional"]
 
 # Of several refusals of one action the first of these names the entry.
 _WORST_FIRST = (
-    Verdict.DENIED,
-    Verdict.MISSING,
-    Verdict.BLOCKED_BY_CONDITION,
-    Verdict.BLOCKED_BY_RESOURCE,
-    Verdict.UNKNOWN,
+    RequestVerdict.DENIED,
+    RequestVerdict.MISSING,
+    RequestVerdict.BLOCKED_BY_CONDITION,
+    RequestVerdict.BLOCKED_BY_RESOURCE,
+    RequestVerdict.UNKNOWN,
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Refusal:
+class RefusedRequest:
     """One request not clearly allowed. `applies` is False where it hangs on a setting that is not assumed."""
 
-    probe: Probe
-    request: Request
-    answer: Answer
+    probe: RequiredRequest
+    request: IamRequest
+    answer: Evaluation
     applies: bool
 
 
@@ -44,15 +44,15 @@ class Gap:
 
     action: str
     resource: tuple[str, ...]
-    verdict: Verdict
-    required: Required
+    verdict: RequestVerdict
+    required: RequiredAction
     when: str
     needed_for: tuple[str, ...]
     effect: str
     severity: Severity
     causes: tuple[str, ...]
     logs: tuple[str, ...]
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[RefusedRequest, ...]
 
     def as_json(self) -> dict[str, Any]:
         """The entry as the command, the API and snapshots write it."""
@@ -68,7 +68,7 @@ class Gap:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class GapReport:
     """What stands between policies and a release. `legacy_gaps` speaks of capacity that Provisioners own."""
 
     release: str
@@ -96,7 +96,7 @@ class Tables:
     """The rows from which the needs of a release are told; other ones show what a release of tomorrow would need."""
 
     releases: Table = RELEASES
-    probes: tuple[Probe, ...] = PROBES
+    probes: tuple[RequiredRequest, ...] = PROBES
     needs: tuple[Need, ...] = NEEDS
 
 
@@ -104,28 +104,28 @@ KNOWN = Tables()
 
 
 def find_gaps(
-    policies: Iterable[Policy],
+    policies: Iterable[IamPolicy],
     *,
     release: str,
-    site: Site,
+    site: AwsSite,
     assumed: frozenset[Feature] = ASSUMED,
-    boundary: Sequence[Policy] | None = None,
+    boundary: Sequence[IamPolicy] | None = None,
     tables: Tables = KNOWN,
-) -> Report:
+) -> GapReport:
     """What the policies refuse of the needs of `release`. In 0.32 Provisioners and NodePools are looked at apart."""
     minor = minor_of(release, table=tables.releases)
     judged = tuple(filled(policy, site) for policy in policies)
     limit = None if boundary is None else tuple(filled(policy, site) for policy in boundary)
     refusals = tuple(
-        Refusal(probe=probe, request=request, answer=answer, applies=assumed.issuperset(probe.features))
+        RefusedRequest(probe=probe, request=request, answer=answer, applies=assumed.issuperset(probe.features))
         for probe in probes_for(minor, table=tables.probes)
         if site.assume_role_arn or Feature.ASSUME_ROLE not in probe.features
         for request in probe.requests(site, minor)
-        if (answer := _answer(request, judged, boundary=limit)).verdict is not Verdict.ALLOWED
+        if (answer := _answer(request, judged, boundary=limit)).verdict is not RequestVerdict.ALLOWED
     )
     legacy = tuple(one for one in refusals if minor == (0, 32) and one.probe.mode == "provisioner")
     current = tuple(one for one in refusals if one not in legacy)
-    return Report(
+    return GapReport(
         release=release.strip().removeprefix("v"),
         minor=minor,
         gaps=_by_action(current, minor, needs=tables.needs),
@@ -133,24 +133,24 @@ def find_gaps(
     )
 
 
-def _answer(request: Request, policies: Sequence[Policy], *, boundary: Sequence[Policy] | None) -> Answer:
+def _answer(request: IamRequest, policies: Sequence[IamPolicy], *, boundary: Sequence[IamPolicy] | None) -> Evaluation:
     """The answer, or "cannot tell" where AWS names a resource in its refusal although the reference knows none.
 
     Source: kubernetes/kops#17854 (iam:ListInstanceProfiles refused on an instance-profile path).
     """
     answer = evaluate(request, policies, boundary=boundary)
-    if request.action != "iam:ListInstanceProfiles" or answer.verdict is not Verdict.BLOCKED_BY_RESOURCE:
+    if request.action != "iam:ListInstanceProfiles" or answer.verdict is not RequestVerdict.BLOCKED_BY_RESOURCE:
         return answer
-    return Answer(Verdict.UNKNOWN, f"{answer.because}; it should be granted on *", answer.statement)
+    return Evaluation(RequestVerdict.UNKNOWN, f"{answer.because}; it should be granted on *", answer.statement)
 
 
-def _by_action(refusals: Iterable[Refusal], minor: Minor, *, needs: tuple[Need, ...]) -> tuple[Gap, ...]:
+def _by_action(refusals: Iterable[RefusedRequest], minor: Minor, *, needs: tuple[Need, ...]) -> tuple[Gap, ...]:
     ordered = sorted(refusals, key=lambda one: one.probe.action)
     gaps = [_gap(tuple(group), minor, needs=needs) for _, group in groupby(ordered, key=lambda one: one.probe.action)]
     return tuple(sorted(gaps, key=lambda gap: (gap.required, gap.action)))
 
 
-def _gap(refusals: tuple[Refusal, ...], minor: Minor, *, needs: tuple[Need, ...]) -> Gap:
+def _gap(refusals: tuple[RefusedRequest, ...], minor: Minor, *, needs: tuple[Need, ...]) -> Gap:
     needed = tuple(one for one in refusals if one.applies) or refusals
     leading = sorted(needed, key=lambda one: _WORST_FIRST.index(one.answer.verdict))
     rows = [need_for(one.probe.action, minor, existing=_on_existing(one.probe), table=needs) for one in needed]
@@ -169,11 +169,11 @@ def _gap(refusals: tuple[Refusal, ...], minor: Minor, *, needs: tuple[Need, ...]
     )
 
 
-def _on_existing(probe: Probe) -> bool:
+def _on_existing(probe: RequiredRequest) -> bool:
     return probe.action == "ec2:CreateTags" and not probe.on_creation
 
 
-def _when(refusals: tuple[Refusal, ...], needed: tuple[Refusal, ...]) -> str:
+def _when(refusals: tuple[RefusedRequest, ...], needed: tuple[RefusedRequest, ...]) -> str:
     """The settings on which the entry hangs; empty where some refusal hangs on none and no other is rarer."""
     parts = []
     if all(one.probe.features for one in needed):
@@ -186,5 +186,5 @@ def _when(refusals: tuple[Refusal, ...], needed: tuple[Refusal, ...]) -> str:
     return "; ".join(parts)
 
 
-def _meanings(refusals: Iterable[Refusal]) -> list[str]:
+def _meanings(refusals: Iterable[RefusedRequest]) -> list[str]:
     return list(dict.fromkeys(" and ".join(MEANING[feature] for feature in one.probe.features) for one in refusals))

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from migrations_app.iam.policy import Policy, Statement
-from migrations_app.iam.requirements.gaps import Report
+from migrations_app.iam.policy import IamPolicy, PolicyStatement
+from migrations_app.iam.requirements.gaps import GapReport
 from migrations_app.iam.requirements.remedies import (
     MANAGED_LIMIT,
     Closing,
@@ -19,8 +19,13 @@ from migrations_app.iam.requirements.remedies import (
     merged,
     merged_size,
 )
-from migrations_app.iam.requirements.terraform_module import Setting, inline_setting, module_settings, module_version
-from migrations_app.iam.site import SOME_ACCOUNT, SOME_CLUSTER, SOME_REGION, Site
+from migrations_app.iam.requirements.terraform_module import (
+    ModuleSetting,
+    inline_setting,
+    module_settings,
+    module_version,
+)
+from migrations_app.iam.site import SOME_ACCOUNT, SOME_CLUSTER, SOME_REGION, AwsSite
 
 _NAME = "KarpenterController{release}Gaps"
 
@@ -70,7 +75,7 @@ def as_terraform(documents: Sequence[Document], *, release: str) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def as_module_statements(statements: Iterable[Statement], *, major: int) -> str:
+def as_module_statements(statements: Iterable[PolicyStatement], *, major: int) -> str:
     """The variable `iam_policy_statements` of the submodule; its blocks are `conditions` to 20, `condition` from 21.
 
     Source: terraform-aws-modules/terraform-aws-eks@v20.16.0, v20.37.2, v21.19.0:modules/karpenter/policy.tf, main.tf
@@ -111,12 +116,12 @@ NEWEST_MODULE = "21.19.0"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Remedy:
+class PolicyRemedy:
     """What has to be added to the policies of a report, before it is written down."""
 
-    report: Report
-    site: Site
-    policies: tuple[Policy, ...]
+    report: GapReport
+    site: AwsSite
+    policies: tuple[IamPolicy, ...]
     added: Closing
 
     def documents(self, form: Form = "json") -> tuple[Document, ...]:
@@ -157,12 +162,12 @@ class Remedy:
         return "\n".join(lines)
 
 
-def remedy(report: Report, site: Site, *, policies: Iterable[Policy]) -> Remedy:
+def remedy(report: GapReport, site: AwsSite, *, policies: Iterable[IamPolicy]) -> PolicyRemedy:
     """What closes the gaps that are always needed, and those of capacity that Provisioners still own."""
-    return Remedy(report=report, site=site, policies=tuple(policies), added=closing(report, site))
+    return PolicyRemedy(report=report, site=site, policies=tuple(policies), added=closing(report, site))
 
 
-def stand_ins(site: Site) -> tuple[str, ...]:
+def stand_ins(site: AwsSite) -> tuple[str, ...]:
     """Names in a remedy that nobody told, to be put right before it is used."""
     some = {"cluster name": SOME_CLUSTER, "account": SOME_ACCOUNT, "region": SOME_REGION}
     used = {"cluster name": site.cluster, "account": site.account, "region": site.region}
@@ -175,7 +180,7 @@ def removal_lines(removals: Sequence[Removal]) -> tuple[str, ...]:
     return found or ("nothing",)
 
 
-def _setting(setting: Setting, added: Closing, *, major: int) -> str:
+def _setting(setting: ModuleSetting, added: Closing, *, major: int) -> str:
     if setting.variable == "iam_policy_statements":
         wanted = [one for one in added.statements if set(one.actions) & set(setting.closes)]
         return as_module_statements(wanted, major=major)

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from migrations_app.errors import BadPolicy
-from migrations_app.iam.evaluate import Request, Verdict, evaluate, reaches
-from migrations_app.iam.policy import WITH_VARIABLES, Policy, Statement, filled
+from migrations_app.errors import InvalidPolicy
+from migrations_app.iam.evaluate import IamRequest, RequestVerdict, evaluate, reaches
+from migrations_app.iam.policy import WITH_VARIABLES, IamPolicy, PolicyStatement, filled
 from migrations_app.iam.requirements.features import Minor, minor_of
-from migrations_app.iam.requirements.gaps import Gap, Refusal, Report
+from migrations_app.iam.requirements.gaps import Gap, GapReport, RefusedRequest
 from migrations_app.iam.requirements.requests import PROBES, probes_for
-from migrations_app.iam.requirements.statements import GRANTS, Grant
-from migrations_app.iam.site import Site
+from migrations_app.iam.requirements.statements import GRANTS, StatementGrant
+from migrations_app.iam.site import AwsSite
 
 # Characters without white space. A role takes ten managed policies by default, and 10,240 characters inline in all.
 MANAGED_LIMIT = 6144
@@ -28,23 +28,23 @@ Document = dict[str, Any]
 class Closing:
     """Statements to add, and refusals that no added statement lifts: explicit denies and the permissions boundary."""
 
-    statements: tuple[Statement, ...]
-    stubborn: tuple[Refusal, ...]
+    statements: tuple[PolicyStatement, ...]
+    stubborn: tuple[RefusedRequest, ...]
 
     def documents(self, *, limit: int = MANAGED_LIMIT) -> tuple[Document, ...]:
         """The statements as policy documents of at most `limit` characters; none if there is nothing to add."""
         return fitted(self.statements, limit=limit)
 
 
-def closing(report: Report, site: Site, *, legacy: bool = True, conditional: bool = False) -> Closing:
+def closing(report: GapReport, site: AwsSite, *, legacy: bool = True, conditional: bool = False) -> Closing:
     """What to add for every gap that is always needed, with `conditional` also for those that hang on rare settings.
 
     With `legacy` it also covers capacity that Provisioners still own, which 0.32 needs until the last of it is gone.
     """
     gaps = (*report.gaps, *(report.legacy_gaps if legacy else ()))
     refusals = [one for gap in gaps if conditional or gap.required == "always" for one in _counted(gap, conditional)]
-    stubborn = tuple(one for one in refusals if one.answer.verdict is Verdict.DENIED)
-    asked: dict[Grant, tuple[set[str], set[str]]] = {}
+    stubborn = tuple(one for one in refusals if one.answer.verdict is RequestVerdict.DENIED)
+    asked: dict[StatementGrant, tuple[set[str], set[str]]] = {}
     for one in refusals:
         if one not in stubborn:
             actions, kinds = asked.setdefault(_grant_for(one, report.minor, site=site), (set(), set()))
@@ -60,39 +60,42 @@ def closing(report: Report, site: Site, *, legacy: bool = True, conditional: boo
     )
 
 
-def _counted(gap: Gap, conditional: bool) -> tuple[Refusal, ...]:
+def _counted(gap: Gap, conditional: bool) -> tuple[RefusedRequest, ...]:
     return gap.refusals if conditional else tuple(one for one in gap.refusals if one.applies)
 
 
-def _grant_for(refusal: Refusal, minor: Minor, *, site: Site) -> Grant:
+def _grant_for(refusal: RefusedRequest, minor: Minor, *, site: AwsSite) -> StatementGrant:
     """The first grant that allows the request. Every row of probes.py has one; a test holds the two tables together."""
     probe = refusal.probe
     for grant in GRANTS:
         if minor in grant.span and probe.action in grant.actions and probe.kind in grant.kinds:
             statement = grant.statement(site, actions=frozenset({probe.action}), kinds=frozenset({probe.kind}))
-            if evaluate(refusal.request, [Policy(name="", statements=(statement,))]).verdict is Verdict.ALLOWED:
+            if (
+                evaluate(refusal.request, [IamPolicy(name="", statements=(statement,))]).verdict
+                is RequestVerdict.ALLOWED
+            ):
                 return grant
     raise LookupError(f"grants.py has no row for {probe.id} in {minor}")
 
 
-def merged(policies: Iterable[Policy], added: Iterable[Statement], *, site: Site) -> tuple[Document, ...]:
+def merged(policies: Iterable[IamPolicy], added: Iterable[PolicyStatement], *, site: AwsSite) -> tuple[Document, ...]:
     """The policies and the added statements in as few managed documents as their size allows, doubles dropped."""
     present = [statement for policy in policies for statement in filled(policy, site).statements]
     return fitted((*present, *added), limit=MANAGED_LIMIT)
 
 
-def merged_size(policies: Iterable[Policy], added: Iterable[Statement], *, site: Site) -> int:
+def merged_size(policies: Iterable[IamPolicy], added: Iterable[PolicyStatement], *, site: AwsSite) -> int:
     """Characters of the policies and the added statements in one document, doubles dropped."""
     present = [statement for policy in policies for statement in filled(policy, site).statements]
     return size_of(document_of(_without_doubles((*present, *added))))
 
 
-def fitted(statements: Iterable[Statement], *, limit: int) -> tuple[Document, ...]:
+def fitted(statements: Iterable[PolicyStatement], *, limit: int) -> tuple[Document, ...]:
     """Documents of at most `limit` characters that hold all statements, each at the first place where it fits."""
-    piles: list[list[Statement]] = []
+    piles: list[list[PolicyStatement]] = []
     for statement in _without_doubles(statements):
         if size_of(document_of([statement])) > limit:
-            raise BadPolicy(f"alone exceeds the {limit:,} characters of a document", where=statement.where)
+            raise InvalidPolicy(f"alone exceeds the {limit:,} characters of a document", where=statement.where)
         roomy = (pile for pile in piles if size_of(document_of([*pile, statement])) <= limit)
         pile = next(roomy, None)
         if pile is None:
@@ -101,14 +104,14 @@ def fitted(statements: Iterable[Statement], *, limit: int) -> tuple[Document, ..
     return tuple(document_of(pile) for pile in piles)
 
 
-def _without_doubles(statements: Iterable[Statement]) -> list[Statement]:
-    kept: dict[str, Statement] = {}
+def _without_doubles(statements: Iterable[PolicyStatement]) -> list[PolicyStatement]:
+    kept: dict[str, PolicyStatement] = {}
     for statement in statements:
         kept.setdefault(json.dumps(replace(statement, sid="").as_json(), sort_keys=True), statement)
     return list(kept.values())
 
 
-def document_of(statements: Sequence[Statement]) -> Document:
+def document_of(statements: Sequence[PolicyStatement]) -> Document:
     """A policy document. IAM wants each Sid once, so a later statement loses one that is taken."""
     listed = []
     for n, statement in enumerate(statements):
@@ -131,7 +134,7 @@ OURS = frozenset(probe.action.lower() for probe in PROBES) | {action.lower() for
 class Removal:
     """A statement that may go, or only the named actions of it."""
 
-    statement: Statement
+    statement: PolicyStatement
     actions: tuple[str, ...] = ()
 
     @property
@@ -139,7 +142,7 @@ class Removal:
         return not self.actions
 
 
-def removable(policies: Iterable[Policy], *, release: str, site: Site) -> tuple[Removal, ...]:
+def removable(policies: Iterable[IamPolicy], *, release: str, site: AwsSite) -> tuple[Removal, ...]:
     """Statements and actions without which the release is allowed just as much, settings that are off included.
 
     Of two statements that do the same the earlier one is named, so give the older document first. Only statements made
@@ -150,7 +153,7 @@ def removable(policies: Iterable[Policy], *, release: str, site: Site) -> tuple[
     statements = [statement for policy in policies for statement in filled(policy, site).statements]
     grants = _grants(requests, statements)
     removals: list[Removal] = []
-    kept: list[Statement] = []
+    kept: list[PolicyStatement] = []
     for index, statement in enumerate(statements):
         if _is_ours(statement) and {index} not in grants:
             removals.append(Removal(statement=statement))
@@ -161,18 +164,18 @@ def removable(policies: Iterable[Policy], *, release: str, site: Site) -> tuple[
     return (*removals, *_idle_actions(kept, called))
 
 
-def _idle_actions(statements: Iterable[Statement], called: set[str]) -> Iterable[Removal]:
+def _idle_actions(statements: Iterable[PolicyStatement], called: set[str]) -> Iterable[Removal]:
     for statement in statements:
         idle = tuple(action for action in statement.actions if action.lower() not in called)
         if _is_ours(statement) and idle:
             yield Removal(statement=statement, actions=idle)
 
 
-def _is_ours(statement: Statement) -> bool:
+def _is_ours(statement: PolicyStatement) -> bool:
     return statement.allow and not statement.not_action and OURS.issuperset(map(str.lower, statement.actions))
 
 
-def _grants(requests: Sequence[Request], statements: Sequence[Statement]) -> list[set[int]]:
+def _grants(requests: Sequence[IamRequest], statements: Sequence[PolicyStatement]) -> list[set[int]]:
     """For each request that is allowed, which statements allow it, by their place."""
     denials = [one for one in statements if not one.allow]
     open_to = [one for one in requests if all(reaches(denial, one) is False for denial in denials)]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from migrations_app.iam.requirements.describe_actions import READS
 from migrations_app.iam.requirements.features import ALWAYS, Feature, Minor, Span
-from migrations_app.iam.requirements.required_request import Mode, Probe, Severity, Tags
+from migrations_app.iam.requirements.required_request import Mode, RequiredRequest, Severity, Tags
 
 _OWNED = ("kubernetes.io/cluster/{cluster}", "owned")
 _MANAGED_BY = ("karpenter.sh/managed-by", "{cluster}")
@@ -108,10 +108,10 @@ def _capability(step: _Step) -> str:
     return "terminate" if step.name in ("terminate", "delete-lt") else "launch"
 
 
-def _step_of(owner: _Owner, step: _Step) -> Probe:
+def _step_of(owner: _Owner, step: _Step) -> RequiredRequest:
     spot = step.resource is _SPOT_REQUEST
     sent = step.tags == "sent" and (owner.tags_spot or not spot)
-    return Probe(
+    return RequiredRequest(
         id=f"{owner.prefix}-{step.name}",
         span=owner.span,
         action=step.action,
@@ -127,52 +127,98 @@ def _step_of(owner: _Owner, step: _Step) -> Probe:
     )
 
 
-def _launches() -> Iterator[Probe]:
+def _launches() -> Iterator[RequiredRequest]:
     for owner in _OWNERS:
         for step in _STEPS:
             if step.name != "tag-spot" or owner.tags_spot:
                 yield _step_of(owner, step)
 
 
-def _rehearsals_and_rare_launches() -> Iterator[Probe]:
+def _rehearsals_and_rare_launches() -> Iterator[RequiredRequest]:
     rare = (
         ("dry-run-fleet", (1, 3), "validation", "ec2:CreateFleet", _HERE + "fleet/*", Feature.DRY_RUN),
         ("dry-run-instances", (1, 3), "validation", "ec2:RunInstances", _HERE + "instance/*", Feature.DRY_RUN),
-        ("run-reservation", (1, 3), "capacity-reservation", "ec2:RunInstances",
-         _HERE + "capacity-reservation/cr-0123456789abcdef0", Feature.RESERVATIONS),
-        ("run-placement-group", (1, 11), "placement-group", "ec2:RunInstances",
-         _HERE + "placement-group/pg", Feature.PLACEMENT_GROUPS),
-        ("fleet-placement-group", (1, 11), "placement-group", "ec2:CreateFleet",
-         _HERE + "placement-group/pg", Feature.PLACEMENT_GROUPS),
-    )  # fmt: skip
+        (
+            "run-reservation",
+            (1, 3),
+            "capacity-reservation",
+            "ec2:RunInstances",
+            _HERE + "capacity-reservation/cr-0123456789abcdef0",
+            Feature.RESERVATIONS,
+        ),
+        (
+            "run-placement-group",
+            (1, 11),
+            "placement-group",
+            "ec2:RunInstances",
+            _HERE + "placement-group/pg",
+            Feature.PLACEMENT_GROUPS,
+        ),
+        (
+            "fleet-placement-group",
+            (1, 11),
+            "placement-group",
+            "ec2:CreateFleet",
+            _HERE + "placement-group/pg",
+            Feature.PLACEMENT_GROUPS,
+        ),
+    )
     for name, since, capability, action, resource, feature in rare:
         rehearsal = feature is Feature.DRY_RUN
-        yield Probe(
-            id=name, span=Span(since), action=action, resource=resource, mode="nodepool", capability=capability,
-            features=(feature,), request_tags=V1_DRY_RUN if rehearsal else None, spec_tags=rehearsal,
-        )  # fmt: skip
+        yield RequiredRequest(
+            id=name,
+            span=Span(since),
+            action=action,
+            resource=resource,
+            mode="nodepool",
+            capability=capability,
+            features=(feature,),
+            request_tags=V1_DRY_RUN if rehearsal else None,
+            spec_tags=rehearsal,
+        )
 
 
-def _on_existing_instances() -> Iterator[Probe]:
+def _on_existing_instances() -> Iterator[RequiredRequest]:
     rows: tuple[tuple[str, Span, Mode, Tags, Tags, Severity, tuple[Feature, ...]], ...] = (
-        ("alpha-link", Span((0, 29), (0, 32)), "provisioner", (_MANAGED_BY, _PROVISIONER), ALPHA_BEFORE_MACHINES,
-         "blocker", (Feature.BEFORE_MACHINES,)),
+        (
+            "alpha-link",
+            Span((0, 29), (0, 32)),
+            "provisioner",
+            (_MANAGED_BY, _PROVISIONER),
+            ALPHA_BEFORE_MACHINES,
+            "blocker",
+            (Feature.BEFORE_MACHINES,),
+        ),
         ("beta-name", Span((0, 32), (0, 37)), "nodepool", _NAMING, BETA_LAUNCH, "degraded", ()),
         ("v1-name", Span((1, 0)), "nodepool", _NAMING, V1_LAUNCH, "degraded", ()),
         ("v1-adopt", Span((1, 0)), "nodepool", (_EKS_NAME,), BETA_LAUNCH, "blocker", (Feature.IN_PLACE,)),
-    )  # fmt: skip
+    )
     for name, span, mode, sent, carried, severity, features in rows:
-        yield Probe(
-            id=name, span=span, action="ec2:CreateTags", resource=_INSTANCE, mode=mode, capability="tagging",
-            severity=severity, features=features, request_tags=sent, resource_tags=carried,
-        )  # fmt: skip
-    yield Probe(
-        id="v1-terminate-old", span=Span((1, 0)), action="ec2:TerminateInstances", resource=_INSTANCE, mode="nodepool",
-        capability="terminate", features=(Feature.IN_PLACE,), resource_tags=BETA_LAUNCH,
-    )  # fmt: skip
+        yield RequiredRequest(
+            id=name,
+            span=span,
+            action="ec2:CreateTags",
+            resource=_INSTANCE,
+            mode=mode,
+            capability="tagging",
+            severity=severity,
+            features=features,
+            request_tags=sent,
+            resource_tags=carried,
+        )
+    yield RequiredRequest(
+        id="v1-terminate-old",
+        span=Span((1, 0)),
+        action="ec2:TerminateInstances",
+        resource=_INSTANCE,
+        mode="nodepool",
+        capability="terminate",
+        features=(Feature.IN_PLACE,),
+        resource_tags=BETA_LAUNCH,
+    )
 
 
-def _queue() -> Iterator[Probe]:
+def _queue() -> Iterator[RequiredRequest]:
     """0.33 to 1.3 end at start when the queue's address is refused; before and after it is only logged."""
     rows: tuple[tuple[str, Span, str, Severity], ...] = (
         ("sqs-DeleteMessage", ALWAYS, "DeleteMessage", "degraded"),
@@ -182,10 +228,15 @@ def _queue() -> Iterator[Probe]:
         ("sqs-GetQueueUrl-c", Span((1, 4)), "GetQueueUrl", "degraded"),
     )
     for name, span, call, severity in rows:
-        yield Probe(
-            id=name, span=span, action=f"sqs:{call}", resource="arn:{partition}:sqs:{region}:{account}:{queue}",
-            capability="interruption", severity=severity, features=(Feature.QUEUE,),
-        )  # fmt: skip
+        yield RequiredRequest(
+            id=name,
+            span=span,
+            action=f"sqs:{call}",
+            resource="arn:{partition}:sqs:{region}:{account}:{queue}",
+            capability="interruption",
+            severity=severity,
+            features=(Feature.QUEUE,),
+        )
 
 
 _CLUSTER = "arn:{partition}:eks:{region}:{account}:cluster/{cluster}"
@@ -194,45 +245,86 @@ _PARAMETER = (
 )
 
 _OTHER_SERVICES = (
-    Probe(
-        id="pricing", span=ALWAYS, action="pricing:GetProducts", resource="*", capability="pricing",
-        severity="degraded", features=(Feature.OPEN_NETWORK,),
+    RequiredRequest(
+        id="pricing",
+        span=ALWAYS,
+        action="pricing:GetProducts",
+        resource="*",
+        capability="pricing",
+        severity="degraded",
+        features=(Feature.OPEN_NETWORK,),
     ),
-    Probe(
-        id="ssm", span=ALWAYS, action="ssm:GetParameter", resource=_PARAMETER, capability="ssm-ami",
+    RequiredRequest(
+        id="ssm",
+        span=ALWAYS,
+        action="ssm:GetParameter",
+        resource=_PARAMETER,
+        capability="ssm-ami",
         features=(Feature.AMI_ALIAS,),
     ),
-    Probe(
-        id="eks", span=ALWAYS, action="eks:DescribeCluster", resource=_CLUSTER, capability="eks-endpoint",
+    RequiredRequest(
+        id="eks",
+        span=ALWAYS,
+        action="eks:DescribeCluster",
+        resource=_CLUSTER,
+        capability="eks-endpoint",
         features=(Feature.ENDPOINT_LOOKUP,),
     ),
-    Probe(
-        id="zonal-shift", span=Span((1, 12)), action="arc-zonal-shift:GetManagedResource", resource="*",
-        capability="zonal-shift", features=(Feature.ZONAL_SHIFT,),
+    RequiredRequest(
+        id="zonal-shift",
+        span=Span((1, 12)),
+        action="arc-zonal-shift:GetManagedResource",
+        resource="*",
+        capability="zonal-shift",
+        features=(Feature.ZONAL_SHIFT,),
         context=(("arc-zonal-shift:ResourceIdentifier", _CLUSTER),),
     ),
-    Probe(
-        id="pass-role", span=ALWAYS, action="iam:PassRole", resource="arn:{partition}:iam::{account}:role/{role}",
-        capability="pass-role", context=(("iam:PassedToService", "ec2.amazonaws.com"),),
+    RequiredRequest(
+        id="pass-role",
+        span=ALWAYS,
+        action="iam:PassRole",
+        resource="arn:{partition}:iam::{account}:role/{role}",
+        capability="pass-role",
+        context=(("iam:PassedToService", "ec2.amazonaws.com"),),
     ),
-    Probe(
-        id="assume-role", span=Span((0, 30), (0, 37)), action="sts:AssumeRole", resource="{assume_role_arn}",
-        capability="assume-role", features=(Feature.ASSUME_ROLE,),
+    RequiredRequest(
+        id="assume-role",
+        span=Span((0, 30), (0, 37)),
+        action="sts:AssumeRole",
+        resource="{assume_role_arn}",
+        capability="assume-role",
+        features=(Feature.ASSUME_ROLE,),
     ),
-)  # fmt: skip
+)
 
 
-def _profile(name: str, span: Span, *, action: str, severity: Severity = "blocker", sent: Tags | None = None,
-             carried: Tags | None = None, features: tuple[Feature, ...] = (Feature.SPEC_ROLE,)) -> Probe:  # fmt: skip
+def _profile(
+    name: str,
+    span: Span,
+    *,
+    action: str,
+    severity: Severity = "blocker",
+    sent: Tags | None = None,
+    carried: Tags | None = None,
+    features: tuple[Feature, ...] = (Feature.SPEC_ROLE,),
+) -> RequiredRequest:
     in_path = span.since >= (1, 7) and action != "TagInstanceProfile"
-    return Probe(
-        id=name, span=span, action=f"iam:{action}", resource=_PROFILE_IN_PATH if in_path else _PROFILE, mode="nodepool",
-        capability="instance-profile", severity=severity, features=features, request_tags=sent, resource_tags=carried,
+    return RequiredRequest(
+        id=name,
+        span=span,
+        action=f"iam:{action}",
+        resource=_PROFILE_IN_PATH if in_path else _PROFILE,
+        mode="nodepool",
+        capability="instance-profile",
+        severity=severity,
+        features=features,
+        request_tags=sent,
+        resource_tags=carried,
         spec_tags=True,
-    )  # fmt: skip
+    )
 
 
-def _profiles() -> Iterator[Probe]:
+def _profiles() -> Iterator[RequiredRequest]:
     """Instance profiles: made by the controller from 0.32, tagged with the cluster from 1.0, under a path from 1.7."""
     yield _profile("ip-get", Span((0, 32), (1, 6)), action="GetInstanceProfile")
     yield _profile("ip-get-path", Span((1, 7)), action="GetInstanceProfile")
@@ -250,22 +342,42 @@ def _profiles() -> Iterator[Probe]:
         yield _profile(f"ip-{creation}", span, action="CreateInstanceProfile", sent=tags)
         for action, severity in changes:
             yield _profile(f"ip-{era}-{action}", span, action=action, severity=severity, carried=tags)
-    yield _profile("ip-tag-adopt", Span((1, 0), (1, 0)), action="TagInstanceProfile", sent=V1_PROFILE,
-                   carried=BETA_PROFILE, features=(Feature.IN_PLACE, Feature.SPEC_ROLE))  # fmt: skip
+    yield _profile(
+        "ip-tag-adopt",
+        Span((1, 0), (1, 0)),
+        action="TagInstanceProfile",
+        sent=V1_PROFILE,
+        carried=BETA_PROFILE,
+        features=(Feature.IN_PLACE, Feature.SPEC_ROLE),
+    )
     # Not in the call sites; every official policy grants it, so its absence is worth a word and no more.
     for name, span, tags in (("beta", Span((0, 32), (0, 37)), BETA_PROFILE), ("v1", Span((1, 0)), V1_PROFILE)):
-        yield _profile(f"ip-tag-advised-{name}", span, action="TagInstanceProfile", severity="degraded",
-                       sent=tags, carried=tags, features=(Feature.TAGS_ON_CREATE,))  # fmt: skip
+        yield _profile(
+            f"ip-tag-advised-{name}",
+            span,
+            action="TagInstanceProfile",
+            severity="degraded",
+            sent=tags,
+            carried=tags,
+            features=(Feature.TAGS_ON_CREATE,),
+        )
     # 1.7 lists them always; from 1.8 not in isolated-VPC mode.
     for name, span, features in (
         ("ip-list-always", Span((1, 7), (1, 7)), ()),
         ("ip-list", Span((1, 8)), (Feature.OPEN_NETWORK,)),
     ):
-        yield Probe(id=name, span=span, action="iam:ListInstanceProfiles", resource="*", capability="instance-profile",
-                    severity="degraded", features=features)  # fmt: skip
+        yield RequiredRequest(
+            id=name,
+            span=span,
+            action="iam:ListInstanceProfiles",
+            resource="*",
+            capability="instance-profile",
+            severity="degraded",
+            features=features,
+        )
 
 
-PROBES: tuple[Probe, ...] = (
+PROBES: tuple[RequiredRequest, ...] = (
     *_launches(),
     *_rehearsals_and_rare_launches(),
     *_on_existing_instances(),
@@ -276,6 +388,6 @@ PROBES: tuple[Probe, ...] = (
 )
 
 
-def probes_for(minor: Minor, *, table: tuple[Probe, ...] = PROBES) -> tuple[Probe, ...]:
+def probes_for(minor: Minor, *, table: tuple[RequiredRequest, ...] = PROBES) -> tuple[RequiredRequest, ...]:
     """Every request of a release, in the order in which a launch makes them."""
     return tuple(probe for probe in table if minor in probe.span)

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from migrations_app.iam.evaluate import Request
+from migrations_app.iam.evaluate import IamRequest
 from migrations_app.iam.requirements.features import Feature, Minor, Span
-from migrations_app.iam.site import Site, pricing_region
+from migrations_app.iam.site import AwsSite, pricing_region
 
 Mode = Literal["nodepool", "provisioner", "any"]
 Severity = Literal["blocker", "degraded"]
@@ -16,7 +16,7 @@ _CLUSTER_TAG_ON_TEMPLATES = Span((0, 28), (1, 0))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Probe:
+class RequiredRequest:
     """One request the controller makes in the releases of `span`, for capacity of one owner (`mode`).
 
     Braces in `resource`, tags and context are filled from the site. `spec_tags` says that those of spec.tags are sent
@@ -50,16 +50,16 @@ class Probe:
         """Whether this authorises the tags that a creation call carries."""
         return any(key == "ec2:CreateAction" for key, _ in self.context)
 
-    def requests(self, site: Site, minor: Minor) -> tuple[Request, ...]:
+    def requests(self, site: AwsSite, minor: Minor) -> tuple[IamRequest, ...]:
         """The request for this site, one per node role where the role is the resource."""
         if self.kind == "role":
             return tuple(self._request(site, minor, words={"role": role}) for role in site.roles)
         return (self._request(site, minor, words={}),)
 
-    def _request(self, site: Site, minor: Minor, *, words: dict[str, str]) -> Request:
+    def _request(self, site: AwsSite, minor: Minor, *, words: dict[str, str]) -> IamRequest:
         filled = site.words() | words
         known = self.resource == "*" or self.request_tags is not None
-        return Request(
+        return IamRequest(
             action=self.action,
             resource=self.resource.format_map(filled),
             request_tags=self._tags(self.request_tags or (), site, minor=minor, spec_tags=self.spec_tags),
@@ -69,7 +69,7 @@ class Probe:
             context=self._context(site),
         )
 
-    def _tags(self, tags: Tags, site: Site, *, minor: Minor, spec_tags: bool) -> dict[str, str]:
+    def _tags(self, tags: Tags, site: AwsSite, *, minor: Minor, spec_tags: bool) -> dict[str, str]:
         words = site.words()
         filled = {key.format_map(words): value.format_map(words) for key, value in tags}
         if not filled or not spec_tags:
@@ -78,7 +78,7 @@ class Probe:
             filled["karpenter.k8s.aws/cluster"] = site.cluster
         return {**site.extra_tags, **filled}
 
-    def _context(self, site: Site) -> dict[str, tuple[str, ...]]:
+    def _context(self, site: AwsSite) -> dict[str, tuple[str, ...]]:
         """What every request of the controller states, beside what the row adds.
 
         aws:RequestedRegion follows from where the call goes, TLS from the SDK.

@@ -7,11 +7,11 @@ only with the tags of this cluster, existing ones only when they carry them.
 from dataclasses import dataclass
 from itertools import product
 
-from migrations_app.iam.policy import Condition, Statement
+from migrations_app.iam.policy import PolicyCondition, PolicyStatement
 from migrations_app.iam.requirements.describe_actions import READS
 from migrations_app.iam.requirements.features import ALWAYS, Span
 from migrations_app.iam.requirements.required_request import Mode
-from migrations_app.iam.site import Site
+from migrations_app.iam.site import AwsSite
 
 # Operator, key, values; braces are filled from the site.
 Line = tuple[str, str, tuple[str, ...]]
@@ -28,7 +28,7 @@ ARN_OF_KIND = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Grant:
+class StatementGrant:
     """One grant in a span of releases: actions, kinds of resources, conditions."""
 
     sid: str
@@ -38,16 +38,16 @@ class Grant:
     kinds: tuple[str, ...]
     lines: tuple[Line, ...] = ()
 
-    def statement(self, site: Site, *, actions: frozenset[str], kinds: frozenset[str]) -> Statement:
+    def statement(self, site: AwsSite, *, actions: frozenset[str], kinds: frozenset[str]) -> PolicyStatement:
         """The grant narrowed to some of its actions and kinds."""
         words = site.words()
-        return Statement(
+        return PolicyStatement(
             where=f"closing policy ({self.sid})",
             sid=self.sid,
             actions=tuple(action for action in self.actions if action in actions),
             resources=tuple(arn for kind in self.kinds if kind in kinds for arn in _arns(kind, site)),
             conditions=tuple(
-                Condition(
+                PolicyCondition(
                     operator=operator,
                     key=key.format_map(words),
                     values=tuple(value.format_map(words) for value in values),
@@ -57,7 +57,7 @@ class Grant:
         )
 
 
-def _arns(kind: str, site: Site) -> tuple[str, ...]:
+def _arns(kind: str, site: AwsSite) -> tuple[str, ...]:
     if kind == "role":
         return tuple(f"arn:{site.partition}:iam::{site.account}:role/{role}" for role in site.roles)
     if kind == "assumed role":
@@ -98,13 +98,13 @@ def _any(prefix: str, tag: str) -> Line:
     return ("StringLike", f"aws:{prefix}Tag/{tag}", ("*",))
 
 
-def _of_capacity(era: _Era) -> tuple[Grant, ...]:
+def _of_capacity(era: _Era) -> tuple[StatementGrant, ...]:
     sent = (_owned("Request"), *((_named(),) if era.named else ()), _any("Request", era.pool_key))
     carried = (_owned("Resource"), _any("Resource", era.pool_key))
     creating = ("StringEquals", "ec2:CreateAction", ("RunInstances", "CreateFleet", "CreateLaunchTemplate"))
 
-    def grant(sid: str, actions: tuple[str, ...], *, kinds: tuple[str, ...], lines: tuple[Line, ...]) -> Grant:
-        return Grant(sid=sid, span=era.span, mode=era.mode, actions=actions, kinds=kinds, lines=lines)
+    def grant(sid: str, actions: tuple[str, ...], *, kinds: tuple[str, ...], lines: tuple[Line, ...]) -> StatementGrant:
+        return StatementGrant(sid=sid, span=era.span, mode=era.mode, actions=actions, kinds=kinds, lines=lines)
 
     made = (*_LAUNCH, "ec2:CreateLaunchTemplate")
     ended = ("ec2:TerminateInstances", "ec2:DeleteLaunchTemplate")
@@ -131,7 +131,7 @@ def _tagging(era: _Era) -> tuple[Line, ...]:
     return (*carried, *named, ("ForAllValues:StringEquals", "aws:TagKeys", keys))
 
 
-def _of_profiles(era: _Era) -> tuple[Grant, ...]:
+def _of_profiles(era: _Era) -> tuple[StatementGrant, ...]:
     if era.mode == "provisioner":
         return ()
 
@@ -150,44 +150,46 @@ def _of_profiles(era: _Era) -> tuple[Grant, ...]:
         ),
     )
     return tuple(
-        Grant(sid=sid, span=era.span, actions=actions, kinds=("instance-profile",), lines=lines)
+        StatementGrant(sid=sid, span=era.span, actions=actions, kinds=("instance-profile",), lines=lines)
         for sid, actions, lines in rows
     )
 
 
 _SIMPLE = (
-    Grant(sid="LaunchFrom", actions=_LAUNCH, kinds=_FOUND),
-    Grant(sid="LaunchSpot", span=Span((0, 28), (0, 32)), actions=_LAUNCH, kinds=("spot-instances-request",)),
-    Grant(
+    StatementGrant(sid="LaunchFrom", actions=_LAUNCH, kinds=_FOUND),
+    StatementGrant(sid="LaunchSpot", span=Span((0, 28), (0, 32)), actions=_LAUNCH, kinds=("spot-instances-request",)),
+    StatementGrant(
         sid="ReadRegion",
         actions=tuple(sorted((read.action for read in READS), key=str.lower)),
         kinds=("*",),
         lines=(("StringEquals", "aws:RequestedRegion", ("{region}",)),),
     ),
-    Grant(sid="ReadParameters", actions=("ssm:GetParameter",), kinds=("parameter",)),
+    StatementGrant(sid="ReadParameters", actions=("ssm:GetParameter",), kinds=("parameter",)),
     # Asked in another region than the cluster's, so no region condition may stand here.
-    Grant(sid="ReadPrices", actions=("pricing:GetProducts",), kinds=("*",)),
-    Grant(sid="ReadQueue", actions=("sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage"), kinds=("queue",)),
-    Grant(
+    StatementGrant(sid="ReadPrices", actions=("pricing:GetProducts",), kinds=("*",)),
+    StatementGrant(
+        sid="ReadQueue", actions=("sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage"), kinds=("queue",)
+    ),
+    StatementGrant(
         sid="PassNodeRole",
         actions=("iam:PassRole",),
         kinds=("role",),
         lines=(("StringEquals", "iam:PassedToService", ("ec2.amazonaws.com", "ec2.amazonaws.com.cn")),),
     ),
-    Grant(sid="ReadProfiles", actions=("iam:GetInstanceProfile",), kinds=("instance-profile",)),
-    Grant(sid="ListProfiles", actions=("iam:ListInstanceProfiles",), kinds=("*",)),
-    Grant(sid="ReadCluster", actions=("eks:DescribeCluster",), kinds=("cluster",)),
+    StatementGrant(sid="ReadProfiles", actions=("iam:GetInstanceProfile",), kinds=("instance-profile",)),
+    StatementGrant(sid="ListProfiles", actions=("iam:ListInstanceProfiles",), kinds=("*",)),
+    StatementGrant(sid="ReadCluster", actions=("eks:DescribeCluster",), kinds=("cluster",)),
     # The action knows no resource type: an ARN in Resource, as the templates of 1.12 have it, never matches.
-    Grant(
+    StatementGrant(
         sid="ReadZonalShift",
         actions=("arc-zonal-shift:GetManagedResource",),
         kinds=("*",),
         lines=(("StringEquals", "arc-zonal-shift:ResourceIdentifier", (ARN_OF_KIND["cluster"],)),),
     ),
-    Grant(sid="AssumeController", actions=("sts:AssumeRole",), kinds=("assumed role",)),
+    StatementGrant(sid="AssumeController", actions=("sts:AssumeRole",), kinds=("assumed role",)),
 )
 
-GRANTS: tuple[Grant, ...] = (
+GRANTS: tuple[StatementGrant, ...] = (
     *(grant for family, era in product((_of_capacity, _of_profiles), _ERAS) for grant in family(era)),
     *_SIMPLE,
 )

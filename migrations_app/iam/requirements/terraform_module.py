@@ -7,15 +7,15 @@ v20.37.2, v21.0.0, v21.2.0, v21.8.0 and v21.19.0.
 import re
 from dataclasses import dataclass
 
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.iam.requirements.features import Minor
-from migrations_app.iam.requirements.gaps import Gap, Report
+from migrations_app.iam.requirements.gaps import Gap, GapReport
 
-Version = tuple[int, int]
+ModuleVersion = tuple[int, int]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class ModuleSetting:
     """A variable of the submodule and its value; without a variable the module itself has to move to `upgrade_to`."""
 
     closes: tuple[str, ...]
@@ -29,8 +29,8 @@ class Setting:
 class _Row:
     """Versions `since` to before `below` close these actions by the setting, for releases from `release` on."""
 
-    since: Version
-    below: Version
+    since: ModuleVersion
+    below: ModuleVersion
     release: Minor
     actions: frozenset[str]
     variable: str = ""
@@ -77,15 +77,15 @@ _ROWS = (
 )  # fmt: skip
 
 
-def module_version(text: str) -> Version:
+def module_version(text: str) -> ModuleVersion:
     """Major and minor of a module version such as `20.24.3` or `~> 21.0`; BadInput where there is none."""
     found = re.fullmatch(r"[~>=v ]{0,4}(\d{1,3})\.(\d{1,3})(?:\.\d{1,3})?", text.strip())
     if found is None:
-        raise BadInput(f"{text[:40]!r} is not a version of the Terraform EKS module; write it like 20.24.0")
+        raise InvalidInput(f"{text[:40]!r} is not a version of the Terraform EKS module; write it like 20.24.0")
     return int(found[1]), int(found[2])
 
 
-def module_settings(report: Report, version: Version) -> tuple[Setting, ...]:
+def module_settings(report: GapReport, version: ModuleVersion) -> tuple[ModuleSetting, ...]:
     """What to set, or to which version to move, for the gaps of a report; what is left goes in as statements."""
     open_gaps = {gap.action: gap for gap in report.gaps if gap.required == "always"}
     found = [setting for row in _ROWS if (setting := _from_row(row, open_gaps, minor=report.minor, version=version))]
@@ -94,22 +94,24 @@ def module_settings(report: Report, version: Version) -> tuple[Setting, ...]:
     return (*found, *_statements(left, version))
 
 
-def _from_row(row: _Row, gaps: dict[str, Gap], *, minor: Minor, version: Version) -> Setting | None:
+def _from_row(row: _Row, gaps: dict[str, Gap], *, minor: Minor, version: ModuleVersion) -> ModuleSetting | None:
     closes = tuple(sorted(row.actions & set(gaps)))
     if not closes or minor < row.release or not row.since <= version < row.below:
         return None
-    return Setting(closes=closes, variable=row.variable, value=row.value, upgrade_to=row.upgrade_to, why=row.why)
+    return ModuleSetting(closes=closes, variable=row.variable, value=row.value, upgrade_to=row.upgrade_to, why=row.why)
 
 
-def _statements(left: tuple[str, ...], version: Version) -> tuple[Setting, ...]:
+def _statements(left: tuple[str, ...], version: ModuleVersion) -> tuple[ModuleSetting, ...]:
     if not left:
         return ()
     later = {action: _LATER[action] for action in left if action in _LATER and version < (21, 19)}
     known = f"; the module itself grants {', '.join(f'{a} from {v}' for a, v in later.items())}" if later else ""
     if version < (20, 16):
-        return (Setting(closes=left, upgrade_to="20.16.0", why=f"earlier ones take no statements of yours{known}"),)
+        return (
+            ModuleSetting(closes=left, upgrade_to="20.16.0", why=f"earlier ones take no statements of yours{known}"),
+        )
     return (
-        Setting(
+        ModuleSetting(
             closes=left,
             variable="iam_policy_statements",
             value="the statements of the closing policy",
@@ -118,9 +120,9 @@ def _statements(left: tuple[str, ...], version: Version) -> tuple[Setting, ...]:
     )
 
 
-def inline_setting(version: Version) -> Setting | None:
+def inline_setting(version: ModuleVersion) -> ModuleSetting | None:
     """The way out when the module's document outgrows 6,144 characters; None before the version that has it."""
     if version < (21, 8):
         return None
     why = "an inline policy may have 10,240 characters"
-    return Setting(closes=(), variable="enable_inline_policy", value="true", why=why)
+    return ModuleSetting(closes=(), variable="enable_inline_policy", value="true", why=why)

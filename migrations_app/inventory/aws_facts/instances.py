@@ -6,17 +6,17 @@ The controller's requests on instances that exist, with the tags they really car
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from migrations_app.iam.evaluate import Answer, Request, Verdict, evaluate
-from migrations_app.iam.policy import Policy, Statement, filled
+from migrations_app.iam.evaluate import Evaluation, IamRequest, RequestVerdict, evaluate
+from migrations_app.iam.policy import IamPolicy, PolicyStatement, filled
 from migrations_app.iam.requirements.features import Minor, every_minor
 from migrations_app.iam.requirements.requests import probes_for
-from migrations_app.iam.requirements.required_request import Mode, Probe
+from migrations_app.iam.requirements.required_request import Mode, RequiredRequest
 from migrations_app.iam.requirements.statements import GRANTS
-from migrations_app.iam.site import Site
+from migrations_app.iam.site import AwsSite
 from migrations_app.inventory.aws_facts.permissions import Permissions, RolePolicies
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.aws import AwsSeen, TaggedInstances
-from migrations_app.inventory.objects.karpenter import Claim
+from migrations_app.inventory.objects.karpenter import KarpenterClaim
 from migrations_app.karpenter import labels
 
 _TELLING = ("karpenter.", "kubernetes.io/cluster/")
@@ -95,7 +95,7 @@ def without_claim(group: TaggedInstances, claimed: frozenset[str]) -> int:
 
 def claimed_ids(inventory: Inventory) -> frozenset[str]:
     """Ids of the instances behind Machines and NodeClaims."""
-    claims: tuple[Claim, ...] = (*inventory.machines.items, *inventory.nodeclaims.items)
+    claims: tuple[KarpenterClaim, ...] = (*inventory.machines.items, *inventory.nodeclaims.items)
     return frozenset(one.provider_id.rpartition("/")[2] for one in claims if one.provider_id)
 
 
@@ -105,7 +105,7 @@ _RESOURCE_TAG = ":resourcetag/"
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnInstance(Request):
+class OnInstance(IamRequest):
     """A request on an instance of which only the telling tags are known."""
 
     carried: Mapping[str, str] = field(default_factory=dict)
@@ -119,14 +119,14 @@ class OnInstance(Request):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class InstanceRequestAnswer:
     """One request that a release makes on the instances of a group, and what the policies of a role answer."""
 
     minor: Minor
     group: TaggedInstances
     role: RolePolicies
     request: OnInstance
-    answer: Answer
+    answer: Evaluation
 
     @property
     def sent(self) -> tuple[str, ...]:
@@ -136,7 +136,7 @@ class Judged:
 
 def at_hop(
     found: Permissions, groups: Sequence[TaggedInstances], *, running: Minor | None, start: Minor, end: Minor
-) -> tuple[Judged, ...]:
+) -> tuple[InstanceRequestAnswer, ...]:
     """The requests on these instances that belong to the hop: those of both its ends where it is the next one.
 
     Of a later hop only what is new in it: the rest is asked before. A minor whose needs are not known asks nothing.
@@ -148,12 +148,12 @@ def at_hop(
 
 def on_instances(
     found: Permissions, groups: Sequence[TaggedInstances], *, minors: Iterable[Minor], but: Minor | None = None
-) -> tuple[Judged, ...]:
+) -> tuple[InstanceRequestAnswer, ...]:
     """Every request that these releases make on these instances, each once for a role, judged.
 
     Requests that the release `but` makes as well are left out.
     """
-    judged: dict[tuple[str, ...], Judged] = {}
+    judged: dict[tuple[str, ...], InstanceRequestAnswer] = {}
     known = {_same(group, one) for group, one in _requests(groups, found.site, minor=but)} if but else set()
     for role in found.roles:
         policies = [filled(policy, found.site) for policy in role.policies]
@@ -163,17 +163,17 @@ def on_instances(
                 same = _same(group, request)
                 if same not in known:
                     answer = evaluate(request, policies, boundary=limit)
-                    row = Judged(minor=minor, group=group, role=role, request=request, answer=answer)
+                    row = InstanceRequestAnswer(minor=minor, group=group, role=role, request=request, answer=answer)
                     judged.setdefault((role.role.arn, *same), row)
     return tuple(judged.values())
 
 
-def _same(group: TaggedInstances, request: Request) -> tuple[str, ...]:
+def _same(group: TaggedInstances, request: IamRequest) -> tuple[str, ...]:
     return request.action, repr(group.tags), repr(request.request_tags)
 
 
 def _requests(
-    groups: Iterable[TaggedInstances], site: Site, *, minor: Minor
+    groups: Iterable[TaggedInstances], site: AwsSite, *, minor: Minor
 ) -> Iterator[tuple[TaggedInstances, OnInstance]]:
     for probe in probes_for(minor):
         if probe.kind == "instance" and probe.action in (TERMINATE, TAG) and not probe.on_creation:
@@ -182,7 +182,7 @@ def _requests(
                     yield group, _with_real_tags(probe, group, site=site, minor=minor)
 
 
-def _concerns(probe: Probe, group: TaggedInstances, *, site: Site) -> bool:
+def _concerns(probe: RequiredRequest, group: TaggedInstances, *, site: AwsSite) -> bool:
     """Whether the controller sends it for these: for the capacity of its owner, and for tags that are not there yet."""
     tags = dict(group.tags)
     owner: Mode = "nodepool" if labels.NODEPOOL in tags else "provisioner"
@@ -193,7 +193,7 @@ def _concerns(probe: Probe, group: TaggedInstances, *, site: Site) -> bool:
     return probe.action == TERMINATE or any(telling(key) and key not in tags for key in sent)
 
 
-def _with_real_tags(probe: Probe, group: TaggedInstances, *, site: Site, minor: Minor) -> OnInstance:
+def _with_real_tags(probe: RequiredRequest, group: TaggedInstances, *, site: AwsSite, minor: Minor) -> OnInstance:
     request = probe.requests(site, minor)[0]
     arn = request.resource.rpartition("/")[0]
     return OnInstance(
@@ -205,9 +205,9 @@ def _with_real_tags(probe: Probe, group: TaggedInstances, *, site: Site, minor: 
     )
 
 
-def statements_for(refused: Iterable[Judged], site: Site) -> tuple[Statement, ...]:
+def statements_for(refused: Iterable[InstanceRequestAnswer], site: AwsSite) -> tuple[PolicyStatement, ...]:
     """The smallest statements that allow these requests, each once; none for a request that no release grants."""
-    found: dict[str, Statement] = {}
+    found: dict[str, PolicyStatement] = {}
     for one in refused:
         statement = _granting(one, site)
         if statement is not None:
@@ -215,12 +215,12 @@ def statements_for(refused: Iterable[Judged], site: Site) -> tuple[Statement, ..
     return tuple(found.values())
 
 
-def _granting(one: Judged, site: Site) -> Statement | None:
+def _granting(one: InstanceRequestAnswer, site: AwsSite) -> PolicyStatement | None:
     action = one.request.action
     for grant in GRANTS:
         if one.minor in grant.span and action in grant.actions and "instance" in grant.kinds:
             statement = grant.statement(site, actions=frozenset({action}), kinds=frozenset({"instance"}))
-            policy = Policy(name="", statements=(statement,))
-            if evaluate(one.request, [policy]).verdict is Verdict.ALLOWED:
+            policy = IamPolicy(name="", statements=(statement,))
+            if evaluate(one.request, [policy]).verdict is RequestVerdict.ALLOWED:
                 return statement
     return None

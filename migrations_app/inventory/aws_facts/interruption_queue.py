@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from migrations_app.errors import BadPolicy
-from migrations_app.iam.evaluate import Verdict
+from migrations_app.errors import InvalidPolicy
+from migrations_app.iam.evaluate import RequestVerdict
 from migrations_app.iam.queue_policy import SEND, SENDERS, may_send
 from migrations_app.inventory.aws_facts import names
 from migrations_app.inventory.facts.controller import ABSENT, given_values, installation, value_at
@@ -18,14 +18,14 @@ KEY = "aws.interruptionQueueName"
 SETTING = next(row for row in SETTINGS if row.key == KEY)
 GONE = "sqs:GetQueueUrl"
 AWS_KEY = "alias/aws/sqs"
-About = Literal["name", "queue", "policy", "key"]
+QueueSubject = Literal["name", "queue", "policy", "key"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class QueueFault:
     """`certain` False: AWS does not show enough to tell."""
 
-    about: About
+    about: QueueSubject
     path: str
     seen: str
     wanted: str
@@ -53,34 +53,34 @@ def bad_name(name: str) -> str:
     return "" if names.QUEUE_NAME.fullmatch(name) else "no name that SQS knows"
 
 
-def queue_faults(queue: Queue, seen: AwsSeen) -> Iterator[Fault]:
+def queue_faults(queue: Queue, seen: AwsSeen) -> Iterator[QueueFault]:
     """What is wrong with the queue itself; nothing where both senders reach it."""
     if not queue.exists:
         where = f"{seen.place.region}, account {seen.place.account or 'of the credentials'}"
-        yield Fault(about="queue", path=GONE, seen=f"no such queue in {where}", wanted="a queue of that name")
+        yield QueueFault(about="queue", path=GONE, seen=f"no such queue in {where}", wanted="a queue of that name")
         return
     if queue.kms_key == AWS_KEY:
         wanted = "encryption by SQS itself or a key of the customer's: no other service may use this one"
-        yield Fault(about="key", path="KmsMasterKeyId", seen=AWS_KEY, wanted=wanted)
+        yield QueueFault(about="key", path="KmsMasterKeyId", seen=AWS_KEY, wanted=wanted)
     elif queue.kms_key:
         wanted = "a key policy that lets events.amazonaws.com generate data keys and decrypt"
-        yield Fault(about="key", path="KmsMasterKeyId", seen=queue.kms_key, wanted=wanted, certain=False)
+        yield QueueFault(about="key", path="KmsMasterKeyId", seen=queue.kms_key, wanted=wanted, certain=False)
     yield from _refused_senders(queue, seen)
 
 
-def _refused_senders(queue: Queue, seen: AwsSeen) -> Iterator[Fault]:
+def _refused_senders(queue: Queue, seen: AwsSeen) -> Iterator[QueueFault]:
     for sender in SENDERS:
         try:
             answer = may_send(queue.policy, service=sender, queue_arn=queue.arn, account=seen.place.account)
-        except BadPolicy as wrong:
-            yield Fault(about="policy", path="Policy", seen=str(wrong), wanted="a policy", certain=False)
+        except InvalidPolicy as wrong:
+            yield QueueFault(about="policy", path="Policy", seen=str(wrong), wanted="a policy", certain=False)
             return
-        if answer.verdict is not Verdict.ALLOWED:
-            yield Fault(
+        if answer.verdict is not RequestVerdict.ALLOWED:
+            yield QueueFault(
                 about="policy",
                 path=f"Policy: {SEND} by {sender}",
                 seen=answer.because if queue.policy else "the queue has no policy",
                 wanted="allowed",
-                certain=answer.verdict is not Verdict.UNKNOWN,
+                certain=answer.verdict is not RequestVerdict.UNKNOWN,
                 sender=sender,
             )

@@ -10,13 +10,13 @@ from typing import Any
 
 import yaml
 
-from migrations_app.errors import BadManifest
+from migrations_app.errors import InvalidManifest
 from migrations_app.inventory.facts.controller import ABSENT, Installation, given_values, installation, value_at
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.aws import AuthRow, EksCluster, NamedBy, NodeRole
 from migrations_app.inventory.objects.cluster_arn import read_role_arn
 from migrations_app.inventory.objects.karpenter import ConfigMap, ServiceAccount, WholeObject
-from migrations_app.inventory.parts import Part, Quarantined, Seen, Unseen
+from migrations_app.inventory.parts import Part, Seen, UnparsableObject, Unseen
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.controller_settings import SETTINGS
 from migrations_app.manifests.yaml_reader import compose
@@ -31,11 +31,11 @@ def auth_rows(part: Part[ConfigMap]) -> Part[AuthRow]:
     if isinstance(part, Unseen):
         return part
     rows: list[AuthRow] = []
-    bad: list[Quarantined] = []
+    bad: list[UnparsableObject] = []
     for config_map in part.items:
         try:
             listed = _listed((config_map.data or {}).get(MAP_ROLES, ""))
-        except (yaml.YAMLError, BadManifest):
+        except (yaml.YAMLError, InvalidManifest):
             return Unseen("garbled", f"{MAP_ROLES} of {config_map.name} is not a list in YAML")
         for number, row in enumerate(listed):
             found = _row(row)
@@ -52,7 +52,7 @@ def _listed(text: str) -> list[Any]:
     if found is None:
         return []
     if not isinstance(found, list):
-        raise BadManifest("not a list")
+        raise InvalidManifest("not a list")
     return found
 
 
@@ -65,9 +65,9 @@ def _row(row: object) -> AuthRow | None:
     return AuthRow(role_arn=row["rolearn"], username=username if isinstance(username, str) else "", groups=named)
 
 
-def _set_aside(config_map: ConfigMap, number: int) -> Quarantined:
+def _set_aside(config_map: ConfigMap, number: int) -> UnparsableObject:
     path = f"$.data.{MAP_ROLES}[{number}].rolearn"
-    return Quarantined("ConfigMap", config_map.namespace, config_map.name, path, "the row names no role")
+    return UnparsableObject("ConfigMap", config_map.namespace, config_map.name, path, "the row names no role")
 
 
 def known_by(node_role: NodeRole, cluster: EksCluster, *, rows: Part[AuthRow]) -> tuple[str, ...] | None:
@@ -108,7 +108,7 @@ _ROWS = {row.key: row for row in SETTINGS}
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NameWithSources:
     """A name with all the places that give it."""
 
     name: str
@@ -116,7 +116,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class ServiceAccountRef:
     """A service account of the controller; `annotated` is the role ARN of its annotation, empty without one."""
 
     namespace: str
@@ -124,7 +124,7 @@ class Account:
     annotated: str
 
 
-def controller_accounts(inventory: Inventory) -> Part[Account]:
+def controller_accounts(inventory: Inventory) -> Part[ServiceAccountRef]:
     """The service accounts that the controllers run as."""
     found = inventory.controller_accounts
     if isinstance(inventory.controller, Unseen):
@@ -134,11 +134,13 @@ def controller_accounts(inventory: Inventory) -> Part[Account]:
     return Seen(tuple(map(_account, found.items)), found.served, found.quarantined)
 
 
-def _account(account: ServiceAccount) -> Account:
-    return Account(account.namespace, account.name, (account.metadata.annotation(labels.ROLE_ARN) or "").strip())
+def _account(account: ServiceAccount) -> ServiceAccountRef:
+    return ServiceAccountRef(
+        account.namespace, account.name, (account.metadata.annotation(labels.ROLE_ARN) or "").strip()
+    )
 
 
-def node_roles(inventory: Inventory) -> Part[Named]:
+def node_roles(inventory: Inventory) -> Part[NameWithSources]:
     """Names in spec.role of the node classes; what is no role name, such as a left-over placeholder, is set aside."""
     classes = inventory.ec2nodeclasses
     if isinstance(classes, Unseen):
@@ -147,7 +149,7 @@ def node_roles(inventory: Inventory) -> Part[Named]:
     return _collected(given, kind="EC2NodeClass", form=ROLE_NAME)
 
 
-def instance_profiles(inventory: Inventory) -> Part[Named]:
+def instance_profiles(inventory: Inventory) -> Part[NameWithSources]:
     """Names in spec.instanceProfile of node classes and templates, and the default of the global settings."""
     classes, templates = inventory.ec2nodeclasses, inventory.awsnodetemplates
     for part in (classes, templates, inventory.settings):
@@ -165,34 +167,36 @@ def _profiles_of(objects: tuple[WholeObject, ...], path: str) -> list[tuple[Whol
     return [(one, path, str(profile)) for one in objects if (profile := one.get(path))]
 
 
-def _with_default(inventory: Inventory, found: Seen[Named]) -> Seen[Named]:
+def _with_default(inventory: Inventory, found: Seen[NameWithSources]) -> Seen[NameWithSources]:
     default = _global(inventory, "aws.defaultInstanceProfile")
     if not PROFILE_NAME.fullmatch(default):
         return found
     by = NamedBy(kind="ConfigMap", name="karpenter-global-settings", path="data[aws.defaultInstanceProfile]")
-    return _joined([found, Seen((Named(default, (by,)),))])
+    return _joined([found, Seen((NameWithSources(default, (by,)),))])
 
 
-def _collected(given: Sequence[tuple[WholeObject, str, str]], *, kind: str, form: re.Pattern[str]) -> Seen[Named]:
+def _collected(
+    given: Sequence[tuple[WholeObject, str, str]], *, kind: str, form: re.Pattern[str]
+) -> Seen[NameWithSources]:
     names: dict[str, tuple[NamedBy, ...]] = {}
-    bad: list[Quarantined] = []
+    bad: list[UnparsableObject] = []
     for one, path, name in given:
         if not form.fullmatch(name):
-            bad.append(Quarantined(kind, "", one.name, f"$.{path}", "not a name that IAM could hold"))
+            bad.append(UnparsableObject(kind, "", one.name, f"$.{path}", "not a name that IAM could hold"))
         elif name in names or len(names) < MOST_NAMES:
             names[name] = (*names.get(name, ()), NamedBy(kind=kind, name=one.name, path=path))
         else:
-            bad.append(Quarantined(kind, "", one.name, f"$.{path}", f"more than {MOST_NAMES} names"))
-    return Seen(tuple(Named(name, by) for name, by in names.items()), None, tuple(bad))
+            bad.append(UnparsableObject(kind, "", one.name, f"$.{path}", f"more than {MOST_NAMES} names"))
+    return Seen(tuple(NameWithSources(name, by) for name, by in names.items()), None, tuple(bad))
 
 
-def _joined(parts: list[Seen[Named]]) -> Seen[Named]:
+def _joined(parts: list[Seen[NameWithSources]]) -> Seen[NameWithSources]:
     names: dict[str, tuple[NamedBy, ...]] = {}
     for part in parts:
         for one in part.items:
             names[one.name] = (*names.get(one.name, ()), *one.by)
     bad = tuple(bad for part in parts for bad in part.quarantined)
-    return Seen(tuple(Named(name, by) for name, by in names.items()), None, bad)
+    return Seen(tuple(NameWithSources(name, by) for name, by in names.items()), None, bad)
 
 
 def setting(inventory: Inventory, key: str) -> Part[str]:

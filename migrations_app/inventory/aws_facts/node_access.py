@@ -13,14 +13,14 @@ from migrations_app.inventory.objects.cluster_arn import read_role_arn
 from migrations_app.inventory.parts import Unseen
 
 _MAPPED = re.compile(r"rolearn:\s*[\"']?arn:[^:\s]+:iam::\d{12}:role/(?:[^\s\"']*/)?([\w+=,.@-]+)", re.ASCII)
-About = Literal["role", "policy", "access"]
+JoinSubject = Literal["role", "policy", "access"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class JoinFault:
     """What keeps nodes of the role out for certain. `policy` is the managed policy to attach, where that is missing."""
 
-    about: About
+    about: JoinSubject
     role: str
     seen: str
     wanted: str
@@ -28,49 +28,51 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class JoinDoubt:
     """What AWS does not show of the role; `detail` says where to look."""
 
     detail: str
 
 
-def joining(role: NodeRole, seen: AwsSeen) -> Iterator[Fault | Doubt]:
+def joining(role: NodeRole, seen: AwsSeen) -> Iterator[JoinFault | JoinDoubt]:
     """What keeps nodes of the role out, or may; nothing where all that they need was seen."""
     if isinstance(role.role, Unseen):
-        yield Doubt(f"role {role.name} could not be read ({role.role.detail or role.role.why})")
+        yield JoinDoubt(f"role {role.name} could not be read ({role.role.detail or role.role.why})")
     elif not role.role.items:
-        yield Fault(about="role", role=role.name, seen="absent in IAM", wanted="the name of an IAM role")
+        yield JoinFault(about="role", role=role.name, seen="absent in IAM", wanted="the name of an IAM role")
     else:
         yield from _policies(role)
         yield from _access(role, seen)
 
 
-def _policies(role: NodeRole) -> Iterator[Fault | Doubt]:
+def _policies(role: NodeRole) -> Iterator[JoinFault | JoinDoubt]:
     attached = [one.name for one in role.policies.items]
     if isinstance(role.policies, Unseen):
-        yield Doubt(f"the policies of {role.name} could not be read ({role.policies.detail or role.policies.why})")
+        yield JoinDoubt(f"the policies of {role.name} could not be read ({role.policies.detail or role.policies.why})")
         return
     own = any(one.kind == "customer_managed" for one in role.policies.items) or role.inline.items
     for need in needs_unmet(attached):
         first = need.policies[0]
         if not need.sure:
-            yield Doubt(f"{role.name} lacks {first}: see that it need not {need.why}")
+            yield JoinDoubt(f"{role.name} lacks {first}: see that it need not {need.why}")
         elif own or isinstance(role.inline, Unseen):
-            yield Doubt(f"{role.name} lacks {first}: see that policies of its own let it {need.why}")
+            yield JoinDoubt(f"{role.name} lacks {first}: see that policies of its own let it {need.why}")
         else:
             told = ", ".join(attached) or "no policy"
-            yield Fault(about="policy", role=role.name, seen=told, wanted=f"{first}, to {need.why}", policy=first)
+            yield JoinFault(about="policy", role=role.name, seen=told, wanted=f"{first}, to {need.why}", policy=first)
 
 
-def _access(role: NodeRole, seen: AwsSeen) -> Iterator[Fault | Doubt]:
+def _access(role: NodeRole, seen: AwsSeen) -> Iterator[JoinFault | JoinDoubt]:
     if not seen.cluster.items:
-        yield Doubt(f"how the cluster lets {role.name} in is not known: EKS shows no cluster {seen.place.cluster}")
+        yield JoinDoubt(f"how the cluster lets {role.name} in is not known: EKS shows no cluster {seen.place.cluster}")
     for cluster in seen.cluster.items:
         ways = known_by(role, cluster, rows=seen.aws_auth)
         if ways is None:
-            yield Doubt(f"aws-auth or the access entries could not be read whole: look for {role.name} there")
+            yield JoinDoubt(f"aws-auth or the access entries could not be read whole: look for {role.name} there")
         elif not ways:
-            yield Fault(about="access", role=role.name, seen=_found(role, cluster, seen=seen), wanted=_wanted(cluster))
+            yield JoinFault(
+                about="access", role=role.name, seen=_found(role, cluster, seen=seen), wanted=_wanted(cluster)
+            )
 
 
 def _found(role: NodeRole, cluster: EksCluster, *, seen: AwsSeen) -> str:

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from migrations_app.errors import BadInput
-from migrations_app.iam.policy import Policy, Statement, parse_policy
+from migrations_app.errors import InvalidInput
+from migrations_app.iam.policy import IamPolicy, PolicyStatement, parse_policy
 from migrations_app.iam.requirements.evaluation import NAME_FORMS
 from migrations_app.iam.requirements.features import Feature
-from migrations_app.iam.requirements.gaps import Report, find_gaps
+from migrations_app.iam.requirements.gaps import GapReport, find_gaps
 from migrations_app.iam.requirements.remedies import closing, fitted, merged_size
-from migrations_app.iam.site import Site, role_name
-from migrations_app.iam.site_from_policies import guessed
+from migrations_app.iam.site import AwsSite, role_name
+from migrations_app.iam.site_from_policies import site_from_policies
 from migrations_app.inventory.aws_facts import feature_settings, names
 from migrations_app.inventory.aws_facts.feature_settings import ASSUME_ROLE, QUEUE
 from migrations_app.inventory.inventory import Inventory
@@ -35,8 +35,8 @@ class RolePolicies:
     """One role on which requests of the controller fall, its documents parsed. `boundary` is None without one."""
 
     role: ControllerRole
-    policies: tuple[Policy, ...]
-    boundary: tuple[Policy, ...] | None
+    policies: tuple[IamPolicy, ...]
+    boundary: tuple[IamPolicy, ...] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,28 +47,28 @@ class Permissions:
     are the names that neither the cluster nor AWS told: read from the policies or stood in for, they prove nothing.
     """
 
-    site: Site
+    site: AwsSite
     assumed: frozenset[Feature]
     roles: tuple[RolePolicies, ...]
     untold: tuple[str, ...] = ()
 
-    def reports(self, release: str) -> tuple[tuple[RolePolicies, Report], ...]:
+    def reports(self, release: str) -> tuple[tuple[RolePolicies, GapReport], ...]:
         """What each role lacks for a release, such as 1.0.14 or 1.7."""
         return tuple((one, self.report(one, release)) for one in self.roles)
 
-    def report(self, one: RolePolicies, release: str) -> Report:
+    def report(self, one: RolePolicies, release: str) -> GapReport:
         return _report(one.policies, one.boundary, release=release, site=self.site, assumed=self.assumed)
 
 
 @lru_cache(maxsize=64)
 def _report(
-    policies: tuple[Policy, ...],
-    boundary: tuple[Policy, ...] | None,
+    policies: tuple[IamPolicy, ...],
+    boundary: tuple[IamPolicy, ...] | None,
     *,
     release: str,
-    site: Site,
+    site: AwsSite,
     assumed: frozenset[Feature],
-) -> Report:
+) -> GapReport:
     """Kept, as several checks and the sheet of a cluster ask the same at each hop: 25 ms for twenty statements."""
     return find_gaps(policies, release=release, site=site, assumed=assumed, boundary=boundary)
 
@@ -91,7 +91,7 @@ def permissions(inventory: Inventory) -> Permissions | Unseen:
         return Unseen("not_found", f"AWS has no role {gone}")
     try:
         roles = tuple(_parsed(one) for one in judged)
-    except BadInput as wrong:
+    except InvalidInput as wrong:
         return Unseen(wrong.code, str(wrong))
     return Permissions(
         site=site_seen(inventory, roles),
@@ -108,13 +108,13 @@ def working(roles: Sequence[ControllerRole]) -> tuple[ControllerRole, ...]:
     return last or target or tuple(roles)
 
 
-def site_seen(inventory: Inventory, roles: Iterable[RolePolicies] = ()) -> Site:
+def site_seen(inventory: Inventory, roles: Iterable[RolePolicies] = ()) -> AwsSite:
     """The names with which requests of this cluster are judged; what nothing tells is read from the policies."""
     told, node_roles = _told(inventory), tuple(_node_roles(inventory))
-    read = guessed(policy for one in roles for policy in one.policies)
+    read = site_from_policies(policy for one in roles for policy in one.policies)
     plain = {name: value for name, value in read.items() if name != "node_role"} | {k: v for k, v in told.items() if v}
     guess = (read["node_role"],) if "node_role" in read else ()
-    return Site(
+    return AwsSite(
         **plain,
         node_roles=node_roles or guess,
         assume_role_arn=_in_form("assume_role_arn", _setting(inventory, ASSUME_ROLE)),
@@ -207,7 +207,7 @@ def _parsed(role: ControllerRole) -> RolePolicies:
     return RolePolicies(role=role, policies=_documents(role.policies), boundary=limit or None)
 
 
-def _documents(part: Part[PolicyDocument]) -> tuple[Policy, ...]:
+def _documents(part: Part[PolicyDocument]) -> tuple[IamPolicy, ...]:
     return tuple(parse_policy(one.text, name=one.name) for one in part.items)
 
 
@@ -237,7 +237,7 @@ class Room:
         return self.attached >= MOST_ATTACHED
 
 
-def roomiest(one: RolePolicies, report: Report, *, site: Site) -> Room | None:
+def roomiest(one: RolePolicies, report: GapReport, *, site: AwsSite) -> Room | None:
     """The policy of the role that has most room for what the report lacks; None where nothing has to be added or no
     policy can be edited. Raises BadPolicy where one statement alone is larger than a policy."""
     added = closing(report, site).statements
@@ -247,7 +247,7 @@ def roomiest(one: RolePolicies, report: Report, *, site: Site) -> Room | None:
     return max(_rooms(one, added, site=site), key=lambda room: room.limit - room.size, default=None)
 
 
-def _rooms(one: RolePolicies, added: Sequence[Statement], *, site: Site) -> Iterator[Room]:
+def _rooms(one: RolePolicies, added: Sequence[PolicyStatement], *, site: AwsSite) -> Iterator[Room]:
     """One row a policy that may be edited; inline ones share their limit with the others of the role."""
     attached = sum(document.kind != "inline" for document in one.role.policies.items)
     for document, policy in zip(one.role.policies.items, one.policies, strict=True):

@@ -6,11 +6,11 @@ AWS answers by one action, one resource and one context; it never sees tags, so 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from migrations_app.iam.evaluate import Request, Verdict, evaluate
-from migrations_app.iam.policy import Policy
+from migrations_app.iam.evaluate import IamRequest, RequestVerdict, evaluate
+from migrations_app.iam.policy import IamPolicy
 from migrations_app.iam.requirements.features import Feature, minor_of
 from migrations_app.iam.requirements.requests import probes_for
-from migrations_app.iam.site import Site
+from migrations_app.iam.site import AwsSite
 from migrations_app.inventory.objects.aws import Agreement, CrossCheck
 
 # A launch needs images, networks and more in one simulation, so AWS refuses a single resource of it by design.
@@ -44,32 +44,34 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class SimulatedRequest:
     """A request of the controller with the probes behind it and our own verdict."""
 
-    request: Request
+    request: IamRequest
     probes: tuple[str, ...]
-    ours: Verdict
+    ours: RequestVerdict
 
 
 def asked(
-    policies: Sequence[Policy], *, release: str, site: Site, boundary: Sequence[Policy] | None = None
-) -> tuple[Asked, ...]:
+    policies: Sequence[IamPolicy], *, release: str, site: AwsSite, boundary: Sequence[IamPolicy] | None = None
+) -> tuple[SimulatedRequest, ...]:
     """The distinct requests of a release with our verdicts, without those that a simulation cannot answer."""
     minor = minor_of(release)
-    found: dict[str, tuple[Request, list[str]]] = {}
+    found: dict[str, tuple[IamRequest, list[str]]] = {}
     for probe in probes_for(minor):
         if probe.action in LEFT_OUT or Feature.ASSUME_ROLE in probe.features:
             continue
         for request in probe.requests(site, minor):
             found.setdefault(repr(request), (request, []))[1].append(probe.id)
     return tuple(
-        Asked(request=request, probes=tuple(ids), ours=evaluate(request, policies, boundary=boundary).verdict)
+        SimulatedRequest(
+            request=request, probes=tuple(ids), ours=evaluate(request, policies, boundary=boundary).verdict
+        )
         for request, ids in found.values()
     )
 
 
-def questions(rows: Iterable[Asked]) -> tuple[Question, ...]:
+def questions(rows: Iterable[SimulatedRequest]) -> tuple[Question, ...]:
     """As few simulations as the contexts allow, at most MOST_QUESTIONS."""
     grouped: dict[tuple[str, Context], list[str]] = {}
     for row in rows:
@@ -82,13 +84,13 @@ def questions(rows: Iterable[Asked]) -> tuple[Question, ...]:
     return tuple(found)[:MOST_QUESTIONS]
 
 
-def context_of(request: Request) -> Context:
+def context_of(request: IamRequest) -> Context:
     """The condition keys of a request with their values; a key that the request is known not to carry is left out."""
     pairs = {key: values for key, values in request.context.items() if values}
     return tuple(sorted({**pairs, **dict(_tags(request))}.items()))
 
 
-def _tags(request: Request) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _tags(request: IamRequest) -> Iterator[tuple[str, tuple[str, ...]]]:
     if request.request_tags:
         yield "aws:TagKeys", tuple(sorted(request.request_tags))
         yield from ((f"aws:RequestTag/{tag}", (value,)) for tag, value in request.request_tags.items())
@@ -99,7 +101,7 @@ def _tags(request: Request) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def compared(
-    rows: Iterable[Asked], replies: Mapping[Question, tuple[Reply, ...]], *, release: str, role_arn: str
+    rows: Iterable[SimulatedRequest], replies: Mapping[Question, tuple[Reply, ...]], *, release: str, role_arn: str
 ) -> tuple[CrossCheck, ...]:
     """One row for each request that AWS answered."""
     told = {
@@ -114,7 +116,7 @@ def compared(
     )
 
 
-def _compared(row: Asked, reply: Reply, *, release: str, role_arn: str) -> CrossCheck:
+def _compared(row: SimulatedRequest, reply: Reply, *, release: str, role_arn: str) -> CrossCheck:
     return CrossCheck(
         release=release,
         role_arn=role_arn,
@@ -128,11 +130,11 @@ def _compared(row: Asked, reply: Reply, *, release: str, role_arn: str) -> Cross
     )
 
 
-def _agreement(ours: Verdict, reply: Reply) -> Agreement:
+def _agreement(ours: RequestVerdict, reply: Reply) -> Agreement:
     allowed = reply.decision == "allowed"
-    if ours is Verdict.UNKNOWN or (reply.missing and reply.decision == "implicitDeny"):
+    if ours is RequestVerdict.UNKNOWN or (reply.missing and reply.decision == "implicitDeny"):
         return "cannot_tell"
-    return "agree" if (ours is Verdict.ALLOWED) == allowed else "disagree"
+    return "agree" if (ours is RequestVerdict.ALLOWED) == allowed else "disagree"
 
 
 def _because(reply: Reply) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from migrations_app.errors import BadInput
-from migrations_app.iam.evaluate import Verdict
-from migrations_app.iam.trust import AUDIENCE, Entry, admits, by_pod_identity, by_role, by_token, subject_of
+from migrations_app.errors import InvalidInput
+from migrations_app.iam.evaluate import RequestVerdict
+from migrations_app.iam.trust import AUDIENCE, RoleAssumption, admits, by_pod_identity, by_role, by_token, subject_of
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.aws import ControllerRole, OidcProvider, Role
 from migrations_app.inventory.objects.cluster_arn import read_role_arn
@@ -23,7 +23,7 @@ class Fit:
     state: State
     seen: str = ""
     wanted: str = ""
-    entry: Entry | None = field(default=None, compare=False)
+    entry: RoleAssumption | None = field(default=None, compare=False)
 
 
 def role_fits(inventory: Inventory) -> tuple[Fit, ...]:
@@ -49,25 +49,25 @@ def _fit(one: ControllerRole, inventory: Inventory, *, every: Sequence[Controlle
     return fit
 
 
-def _judged(one: ControllerRole, role: Role, *, entry: Entry) -> Fit:
+def _judged(one: ControllerRole, role: Role, *, entry: RoleAssumption) -> Fit:
     try:
         answer = admits(role.trust, entry, name="trust policy")
-    except BadInput as wrong:
+    except InvalidInput as wrong:
         return Fit(role=one, state="unknown", seen=f"{one.arn}: {wrong}")
-    if answer.verdict is Verdict.UNKNOWN:
+    if answer.verdict is RequestVerdict.UNKNOWN:
         return Fit(role=one, state="unknown", seen=f"{one.arn}: {answer.because}", entry=entry)
-    state: State = "fits" if answer.verdict is Verdict.ALLOWED else "refused"
+    state: State = "fits" if answer.verdict is RequestVerdict.ALLOWED else "refused"
     return Fit(role=one, state=state, seen=answer.because, wanted=" ".join(_wanted(entry)), entry=entry)
 
 
-def _wanted(entry: Entry) -> Iterator[str]:
+def _wanted(entry: RoleAssumption) -> Iterator[str]:
     yield f"{' and '.join(entry.actions)} by {entry.principal}"
     for key, values in entry.context.items():
         if key.endswith((":sub", ":aud")):
             yield f"{key.rpartition(':')[2]}={values[0]}"
 
 
-def _entry(one: ControllerRole, inventory: Inventory, *, every: Sequence[ControllerRole]) -> Entry | str:
+def _entry(one: ControllerRole, inventory: Inventory, *, every: Sequence[ControllerRole]) -> RoleAssumption | str:
     """How the controller comes into the role, or why that cannot be told."""
     match one.found_by:
         case "irsa":
@@ -80,7 +80,7 @@ def _entry(one: ControllerRole, inventory: Inventory, *, every: Sequence[Control
     return f"how the controller comes into a role found by {one.found_by} is not known"
 
 
-def _by_token(one: ControllerRole, inventory: Inventory) -> Entry | str:
+def _by_token(one: ControllerRole, inventory: Inventory) -> RoleAssumption | str:
     clusters = inventory.aws.cluster
     if isinstance(clusters, Unseen):
         return f"the token issuer of the cluster is not known: {_said(clusters)}"
@@ -95,7 +95,7 @@ def _by_token(one: ControllerRole, inventory: Inventory) -> Entry | str:
     return by_token(provider, subject_of(one.namespace, one.service_account))
 
 
-def _by_role(one: ControllerRole, every: Sequence[ControllerRole]) -> Entry | str:
+def _by_role(one: ControllerRole, every: Sequence[ControllerRole]) -> RoleAssumption | str:
     """The role that leads here: that of the association, or whichever the pods work as."""
     before = ("pod_identity",) if one.found_by == "pod_identity_target" else ("pod_identity_target", "irsa")
     arns = [other.arn for other in every if other.found_by in before]

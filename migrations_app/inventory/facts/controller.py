@@ -16,13 +16,13 @@ from migrations_app.inventory.facts.workloads import selects
 from migrations_app.inventory.inventory import Inventory, once
 from migrations_app.inventory.objects.karpenter import (
     CRD,
-    Delivery,
-    Expression,
+    GitOpsDelivery,
     HelmRelease,
     LabelSelector,
     Node,
     NodeTerm,
     Placement,
+    SelectorExpression,
     ServiceReference,
     Taint,
     Toleration,
@@ -217,7 +217,7 @@ def given_values(inventory: Inventory, *, chart: str = CHART) -> Values | None:
     )
 
 
-def _delivered_values(delivery: Delivery, chart: str) -> Values | None:
+def _delivered_values(delivery: GitOpsDelivery, chart: str) -> Values | None:
     """Only what stands in the object itself: values that it takes from elsewhere are not known to us."""
     if delivery.kind == "HelmRelease" and delivery.get("spec.chart.spec.chart") == chart:
         tree, path, elsewhere = delivery.get("spec.values", {}), "spec.values", delivery.get("spec.valuesFrom")
@@ -283,7 +283,7 @@ def _terms(spec: Placement) -> list[NodeTerm]:
     return (required.node_selector_terms if required else None) or []
 
 
-def _telling(term: NodeTerm) -> list[Expression]:
+def _telling(term: NodeTerm) -> list[SelectorExpression]:
     return [row for row in term.match_expressions or () if row.key not in ALWAYS]
 
 

@@ -20,7 +20,7 @@ DEFAULT_PORT = 443
 """What the API server calls where the reference names no port."""
 
 
-def converting(inventory: Inventory) -> tuple[CRD, ...]:
+def conversion_crds(inventory: Inventory) -> tuple[CRD, ...]:
     """The CRDs that serve two versions, or whose conversion says Webhook."""
     found = (crd for crd in inventory.crds.items if crd.name in CONVERTED)
     return tuple(crd for crd in found if len(crd.served) > 1 or strategy_of(crd) == "Webhook")
@@ -87,7 +87,7 @@ def _ports(service: Service) -> set[int | None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
+class WebhookAddress:
     """What the CRDs of a release will say: whether they convert, and which Service is called."""
 
     converts: bool
@@ -101,7 +101,7 @@ def crd_values(inventory: Inventory) -> Values | None:
     return given_values(inventory, chart=CRD_CHART)
 
 
-def aim(inventory: Inventory, release: Release) -> Aim | None:
+def aim(inventory: Inventory, release: Release) -> WebhookAddress | None:
     """What karpenter-crd of that release will write; None where it writes no conversion or its values are not known."""
     values, row = crd_values(inventory), find(release)
     defaults = row.crd_chart_webhook(release) if row else None
@@ -110,7 +110,7 @@ def aim(inventory: Inventory, release: Release) -> Aim | None:
     record = helm_release(inventory, chart=CRD_CHART)
     home = record.namespace if record else values.namespace
     name, namespace, port = MAIN_CHART_WEBHOOK_SERVICE[0], defaults.service_namespace or home, _port(values)
-    return Aim(
+    return WebhookAddress(
         converts=_given(values, "webhook.enabled", default=defaults.enabled) is True,
         name=str(_given(values, "webhook.serviceName", default=name)),
         namespace=str(_given(values, "webhook.serviceNamespace", default=namespace)) or home,

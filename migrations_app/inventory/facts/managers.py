@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects.karpenter import Delivery, Metadata
+from migrations_app.inventory.objects.karpenter import GitOpsDelivery, Metadata
 from migrations_app.inventory.parse import LAST_APPLIED
 from migrations_app.karpenter import labels
 
@@ -77,7 +77,7 @@ def managed(metadata: Metadata) -> Managed:
     return next((found[manager] for manager in MANAGERS if manager in found), BY_HAND)
 
 
-def delivered(metadata: Metadata, deliveries: Iterable[Delivery]) -> Managed:
+def delivered(metadata: Metadata, deliveries: Iterable[GitOpsDelivery]) -> Managed:
     """As `managed`, and where the object itself names no GitOps tool, the Flux or Argo CD object that delivers it.
 
     Argo CD tracks by a label that charts set too, so only its Application tells the two apart.
@@ -88,7 +88,7 @@ def delivered(metadata: Metadata, deliveries: Iterable[Delivery]) -> Managed:
     return own
 
 
-def _of(delivery: Delivery) -> Managed:
+def _of(delivery: GitOpsDelivery) -> Managed:
     by = DELIVERERS.get(delivery.kind)
     return Managed(by, f"{delivery.kind} {delivery.name}", delivery.name, delivery.namespace) if by else BY_HAND
 

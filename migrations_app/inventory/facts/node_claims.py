@@ -14,18 +14,18 @@ from functools import lru_cache
 from migrations_app.conversion.quantities import nanoseconds
 from migrations_app.inventory.facts.node_pools import own_claims
 from migrations_app.inventory.inventory import Inventory, once
-from migrations_app.inventory.objects.karpenter import Claim, EC2NodeClass, NodeClaim, NodePool
+from migrations_app.inventory.objects.karpenter import EC2NodeClass, KarpenterClaim, NodeClaim, NodePool
 from migrations_app.karpenter import kinds, labels
 
 ORDER = ("Registered", "Initialized")
 ALPHA_PREFIX = "Machine"
 _JOINED = {prefix: frozenset(f"{prefix}{word}" for word in ORDER) for prefix in ("", ALPHA_PREFIX)}
-Step = tuple[Claim, str, str]
+ClaimStep = tuple[KarpenterClaim, str, str]
 """A claim, its kind, and the condition that it does not meet yet; empty for one that has joined."""
 
 
 @once
-def first_steps(inventory: Inventory) -> tuple[Step, ...]:
+def first_steps(inventory: Inventory) -> tuple[ClaimStep, ...]:
     """Every claim of Karpenter's own that is not being deleted."""
     pairs = ((kinds.MACHINE.kind, inventory.machines.items), (kinds.NODE_CLAIM.kind, own_claims(inventory)))
     return tuple(
@@ -36,7 +36,7 @@ def first_steps(inventory: Inventory) -> tuple[Step, ...]:
     )
 
 
-def _missing(claim: Claim, *, prefix: str) -> str:
+def _missing(claim: KarpenterClaim, *, prefix: str) -> str:
     held = {one.type for one in (claim.status and claim.status.conditions) or () if one.status == "True"}
     if _JOINED[prefix] <= held:
         return ""
@@ -83,7 +83,7 @@ def moment(text: str | None) -> datetime | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Hashed:
+class DriftHashes:
     """One pool or node class: the version of its hash, None where it has none, and its claims."""
 
     kind: str
@@ -98,12 +98,12 @@ class Hashed:
 
 
 @once
-def hashed(inventory: Inventory) -> tuple[Hashed, ...]:
+def drift_hashes(inventory: Inventory) -> tuple[DriftHashes, ...]:
     """Every pool, then every node class of ours."""
     return tuple(_every(inventory))
 
 
-def _every(inventory: Inventory) -> Iterator[Hashed]:
+def _every(inventory: Inventory) -> Iterator[DriftHashes]:
     by_pool: dict[str, list[NodeClaim]] = {}
     by_class: dict[str, list[NodeClaim]] = {}
     for claim in inventory.nodeclaims.items:
@@ -122,9 +122,9 @@ def _class_of(claim: NodeClaim) -> str:
     return (reference.name if reference and reference.kind in (None, "", "EC2NodeClass") else None) or ""
 
 
-def _hashed(one: NodePool | EC2NodeClass, kind: str, *, annotation: str, claims: list[NodeClaim]) -> Hashed:
+def _hashed(one: NodePool | EC2NodeClass, kind: str, *, annotation: str, claims: list[NodeClaim]) -> DriftHashes:
     version = one.metadata.annotation(annotation)
     have = Counter(claim.metadata.annotation(annotation) or "none" for claim in claims)
     behind = {} if version is None else {each: count for each, count in have.items() if each != version}
     drifted = sum(claim.condition("Drifted") == "True" for claim in claims)
-    return Hashed(kind, one.name, annotation, version, tuple(claims), behind, drifted)
+    return DriftHashes(kind, one.name, annotation, version, tuple(claims), behind, drifted)

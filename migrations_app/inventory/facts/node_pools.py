@@ -15,7 +15,7 @@ from typing import Any
 from migrations_app.inventory.inventory import Inventory, once
 from migrations_app.inventory.objects.karpenter import (
     EC2NodeClass,
-    Named,
+    NamedObject,
     NodeClaim,
     NodePool,
     Provisioner,
@@ -250,7 +250,7 @@ def family(node_class: EC2NodeClass) -> str:
     return told or next(from_alias, "")
 
 
-def is_v1(inventory_part: object, one: Named) -> bool:
+def is_v1(inventory_part: object, one: NamedObject) -> bool:
     """Whether that object was read as v1; what nothing tells about is taken for v1, the newest."""
     told = one.api_version or getattr(inventory_part, "served", None) or "v1"
     return str(told).rpartition("/")[2] == "v1"

@@ -14,17 +14,17 @@ from typing import Any
 import msgspec
 
 from migrations_app.inventory.inventory import Inventory, once
-from migrations_app.inventory.objects.karpenter import Claim, Node
+from migrations_app.inventory.objects.karpenter import KarpenterClaim, Node
 from migrations_app.inventory.parts import Seen
 from migrations_app.karpenter import labels
 
 PROTECTING = frozenset({labels.DO_NOT_EVICT, labels.DO_NOT_CONSOLIDATE, labels.DO_NOT_DISRUPT})
-Marked = tuple[str, str, dict[str, str]]
+ProtectedNode = tuple[str, str, dict[str, str]]
 """Kind, name and annotations."""
 
 
 @once
-def protected(inventory: Inventory) -> tuple[Marked, ...]:
+def protected(inventory: Inventory) -> tuple[ProtectedNode, ...]:
     """The nodes, then the claims, that carry one of these annotations."""
     return tuple(
         (kind, one.name, one.metadata.annotations)
@@ -81,8 +81,8 @@ class Ownership:
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    machines: dict[str, Claim]
-    claims: dict[str, Claim]
+    machines: dict[str, KarpenterClaim]
+    claims: dict[str, KarpenterClaim]
     claim_generation: str
     pools: frozenset[str] | None
     provisioners: frozenset[str] | None
@@ -193,7 +193,7 @@ def _has_finalizer(node: Node) -> bool:
 
 
 def _node_anomalies(
-    node: Node, claim: Claim | None, *, seen: bool, pools: frozenset[str] | None, pool: str | None
+    node: Node, claim: KarpenterClaim | None, *, seen: bool, pools: frozenset[str] | None, pool: str | None
 ) -> Iterator[str]:
     if node.metadata.label(PROVISIONER_NAME) is not None and node.metadata.label(NODEPOOL) is not None:
         yield "both-labels"

@@ -5,19 +5,19 @@ from collections.abc import Iterable
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.objects.cluster import ClusterRole, PolicyRule
 from migrations_app.karpenter import kinds, labels
-from migrations_app.karpenter.tables.rbac_rows import Right
+from migrations_app.karpenter.tables.rbac_rows import RbacRight
 
 ANY = "*"
 CONVERTED = frozenset(kind.crd_name for kind in kinds.CURRENT_KINDS)
 
 
-def lacking(roles: Iterable[ClusterRole], rights: Iterable[Right]) -> tuple[Right, ...]:
+def lacking(roles: Iterable[ClusterRole], rights: Iterable[RbacRight]) -> tuple[RbacRight, ...]:
     """Those of the rights that no role grants, in their order."""
     rules = [rule for role in roles for rule in role.rules or ()]
     return tuple(right for right in rights if not any(grants(rule, right) for rule in rules))
 
 
-def grants(rule: PolicyRule, right: Right) -> bool:
+def grants(rule: PolicyRule, right: RbacRight) -> bool:
     """Whether the rule grants it for every object, or for all the CRDs that convert where that is enough."""
     sub = right.resource.partition("/")[2]
     resources = {right.resource, ANY, f"{ANY}/{sub}"} if sub else {right.resource, ANY}
@@ -35,9 +35,9 @@ def kept_by_chart(role: ClusterRole) -> bool:
     return by_label or managed(role.metadata).by == "helm"
 
 
-def per_target(rights: Iterable[Right]) -> dict[str, tuple[Right, ...]]:
+def per_target(rights: Iterable[RbacRight]) -> dict[str, tuple[RbacRight, ...]]:
     """The same rights by what they are on, each resource as kubectl spells it."""
-    found: dict[str, tuple[Right, ...]] = {}
+    found: dict[str, tuple[RbacRight, ...]] = {}
     for right in rights:
         found[right.target] = (*found.get(right.target, ()), right)
     return found

@@ -15,9 +15,9 @@ from migrations_app.inventory.inventory import WORKLOAD_PARTS, Inventory, once
 from migrations_app.inventory.objects.karpenter import (
     Container,
     DisruptionBudget,
-    Expression,
     LabelSelector,
     PodGroup,
+    SelectorExpression,
     Workload,
 )
 from migrations_app.inventory.parse import TEMPLATE_KEYS
@@ -137,7 +137,7 @@ def workload(inventory: Inventory, *, kind: str, namespace: str, name: str) -> W
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class KnownMetadataUser:
     """A workload with the row that knows it; `image` is what told."""
 
     kind: str
@@ -146,7 +146,7 @@ class Asking:
     row: MetadataUser
 
 
-def metadata_users(inventory: Inventory) -> Iterator[Asking]:
+def metadata_users(inventory: Inventory) -> Iterator[KnownMetadataUser]:
     """Those without host network whose arguments do not spare them the question."""
     for kind, part in (("Deployment", inventory.deployments), ("DaemonSet", inventory.daemonsets)):
         for workload in part.items:
@@ -154,7 +154,7 @@ def metadata_users(inventory: Inventory) -> Iterator[Asking]:
             for container in () if spec.host_network else spec.containers or ():
                 row = _row(container)
                 if row:
-                    yield Asking(kind, workload, container.image or "", row)
+                    yield KnownMetadataUser(kind, workload, container.image or "", row)
 
 
 def may_ask_metadata(workload: Workload) -> bool:
@@ -181,7 +181,7 @@ def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
     return not expressions or all(_holds(expression, labels) for expression in expressions)
 
 
-def _holds(expression: Expression, labels: Mapping[str, str]) -> bool:
+def _holds(expression: SelectorExpression, labels: Mapping[str, str]) -> bool:
     value, operator = labels.get(expression.key), expression.operator
     if operator == "In":
         return value in (expression.values or ())
@@ -190,11 +190,11 @@ def _holds(expression: Expression, labels: Mapping[str, str]) -> bool:
     return value is not None if operator == "Exists" else operator == "DoesNotExist" and value is None
 
 
-Covered = tuple[PodGroup, tuple[DisruptionBudget, ...]]
+CoveredPods = tuple[PodGroup, tuple[DisruptionBudget, ...]]
 
 
 @once
-def covered(inventory: Inventory) -> tuple[Covered, ...]:
+def covered(inventory: Inventory) -> tuple[CoveredPods, ...]:
     """Each group of pods that budgets of its namespace cover, with these budgets."""
     by_namespace: dict[str, list[DisruptionBudget]] = defaultdict(list)
     for budget in inventory.pdbs.items:

@@ -58,7 +58,7 @@ class Metadata(Projection, frozen=True):
         return self.deletion_timestamp is not None
 
 
-class Named(Projection, frozen=True):
+class NamedObject(Projection, frozen=True):
     """Anything with metadata. `kind` and `api_version` may be empty inside typed lists; `Seen.served` says more."""
 
     kind: str = ""
@@ -74,7 +74,7 @@ class Named(Projection, frozen=True):
         return self.metadata.namespace or ""
 
 
-class WholeObject(Named, frozen=True):
+class WholeObject(NamedObject, frozen=True):
     """A small object kept whole: pools, classes, templates, GitOps objects. `spec` and `status` are plain JSON."""
 
     spec: Tree | None = None
@@ -90,7 +90,7 @@ class WholeObject(Named, frozen=True):
         return here
 
 
-class Condition(Projection, frozen=True):
+class StatusCondition(Projection, frozen=True):
     type: str = ""
     status: str = ""
     reason: str | None = None

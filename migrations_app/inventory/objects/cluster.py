@@ -1,6 +1,6 @@
 """Projections of what lets the controller act and be reached: cluster roles, their bindings, network policies."""
 
-from migrations_app.inventory.objects.base import Named, Projection
+from migrations_app.inventory.objects.base import NamedObject, Projection
 from migrations_app.inventory.objects.workloads import LabelSelector
 
 
@@ -11,7 +11,7 @@ class PolicyRule(Projection, frozen=True):
     verbs: list[str] | None = None
 
 
-class ClusterRole(Named, frozen=True):
+class ClusterRole(NamedObject, frozen=True):
     rules: list[PolicyRule] | None = None
 
 
@@ -26,7 +26,7 @@ class RoleReference(Projection, frozen=True):
     name: str = ""
 
 
-class ClusterRoleBinding(Named, frozen=True):
+class ClusterRoleBinding(NamedObject, frozen=True):
     role_ref: RoleReference = RoleReference()
     subjects: list[Subject] | None = None
 
@@ -49,7 +49,7 @@ class NetworkPolicySpec(Projection, frozen=True):
     ingress: list[Ingress] | None = None
 
 
-class NetworkPolicy(Named, frozen=True):
+class NetworkPolicy(NamedObject, frozen=True):
     spec: NetworkPolicySpec = NetworkPolicySpec()
 
     @property

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 
 # The longest prefix first: us-isob-east-1 also begins with us-iso.
 _PARTITIONS = (
@@ -62,22 +62,22 @@ def read_place(text: str, *, region: str = "") -> AwsPlace:
         return _checked(AwsPlace(region=region.strip(), cluster=told), where="cluster")
     found = _CLUSTER_ARN.fullmatch(told[:300])
     if found is None:
-        raise BadInput("not the ARN of an EKS cluster", code="bad_arn", where="arn")
+        raise InvalidInput("not the ARN of an EKS cluster", code="bad_arn", where="arn")
     place = AwsPlace(region=found["region"], cluster=found["name"], account=found["account"])
     if place.partition != found["partition"]:
-        raise BadInput(
+        raise InvalidInput(
             f"{place.region} is no region of the partition {found['partition']}", code="bad_arn", where="arn"
         )
     if region.strip() not in ("", place.region):
-        raise BadInput(f"the ARN names the region {place.region}", code="bad_region", where="region")
+        raise InvalidInput(f"the ARN names the region {place.region}", code="bad_region", where="region")
     return _checked(place, where="arn")
 
 
 def _checked(place: AwsPlace, *, where: str) -> AwsPlace:
     if not _REGION.fullmatch(place.region):
-        raise BadInput("a region such as eu-west-1 is needed", code="bad_region", where="region")
+        raise InvalidInput("a region such as eu-west-1 is needed", code="bad_region", where="region")
     if not _CLUSTER.fullmatch(place.cluster):
-        raise BadInput("not the name of an EKS cluster", code="bad_name", where=where)
+        raise InvalidInput("not the name of an EKS cluster", code="bad_name", where=where)
     return place
 
 

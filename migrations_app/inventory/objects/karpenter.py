@@ -6,12 +6,12 @@ The one door to all of them: `bones` and `workloads` hold the parts that stand a
 import msgspec
 
 from migrations_app.inventory.objects.base import (
-    Condition,
     ManagedField,
     Metadata,
-    Named,
+    NamedObject,
     OwnerReference,
     Projection,
+    StatusCondition,
     Strings,
     Tree,
     WholeObject,
@@ -28,9 +28,7 @@ from migrations_app.inventory.objects.workloads import (
     ControllerPod,
     ControllerPodStatus,
     DisruptionBudget,
-    Ended,
     EnvironmentVariable,
-    Expression,
     JobTemplate,
     JobTemplateSpec,
     LabelSelector,
@@ -46,7 +44,9 @@ from migrations_app.inventory.objects.workloads import (
     PodStatus,
     PodTemplate,
     Resources,
+    SelectorExpression,
     Spread,
+    TerminatedState,
     Toleration,
     WeightedNodeTerm,
     WeightedPodAffinityTerm,
@@ -67,11 +67,9 @@ __all__ = [
     "CRDSpec",
     "CRDStatus",
     "CRDVersion",
-    "Claim",
     "ClaimSpec",
     "ClaimStatus",
     "ClassReference",
-    "Condition",
     "ConfigMap",
     "Constraint",
     "Container",
@@ -80,25 +78,24 @@ __all__ = [
     "ControllerPlacement",
     "ControllerPod",
     "ControllerPodStatus",
-    "Conversion",
     "ConversionWebhook",
-    "Delivery",
+    "CrdConversion",
     "DisruptionBudget",
     "EC2NodeClass",
-    "Ended",
     "EndpointAddress",
     "EndpointSubset",
     "Endpoints",
     "EnvironmentVariable",
-    "Expression",
+    "GitOpsDelivery",
     "HelmRelease",
     "JobTemplate",
     "JobTemplateSpec",
+    "KarpenterClaim",
     "LabelSelector",
     "Machine",
     "ManagedField",
     "Metadata",
-    "Named",
+    "NamedObject",
     "Node",
     "NodeAffinity",
     "NodeClaim",
@@ -120,6 +117,7 @@ __all__ = [
     "Projection",
     "Provisioner",
     "Resources",
+    "SelectorExpression",
     "ServedResource",
     "ServerVersion",
     "Service",
@@ -128,8 +126,10 @@ __all__ = [
     "ServiceReference",
     "ServiceSpec",
     "Spread",
+    "StatusCondition",
     "Strings",
     "Taint",
+    "TerminatedState",
     "Toleration",
     "Tree",
     "WebhookConfiguration",
@@ -159,14 +159,14 @@ class EC2NodeClass(WholeObject, frozen=True):
     pass
 
 
-class Delivery(WholeObject, frozen=True):
+class GitOpsDelivery(WholeObject, frozen=True):
     """A Flux HelmRelease/Kustomization or an Argo CD Application that delivers Karpenter."""
 
 
 class ClaimStatus(Projection, frozen=True):
     provider_id: str | None = msgspec.field(default=None, name="providerID")
     node_name: str | None = None
-    conditions: list["Condition"] | None = None
+    conditions: list["StatusCondition"] | None = None
 
 
 class ClassReference(Projection, frozen=True):
@@ -182,7 +182,7 @@ class ClaimSpec(Projection, frozen=True):
     expire_after: str | None = None
 
 
-class Claim(Named, frozen=True):
+class KarpenterClaim(NamedObject, frozen=True):
     """A Machine (alpha) or a NodeClaim (beta, v1)."""
 
     spec: ClaimSpec = ClaimSpec()
@@ -197,11 +197,11 @@ class Claim(Named, frozen=True):
         return next(found, None)
 
 
-class Machine(Claim, frozen=True):
+class Machine(KarpenterClaim, frozen=True):
     pass
 
 
-class NodeClaim(Claim, frozen=True):
+class NodeClaim(KarpenterClaim, frozen=True):
     pass
 
 
@@ -222,11 +222,11 @@ class NodeInfo(Projection, frozen=True):
 
 
 class NodeStatus(Projection, frozen=True):
-    conditions: list[Condition] | None = None
+    conditions: list[StatusCondition] | None = None
     node_info: NodeInfo | None = None
 
 
-class Node(Named, frozen=True):
+class Node(NamedObject, frozen=True):
     spec: NodeSpec = NodeSpec()
     status: NodeStatus | None = None
 
@@ -247,7 +247,7 @@ class ConversionWebhook(Projection, frozen=True):
     client_config: WebhookTarget | None = None
 
 
-class Conversion(Projection, frozen=True):
+class CrdConversion(Projection, frozen=True):
     strategy: str | None = None
     webhook: ConversionWebhook | None = None
 
@@ -270,15 +270,15 @@ class CRDSpec(Projection, frozen=True):
     group: str = ""
     names: CRDNames = CRDNames()
     versions: list[CRDVersion] | None = None
-    conversion: Conversion | None = None
+    conversion: CrdConversion | None = None
 
 
 class CRDStatus(Projection, frozen=True):
     stored_versions: list[str] | None = None
-    conditions: list[Condition] | None = None
+    conditions: list[StatusCondition] | None = None
 
 
-class CRD(Named, frozen=True):
+class CRD(NamedObject, frozen=True):
     spec: CRDSpec = CRDSpec()
     status: CRDStatus | None = None
     conversion_owners: list[str] = []
@@ -309,17 +309,17 @@ class AdmissionWebhook(Projection, frozen=True):
     rules: list[AdmissionRule] | None = None
 
 
-class WebhookConfiguration(Named, frozen=True):
+class WebhookConfiguration(NamedObject, frozen=True):
     """A Validating- or MutatingWebhookConfiguration."""
 
     webhooks: list[AdmissionWebhook] | None = None
 
 
-class ConfigMap(Named, frozen=True):
+class ConfigMap(NamedObject, frozen=True):
     data: Strings | None = None
 
 
-class ServiceAccount(Named, frozen=True):
+class ServiceAccount(NamedObject, frozen=True):
     pass
 
 
@@ -333,7 +333,7 @@ class ServiceSpec(Projection, frozen=True):
     selector: Strings | None = None
 
 
-class Service(Named, frozen=True):
+class Service(NamedObject, frozen=True):
     spec: ServiceSpec = ServiceSpec()
 
 
@@ -346,7 +346,7 @@ class EndpointSubset(Projection, frozen=True):
     ports: list[ServicePort] | None = None
 
 
-class Endpoints(Named, frozen=True):
+class Endpoints(NamedObject, frozen=True):
     subsets: list[EndpointSubset] | None = None
 
     @property

@@ -1,6 +1,6 @@
 """Projections of pods, of what runs them and of what protects them: only what upgrade checks read."""
 
-from migrations_app.inventory.objects.base import Condition, Metadata, Named, Projection, Strings
+from migrations_app.inventory.objects.base import Metadata, NamedObject, Projection, StatusCondition, Strings
 
 JOB_OVER = ("Complete", "Failed")
 """The conditions after which a Job starts no pod any more."""
@@ -13,14 +13,14 @@ class Toleration(Projection, frozen=True):
     effect: str | None = None
 
 
-class Expression(Projection, frozen=True):
+class SelectorExpression(Projection, frozen=True):
     key: str = ""
     operator: str = ""
     values: list[str] | None = None
 
 
 class NodeTerm(Projection, frozen=True):
-    match_expressions: list[Expression] | None = None
+    match_expressions: list[SelectorExpression] | None = None
 
 
 class WeightedNodeTerm(Projection, frozen=True):
@@ -61,7 +61,7 @@ class Spread(Projection, frozen=True):
     when_unsatisfiable: str | None = None
 
 
-class Unread(Projection, frozen=True):
+class UnreadField(Projection, frozen=True):
     """Something of which only the presence counts."""
 
 
@@ -70,7 +70,7 @@ class EnvironmentVariable(Projection, frozen=True):
 
     name: str = ""
     value: str | None = None
-    value_from: Unread | None = None
+    value_from: UnreadField | None = None
 
 
 class EnvironmentSource(Projection, frozen=True):
@@ -111,9 +111,9 @@ class EmptyDir(Projection, frozen=True):
 
 class Volume(Projection, frozen=True):
     empty_dir: EmptyDir | None = None
-    host_path: Unread | None = None
-    persistent_volume_claim: Unread | None = None
-    ephemeral: Unread | None = None
+    host_path: UnreadField | None = None
+    persistent_volume_claim: UnreadField | None = None
+    ephemeral: UnreadField | None = None
 
 
 class PodSpec(Placement, frozen=True):
@@ -125,17 +125,17 @@ class PodStatus(Projection, frozen=True):
     phase: str | None = None
 
 
-class Pod(Named, frozen=True):
+class Pod(NamedObject, frozen=True):
     spec: PodSpec = PodSpec()
     status: PodStatus | None = None
 
 
-class Ended(Projection, frozen=True):
+class TerminatedState(Projection, frozen=True):
     reason: str | None = None
 
 
 class ContainerState(Projection, frozen=True):
-    terminated: Ended | None = None
+    terminated: TerminatedState | None = None
 
 
 class ContainerStatus(Projection, frozen=True):
@@ -166,7 +166,7 @@ class PodTemplate(Projection, frozen=True):
 
 class LabelSelector(Projection, frozen=True):
     match_labels: Strings | None = None
-    match_expressions: list[Expression] | None = None
+    match_expressions: list[SelectorExpression] | None = None
 
 
 class WorkloadSpec(Projection, frozen=True):
@@ -190,10 +190,10 @@ class WorkloadStatus(Projection, frozen=True):
     succeeded: int | None = None
     """Of a Job: pods that ended well."""
     failed: int | None = None
-    conditions: list[Condition] | None = None
+    conditions: list[StatusCondition] | None = None
 
 
-class Workload(Named, frozen=True):
+class Workload(NamedObject, frozen=True):
     """A Deployment, StatefulSet, DaemonSet, Job or CronJob: placement and annotations of its pods."""
 
     spec: WorkloadSpec = WorkloadSpec()
@@ -223,7 +223,7 @@ class BudgetStatus(Projection, frozen=True):
     desired_healthy: int | None = None
 
 
-class DisruptionBudget(Named, frozen=True):
+class DisruptionBudget(NamedObject, frozen=True):
     spec: BudgetSpec = BudgetSpec()
     status: BudgetStatus | None = None
 

@@ -33,7 +33,7 @@ class RightRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Right:
+class RbacRight:
     """One verb on one resource, with what it is for."""
 
     group: str
@@ -182,7 +182,7 @@ SURPLUS: tuple[RightRow, ...] = (
 """Rights that may go once the release in the row is left: none of them does harm by itself."""
 
 
-def needed(running: Release, *, webhooks: bool) -> tuple[Right, ...]:
+def needed(running: Release, *, webhooks: bool) -> tuple[RbacRight, ...]:
     """What a controller of that release needs, in the order of the rows."""
     return tuple(
         right
@@ -192,12 +192,12 @@ def needed(running: Release, *, webhooks: bool) -> tuple[Right, ...]:
     )
 
 
-def outlived(running: Release) -> tuple[Right, ...]:
+def outlived(running: Release) -> tuple[RbacRight, ...]:
     """What no controller of that release asks for any more."""
     return tuple(right for row in SURPLUS if not within(running, first="", last=row.last) for right in _each(row))
 
 
-def _each(row: RightRow) -> Iterator[Right]:
+def _each(row: RightRow) -> Iterator[RbacRight]:
     for resource in row.resources:
         for verb in row.verbs:
-            yield Right(row.group, resource, verb, row.why, row.named)
+            yield RbacRight(row.group, resource, verb, row.why, row.named)

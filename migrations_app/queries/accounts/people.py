@@ -17,7 +17,7 @@ MOST = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class AccountRow:
     """`everything`: a superuser, who needs no role. `local`: it may sign in with a password."""
 
     id: int
@@ -50,11 +50,11 @@ class GrantRow:
     created_by: str
 
 
-def accounts() -> tuple[Account, ...]:
+def accounts() -> tuple[AccountRow, ...]:
     """By name."""
     rows = User.objects.prefetch_related("groups").order_by("username")[:MOST]
     return tuple(
-        Account(
+        AccountRow(
             id=row.pk,
             name=row.username,
             active=row.is_active,

@@ -15,7 +15,7 @@ from migrations_app.readiness.report import IamSheet
 from migrations_app.readiness.runbook import Runbook, runbook
 
 
-class Newest(NamedTuple):
+class NewestIamSheet(NamedTuple):
     """The sheet of the newest snapshot of a cluster."""
 
     snapshot: uuid.UUID
@@ -32,7 +32,7 @@ def sheet_of(snapshot_id: uuid.UUID) -> IamSheet | None:
     return row.iam_sheet()
 
 
-def newest_sheet(cluster_id: uuid.UUID) -> Newest:
+def newest_sheet(cluster_id: uuid.UUID) -> NewestIamSheet:
     """The newest sheet. Raises NotFound for a cluster that has none, or that is none."""
     row = visible_clusters().select_related("latest").defer("sealed").filter(pk=cluster_id).first()
     if row is None:
@@ -40,7 +40,7 @@ def newest_sheet(cluster_id: uuid.UUID) -> Newest:
     sheet = sheet_of(row.latest.pk) if row.latest else None
     if row.latest is None or sheet is None:
         raise NotFound("it has no sheet of permissions: never scanned, or no Karpenter runs in it")
-    return Newest(row.latest.pk, row.latest.scanned_at, sheet)
+    return NewestIamSheet(row.latest.pk, row.latest.scanned_at, sheet)
 
 
 class NewestRunbook(NamedTuple):

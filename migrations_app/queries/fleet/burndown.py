@@ -11,7 +11,17 @@ from migrations_app.models.scan import LegacyDay
 from migrations_app.queries.fleet.groups import groups_in_sight
 from migrations_app.queries.fleet.labels import with_labels
 from migrations_app.queries.visibility import visible_clusters
-from migrations_app.readiness.burndown import DAYS, KINDS, NODES, OBJECTS, Day, Point, Projection, curve, projection
+from migrations_app.readiness.burndown import (
+    DAYS,
+    KINDS,
+    NODES,
+    OBJECTS,
+    BurndownProjection,
+    Day,
+    Point,
+    curve,
+    projection,
+)
 
 MOST_GROUPS = 50
 """Groups that are told beside each other, by name."""
@@ -20,11 +30,11 @@ BEFORE = 90
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class BurndownCurve:
     """One curve and where it leads."""
 
     points: tuple[Point, ...]
-    projection: Projection
+    projection: BurndownProjection
 
     @property
     def last(self) -> Point | None:
@@ -36,8 +46,8 @@ class Burndown:
     """Legacy objects (Provisioners, AWSNodeTemplates, Machines), and the nodes that they own, apart."""
 
     clusters: int
-    objects: Line
-    nodes: Line
+    objects: BurndownCurve
+    nodes: BurndownCurve
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +108,7 @@ class _Read:
 
 def _told(read: _Read) -> Burndown:
     lines = (curve(read.days, kinds=kinds, registered=read.registered, today=read.today) for kinds in (OBJECTS, NODES))
-    objects, nodes = (Line(points=points, projection=projection(points)) for points in lines)
+    objects, nodes = (BurndownCurve(points=points, projection=projection(points)) for points in lines)
     return Burndown(clusters=len(read.registered), objects=objects, nodes=nodes)
 
 

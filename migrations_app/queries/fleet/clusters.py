@@ -214,7 +214,7 @@ def stale_after(interval: int) -> timedelta | None:
     return timedelta(seconds=STALE_INTERVALS * interval) if interval else None
 
 
-def bucket_case() -> Case:
+def status_group_case() -> Case:
     """What a cluster waits for, as an index into BUCKETS."""
     failed = Q(failures__gte=UNREACHABLE_AFTER) | Q(latest=None, failures__gt=0)
     verdicts = [When(latest__verdict=name, then=_rank(name)) for name in BUCKETS[2:8]]
@@ -242,7 +242,7 @@ def _annotated() -> QuerySet[Cluster]:
     return (
         with_intervals(visible_clusters())
         .select_related("latest")
-        .annotate(bucket=bucket_case(), stage_shown=_stage_case(), active=Coalesce(Subquery(running), Value("")))
+        .annotate(bucket=status_group_case(), stage_shown=_stage_case(), active=Coalesce(Subquery(running), Value("")))
     )
 
 

@@ -10,7 +10,7 @@ from migrations_app.errors import NotFound
 from migrations_app.models.cluster import ClusterGroup
 from migrations_app.queries import pagination
 from migrations_app.queries.pagination import Page, keys_of, page_of
-from migrations_app.queries.visibility import sees_all, sight, visible_clusters
+from migrations_app.queries.visibility import current_scope, sees_all, visible_clusters
 
 MOST, MOST_OUTSIDE = 200, 2000
 """Groups, and clusters outside of a group, that a page offers to choose from."""
@@ -40,7 +40,7 @@ def groups_in_sight(column: str = "pk") -> Q:
     """For rows that name a group: those over which whoever asks may look."""
     if sees_all():
         return Q()
-    return Q(**{f"{column}__in": sight().standing.groups_with("view")})
+    return Q(**{f"{column}__in": current_scope().standing.groups_with("view")})
 
 
 def group_page(*, after: str = "", limit: int = 100) -> Page[GroupRow]:

@@ -26,7 +26,7 @@ class Duration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Numbers:
+class FleetNumbers:
     """Labels begin with the cluster's name. `ages` are in seconds, of clusters that were scanned at all."""
 
     verdicts: tuple[Cell, ...] = ()
@@ -42,7 +42,7 @@ class Numbers:
     duration: Duration = Duration()
 
 
-def numbers(*, now: datetime) -> Numbers:
+def numbers(*, now: datetime) -> FleetNumbers:
     """Everything that is told to the monitoring."""
     rows = list(visible_clusters().values_list("pk", "name", "last_success_at", "gauges__body").order_by("name"))
     names = {key: name for key, name, _, _ in rows}
@@ -50,7 +50,7 @@ def numbers(*, now: datetime) -> Numbers:
     tallies = list(Tally.objects.order_by("pk").values_list("subject", "what", "first", "second", "count"))
     by_name = {str(key): name for key, name in names.items()}
     counted = [(by_name[subject], *rest) for subject, *rest in tallies if subject in by_name]
-    return Numbers(
+    return FleetNumbers(
         verdicts=tuple((name, hop, word) for name, body in told for hop, word in body.get("verdicts", {}).items()),
         checks=tuple((name, *cell) for name, body in told for cell in body.get("checks", ())),
         objects=tuple((name, *cell) for name, body in told for cell in body.get("objects", ())),

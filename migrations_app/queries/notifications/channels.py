@@ -42,7 +42,7 @@ class ChannelRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class DeliveryAttempt:
     """One try; an empty code: it was received."""
 
     at: datetime
@@ -61,7 +61,7 @@ class DeliveryRow:
     subject: str
     state: str
     attempts: int
-    log: tuple[Attempt, ...]
+    log: tuple[DeliveryAttempt, ...]
     made_at: datetime
     next_at: datetime
     sent_at: datetime | None
@@ -157,7 +157,7 @@ def _delivery(row: Delivery) -> DeliveryRow:
         subject=str(row.body.get("subject", "")),
         state=row.state,
         attempts=row.attempts,
-        log=tuple(Attempt(at=datetime.fromisoformat(one["at"]), code=one["code"]) for one in row.log),
+        log=tuple(DeliveryAttempt(at=datetime.fromisoformat(one["at"]), code=one["code"]) for one in row.log),
         made_at=row.made_at,
         next_at=row.next_at,
         sent_at=row.sent_at,

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from migrations_app.actions.gate import Picture
+from migrations_app.actions.gate import ClusterCounters
 from migrations_app.actions.plan import Plan, Step
 from migrations_app.actions.states import GATE
 from migrations_app.errors import NotFound
@@ -17,7 +17,7 @@ from migrations_app.queries.rollouts.policies import needed
 from migrations_app.queries.rollouts.rollouts import RolloutRow, rollout_row
 from migrations_app.queries.visibility import visible
 
-Standing = Literal["todo", "sent", "unknown", "applied", "noop", "refused", "changed_by_other", "done"]
+ApprovalStanding = Literal["todo", "sent", "unknown", "applied", "noop", "refused", "changed_by_other", "done"]
 MOST_LINES = 500
 
 
@@ -45,14 +45,14 @@ class StepLine:
     """A step of the plan and how far it is. `doubt`: what an approver takes on themselves, or empty."""
 
     step: Step
-    standing: Standing
+    standing: ApprovalStanding
     lines: tuple[JournalLine, ...]
     doubt: str
     accepted: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Yes:
+class ApprovalRow:
     """One person's approval. `alone`: in an emergency, without a second one."""
 
     by: str
@@ -80,10 +80,10 @@ class RolloutDetail:
     plan: Plan | None
     nonce: str
     steps: tuple[StepLine, ...]
-    approvals: tuple[Yes, ...]
+    approvals: tuple[ApprovalRow, ...]
     needed: int
-    picture: Picture | None
-    before: Picture | None
+    picture: ClusterCounters | None
+    before: ClusterCounters | None
     exports: tuple[Export, ...]
     taken_back_by: tuple[uuid.UUID, ...]
 
@@ -105,7 +105,7 @@ def rollout_detail(rollout_id: uuid.UUID) -> RolloutDetail:
         nonce=row.nonce,
         steps=_steps(row, plan),
         approvals=tuple(
-            Yes(by=one.approver_name, at=one.at, step_up=one.step_up, alone=one.break_glass, reason=one.reason)
+            ApprovalRow(by=one.approver_name, at=one.at, step_up=one.step_up, alone=one.break_glass, reason=one.reason)
             for one in row.approvals.all()
         ),
         needed=needed(row),
@@ -127,7 +127,7 @@ def journal_of(rollout_id: uuid.UUID, *, limit: int = MOST_LINES) -> tuple[Journ
     return tuple(reversed([_line(one) for one in newest]))
 
 
-def picture_of(rollout_id: uuid.UUID) -> Picture | None:
+def picture_of(rollout_id: uuid.UUID) -> ClusterCounters | None:
     """What was last counted; None before anything was. Raises NotFound."""
     found = Rollout.objects.filter(visible(), pk=rollout_id).values_list("picture", flat=True).first()
     if found is None:
@@ -135,14 +135,14 @@ def picture_of(rollout_id: uuid.UUID) -> Picture | None:
     return _picture(found)
 
 
-def standing_of(lines: Sequence[JournalLine]) -> Standing:
+def standing_of(lines: Sequence[JournalLine]) -> ApprovalStanding:
     """How far a step is, told from its lines alone."""
     if any(line.verb == GATE for line in lines):
         return "done"
     if not lines:
         return "todo"
     last = lines[-1].outcome
-    told: dict[str, Standing] = {
+    told: dict[str, ApprovalStanding] = {
         "": "sent",
         "unknown": "unknown",
         "applied": "applied",
@@ -178,8 +178,8 @@ def doubts_of(row: Rollout, plan: Plan) -> dict[str, str]:
     return kept | {str(step): str(why) for step, why in row.provable.items()}
 
 
-def _picture(kept: object) -> Picture | None:
-    return msgspec.convert(kept, type=Picture) if kept else None
+def _picture(kept: object) -> ClusterCounters | None:
+    return msgspec.convert(kept, type=ClusterCounters) if kept else None
 
 
 def _line(one: Attempt) -> JournalLine:

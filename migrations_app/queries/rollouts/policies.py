@@ -35,7 +35,7 @@ class PolicyRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Switch:
+class KillSwitchState:
     """The kill switch. `by_environment`: it is on because of a setting, and no page can lift it."""
 
     on: bool = False
@@ -100,14 +100,14 @@ def everything_stopped() -> bool:
     return settings.ENV.stop_all_actions or KillSwitch.objects.filter(on=True).exists()
 
 
-def switch_now() -> Switch:
+def switch_now() -> KillSwitchState:
     """Whether everything is stopped, by whom and why."""
     row = KillSwitch.objects.order_by("pk").first()
     if settings.ENV.stop_all_actions:
-        return Switch(on=True, by_environment=True, why=ENVIRONMENT, version=row.version if row else 0)
+        return KillSwitchState(on=True, by_environment=True, why=ENVIRONMENT, version=row.version if row else 0)
     if row is None:
-        return Switch()
-    return Switch(
+        return KillSwitchState()
+    return KillSwitchState(
         on=row.on,
         why=row.why,
         by=row.by_name,

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from migrations_app.errors import BadInput
-from migrations_app.iam.policy import Policy
+from migrations_app.errors import InvalidInput
+from migrations_app.iam.policy import IamPolicy
 from migrations_app.iam.requirements.features import MEANING, Feature
-from migrations_app.iam.requirements.gaps import Report, find_gaps
+from migrations_app.iam.requirements.gaps import GapReport, find_gaps
 from migrations_app.iam.requirements.output import remedy, stand_ins
-from migrations_app.iam.site import Site
+from migrations_app.iam.site import AwsSite
 from migrations_app.inventory.aws_facts.permissions import (
     Permissions,
     RolePolicies,
@@ -20,7 +20,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.parts import Unseen
 from migrations_app.readiness.iam_sheet.patch import patch, sized
 from migrations_app.readiness.iam_sheet.roles import profiles_of, roles_of, simulation_of
-from migrations_app.readiness.iam_sheet.rows import Judged, RoleReport, Tally, rows_of, tally
+from migrations_app.readiness.iam_sheet.rows import OpenCellCounts, ReleaseColumn, RoleReport, rows_of, tally
 from migrations_app.readiness.iam_sheet.values import Answered, IamColumn, IamNames, IamPatch, IamSetting, IamSheet
 
 __all__ = ["IamSheet", "iam_sheet"]
@@ -30,14 +30,16 @@ __all__ = ["IamSheet", "iam_sheet"]
 class _Asked:
     """What all columns are judged with. No `roles`: nobody could look, for the reason in `unseen`."""
 
-    site: Site
+    site: AwsSite
     assumed: frozenset[Feature]
     roles: tuple[RolePolicies, ...]
     legacy: bool
     """Whether Provisioners may still own capacity."""
     unseen: Unseen | None
 
-    def report(self, policies: tuple[Policy, ...], release: str, *, boundary: tuple[Policy, ...] | None) -> Report:
+    def report(
+        self, policies: tuple[IamPolicy, ...], release: str, *, boundary: tuple[IamPolicy, ...] | None
+    ) -> GapReport:
         found = find_gaps(policies, release=release, site=self.site, assumed=self.assumed, boundary=boundary)
         return found if self.legacy else replace(found, legacy_gaps=())
 
@@ -90,18 +92,18 @@ def _in_order(one: RolePolicies) -> RolePolicies:
     return replace(one, policies=ordered)
 
 
-def _judged(asked: _Asked, release: str) -> Judged:
+def _judged(asked: _Asked, release: str) -> ReleaseColumn:
     try:
         needs = asked.report((), release, boundary=None)
-    except BadInput as unknown:
-        return Judged(needs=None, why=unknown.message)
+    except InvalidInput as unknown:
+        return ReleaseColumn(needs=None, why=unknown.message)
     lacks = tuple(
         RoleReport(role=one, report=asked.report(one.policies, release, boundary=one.boundary)) for one in asked.roles
     )
-    return Judged(needs=needs, lacks=lacks, why="" if asked.unseen is None else asked.unseen.detail)
+    return ReleaseColumn(needs=needs, lacks=lacks, why="" if asked.unseen is None else asked.unseen.detail)
 
 
-def _column(asked: _Asked, column: Judged, *, hop: str, release: str, counts: Tally) -> IamColumn:
+def _column(asked: _Asked, column: ReleaseColumn, *, hop: str, release: str, counts: OpenCellCounts) -> IamColumn:
     if column.needs is None:
         return IamColumn(release=release, hop=hop, why=column.why)
     patches = tuple(patch(one, asked.site, after_hop=bool(hop)) for one in column.lacks)
@@ -124,7 +126,7 @@ def _together(patches: Sequence[IamPatch]) -> Answered:
     return "no" if "no" in said else "yes" if said == {"yes"} else "unknown"
 
 
-def _names(site: Site) -> IamNames:
+def _names(site: AwsSite) -> IamNames:
     return IamNames(
         cluster=site.cluster,
         account=site.account,

@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from migrations_app.errors import BadPolicy
-from migrations_app.iam.evaluate import Verdict
-from migrations_app.iam.policy import Policy
-from migrations_app.iam.requirements.gaps import Report
-from migrations_app.iam.requirements.output import Remedy, remedy
+from migrations_app.errors import InvalidPolicy
+from migrations_app.iam.evaluate import RequestVerdict
+from migrations_app.iam.policy import IamPolicy
+from migrations_app.iam.requirements.gaps import GapReport
+from migrations_app.iam.requirements.output import PolicyRemedy, remedy
 from migrations_app.iam.requirements.remedies import MANAGED_LIMIT, Document, Removal, removable, size_of
-from migrations_app.iam.site import Site
+from migrations_app.iam.site import AwsSite
 from migrations_app.readiness.iam_sheet.rows import RoleReport
 from migrations_app.readiness.iam_sheet.values import Answered, IamModule, IamPatch, IamRemoval, IamSize
 
@@ -17,7 +17,7 @@ MODULES = ("19.21", "20.37", "21.19")
 """The last minor of each major version of the module that can be told something: what is set differs between them."""
 
 
-def patch(one: RoleReport, site: Site, *, after_hop: bool) -> IamPatch:
+def patch(one: RoleReport, site: AwsSite, *, after_hop: bool) -> IamPatch:
     """What the role lacks and how to add it; with `after_hop` also what of it may go then.
 
     Without a role it is everything that a new one needs.
@@ -40,12 +40,12 @@ def patch(one: RoleReport, site: Site, *, after_hop: bool) -> IamPatch:
     )
 
 
-def answered(report: Report) -> Answered:
+def answered(report: GapReport) -> Answered:
     """Whether the role may do all that is always needed, capacity that Provisioners still own included."""
     always = [gap.verdict for gap in (*report.gaps, *report.legacy_gaps) if gap.required == "always"]
     if not always:
         return "yes"
-    return "unknown" if set(always) == {Verdict.UNKNOWN} else "no"
+    return "unknown" if set(always) == {RequestVerdict.UNKNOWN} else "no"
 
 
 def sized(documents: Iterable[Document], *, name: str) -> tuple[IamSize, ...]:
@@ -56,21 +56,21 @@ def sized(documents: Iterable[Document], *, name: str) -> tuple[IamSize, ...]:
     )
 
 
-def _merged(added: Remedy) -> tuple[tuple[Document, ...], str]:
+def _merged(added: PolicyRemedy) -> tuple[tuple[Document, ...], str]:
     try:
         return added.documents("merged"), ""
-    except BadPolicy as large:
+    except InvalidPolicy as large:
         return (), str(large)
 
 
-def _modules(added: Remedy) -> tuple[IamModule, ...]:
+def _modules(added: PolicyRemedy) -> tuple[IamModule, ...]:
     return tuple(IamModule(version=version, text=added.text("module", version=version)) for version in MODULES)
 
 
-def _removable(added: Remedy, *, release: str) -> tuple[IamRemoval, ...]:
+def _removable(added: PolicyRemedy, *, release: str) -> tuple[IamRemoval, ...]:
     """What of the role's own documents may go once the additions are there; the additions themselves stay."""
     statements = tuple(replace(statement, where="") for statement in added.added.statements)
-    found = removable((*added.policies, Policy(name="", statements=statements)), release=release, site=added.site)
+    found = removable((*added.policies, IamPolicy(name="", statements=statements)), release=release, site=added.site)
     return tuple(map(_removal, (one for one in found if one.statement.where)))
 
 

@@ -4,18 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from migrations_app.iam.evaluate import Verdict
-from migrations_app.iam.requirements.gaps import Gap, Report
+from migrations_app.iam.evaluate import RequestVerdict
+from migrations_app.iam.requirements.gaps import Gap, GapReport
 from migrations_app.inventory.aws_facts.permissions import RolePolicies
 from migrations_app.readiness.iam_sheet.values import IamCell, IamRow
 
 # Of the answers of several roles the first of these names the cell.
 WORST_FIRST = (
-    Verdict.DENIED,
-    Verdict.MISSING,
-    Verdict.BLOCKED_BY_CONDITION,
-    Verdict.BLOCKED_BY_RESOURCE,
-    Verdict.UNKNOWN,
+    RequestVerdict.DENIED,
+    RequestVerdict.MISSING,
+    RequestVerdict.BLOCKED_BY_CONDITION,
+    RequestVerdict.BLOCKED_BY_RESOURCE,
+    RequestVerdict.UNKNOWN,
 )
 Key = tuple[bool, str]
 """Whether it is for capacity that Provisioners still own, and the action."""
@@ -27,7 +27,7 @@ class RoleReport:
     """What a role lacks for one release. Without a role: what one lacks that has nothing."""
 
     role: RolePolicies | None
-    report: Report
+    report: GapReport
 
     @property
     def name(self) -> str:
@@ -36,19 +36,19 @@ class RoleReport:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class ReleaseColumn:
     """A column of the matrix. `needs` is None where the needs of the release are not known; `why` then tells it.
 
     Without roles in `lacks` nobody could look, and `why` tells that.
     """
 
-    needs: Report | None
+    needs: GapReport | None
     lacks: tuple[RoleReport, ...] = ()
     why: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tally:
+class OpenCellCounts:
     """How many cells of a column stand open."""
 
     refused: int
@@ -56,7 +56,7 @@ class Tally:
     conditional: int
 
 
-def rows_of(columns: Sequence[Judged]) -> tuple[IamRow, ...]:
+def rows_of(columns: Sequence[ReleaseColumn]) -> tuple[IamRow, ...]:
     """A row for each action that any column needs, those of capacity of Provisioners behind the others."""
     cells = [_cells(column) for column in columns]
     keys = sorted(set(chain.from_iterable(cells)))
@@ -71,22 +71,22 @@ def rows_of(columns: Sequence[Judged]) -> tuple[IamRow, ...]:
     )
 
 
-def tally(rows: Sequence[IamRow], column: int) -> Tally:
+def tally(rows: Sequence[IamRow], column: int) -> OpenCellCounts:
     """The open cells of the column at that place."""
     cells = [row.cells[column] for row in rows]
     always = [cell.verdict for cell in cells if cell.required == "always" and cell.verdict != "allowed"]
     doubtful = always.count("unknown")
     rarely = sum(cell.required == "conditional" and cell.verdict != "allowed" for cell in cells)
-    return Tally(refused=len(always) - doubtful, doubtful=doubtful, conditional=rarely)
+    return OpenCellCounts(refused=len(always) - doubtful, doubtful=doubtful, conditional=rarely)
 
 
-def by_key(report: Report) -> dict[Key, Gap]:
+def by_key(report: GapReport) -> dict[Key, Gap]:
     """The gaps of a report by action, apart for capacity of Provisioners."""
     current = {(False, gap.action): gap for gap in report.gaps}
     return current | {(True, gap.action): gap for gap in report.legacy_gaps}
 
 
-def _cells(column: Judged) -> dict[Key, IamCell]:
+def _cells(column: ReleaseColumn) -> dict[Key, IamCell]:
     if column.needs is None:
         return {}
     lacks = [(one.name, by_key(one.report)) for one in column.lacks]
@@ -95,17 +95,17 @@ def _cells(column: Judged) -> dict[Key, IamCell]:
 
 def _cell(need: Gap, key: Key, *, lacks: Sequence[tuple[str, Gaps]], why: str) -> IamCell:
     if not lacks:
-        return _told(need, verdict=Verdict.UNKNOWN, causes=(why,) if why else ())
+        return _told(need, verdict=RequestVerdict.UNKNOWN, causes=(why,) if why else ())
     gaps = [(name, found[key]) for name, found in lacks if key in found]
     if not gaps:
-        return _told(need, verdict=Verdict.ALLOWED, causes=())
+        return _told(need, verdict=RequestVerdict.ALLOWED, causes=())
     gaps.sort(key=lambda one: (one[1].required, WORST_FIRST.index(one[1].verdict)))
     several = len(lacks) > 1
     causes = [f"{name}: {cause}" if several else cause for name, gap in gaps for cause in gap.causes]
     return _told(gaps[0][1], verdict=gaps[0][1].verdict, causes=tuple(dict.fromkeys(causes)))
 
 
-def _told(gap: Gap, *, verdict: Verdict, causes: tuple[str, ...]) -> IamCell:
+def _told(gap: Gap, *, verdict: RequestVerdict, causes: tuple[str, ...]) -> IamCell:
     return IamCell(
         verdict=verdict.value,
         required=gap.required,

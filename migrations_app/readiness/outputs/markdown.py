@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from migrations_app.checks.base import Remedy
-from migrations_app.readiness.next_step import Group, grouped, next_step
+from migrations_app.readiness.next_step import FindingGroup, group_findings, next_step
 from migrations_app.readiness.outputs.wording import (
     OPEN,
     STAGES,
@@ -97,11 +97,11 @@ def _findings(report: Report) -> Iterator[str]:
             told = next_step(hop.verdict, found, release=lands[hop.hop], cluster=report.cluster.name)
             yield f"**{text(told.safe)}.** Next: {text(told.do)}"
             yield ""
-        for group in grouped(found, cluster=report.cluster.name):
+        for group in group_findings(found, cluster=report.cluster.name):
             yield from group_section(group)
 
 
-def group_section(group: Group) -> Iterator[str]:
+def group_section(group: FindingGroup) -> Iterator[str]:
     """A finding with title, why, evidence and remedies; or what several of them wait for, below one heading."""
     first = group.first
     if group.alone:

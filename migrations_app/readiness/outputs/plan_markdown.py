@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.readiness.next_step import Group, grouped
+from migrations_app.readiness.next_step import FindingGroup, group_findings
 from migrations_app.readiness.outputs.markdown import EVIDENCE_SHOWN, remedies, table, text
 from migrations_app.readiness.outputs.wording import (
     STAGES,
@@ -50,7 +50,7 @@ def _hop(at: int, hop: RunbookHop, *, plan: Runbook) -> Iterator[str]:
     yield from _untold(hop, cluster=plan.cluster.name)
     yield from _forecast(hop)
     for number, (stage, back) in enumerate(zip(hop.stages, hop.ways_back(), strict=True), 1):
-        groups = grouped(hop.open_in(stage), cluster=plan.cluster.name)
+        groups = group_findings(hop.open_in(stage), cluster=plan.cluster.name)
         yield from _stage(f"{at}.{number}", stage, groups=groups)
         yield from _way_back(stage, back)
 
@@ -67,7 +67,7 @@ def _untold(hop: RunbookHop, *, cluster: str) -> Iterator[str]:
         yield ""
 
 
-def _checks(group: Group) -> str:
+def _checks(group: FindingGroup) -> str:
     named = ", ".join(f"`{finding.id}`" for finding in group.findings)
     return named if group.alone else f"{len(group.findings)} checks ({named})"
 
@@ -81,7 +81,7 @@ def _forecast(hop: RunbookHop) -> Iterator[str]:
         yield ""
 
 
-def _stage(number: str, stage: Stage, *, groups: tuple[Group, ...]) -> Iterator[str]:
+def _stage(number: str, stage: Stage, *, groups: tuple[FindingGroup, ...]) -> Iterator[str]:
     yield f"### {number} {text(stage_title(stage))}"
     yield ""
     for group in groups:
@@ -101,7 +101,7 @@ def _stage(number: str, stage: Stage, *, groups: tuple[Group, ...]) -> Iterator[
         yield ""
 
 
-def _item(group: Group) -> Iterator[str]:
+def _item(group: FindingGroup) -> Iterator[str]:
     """One box to tick. What is not known has its remedy above, once."""
     first = group.first
     if group.status == "unknown":

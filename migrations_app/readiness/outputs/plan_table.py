@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Remedy
-from migrations_app.readiness.next_step import Group, grouped
+from migrations_app.readiness.next_step import FindingGroup, group_findings
 from migrations_app.readiness.outputs.wording import (
     STAGES,
     VERDICTS,
@@ -50,21 +50,21 @@ def _hop(at: int, hop: RunbookHop, *, plan: Runbook) -> Iterator[str]:
     for line in hop.forecast:
         yield f"   Forecast: {line.what}: {forecast_number(line)} [{line.check}]"
     for number, (stage, back) in enumerate(zip(hop.stages, hop.ways_back(), strict=True), 1):
-        groups = grouped(hop.open_in(stage), cluster=plan.cluster.name)
+        groups = group_findings(hop.open_in(stage), cluster=plan.cluster.name)
         yield from _stage(f"{at}.{number}", stage, groups=groups)
         if back:
             yield f"       way back from here on: {plain(back)}"
         yield from (f"   {RULE} no return: {plain(one.what)}. {plain(one.back)}" for one in stage.no_return)
 
 
-def _untold(groups: tuple[Group, ...]) -> Iterator[str]:
+def _untold(groups: tuple[FindingGroup, ...]) -> Iterator[str]:
     for group in groups:
         yield f"   Not known: {plain(group.summary)} [{ids(group)}]"
     for remedy in dict.fromkeys(remedy for group in groups for remedy in group.remedies):
         yield from _remedy(remedy)
 
 
-def _stage(number: str, stage: Stage, *, groups: tuple[Group, ...]) -> Iterator[str]:
+def _stage(number: str, stage: Stage, *, groups: tuple[FindingGroup, ...]) -> Iterator[str]:
     yield f"   {number} {plain(stage_title(stage))}"
     for group in groups:
         yield from _item(group)
@@ -76,7 +76,7 @@ def _stage(number: str, stage: Stage, *, groups: tuple[Group, ...]) -> Iterator[
         yield f"       {counted}"
 
 
-def _item(group: Group) -> Iterator[str]:
+def _item(group: FindingGroup) -> Iterator[str]:
     """What is not known has its remedy above, once."""
     first = group.first
     yield f"     - {first.status}, {first.severity}: {plain(group.summary)} [{ids(group)}]"

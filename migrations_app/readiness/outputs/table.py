@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from migrations_app.checks.base import Finding
-from migrations_app.readiness.next_step import Cause, Group, grouped, next_step
+from migrations_app.readiness.next_step import FindingGroup, OpenQuestion, group_findings, next_step
 from migrations_app.readiness.outputs.wording import (
     OPEN,
     STAGES,
@@ -71,13 +71,13 @@ def _head(report: Report, paint: Paint) -> Iterator[str]:
 
 
 def _hops(report: Report, paint: Paint) -> Iterator[str]:
-    told: set[Cause] = set()
+    told: set[OpenQuestion] = set()
     for hop in report.hops:
         yield ""
         yield _hop_line(hop, report, paint=paint)
         found = [one for one in report.checks if one.hop == hop.hop]
         yield from _next(hop, found, report=report)
-        groups = grouped((one for one in found if one.status in (*OPEN, "waived")), cluster=report.cluster.name)
+        groups = group_findings((one for one in found if one.status in (*OPEN, "waived")), cluster=report.cluster.name)
         for group in groups:
             if group.severity != "info":
                 yield from _group(group, paint, told=told)
@@ -104,7 +104,7 @@ def _next(hop: HopLine, found: list[Finding], *, report: Report) -> Iterator[str
         yield f"  {told.safe}. Next: {plain(told.do)}"
 
 
-def _group(group: Group, paint: Paint, *, told: set[Cause]) -> Iterator[str]:
+def _group(group: FindingGroup, paint: Paint, *, told: set[OpenQuestion]) -> Iterator[str]:
     """One line a cause. How to see what is not known is told once, at the first hop that asks for it."""
     first = group.first
     mark = paint(first.status, f"{_MARKS[first.status]} {first.status:<7}")
@@ -123,7 +123,7 @@ def _group(group: Group, paint: Paint, *, told: set[Cause]) -> Iterator[str]:
     told.add(group.cause)
 
 
-def _infos(groups: list[Group]) -> Iterator[str]:
+def _infos(groups: list[FindingGroup]) -> Iterator[str]:
     """What is only good to know, a line each."""
     if groups:
         yield f"  Good to know: {len(groups)}"
@@ -131,7 +131,7 @@ def _infos(groups: list[Group]) -> Iterator[str]:
         yield f"    {_MARKS[group.status]} {ids(group)}: {plain(group.summary)}"
 
 
-def _remedy(group: Group) -> Iterator[str]:
+def _remedy(group: FindingGroup) -> Iterator[str]:
     """The first remedy only: the others are in the JSON and in the runbook."""
     for remedy in group.remedies[:1]:
         lines = plain_lines(remedy.text).splitlines()

@@ -8,7 +8,7 @@ Words and short lines that several outputs share, so that they say the same.
 from collections.abc import Iterable, Iterator
 
 from migrations_app.checks.base import Evidence, Finding
-from migrations_app.readiness.next_step import Group
+from migrations_app.readiness.next_step import FindingGroup
 from migrations_app.readiness.report import Counts, PathStep, Report
 from migrations_app.readiness.runbook import ForecastLine, Stage
 
@@ -70,7 +70,7 @@ def forecast_number(line: ForecastLine) -> str:
     return f"at least {line.count:,}" if line.certainty == "at_least" else f"{line.count:,}"
 
 
-def ids(group: Group, shown: int = 8) -> str:
+def ids(group: FindingGroup, shown: int = 8) -> str:
     """The checks of a group by their ids; a long list ends in a number."""
     named = ", ".join(finding.id for finding in group.findings[:shown])
     more = len(group.findings) - shown

@@ -1,12 +1,12 @@
 """Karpenter 0.30 with Provisioners only; nothing of the move has begun."""
 
-from migrations_app.samples.cluster_builder import Site
+from migrations_app.samples.cluster_builder import ClusterBuilder
 from migrations_app.samples.installation import Crds, Install, controller, crds, helm_record
 from migrations_app.samples.karpenter_objects import LARGE_ENOUGH, ON_DEMAND, SPOT, machine, node_template, provisioner
 from migrations_app.samples.kubernetes_objects import config_map
 from migrations_app.samples.story import Story
 
-site = Site("shop-prod", "1.26")
+site = ClusterBuilder("shop-prod", "1.26")
 system = site.node_group("system", 3)
 web = site.launched("web", 6)
 batch = site.launched("batch", 4, capacity="spot", instance_type="c6i.4xlarge")

@@ -1,6 +1,6 @@
 """Karpenter 0.37 on its last patch, in order: the next step is 1.0."""
 
-from migrations_app.samples.cluster_builder import Site
+from migrations_app.samples.cluster_builder import ClusterBuilder
 from migrations_app.samples.installation import (
     HELM_LABEL,
     Crds,
@@ -15,7 +15,7 @@ from migrations_app.samples.installation import (
 from migrations_app.samples.karpenter_objects import LARGE_ENOUGH, ON_DEMAND, SPOT, claim, node_class, pool
 from migrations_app.samples.story import Story
 
-site = Site("payments-prod", "1.29")
+site = ClusterBuilder("payments-prod", "1.29")
 system = site.node_group("system", 3)
 general = site.launched("general", 7)
 spot = site.launched("spot", 4, capacity="spot", instance_type="m7g.2xlarge")

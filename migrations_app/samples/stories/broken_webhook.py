@@ -1,13 +1,13 @@
 """Karpenter 1.0 outside kube-system: the CRDs' conversion webhook calls a Service that is not there."""
 
-from migrations_app.samples.cluster_builder import Site
+from migrations_app.samples.cluster_builder import ClusterBuilder
 from migrations_app.samples.installation import Crds, Install, controller, crds, helm_record
 from migrations_app.samples.karpenter_objects import LARGE_ENOUGH, ON_DEMAND, claim, node_class, pool
 from migrations_app.samples.story import Story
 
 TAGGED = {"compatibility.karpenter.k8s.aws/cluster-name-tagged": "true"}
 
-site = Site("games-prod", "1.30", region="us-east-1")
+site = ClusterBuilder("games-prod", "1.30", region="us-east-1")
 system = site.node_group("system", 3)
 general = site.launched("general", 4)
 for launched in general:

@@ -1,11 +1,11 @@
 """A scan with too few rights: Secrets, CRDs and NodeClaims may not be listed."""
 
-from migrations_app.samples.cluster_builder import Site
+from migrations_app.samples.cluster_builder import ClusterBuilder
 from migrations_app.samples.installation import HELM_LABEL, Crds, Install, controller, crds, helm_marks
 from migrations_app.samples.karpenter_objects import LARGE_ENOUGH, ON_DEMAND, claim, node_class, pool
 from migrations_app.samples.story import Story
 
-site = Site("partner-prod", "1.29", region="eu-west-1")
+site = ClusterBuilder("partner-prod", "1.29", region="eu-west-1")
 system = site.node_group("system", 2)
 general = site.launched("general", 3)
 for launched in general:

@@ -1,6 +1,6 @@
 """Karpenter 0.32 with both generations: half of the nodes have been replaced, Argo CD delivers."""
 
-from migrations_app.samples.cluster_builder import Site
+from migrations_app.samples.cluster_builder import ClusterBuilder
 from migrations_app.samples.installation import Crds, Install, controller, crds
 from migrations_app.samples.karpenter_objects import (
     LARGE_ENOUGH,
@@ -15,7 +15,7 @@ from migrations_app.samples.karpenter_objects import (
 from migrations_app.samples.kubernetes_objects import config_map, doc, meta
 from migrations_app.samples.story import Story
 
-site = Site("media-stage", "1.28")
+site = ClusterBuilder("media-stage", "1.28")
 system = site.node_group("system", 3)
 old = site.launched("general", 4)
 new = site.launched("general-beta", 5)

@@ -1,9 +1,9 @@
 """A cluster that scales with managed node groups and cluster-autoscaler only."""
 
-from migrations_app.samples.cluster_builder import Site
+from migrations_app.samples.cluster_builder import ClusterBuilder
 from migrations_app.samples.story import Story
 
-site = Site("tools-eu", "1.30")
+site = ClusterBuilder("tools-eu", "1.30")
 nodes = site.node_group("general", 4, instance_type="m6i.xlarge")
 site.add_ons(nodes)
 site.deploy(

@@ -1,12 +1,12 @@
 """Karpenter 0.37.1, a patch nobody should stay on, with settings that no chart reads any more; Terraform delivers."""
 
-from migrations_app.samples.cluster_builder import Site
+from migrations_app.samples.cluster_builder import ClusterBuilder
 from migrations_app.samples.installation import Crds, Install, controller, crds, helm_record
 from migrations_app.samples.karpenter_objects import LARGE_ENOUGH, ON_DEMAND, claim, node_class, pool
 from migrations_app.samples.kubernetes_objects import config_map, doc, meta
 from migrations_app.samples.story import Story
 
-site = Site("backoffice", "1.28")
+site = ClusterBuilder("backoffice", "1.28")
 system = site.node_group("system", 2)
 general = site.launched("general", 4)
 for launched in general:

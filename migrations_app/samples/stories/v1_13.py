@@ -1,7 +1,7 @@
 """Karpenter 1.3: v1 only, everything later is a matter of minors."""
 
 from migrations_app.karpenter.releases import newest
-from migrations_app.samples.cluster_builder import Site
+from migrations_app.samples.cluster_builder import ClusterBuilder
 from migrations_app.samples.installation import (
     HELM_LABEL,
     Crds,
@@ -17,7 +17,7 @@ from migrations_app.samples.story import Story
 
 TAGGED = {"compatibility.karpenter.k8s.aws/cluster-name-tagged": "true"}
 
-site = Site("data-prod", "1.32", region="us-east-1")
+site = ClusterBuilder("data-prod", "1.32", region="us-east-1")
 system = site.node_group("system", 3)
 spark = site.launched("spark", 9, capacity="spot", instance_type="r7g.4xlarge")
 drivers = site.launched("drivers", 3)

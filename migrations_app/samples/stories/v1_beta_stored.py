@@ -1,6 +1,6 @@
 """Karpenter 1.0 where v1beta1 is still listed as stored; Flux delivers."""
 
-from migrations_app.samples.cluster_builder import Site
+from migrations_app.samples.cluster_builder import ClusterBuilder
 from migrations_app.samples.installation import (
     HELM_LABEL,
     Crds,
@@ -18,7 +18,7 @@ from migrations_app.samples.story import Story
 KUBELET = "compatibility.karpenter.sh/v1beta1-kubelet-conversion"
 TAGGED = {"compatibility.karpenter.k8s.aws/cluster-name-tagged": "true"}
 
-site = Site("search-prod", "1.31")
+site = ClusterBuilder("search-prod", "1.31")
 system = site.node_group("system", 3)
 general = site.launched("general", 8)
 for place, launched in enumerate(general):

@@ -1,7 +1,7 @@
 """The newest Karpenter we know; nothing is left to do."""
 
 from migrations_app.karpenter.releases import newest, row_of
-from migrations_app.samples.cluster_builder import Site
+from migrations_app.samples.cluster_builder import ClusterBuilder
 from migrations_app.samples.installation import (
     HELM_LABEL,
     Crds,
@@ -17,7 +17,7 @@ from migrations_app.samples.story import Story
 
 NEWEST = newest()
 
-site = Site("ml-prod", "1.34", region="us-west-2")
+site = ClusterBuilder("ml-prod", "1.34", region="us-west-2")
 system = site.node_group("system", 3)
 general = site.launched("general", 5)
 for launched in general:

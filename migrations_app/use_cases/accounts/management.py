@@ -16,17 +16,17 @@ from django.db import transaction
 from django.utils import timezone
 
 from migrations_app.access import ROLES, Person, may_appoint
-from migrations_app.errors import BadInput, Conflict, NotFound
+from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.models.account import ApiToken, Grant, TemporaryPassword
 from migrations_app.models.cluster import ClusterGroup
 from migrations_app.use_cases.accounts.rights import over, refuse_person
-from migrations_app.use_cases.audit.log import actor, tell
+from migrations_app.use_cases.audit.log import actor, record_audit_event
 
 LONGEST = 150
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gift:
+class RoleGrant:
     """A role for the account or for the team of that name; without a group it is over every cluster."""
 
     role: str
@@ -47,16 +47,16 @@ def make_account(name: str, *, person: Person | None) -> str:
     try:
         UnicodeUsernameValidator()(name)
     except ValidationError:
-        raise BadInput("letters, digits and @ . + - _ only", where="name", code="bad_name") from None
+        raise InvalidInput("letters, digits and @ . + - _ only", where="name", code="bad_name") from None
     if len(name) > LONGEST:
-        raise BadInput(f"at most {LONGEST} characters", where="name", code="bad_name")
+        raise InvalidInput(f"at most {LONGEST} characters", where="name", code="bad_name")
     password = secrets.token_urlsafe(12)
     with transaction.atomic():
         if User.objects.filter(username=name).exists():
             raise Conflict("there is an account of that name", code="name_taken")
         row = User.objects.create_user(username=name, password=password)
         TemporaryPassword.objects.create(user=row)
-        tell("account.made", name, rights="none yet")
+        record_audit_event("account.made", name, rights="none yet")
     return password
 
 
@@ -75,49 +75,49 @@ def set_active(name: str, *, active: bool, person: Person | None) -> None:
         User.objects.filter(pk=row.pk).update(is_active=active)
         ended = 0 if active else _end_everything(row)
         if not active:
-            refuse_nobody_left()
-        tell("account.opened" if active else "account.closed", name, ended=ended)
+            refuse_without_admin()
+        record_audit_event("account.opened" if active else "account.closed", name, ended=ended)
 
 
-def join(team: str, *, member: str, person: Person | None) -> None:
+def add_to_team(team: str, *, member: str, person: Person | None) -> None:
     """Puts an account into a team, which is made where there is none. Raises Denied, NotFound, BadInput."""
     may(person)
     if not team.strip() or len(team) > LONGEST or not team.isprintable():
-        raise BadInput(f"a team has a name of 1 to {LONGEST} characters", where="team", code="bad_name")
+        raise InvalidInput(f"a team has a name of 1 to {LONGEST} characters", where="team", code="bad_name")
     with transaction.atomic():
         row = _account(member)
         Group.objects.get_or_create(name=team.strip())[0].user_set.add(row)
-        tell("account.joined", member, team=team.strip())
+        record_audit_event("account.joined", member, team=team.strip())
 
 
-def leave(team: str, *, member: str, person: Person | None) -> None:
+def remove_from_team(team: str, *, member: str, person: Person | None) -> None:
     """Takes an account out of a team. Raises Denied, NotFound, Conflict `last_admin`."""
     may(person)
     with transaction.atomic():
         row = _account(member)
         _team(team).user_set.remove(row)
-        refuse_nobody_left()
-        tell("account.left", member, team=team)
+        refuse_without_admin()
+        record_audit_event("account.left", member, team=team)
 
 
-def give(gift: Gift, *, person: Person | None) -> uuid.UUID:
+def grant_role(gift: RoleGrant, *, person: Person | None) -> uuid.UUID:
     """The id of the grant. Raises Denied, NotFound, BadInput, Conflict `given_already`."""
     may(person)
     if gift.role not in ROLES:
-        raise BadInput(f"a role is one of {', '.join(ROLES)}", where="role", code="bad_role")
+        raise InvalidInput(f"a role is one of {', '.join(ROLES)}", where="role", code="bad_role")
     if bool(gift.person) is bool(gift.team):
-        raise BadInput("a role is given to a person or to a team", where="person", code="bad_receiver")
+        raise InvalidInput("a role is given to a person or to a team", where="person", code="bad_receiver")
     with transaction.atomic():
         group = _group(gift.over) if gift.over else None
         to = {"person": _account(gift.person) if gift.person else None, "team": _team(gift.team) if gift.team else None}
         if Grant.objects.filter(**to, over=group, role=gift.role).exists():
             raise Conflict("that role was given already", code="given_already")
         row = Grant.objects.create(**to, over=group, role=gift.role, created_by=actor().name)
-        tell("access.given", _receiver(row), role=row.role, over=group.name if group else "every cluster")
+        record_audit_event("access.given", _receiver(row), role=row.role, over=group.name if group else "every cluster")
     return row.pk
 
 
-def take_back(grant_id: uuid.UUID, *, person: Person | None) -> None:
+def revoke_role(grant_id: uuid.UUID, *, person: Person | None) -> None:
     """Ends a grant at once. Raises Denied, NotFound, and Conflict `last_admin` for the last that keeps the house."""
     may(person)
     with transaction.atomic():
@@ -125,11 +125,13 @@ def take_back(grant_id: uuid.UUID, *, person: Person | None) -> None:
         if row is None:
             raise NotFound("no such grant")
         row.delete()
-        refuse_nobody_left()
-        tell("access.taken_back", _receiver(row), role=row.role, over=row.over.name if row.over else "every cluster")
+        refuse_without_admin()
+        record_audit_event(
+            "access.taken_back", _receiver(row), role=row.role, over=row.over.name if row.over else "every cluster"
+        )
 
 
-def refuse_nobody_left() -> None:
+def refuse_without_admin() -> None:
     """Raises Conflict when nobody is left who may appoint others: nobody could mend that any more."""
     if not any(_appointing()):
         raise Conflict("nobody would be left who may decide what others may do", code="last_admin")

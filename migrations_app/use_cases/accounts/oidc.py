@@ -17,10 +17,10 @@ from django.db import IntegrityError, transaction
 from mozilla_django_oidc.auth import OIDCAuthenticationBackend  # type: ignore[import-untyped]  # the package has no types
 
 from migrations_app.clients.identity_provider import OidcClient, Provider, discover, keys_of, tokens_for
-from migrations_app.errors import CouldNotLook, Denied
+from migrations_app.errors import PermissionDenied, ReadError
 from migrations_app.models.account import Identity
-from migrations_app.use_cases.audit.log import tell
-from migrations_app.use_cases.runtime.connections import reach
+from migrations_app.use_cases.audit.log import record_audit_event
+from migrations_app.use_cases.runtime.connections import network_policy
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Signatures with the provider's own key only: `none`, and HMAC with a key that others know, are refused."""
@@ -31,7 +31,7 @@ LONGEST_NAME = 150
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ticket:
+class OidcState:
     """What was kept in the session when the browser was sent away, and the code that it came back with."""
 
     code: str
@@ -48,7 +48,7 @@ class OidcBackend(OIDCAuthenticationBackend):  # type: ignore[misc]  # the packa
         self.UserModel = User
 
     def get_token(self, payload: Mapping[str, str]) -> dict[str, Any]:
-        return tokens_for(self.provider, payload, reach=reach())
+        return tokens_for(self.provider, payload, reach=network_policy())
 
     def retrieve_matching_jwk(self, token: str) -> jwt.PyJWK:
         """The one key that the token names. Raises Denied."""
@@ -58,7 +58,9 @@ class OidcBackend(OIDCAuthenticationBackend):  # type: ignore[misc]  # the packa
             raise _refused("the token is not signed in a way that is taken")
         if not isinstance(kid, str) or not kid:
             raise _refused("the token does not say which key signed it")
-        fitting = [key for key in keys_of(self.provider, reach=reach()) if key.get("kid") == kid and _signs(key)]
+        fitting = [
+            key for key in keys_of(self.provider, reach=network_policy()) if key.get("kid") == kid and _signs(key)
+        ]
         if len(fitting) != 1:
             raise _refused("no key of the provider is the one that the token names")
         return jwt.PyJWK(fitting[0], algorithm=algorithm)
@@ -96,10 +98,10 @@ def client() -> OidcClient:
 
 def provider() -> Provider:
     """Where the settings say that people sign in. Raises CouldNotLook."""
-    return discover(client().issuer, reach=reach())
+    return discover(client().issuer, reach=network_policy())
 
 
-def claims_for(ticket: Ticket) -> dict[str, Any]:
+def claims_for(ticket: OidcState) -> dict[str, Any]:
     """What the provider says of whoever came back. Raises Denied, CouldNotLook."""
     backend = OidcBackend()
     asked = {
@@ -112,7 +114,7 @@ def claims_for(ticket: Ticket) -> dict[str, Any]:
     }
     try:
         token = backend.get_token(asked).get("id_token")
-    except CouldNotLook as wrong:
+    except ReadError as wrong:
         raise _refused(wrong.message) from None
     if not isinstance(token, str):
         raise _refused("the provider gave no token")
@@ -163,7 +165,7 @@ def _made(name: str, *, issuer: str, subject: str) -> User:
             Identity.objects.create(user=user, issuer=issuer, subject=subject)
     except IntegrityError:
         raise _refused("the account was made meanwhile; sign in once more") from None
-    tell("account.made", name, rights="those of its teams", by=issuer)
+    record_audit_event("account.made", name, rights="those of its teams", by=issuer)
     return user
 
 
@@ -175,7 +177,7 @@ def _bring_up_to_date(user: User, wanted: frozenset[str]) -> None:
     for name in wanted - had:
         user.groups.add(Group.objects.get_or_create(name=name)[0])
     user.groups.remove(*user.groups.filter(name__in=had - wanted))
-    tell("account.teams", user.username, joined=sorted(wanted - had), left=sorted(had - wanted))
+    record_audit_event("account.teams", user.username, joined=sorted(wanted - had), left=sorted(had - wanted))
 
 
 def _name(claims: Mapping[str, Any]) -> str:
@@ -202,5 +204,5 @@ def _signs(key: Mapping[str, Any]) -> bool:
     return key.get("kty") in ("RSA", "EC", "OKP") and key.get("use", "sig") == "sig"
 
 
-def _refused(words: str) -> Denied:
-    return Denied(words, code="sign_in_refused")
+def _refused(words: str) -> PermissionDenied:
+    return PermissionDenied(words, code="sign_in_refused")

@@ -15,10 +15,10 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 
 from migrations_app.access import Person, Refusal, Right
-from migrations_app.errors import Denied
+from migrations_app.errors import PermissionDenied
 from migrations_app.models.account import TemporaryPassword
-from migrations_app.queries.visibility import PERMISSIONS, right_named, rights_over, sight, standing_of
-from migrations_app.use_cases.audit.log import tell
+from migrations_app.queries.visibility import PERMISSIONS, current_scope, permissions_of, right_named, rights_over
+from migrations_app.use_cases.audit.log import record_audit_event
 
 
 class GrantBackend(BaseBackend):
@@ -35,8 +35,8 @@ class GrantBackend(BaseBackend):
 
 def rights_here(user: User | AnonymousUser, cluster_id: uuid.UUID | None = None) -> frozenset[Right]:
     """Over the cluster named, else over that of the request, else over none in particular."""
-    about = cluster_id or sight().about
-    return standing_of(user).over_nothing_named() if about is None else rights_over(user, about)
+    about = cluster_id or current_scope().about
+    return permissions_of(user).over_nothing_named() if about is None else rights_over(user, about)
 
 
 def first_admin() -> str:
@@ -48,7 +48,7 @@ def first_admin() -> str:
         password = secrets.token_urlsafe(12)
         admin = people.objects.create_superuser(username="admin", password=password)
         TemporaryPassword.objects.create(user=admin)
-        tell("account.made", admin.get_username(), rights="all")
+        record_audit_event("account.made", admin.get_username(), rights="all")
     return password
 
 
@@ -67,7 +67,7 @@ def over(person: Person, cluster_id: uuid.UUID | None) -> Person:
 def over_group(person: Person, group_id: uuid.UUID) -> Person:
     """The same person with what they may do now with every cluster of that group."""
     user = User.objects.filter(pk=person.id, is_active=True).first()
-    rights = standing_of(user).over((group_id,)) if user else frozenset[Right]()
+    rights = permissions_of(user).over((group_id,)) if user else frozenset[Right]()
     return replace(person, rights=rights)
 
 
@@ -86,10 +86,10 @@ def password_changed(user_id: int) -> None:
     """Notes that the password is now the person's own."""
     with transaction.atomic():
         TemporaryPassword.objects.filter(user_id=user_id).delete()
-        tell("account.password_changed", get_user_model().objects.get(pk=user_id).get_username())
+        record_audit_event("account.password_changed", get_user_model().objects.get(pk=user_id).get_username())
 
 
 def refuse_person(refusal: Refusal | None) -> None:
     """Raises Denied for a refusal."""
     if refusal is not None:
-        raise Denied(refusal.why, code=refusal.code)
+        raise PermissionDenied(refusal.why, code=refusal.code)

@@ -12,9 +12,9 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.utils import timezone
 
-from migrations_app.errors import BadInput, NotFound
+from migrations_app.errors import InvalidInput, NotFound
 from migrations_app.models.account import ApiToken
-from migrations_app.use_cases.audit.log import tell, token_mark
+from migrations_app.use_cases.audit.log import record_audit_event, token_mark
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, User
@@ -25,7 +25,7 @@ SEEN_EVERY = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Issued:
+class IssuedToken:
     """`secret` is what the client sends as a bearer token."""
 
     id: uuid.UUID
@@ -40,15 +40,15 @@ class TokenUse:
     scopes: tuple[str, ...]
 
 
-def issue(owner: "AbstractBaseUser", *, name: str, scopes: Sequence[str], days: int) -> Issued:
+def issue(owner: "AbstractBaseUser", *, name: str, scopes: Sequence[str], days: int) -> IssuedToken:
     """A new token. Raises BadInput for an unknown scope, no scope, no name, or a life over 90 days."""
     strange = [scope for scope in scopes if scope not in SCOPES]
     if strange or not scopes:
-        raise BadInput(f"scopes must be some of {', '.join(SCOPES)}", where="scopes")
+        raise InvalidInput(f"scopes must be some of {', '.join(SCOPES)}", where="scopes")
     if not 1 <= days <= LONGEST_DAYS:
-        raise BadInput(f"a token lives 1 to {LONGEST_DAYS} days", where="days")
+        raise InvalidInput(f"a token lives 1 to {LONGEST_DAYS} days", where="days")
     if not name.strip():
-        raise BadInput("a token needs a name", where="name")
+        raise InvalidInput("a token needs a name", where="name")
     secret = f"kd_{secrets.token_urlsafe(32)}"
     with transaction.atomic():
         row = ApiToken.objects.create(
@@ -59,11 +59,11 @@ def issue(owner: "AbstractBaseUser", *, name: str, scopes: Sequence[str], days: 
             scopes=sorted(set(scopes)),
             expires_at=timezone.now() + timedelta(days=days),
         )
-        tell("token.made", row.name, **_told(row, owner.get_username()))
-    return Issued(row.id, secret, row.expires_at)
+        record_audit_event("token.made", row.name, **_told(row, owner.get_username()))
+    return IssuedToken(row.id, secret, row.expires_at)
 
 
-def issue_for(username: str, *, name: str, scopes: Sequence[str], days: int) -> Issued:
+def issue_for(username: str, *, name: str, scopes: Sequence[str], days: int) -> IssuedToken:
     """As `issue`, for the user of that name. Raises NotFound when there is none."""
     return issue(owner_named(username), name=name, scopes=scopes, days=days)
 
@@ -94,7 +94,7 @@ def revoke(token_id: uuid.UUID, *, owner_id: int) -> None:
         if not live.update(revoked_at=timezone.now()):
             raise NotFound("no such token")
         row = ApiToken.objects.select_related("owner").get(pk=token_id)
-        tell("token.revoked", row.name, **_told(row, row.owner.get_username()))
+        record_audit_event("token.revoked", row.name, **_told(row, row.owner.get_username()))
 
 
 def _told(row: ApiToken, owner: str) -> dict[str, Any]:

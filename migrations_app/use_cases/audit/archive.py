@@ -10,16 +10,16 @@ from pathlib import Path
 from django.db import transaction
 
 from migrations_app.audit_verify import verify
-from migrations_app.errors import BadInput, BadSetting, Conflict
+from migrations_app.errors import Conflict, InvalidInput, InvalidSetting
 from migrations_app.models.checkpoint import Checkpoint
 from migrations_app.queries.audit.log import AuditAsk, export_lines, newest
 from migrations_app.use_cases.audit.checkpoints import public_key
-from migrations_app.use_cases.audit.log import sign_head, tell
+from migrations_app.use_cases.audit.log import record_audit_event, sign_head
 from migrations_app.use_cases.audit.proof import checkpoint_lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
+class AuditSegment:
     """Events `first` to `last`; `digest` is the SHA-256 of their file."""
 
     first: int
@@ -29,7 +29,7 @@ class Segment:
     digest: str
 
 
-def seal(folder: Path) -> Segment:
+def seal(folder: Path) -> AuditSegment:
     """Writes what came since the last seal, reads it back, and records that it is kept there.
 
     Raises BadInput for a folder that cannot be written or where there is nothing new, BadSetting without a signing key,
@@ -38,17 +38,17 @@ def seal(folder: Path) -> Segment:
     first = _last_sealed() + 1
     last = sign_head(Checkpoint.Why.SEAL)
     if not last:
-        raise BadSetting("a segment is sealed with a signature, and there is no signing key", where="audit seal")
+        raise InvalidSetting("a segment is sealed with a signature, and there is no signing key", where="audit seal")
     if last < first:
-        raise BadInput("nothing came since the last seal", where="audit seal")
+        raise InvalidInput("nothing came since the last seal", where="audit seal")
     name = f"audit-{first:010}-{last:010}"
     file, signed = folder / f"{name}.jsonl", folder / f"{name}.checkpoints.jsonl"
     digest = _written(file, export_lines(AuditAsk(first=first, last=last)))
     _written(signed, checkpoint_lines(first=first - 1, last=last))
     _prove(file, signed, first=first, last=last)
     with transaction.atomic():
-        tell("audit.sealed", file.name, first=first, last=last, sha256=digest)
-    return Segment(first=first, last=last, file=file, checkpoints=signed, digest=digest)
+        record_audit_event("audit.sealed", file.name, first=first, last=last, sha256=digest)
+    return AuditSegment(first=first, last=last, file=file, checkpoints=signed, digest=digest)
 
 
 def _last_sealed() -> int:
@@ -68,7 +68,7 @@ def _written(path: Path, lines: Iterable[bytes]) -> str:
             file.flush()
             os.fsync(file.fileno())
     except OSError as wrong:
-        raise BadInput(f"can not be written: {wrong.strerror}", where=str(path)) from None
+        raise InvalidInput(f"can not be written: {wrong.strerror}", where=str(path)) from None
     return digest.hexdigest()
 
 

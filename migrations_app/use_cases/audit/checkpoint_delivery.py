@@ -9,12 +9,12 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from migrations_app.clients import audit_sink
-from migrations_app.errors import CouldNotLook
+from migrations_app.errors import ReadError
 from migrations_app.models.checkpoint import AuditSink, Checkpoint
 from migrations_app.queries.audit.log import head_seq
 from migrations_app.use_cases.audit import checkpoints
 from migrations_app.use_cases.audit.log import sign_head
-from migrations_app.use_cases.runtime.connections import reach
+from migrations_app.use_cases.runtime.connections import network_policy
 
 log = logging.getLogger(__name__)
 NEWS = timedelta(seconds=60)
@@ -71,7 +71,7 @@ def _deliver(sink: AuditSink) -> int:
     try:
         # After a failure half a line may stand at the end of the file: the next one begins on its own.
         _send(sink.target, b"\n" + lines if sink.failing_since else lines)
-    except CouldNotLook as reason:
+    except ReadError as reason:
         log.warning("audit sink failed", extra={"sink": sink.target, "code": reason.code})
         since = sink.failing_since or timezone.now()
         _note(sink, failing_since=since, error=reason.code[:60], detail=reason.message[:300])
@@ -83,7 +83,7 @@ def _deliver(sink: AuditSink) -> int:
 def _send(target: str, lines: bytes) -> None:
     sinks = settings.ENV.audit_sinks
     if target == sinks.url:
-        audit_sink.post(target, lines, token=sinks.token, reach=reach())
+        audit_sink.post(target, lines, token=sinks.token, reach=network_policy())
     else:
         audit_sink.append(sinks.file, lines)
 

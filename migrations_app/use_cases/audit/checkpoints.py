@@ -11,7 +11,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from migrations_app.audit_verify import SIGNED, checkpoint_line, key_id, to_sign
-from migrations_app.errors import BadSetting
+from migrations_app.errors import InvalidSetting
 from migrations_app.models.checkpoint import Checkpoint
 
 EVERY = 100
@@ -61,7 +61,7 @@ def public_key() -> str:
     """The public half, as `audit verify --key` takes it. Raises BadSetting without a key."""
     key = _key(settings.ENV.audit_signing_key)
     if key is None:
-        raise BadSetting("there is no signing key: checkpoints are not made", where="KARPDASH_AUDIT_SIGNING_KEY")
+        raise InvalidSetting("there is no signing key: checkpoints are not made", where="KARPDASH_AUDIT_SIGNING_KEY")
     return f"ed25519:{base64.b64encode(_public(key)).decode()}"
 
 

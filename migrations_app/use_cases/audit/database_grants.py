@@ -2,7 +2,7 @@
 
 import re
 
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 
 ROLE = "karpdash_app"
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
@@ -22,5 +22,5 @@ GRANT SELECT, INSERT, UPDATE ON migrations_app_audithead TO {role};
 def grants(role: str = ROLE) -> str:
     """The statements. Raises BadInput for a name that would need quoting."""
     if not _NAME.fullmatch(role):
-        raise BadInput("a role is named by lower case letters, digits and underscores here", where="--role")
+        raise InvalidInput("a role is named by lower case letters, digits and underscores here", where="--role")
     return _SQL.format(role=role)

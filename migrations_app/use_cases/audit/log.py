@@ -216,7 +216,7 @@ def acting_as(actor: Actor, *, request_id: str = "") -> Iterator[None]:
         _now.reset(token)
 
 
-def becomes(actor: Actor, *, request_id: str = "") -> None:
+def set_actor(actor: Actor, *, request_id: str = "") -> None:
     """As `acting_as`, until the block around ends: for a frame that learns in the middle who it is."""
     _now.set(_Acting(actor, request_id))
 
@@ -226,7 +226,7 @@ def actor() -> Actor:
     return _now.get(_Acting()).actor
 
 
-def tell(verb: str, what: str, *, outcome: str = "done", cluster_id: object = "", **detail: Any) -> int:  # noqa: ANN401 - any JSON
+def record_audit_event(verb: str, what: str, *, outcome: str = "done", cluster_id: object = "", **detail: Any) -> int:  # noqa: ANN401 - any JSON
     """Records what the one who acts did to `what`, in the transaction of the caller; the event's number."""
     acting = _now.get(_Acting())
     return record(

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from django.conf import settings
 
-from migrations_app.audit_verify import Verdict, verify
-from migrations_app.errors import BadSetting
+from migrations_app.audit_verify import ChainVerdict, verify
+from migrations_app.errors import InvalidSetting
 from migrations_app.models.checkpoint import Checkpoint
 from migrations_app.queries.audit.log import AuditAsk, export_lines, head
 from migrations_app.use_cases.audit import checkpoints
@@ -25,12 +25,12 @@ class ChainStatus:
     sealed: int
     sealed_at: datetime | None
     since: int
-    verdict: Verdict
+    verdict: ChainVerdict
     sinks: tuple[Lag, ...]
     signing: bool
 
 
-def prove(*, keys: Collection[str] = (), outside: Iterator[bytes] | None = None) -> Verdict:
+def prove(*, keys: Collection[str] = (), outside: Iterator[bytes] | None = None) -> ChainVerdict:
     """The verdict on the whole log, held against its head and the checkpoints of `outside`, or else its own."""
     from_outside = None if outside is None else list(outside)  # before the head, which only grows meanwhile
     end = head()
@@ -68,5 +68,5 @@ def checkpoint_lines(*, first: int = 0, last: int | None = None) -> Iterator[byt
 def _own_key() -> tuple[str, ...]:
     try:
         return (checkpoints.public_key(),)
-    except BadSetting:
+    except InvalidSetting:
         return ()

@@ -8,13 +8,13 @@ import msgspec
 from migrations_app.clients.kubernetes.connection import Connection
 from migrations_app.clients.kubernetes.reader import LiveApi, open_live
 from migrations_app.clients.kubernetes.transport import TokenSource
-from migrations_app.errors import CouldNotLook, KarpdashError
+from migrations_app.errors import KarpdashError, ReadError
 from migrations_app.inventory.objects.karpenter import ServerVersion
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
 from migrations_app.readiness.rbac import READ, Missing, cluster_role
 from migrations_app.use_cases.collect.reading import HOME_NAMESPACES
-from migrations_app.use_cases.runtime.connections import limits, reach
+from migrations_app.use_cases.runtime.connections import limits, network_policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ def try_server(connection: Connection, *, token: TokenSource | None = None) -> C
     """Opens the server and looks; a failure is a result."""
     url = connection.server.url
     try:
-        with closing(open_live(connection, reach=reach(), limits=limits(), token=token)) as api:
+        with closing(open_live(connection, reach=network_policy(), limits=limits(), token=token)) as api:
             return look(api, url)
-    except CouldNotLook as reason:
+    except ReadError as reason:
         return failed(reason, server=url)
 
 

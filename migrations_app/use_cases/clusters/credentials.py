@@ -12,17 +12,17 @@ from migrations_app.actions.plan import Plan
 from migrations_app.clients.kubernetes.connection import Connection
 from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
 from migrations_app.clients.kubernetes.writer import open_writer
-from migrations_app.errors import BadInput, BadSetting, Conflict, CouldNotLook
+from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, ReadError
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Rollout
-from migrations_app.use_cases.audit.log import tell
+from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.clusters.connection_test import ConnectionTest, try_server
 from migrations_app.use_cases.clusters.registration import found_cluster
 from migrations_app.use_cases.rollouts.lifecycle import void_plans
-from migrations_app.use_cases.runtime.connections import FIELD, connect_writer, keys, reach
+from migrations_app.use_cases.runtime.connections import FIELD, connect_writer, keys, network_policy
 from migrations_app.use_cases.scans.probe import SHORT
 
-Same = Literal["same", "other", "unknown"]
+SameCluster = Literal["same", "other", "unknown"]
 OTHER = "it leads to another cluster: the namespace kube-system there is not the one that was known; register it anew"
 UNKNOWN = (
     "whether it leads to the same cluster can not be told: the namespace kube-system was not readable with the old "
@@ -31,19 +31,19 @@ UNKNOWN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Replacement:
+class CredentialReplacement:
     """A look with the new kubeconfig; `same` compares the cluster behind it with the one that was known."""
 
     result: ConnectionTest
-    same: Same = "unknown"
+    same: SameCluster = "unknown"
 
 
-def try_kubeconfig_for(cluster_id: uuid.UUID, text: bytes, *, context: str = "") -> Replacement:
+def try_kubeconfig_for(cluster_id: uuid.UUID, text: bytes, *, context: str = "") -> CredentialReplacement:
     """Looks once, stores nothing. Raises NotFound, BadInput for another source or a kubeconfig that is refused."""
     cluster = _with_kubeconfig(cluster_id)
     connection = read_kubeconfig(text, context=context)
     result = try_server(connection)
-    return Replacement(result, _compared(cluster, connection) if result.reachable else "unknown")
+    return CredentialReplacement(result, _compared(cluster, connection) if result.reachable else "unknown")
 
 
 def replace_kubeconfig(
@@ -61,23 +61,23 @@ def replace_kubeconfig(
     connection = read_kubeconfig(text, context=context)
     result = try_server(connection)
     if not result.reachable:
-        raise BadInput(f"it does not reach the cluster: {result.detail}", where="kubeconfig", code=result.error)
+        raise InvalidInput(f"it does not reach the cluster: {result.detail}", where="kubeconfig", code=result.error)
     same = _compared(cluster, connection)
     if same == "other":
-        raise BadInput(OTHER, where="kubeconfig", code="other_cluster")
+        raise InvalidInput(OTHER, where="kubeconfig", code="other_cluster")
     if same == "unknown" and typed_name != cluster.name:
-        raise BadInput(UNKNOWN, where="typed_name", code="name_not_typed")
+        raise InvalidInput(UNKNOWN, where="typed_name", code="name_not_typed")
     return _kept(cluster, text, connection=connection, same=same)
 
 
 def _with_kubeconfig(cluster_id: uuid.UUID) -> Cluster:
     cluster = found_cluster(cluster_id)
     if cluster.source != Cluster.Source.KUBECONFIG:
-        raise BadInput(f"this cluster is no kubeconfig's but {cluster.source}", code="no_kubeconfig_here")
+        raise InvalidInput(f"this cluster is no kubeconfig's but {cluster.source}", code="no_kubeconfig_here")
     return cluster
 
 
-def _compared(cluster: Cluster, connection: Connection) -> Same:
+def _compared(cluster: Cluster, connection: Connection) -> SameCluster:
     now = _uid_behind(connection)
     known = _known_uids(cluster) if now else set()
     if not now or not known:
@@ -88,9 +88,9 @@ def _compared(cluster: Cluster, connection: Connection) -> Same:
 def _uid_behind(connection: Connection) -> str:
     """The uid of kube-system there; empty where it is not to be read."""
     try:
-        with closing(open_writer(connection, reach=reach(), limits=SHORT)) as there:
+        with closing(open_writer(connection, reach=network_policy(), limits=SHORT)) as there:
             return there.identity().kube_system_uid
-    except CouldNotLook:
+    except ReadError:
         return ""
 
 
@@ -103,12 +103,12 @@ def _known_uids(cluster: Cluster) -> set[str]:
     try:
         with connect_writer(cluster, within=SHORT) as writer:
             found.add(writer.identity().kube_system_uid)
-    except (CouldNotLook, BadInput, BadSetting):
+    except (ReadError, InvalidInput, InvalidSetting):
         pass
     return found
 
 
-def _kept(cluster: Cluster, text: bytes, *, connection: Connection, same: Same) -> int:
+def _kept(cluster: Cluster, text: bytes, *, connection: Connection, same: SameCluster) -> int:
     sealed = keys().seal(text, owner=str(cluster.pk), field=FIELD)
     server, context = connection.server.url, connection.context
     with transaction.atomic():
@@ -122,7 +122,7 @@ def _kept(cluster: Cluster, text: bytes, *, connection: Connection, same: Same) 
         if not changed:
             raise _stale()
         changes = {"server": [cluster.server, server], "context": [cluster.context, context]}
-        tell("access.replaced", cluster.name, cluster_id=cluster.pk, changes=changes, same_cluster=same)
+        record_audit_event("access.replaced", cluster.name, cluster_id=cluster.pk, changes=changes, same_cluster=same)
         void_plans(cluster.pk)
     return cluster.version + 1
 

@@ -19,14 +19,14 @@ from django.core import signing
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from migrations_app.clients.aws.cross_account import Entry, new_external_id
+from migrations_app.clients.aws.cross_account import ClusterAccountAccess, new_external_id
 from migrations_app.clients.aws.identity import own_principal, prove_guarded
 from migrations_app.clients.aws.permissions import Document, minimal_policy, trust_policy
 from migrations_app.clients.kubernetes.connection import Connection
-from migrations_app.errors import BadInput, Conflict, CouldNotLook, Forbidden, KarpdashError, Unauthorized
+from migrations_app.errors import Conflict, Forbidden, InvalidInput, KarpdashError, ReadError, Unauthorized
 from migrations_app.inventory.objects.cluster_arn import AwsPlace, read_place, read_role_arn
 from migrations_app.models.cluster import Cluster
-from migrations_app.use_cases.audit.log import tell
+from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.clusters.connection_test import ConnectionTest, failed, try_server
 from migrations_app.use_cases.clusters.registration import Details, draft_used, found_cluster, new_row, stored
 from migrations_app.use_cases.rollouts.lifecycle import void_plans
@@ -42,7 +42,7 @@ NO_IDENTITY = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class AccessDraft:
     """`text` is what comes back in the second step. The account of `place` is empty where nobody told it yet."""
 
     text: str
@@ -81,7 +81,7 @@ def example_rights() -> str:
     return json.dumps(minimal_policy(), indent=2)
 
 
-def draft_access(cluster: str, *, region: str = "", by: str) -> Draft:
+def draft_access(cluster: str, *, region: str = "", by: str) -> AccessDraft:
     """A new draft for the cluster of that ARN, or of that name in that region.
 
     Raises BadInput for what names no cluster, Conflict `no_identity`, CouldNotLook when AWS does not say who we are.
@@ -104,17 +104,17 @@ def draft_access(cluster: str, *, region: str = "", by: str) -> Draft:
     return _draft(_SIGNER.sign_object(told), told)
 
 
-def read_draft(text: str, *, by: str) -> Draft:
+def read_draft(text: str, *, by: str) -> AccessDraft:
     """The draft that this person was given. Raises BadInput with code `bad_draft` or `draft_expired`."""
     try:
         told: dict[str, Any] = _SIGNER.unsign_object(text.strip()) if len(text) <= LONGEST else {}
     except signing.BadSignature:
         told = {}
     if not told or told["by"] != by:
-        raise BadInput("karpdash gave no such draft to you; ask for a new one", code="bad_draft", where="draft")
+        raise InvalidInput("karpdash gave no such draft to you; ask for a new one", code="bad_draft", where="draft")
     found = _draft(text.strip(), told)
     if found.expires_at <= timezone.now():
-        raise BadInput("the draft is older than a week; ask for a new one", code="draft_expired", where="draft")
+        raise InvalidInput("the draft is older than a week; ask for a new one", code="draft_expired", where="draft")
     return found
 
 
@@ -123,8 +123,8 @@ def no_identity(refused: Unauthorized) -> Unauthorized | Conflict:
     return Conflict(NO_IDENTITY, code="no_identity") if refused.code == "no_identity" else refused
 
 
-def _draft(text: str, told: dict[str, Any]) -> Draft:
-    return Draft(
+def _draft(text: str, told: dict[str, Any]) -> AccessDraft:
+    return AccessDraft(
         text=text,
         place=AwsPlace(region=told["region"], cluster=told["cluster"], account=told["account"]),
         external_id=told["external_id"],
@@ -147,10 +147,10 @@ class AccessTest:
     note: str = ""
 
 
-def entry_of_draft(draft: Draft, *, role_arn: str) -> Entry:
+def entry_of_draft(draft: AccessDraft, *, role_arn: str) -> ClusterAccountAccess:
     """The way in that the draft becomes with that role: the account is the cluster's or, not being told, the role's."""
     role = read_role_arn(role_arn.strip())
-    return Entry(
+    return ClusterAccountAccess(
         region=draft.place.region,
         account=draft.place.account or (role.account if role else ""),
         role_arn=role_arn.strip(),
@@ -160,7 +160,7 @@ def entry_of_draft(draft: Draft, *, role_arn: str) -> Entry:
     )
 
 
-def prove(entry: Entry) -> None:
+def prove(entry: ClusterAccountAccess) -> None:
     """Returns when the role opens with its external id and not without (T20).
 
     Raises BadInput with `role_unguarded`, `role_refused` or what is wrong with the ARN; Conflict `no_identity`;
@@ -169,41 +169,41 @@ def prove(entry: Entry) -> None:
     try:
         prove_guarded(entry, settings.ENV.aws)
     except Forbidden as refused:
-        raise BadInput(refused.message, code="role_refused", where="role_arn") from None
+        raise InvalidInput(refused.message, code="role_refused", where="role_arn") from None
     except Unauthorized as refused:
         raise no_identity(refused) from None
 
 
-def described(entry: Entry, place: AwsPlace) -> Connection:
+def described(entry: ClusterAccountAccess, place: AwsPlace) -> Connection:
     """What AWS says about the cluster; `context` is its ARN. Raises BadInput and CouldNotLook as `eks_way` does."""
     try:
         with eks_way(entry, _complete(place, entry)) as (connection, _):
             return connection
-    except (Forbidden, BadInput) as wrong:
+    except (Forbidden, InvalidInput) as wrong:
         raise _of_the_form(wrong) from None
 
 
-def proven(draft: Draft, *, role_arn: str) -> tuple[Entry, Connection]:
+def proven(draft: AccessDraft, *, role_arn: str) -> tuple[ClusterAccountAccess, Connection]:
     """The way in and the cluster behind it, both proven. Raises as `prove` and `described`."""
     entry = entry_of_draft(draft, role_arn=role_arn)
     prove(entry)
     return entry, described(entry, draft.place)
 
 
-def try_access(entry: Entry, place: AwsPlace, *, with_server: bool) -> AccessTest:
+def try_access(entry: ClusterAccountAccess, place: AwsPlace, *, with_server: bool) -> AccessTest:
     """Every step, as far as it goes; nothing is stored. `with_server` also looks at the cluster's API server."""
     guarded: bool | None = None
     try:
         prove(entry)
         guarded = True
         return replace(_seen(entry, place, with_server=with_server), guarded=True)
-    except (BadInput, Conflict, CouldNotLook) as wrong:
+    except (InvalidInput, Conflict, ReadError) as wrong:
         if wrong.code == UNGUARDED:
             guarded = False
         return AccessTest(result=failed(wrong), guarded=guarded)
 
 
-def _seen(entry: Entry, place: AwsPlace, *, with_server: bool) -> AccessTest:
+def _seen(entry: ClusterAccountAccess, place: AwsPlace, *, with_server: bool) -> AccessTest:
     try:
         with eks_way(entry, _complete(place, entry)) as (connection, token):
             found = (
@@ -212,21 +212,21 @@ def _seen(entry: Entry, place: AwsPlace, *, with_server: bool) -> AccessTest:
                 else ConnectionTest(reachable=True, server=connection.server.url)
             )
             return AccessTest(result=found, arn=connection.context)
-    except (Forbidden, BadInput) as wrong:
+    except (Forbidden, InvalidInput) as wrong:
         raise _of_the_form(wrong) from None
 
 
-def _complete(place: AwsPlace, entry: Entry) -> AwsPlace:
+def _complete(place: AwsPlace, entry: ClusterAccountAccess) -> AwsPlace:
     return replace(place, account=entry.account)
 
 
-def _of_the_form(wrong: KarpdashError) -> BadInput:
+def _of_the_form(wrong: KarpdashError) -> InvalidInput:
     """Says it of the field that a person can change; the place inside AWS's answer stays in the text."""
     if isinstance(wrong, Forbidden):
-        return BadInput(wrong.message, code="role_too_narrow", where="role_arn")
+        return InvalidInput(wrong.message, code="role_too_narrow", where="role_arn")
     if wrong.where == "role_arn":
-        return BadInput(wrong.message, code=wrong.code, where="role_arn")
-    return BadInput(str(wrong), code=wrong.code, where="draft")
+        return InvalidInput(wrong.message, code=wrong.code, where="role_arn")
+    return InvalidInput(str(wrong), code=wrong.code, where="draft")
 
 
 WITH_ACCESS = (Cluster.Source.EKS, Cluster.Source.KUBECONFIG, Cluster.Source.IN_CLUSTER)
@@ -282,7 +282,7 @@ def set_access(cluster_id: uuid.UUID, draft: str, *, role_arn: str, by: str, ver
     _same_version(cluster, version)
     entry, found = proven(read_draft(draft, by=by), role_arn=role_arn)
     if cluster.source == Cluster.Source.EKS and found.context != cluster.eks_arn:
-        raise BadInput(f"this cluster is registered as {cluster.eks_arn}", code="other_cluster", where="draft")
+        raise InvalidInput(f"this cluster is registered as {cluster.eks_arn}", code="other_cluster", where="draft")
     return _changed(cluster, eks_arn=found.context, role_arn=entry.role_arn, external_id=entry.external_id)
 
 
@@ -291,14 +291,16 @@ def remove_access(cluster_id: uuid.UUID, *, version: int | None = None) -> int:
     cluster = _may_have_access(cluster_id)
     _same_version(cluster, version)
     if cluster.source == Cluster.Source.EKS:
-        raise BadInput("an EKS cluster is only reached through its account; remove the cluster", code="access_needed")
+        raise InvalidInput(
+            "an EKS cluster is only reached through its account; remove the cluster", code="access_needed"
+        )
     return _changed(cluster, eks_arn="", role_arn="", external_id="")
 
 
 def _may_have_access(cluster_id: uuid.UUID) -> Cluster:
     cluster = found_cluster(cluster_id)
     if cluster.source not in WITH_ACCESS:
-        raise BadInput(f"a {cluster.source} stands for itself; AWS is not asked about it", code="no_access_here")
+        raise InvalidInput(f"a {cluster.source} stands for itself; AWS is not asked about it", code="no_access_here")
     return cluster
 
 
@@ -315,7 +317,7 @@ def _changed(cluster: Cluster, **access: str) -> int:
             )
             if changed:
                 verb = "access.given" if access["role_arn"] else "access.removed"
-                tell(verb, cluster.name, cluster_id=cluster.pk, before=cluster.role_arn, **access)
+                record_audit_event(verb, cluster.name, cluster_id=cluster.pk, before=cluster.role_arn, **access)
             if changed:
                 void_plans(cluster.pk)
     except IntegrityError:

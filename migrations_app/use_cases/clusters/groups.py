@@ -11,12 +11,12 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from migrations_app.errors import BadInput, Conflict, NotFound
+from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.policy import Waiver
 from migrations_app.queries.fleet.scan_interval import interval_of, next_slot, with_intervals
 from migrations_app.queries.fleet.waivers import holding
-from migrations_app.use_cases.audit.log import actor, tell
+from migrations_app.use_cases.audit.log import actor, record_audit_event
 from migrations_app.use_cases.clusters.registration import LONGEST_INTERVAL, SHORTEST_INTERVAL
 
 LONGEST_NAME = 80
@@ -30,7 +30,7 @@ def make_group(name: str, *, interval: int | None = None) -> uuid.UUID:
     try:
         with transaction.atomic():
             row = ClusterGroup.objects.create(name=called, interval_seconds=interval, created_by=actor().name)
-            tell("group.made", called, group=str(row.pk), interval_seconds=interval)
+            record_audit_event("group.made", called, group=str(row.pk), interval_seconds=interval)
     except IntegrityError:
         raise _taken(called) from None
     return row.pk
@@ -48,7 +48,7 @@ def change_group(group_id: uuid.UUID, *, name: str, interval: int | None, versio
             row.save(update_fields=["name", "interval_seconds", "version"])
             after = {"name": called, "interval_seconds": interval}
             moved = {key: [before[key], after[key]] for key in after if before[key] != after[key]}
-            tell("group.changed", called, group=str(group_id), changes=moved)
+            record_audit_event("group.changed", called, group=str(group_id), changes=moved)
             if retimed:
                 _retime(row.clusters.all())
     except IntegrityError:
@@ -76,10 +76,12 @@ def drop_group(group_id: uuid.UUID, *, version: int | None = None) -> None:
         held = Waiver.objects.filter(holding(timezone.now()), scope__group=row)
         for waiver in list(held):
             Waiver.objects.filter(pk=waiver.pk).update(revoked_at=timezone.now(), revoked_by_name=actor().name)
-            tell("waiver.revoked", f"check {waiver.check_id}", waiver=str(waiver.pk), why="the group is removed")
+            record_audit_event(
+                "waiver.revoked", f"check {waiver.check_id}", waiver=str(waiver.pk), why="the group is removed"
+            )
         told: dict[str, Any] = {"clusters": len(there), "roles": row.grants.count()}
         told |= {"interval_seconds": row.interval_seconds}
-        tell("group.removed", row.name, group=str(group_id), **told)
+        record_audit_event("group.removed", row.name, group=str(group_id), **told)
         row.delete()
         _retime(Cluster.objects.filter(pk__in=there))
 
@@ -100,7 +102,7 @@ def _moved(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID], *, into: boo
         ClusterGroup.objects.filter(pk=row.pk).update(version=row.version + 1)
         names = sorted(found[one] for one in moved)
         verb = "group.joined" if into else "group.left"
-        tell(verb, row.name, group=str(group_id), number=len(names), clusters=names[:NAMED])
+        record_audit_event(verb, row.name, group=str(group_id), number=len(names), clusters=names[:NAMED])
         _retime(Cluster.objects.filter(pk__in=moved))
     return len(moved)
 
@@ -129,9 +131,9 @@ def _held(group_id: uuid.UUID, *, version: int | None = None) -> ClusterGroup:
 def _checked(name: str, interval: int | None) -> str:
     called = name.strip()
     if not called or len(called) > LONGEST_NAME or not called.isprintable():
-        raise BadInput(f"a name of 1 to {LONGEST_NAME} printable characters is needed", where="name")
+        raise InvalidInput(f"a name of 1 to {LONGEST_NAME} printable characters is needed", where="name")
     if interval is not None and not SHORTEST_INTERVAL <= interval <= LONGEST_INTERVAL:
-        raise BadInput(f"{SHORTEST_INTERVAL} to {LONGEST_INTERVAL} seconds", where="interval_seconds")
+        raise InvalidInput(f"{SHORTEST_INTERVAL} to {LONGEST_INTERVAL} seconds", where="interval_seconds")
     return called
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from django.db import transaction
 from django.db.models import QuerySet
 
-from migrations_app.errors import BadInput, Conflict, NotFound
+from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.models.cluster import Cluster, ClusterLabel
 from migrations_app.queries.fleet.labels import DERIVED, ENVIRONMENT, place_in
 from migrations_app.queries.visibility import visible
-from migrations_app.use_cases.audit.log import tell
+from migrations_app.use_cases.audit.log import record_audit_event
 
 LONGEST_ENVIRONMENT, LONGEST_VALUE = 40, 120
 MOST = 30
@@ -51,7 +51,7 @@ def label_all(cluster_ids: Iterable[uuid.UUID], wanted: Mapping[str, str]) -> tu
             try:
                 _set(row, said)
                 done += 1
-            except (BadInput, Conflict):
+            except (InvalidInput, Conflict):
                 refused.append(row.name)
     return done, tuple(sorted(refused))
 
@@ -61,10 +61,10 @@ def checked(wanted: Mapping[str, str]) -> dict[str, str]:
     said = {key.strip(): value.strip() for key, value in wanted.items()}
     for key, value in said.items():
         if not _KEY.fullmatch(key):
-            raise BadInput("a key has 1 to 63 of a-z 0-9 . _ / -, with a letter or digit at both ends", where="key")
+            raise InvalidInput("a key has 1 to 63 of a-z 0-9 . _ / -, with a letter or digit at both ends", where="key")
         longest = LONGEST_ENVIRONMENT if key == ENVIRONMENT else LONGEST_VALUE
         if len(value) > longest or not value.isprintable() or "," in value:
-            raise BadInput(f"at most {longest} printable characters, and no comma", where="value")
+            raise InvalidInput(f"at most {longest} printable characters, and no comma", where="value")
     return said
 
 
@@ -86,13 +86,13 @@ def _set(row: Cluster, said: Mapping[str, str]) -> int:
         return row.version
     _refuse_too_many(had, said)
     _store(row, {key: pair[1] for key, pair in moved.items()})
-    tell("cluster.labelled", row.name, cluster_id=row.pk, changes=moved)
+    record_audit_event("cluster.labelled", row.name, cluster_id=row.pk, changes=moved)
     return row.version
 
 
 def _refuse_too_many(had: Mapping[str, str], said: Mapping[str, str]) -> None:
     if sum(bool(value) for value in (dict(had) | dict(said)).values()) > MOST:
-        raise BadInput(f"a cluster has {MOST} labels at most", where="labels")
+        raise InvalidInput(f"a cluster has {MOST} labels at most", where="labels")
 
 
 def _store(row: Cluster, said: Mapping[str, str]) -> None:

@@ -11,12 +11,12 @@ from django.utils import timezone
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
 from migrations_app.clients.kubernetes.reader import LiveApi
-from migrations_app.errors import BadInput, Conflict, CouldNotLook, NotFound
+from migrations_app.errors import Conflict, InvalidInput, NotFound, ReadError
 from migrations_app.karpenter.releases import RELEASES
 from migrations_app.karpenter.upgrade_path import resolve_target
 from migrations_app.models.cluster import Cluster
 from migrations_app.queries.fleet.scan_interval import interval_of, next_slot
-from migrations_app.use_cases.audit.log import tell
+from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.clusters.connection_test import ConnectionTest, failed, look, try_server
 from migrations_app.use_cases.rollouts.lifecycle import refuse_held
 from migrations_app.use_cases.runtime.connections import FIELD, connect, keys
@@ -72,7 +72,7 @@ def try_cluster(cluster_id: uuid.UUID) -> ConnectionTest:
     try:
         with connect(cluster) as api:
             return look(api, cluster.server) if isinstance(api, LiveApi) else ConnectionTest(reachable=True)
-    except (CouldNotLook, BadInput) as reason:
+    except (ReadError, InvalidInput) as reason:
         return failed(reason, server=cluster.server)
 
 
@@ -92,7 +92,9 @@ def change(cluster_id: uuid.UUID, details: Details, *, version: int | None = Non
                 **_timetable(current, fresh),
             )
             if changed:
-                tell("cluster.changed", fresh.name, cluster_id=cluster_id, changes=_differences(current, fresh))
+                record_audit_event(
+                    "cluster.changed", fresh.name, cluster_id=cluster_id, changes=_differences(current, fresh)
+                )
     except IntegrityError:
         raise Conflict(f"there is a cluster named {fresh.name}", code="name_taken") from None
     if not changed:
@@ -107,10 +109,10 @@ def remove(cluster_id: uuid.UUID, *, typed_name: str) -> None:
     """
     cluster = found_cluster(cluster_id)
     if typed_name != cluster.name:
-        raise BadInput("type the cluster's name to remove it", where="name", code="name_not_typed")
+        raise InvalidInput("type the cluster's name to remove it", where="name", code="name_not_typed")
     with transaction.atomic():
         refuse_held(cluster_id)
-        tell("cluster.removed", cluster.name, cluster_id=cluster_id, **_told(cluster))
+        record_audit_event("cluster.removed", cluster.name, cluster_id=cluster_id, **_told(cluster))
         cluster.delete()
 
 
@@ -126,13 +128,13 @@ def new_row(details: Details, *, source: str) -> Cluster:
     """A row that is not stored yet. Raises BadInput for what cannot be a name, environment or target."""
     name = details.name.strip()
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
-        raise BadInput(f"a name of 1 to {LONGEST_NAME} printable characters is needed", where="name")
+        raise InvalidInput(f"a name of 1 to {LONGEST_NAME} printable characters is needed", where="name")
     if len(details.environment) > 40:
-        raise BadInput("at most 40 characters", where="environment")
+        raise InvalidInput("at most 40 characters", where="environment")
     if details.target:
         _check_target(details.target)
     if details.interval is not None and not SHORTEST_INTERVAL <= details.interval <= LONGEST_INTERVAL:
-        raise BadInput(f"{SHORTEST_INTERVAL} to {LONGEST_INTERVAL} seconds", where="interval_seconds")
+        raise InvalidInput(f"{SHORTEST_INTERVAL} to {LONGEST_INTERVAL} seconds", where="interval_seconds")
     return Cluster(
         name=name,
         source=source,
@@ -146,8 +148,8 @@ def new_row(details: Details, *, source: str) -> Cluster:
 def _check_target(target: str) -> None:
     try:
         resolve_target(target, current=OLDEST)
-    except BadInput as wrong:
-        raise BadInput(wrong.message, where="target", code=wrong.code) from None
+    except InvalidInput as wrong:
+        raise InvalidInput(wrong.message, where="target", code=wrong.code) from None
 
 
 def stored(row: Cluster, secret: bytes | None) -> uuid.UUID:
@@ -157,7 +159,7 @@ def stored(row: Cluster, secret: bytes | None) -> uuid.UUID:
     try:
         with transaction.atomic():
             row.save(force_insert=True)
-            tell("cluster.registered", row.name, cluster_id=row.pk, **_told(row))
+            record_audit_event("cluster.registered", row.name, cluster_id=row.pk, **_told(row))
     except IntegrityError:
         raise _taken(row) from None
     return row.pk

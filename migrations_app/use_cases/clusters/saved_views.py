@@ -5,9 +5,9 @@ from typing import Any
 
 from django.db import transaction
 
-from migrations_app.errors import BadInput, NotFound
+from migrations_app.errors import InvalidInput, NotFound
 from migrations_app.models.cluster import SavedView
-from migrations_app.use_cases.audit.log import tell
+from migrations_app.use_cases.audit.log import record_audit_event
 
 LONGEST_NAME, LONGEST_QUERY = 80, 2000
 MOST = 100
@@ -20,10 +20,10 @@ def keep_view(person_id: int, *, name: str, query: str, shared: bool = False) ->
     with transaction.atomic():
         mine = SavedView.objects.filter(owner_id=person_id)
         if mine.exclude(name=called).count() >= MOST:
-            raise BadInput(f"{MOST} views are kept at most; remove one first", where="name")
+            raise InvalidInput(f"{MOST} views are kept at most; remove one first", where="name")
         told: dict[str, Any] = {"query": query.lstrip("?"), "shared": shared}
         row, _ = SavedView.objects.update_or_create(owner_id=person_id, name=called, defaults=told)
-        tell("view.kept", called, view=str(row.pk), **told)
+        record_audit_event("view.kept", called, view=str(row.pk), **told)
     return row.pk
 
 
@@ -31,7 +31,7 @@ def forget_view(view_id: uuid.UUID, *, person_id: int) -> None:
     """Raises NotFound for one that is not there, or is another's."""
     with transaction.atomic():
         row = _own(view_id, person_id)
-        tell("view.removed", row.name, view=str(view_id))
+        record_audit_event("view.removed", row.name, view=str(view_id))
         row.delete()
 
 
@@ -45,7 +45,7 @@ def _own(view_id: uuid.UUID, person_id: int) -> SavedView:
 def _checked(name: str, query: str) -> str:
     called = name.strip()
     if not called or len(called) > LONGEST_NAME or not called.isprintable():
-        raise BadInput(f"a name of 1 to {LONGEST_NAME} printable characters is needed", where="name")
+        raise InvalidInput(f"a name of 1 to {LONGEST_NAME} printable characters is needed", where="name")
     if len(query) > LONGEST_QUERY or not query.isprintable():
-        raise BadInput(f"at most {LONGEST_QUERY} printable characters", where="query")
+        raise InvalidInput(f"at most {LONGEST_QUERY} printable characters", where="query")
     return called

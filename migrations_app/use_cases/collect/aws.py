@@ -10,10 +10,10 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from migrations_app.clients.aws.client import AwsApi
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.iam.policy import parse_policy
 from migrations_app.iam.requirements.remedies import document_of, size_of
-from migrations_app.iam.site import Site, role_name
+from migrations_app.iam.site import AwsSite, role_name
 from migrations_app.inventory.aws_facts import names
 from migrations_app.inventory.aws_facts.names import auth_rows
 from migrations_app.inventory.inventory import AWS_PREFIX, Inventory
@@ -30,7 +30,7 @@ from migrations_app.inventory.objects.aws import (
 )
 from migrations_app.inventory.parts import NOT_ASKED, Part, Seen, Unseen
 from migrations_app.readiness.report import Collected, PartLine
-from migrations_app.readiness.stage import running
+from migrations_app.readiness.stage import detect_running_release
 from migrations_app.use_cases.collect.aws_reader import AwsReading, part, read_one
 from migrations_app.use_cases.collect.aws_roles import controller_roles, instance_profiles, node_roles, simulation
 
@@ -73,7 +73,7 @@ def _nothing(api: AwsApi, inventory: Inventory, *, identity: Part[Caller], why: 
 
 
 def _running(inventory: Inventory) -> tuple[str, ...]:
-    release = running(inventory).release
+    release = detect_running_release(inventory).release
     return (str(release),) if release else ()
 
 
@@ -116,10 +116,10 @@ def _oidc_provider(reading: AwsReading) -> Part[OidcProvider]:
     return Seen(tuple(found for arn in arns if (found := reading.api.oidc_provider(arn))))
 
 
-def site_of(reading: AwsReading, roles: Part[NodeRole]) -> Site:
+def site_of(reading: AwsReading, roles: Part[NodeRole]) -> AwsSite:
     """The names with which requests of this cluster are judged."""
     arns = [role.arn for one in roles.items for role in one.role.items]
-    return Site(
+    return AwsSite(
         cluster=reading.place.cluster,
         account=reading.place.account,
         region=reading.place.region,
@@ -158,7 +158,7 @@ def hand_in(collected: Collected, documents: Mapping[str, bytes]) -> Collected:
 def _handed_in(documents: Mapping[str, bytes]) -> Part[ControllerRole]:
     try:
         policies = tuple(_document(name, text) for name, text in sorted(documents.items()))
-    except BadInput as wrong:
+    except InvalidInput as wrong:
         return Unseen(wrong.code, str(wrong))
     role = ControllerRole(found_by="given", arn="", role=NOT_ASKED, policies=Seen(policies), boundary=Seen(()))
     return Seen((role,))

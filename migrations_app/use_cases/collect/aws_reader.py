@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from migrations_app.clients.aws.client import AwsApi
-from migrations_app.errors import BadInput, CouldNotLook, Expired
+from migrations_app.errors import Expired, InvalidInput, ReadError
 from migrations_app.iam.policy import parse_policy
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.aws import EksCluster, PolicyDocument, Role
 from migrations_app.inventory.objects.cluster_arn import AwsPlace, RoleArn
-from migrations_app.inventory.parts import Part, Quarantined, Seen, Unseen
+from migrations_app.inventory.parts import Part, Seen, UnparsableObject, Unseen
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -30,7 +30,7 @@ def part(read: Callable[[], Part[T]]) -> Part[T]:
     """What `read` gives; Unseen with the reason where it could not look or was handed what cannot be used."""
     try:
         return read()
-    except (CouldNotLook, BadInput) as reason:
+    except (ReadError, InvalidInput) as reason:
         return Unseen(reason.code, reason.message)
 
 
@@ -42,14 +42,14 @@ def read_one(found: T | None) -> Seen[T]:
 def each(given: Iterable[S], read: Callable[[S], T], *, kind: str, name: Callable[[S], str]) -> Part[T]:
     """A part of many things: what could not be read is set aside, and all of it is Unseen when nothing could."""
     good: list[T] = []
-    bad: list[Quarantined] = []
+    bad: list[UnparsableObject] = []
     reasons: list[Unseen] = []
     for item in given:
         try:
             good.append(read(item))
-        except CouldNotLook as reason:
+        except ReadError as reason:
             reasons.append(Unseen(reason.code, reason.message))
-            bad.append(Quarantined(kind, "", name(item), "", reason.message))
+            bad.append(UnparsableObject(kind, "", name(item), "", reason.message))
     return reasons[0] if reasons and not good else Seen(tuple(good), None, tuple(bad))
 
 

@@ -8,11 +8,17 @@ Puts the requests of the controller to SimulatePrincipalPolicy and compares the 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from migrations_app.errors import CouldNotLook
-from migrations_app.iam.policy import Policy, parse_policy
-from migrations_app.iam.site import Site
+from migrations_app.errors import ReadError
+from migrations_app.iam.policy import IamPolicy, parse_policy
+from migrations_app.iam.site import AwsSite
 from migrations_app.inventory.aws_facts import names as aws_named
-from migrations_app.inventory.aws_facts.names import Account, Named, controller_accounts, own_credentials, setting
+from migrations_app.inventory.aws_facts.names import (
+    NameWithSources,
+    ServiceAccountRef,
+    controller_accounts,
+    own_credentials,
+    setting,
+)
 from migrations_app.inventory.aws_facts.permissions import working
 from migrations_app.inventory.aws_facts.simulation import asked, compared, questions
 from migrations_app.inventory.objects.aws import (
@@ -27,7 +33,7 @@ from migrations_app.inventory.objects.aws import (
     Role,
 )
 from migrations_app.inventory.objects.cluster_arn import read_role_arn
-from migrations_app.inventory.parts import NOT_ASKED, Part, Quarantined, Seen, Unseen
+from migrations_app.inventory.parts import NOT_ASKED, Part, Seen, UnparsableObject, Unseen
 from migrations_app.use_cases.collect.aws_reader import AwsReading, boundary, each, part, policies, read_one, role_part
 
 
@@ -42,7 +48,7 @@ def instance_profiles(reading: AwsReading) -> Part[InstanceProfile]:
     return replace(found, quarantined=(*named.quarantined, *found.quarantined))
 
 
-def _profile(reading: AwsReading, named: Named) -> InstanceProfile:
+def _profile(reading: AwsReading, named: NameWithSources) -> InstanceProfile:
     found = reading.api.instance_profile(named.name)
     return replace(found or InstanceProfile(name=named.name, exists=False), named_by=named.by)
 
@@ -56,7 +62,7 @@ def node_roles(reading: AwsReading, profiles: Part[InstanceProfile]) -> Part[Nod
     for name, by in _held(profiles):
         names[name] = (*names.get(name, ()), *by)
     bad = (*named.quarantined, *_doubts(profiles))
-    return Seen(tuple(_role(reading, Named(name, by)) for name, by in names.items()), None, bad)
+    return Seen(tuple(_role(reading, NameWithSources(name, by)) for name, by in names.items()), None, bad)
 
 
 def _held(profiles: Part[InstanceProfile]) -> list[tuple[str, tuple[NamedBy, ...]]]:
@@ -64,13 +70,13 @@ def _held(profiles: Part[InstanceProfile]) -> list[tuple[str, tuple[NamedBy, ...
     return [(parsed.name, by) for arn, by in arns if (parsed := read_role_arn(arn))]
 
 
-def _doubts(profiles: Part[InstanceProfile]) -> tuple[Quarantined, ...]:
+def _doubts(profiles: Part[InstanceProfile]) -> tuple[UnparsableObject, ...]:
     if isinstance(profiles, Seen):
         return tuple(bad for bad in profiles.quarantined if bad.kind == "InstanceProfile")
-    return (Quarantined("InstanceProfile", "", "", "", profiles.detail or profiles.why),)
+    return (UnparsableObject("InstanceProfile", "", "", "", profiles.detail or profiles.why),)
 
 
-def _role(reading: AwsReading, named: Named) -> NodeRole:
+def _role(reading: AwsReading, named: NameWithSources) -> NodeRole:
     role: Part[Role] = part(lambda: read_one(reading.api.role(named.name)))
     names = [found.name for found in role.items]
     if isinstance(role, Unseen):
@@ -93,7 +99,7 @@ def _access_entry(reading: AwsReading, role: Seen[Role]) -> Part[AccessEntry]:
 
 
 ASSUMED = "aws.assumeRoleARN"
-_Found = tuple[FoundBy, str, Account]
+_Found = tuple[FoundBy, str, ServiceAccountRef]
 
 
 def controller_roles(reading: AwsReading) -> Part[ControllerRole]:
@@ -105,7 +111,7 @@ def controller_roles(reading: AwsReading) -> Part[ControllerRole]:
     if isinstance(accounts, Unseen):
         return accounts
     found: list[_Found] = []
-    bad: list[Quarantined] = list(accounts.quarantined)
+    bad: list[UnparsableObject] = list(accounts.quarantined)
     for account in accounts.items:
         by_account = _of_account(reading, account)
         if isinstance(by_account, Unseen):
@@ -114,33 +120,33 @@ def controller_roles(reading: AwsReading) -> Part[ControllerRole]:
         bad += by_account.quarantined
     assumed = setting(reading.inventory, ASSUMED)
     if isinstance(assumed, Unseen):
-        bad.append(Quarantined("Deployment", "", "karpenter", "", f"assume-role setting: {assumed.detail}"))
-    found += [("assume_role", arn, Account("", "", "")) for arn in assumed.items]
+        bad.append(UnparsableObject("Deployment", "", "karpenter", "", f"assume-role setting: {assumed.detail}"))
+    found += [("assume_role", arn, ServiceAccountRef("", "", "")) for arn in assumed.items]
     return Seen(tuple(_read(reading, one) for one in found), None, tuple(bad))
 
 
-def _of_account(reading: AwsReading, account: Account) -> Part[_Found]:
+def _of_account(reading: AwsReading, account: ServiceAccountRef) -> Part[_Found]:
     """Roles of one service account. A refused look at associations leaves the annotation, and the doubt."""
     annotated: list[_Found] = [("irsa", account.annotated, account)] if account.annotated else []
     try:
         associated = list(_associated(reading, account))
-    except CouldNotLook as reason:
+    except ReadError as reason:
         if not annotated:
             return Unseen(reason.code, reason.message)
-        doubt = Quarantined("PodIdentityAssociation", account.namespace, account.name, "", reason.message)
+        doubt = UnparsableObject("PodIdentityAssociation", account.namespace, account.name, "", reason.message)
         return Seen(tuple(annotated), None, (doubt,))
     found = [*associated, *annotated]
     return Seen(tuple(found)) if found else _from_environment(reading, account)
 
 
-def _associated(reading: AwsReading, account: Account) -> Iterator[_Found]:
+def _associated(reading: AwsReading, account: ServiceAccountRef) -> Iterator[_Found]:
     for one in reading.api.associations(namespace=account.namespace, service_account=account.name):
         yield "pod_identity", one.role_arn, account
         if one.target_role_arn:
             yield "pod_identity_target", one.target_role_arn, account
 
 
-def _from_environment(reading: AwsReading, account: Account) -> Part[_Found]:
+def _from_environment(reading: AwsReading, account: ServiceAccountRef) -> Part[_Found]:
     given = dict(own_credentials(reading.inventory))
     if "AWS_ACCESS_KEY_ID" in given:
         return Unseen("not_asked", "the controller has access keys in its environment; whose they are cannot be told")
@@ -164,7 +170,7 @@ def _read(reading: AwsReading, found: _Found) -> ControllerRole:
 
 
 def simulation(
-    reading: AwsReading, roles: Part[ControllerRole], *, releases: Sequence[str], site: Site
+    reading: AwsReading, roles: Part[ControllerRole], *, releases: Sequence[str], site: AwsSite
 ) -> Part[CrossCheck]:
     """One row a request, for the role on which the controller's requests fall; Unseen where AWS does not simulate."""
     if isinstance(roles, Unseen):
@@ -192,7 +198,7 @@ def _unread(role: ControllerRole) -> Unseen | None:
     return next((found for found in parts if isinstance(found, Unseen)), None)
 
 
-def _checked(reading: AwsReading, role: ControllerRole, *, release: str, site: Site) -> tuple[CrossCheck, ...]:
+def _checked(reading: AwsReading, role: ControllerRole, *, release: str, site: AwsSite) -> tuple[CrossCheck, ...]:
     if not role.role.items:
         return ()
     limit = _parsed(role.boundary) if role.boundary.items else None
@@ -201,5 +207,5 @@ def _checked(reading: AwsReading, role: ControllerRole, *, release: str, site: S
     return compared(rows, replies, release=release, role_arn=role.arn)
 
 
-def _parsed(documents: Part[PolicyDocument]) -> list[Policy]:
+def _parsed(documents: Part[PolicyDocument]) -> list[IamPolicy]:
     return [parse_policy(document.text, name=document.name) for document in documents.items]

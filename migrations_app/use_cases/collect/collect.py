@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import UNSET
 
 from migrations_app.clients.kubernetes.api import ClusterApi
-from migrations_app.errors import CouldNotLook
+from migrations_app.errors import ReadError
 from migrations_app.inventory.inventory import PART_NAMES, Inventory
 from migrations_app.inventory.parts import Behind, Part, Seen, Unseen
 from migrations_app.readiness.report import Collected, PartLine
@@ -49,7 +49,7 @@ class _Run:
         try:
             self.reading.check_deadline()
             return job.read(self.reading)
-        except CouldNotLook as reason:
+        except ReadError as reason:
             return {name: Unseen(reason.code, reason.message) for name in job.gives}
 
     def _blocked(self, job: "readers.Job") -> "Parts":

@@ -4,23 +4,23 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from migrations_app.clients.helm.releases import read_release
-from migrations_app.clients.kubernetes.api import Page
-from migrations_app.errors import CouldNotLook, Forbidden
+from migrations_app.clients.kubernetes.api import ListPage
+from migrations_app.errors import Forbidden, ReadError
 from migrations_app.inventory.objects.karpenter import HelmRelease
-from migrations_app.inventory.parts import Quarantined, Seen
+from migrations_app.inventory.parts import Seen, UnparsableObject
 from migrations_app.karpenter import kinds
 from migrations_app.use_cases.collect.reading import Parts, Reading
 
 
 @dataclass(slots=True)
-class _Found:
+class _ReleaseSearch:
     releases: list[HelmRelease] = field(default_factory=list)
-    bad: list[Quarantined] = field(default_factory=list)
+    bad: list[UnparsableObject] = field(default_factory=list)
 
-    def take(self, page: Page) -> None:
+    def take(self, page: ListPage) -> None:
         for item in page.items:
             found = read_release(bytes(item))
-            if isinstance(found, Quarantined):
+            if isinstance(found, UnparsableObject):
                 self.bad.append(found)
             elif found is not None:
                 self.releases.append(found)
@@ -29,8 +29,8 @@ class _Found:
 def helm_releases(reading: Reading) -> Parts:
     """What the readable namespaces hold. A forbidden one is set aside by name, as an object would be, so that nothing
     passes on what is not there; where every one is forbidden the part is."""
-    found: list[_Found] = []
-    refused: list[tuple[str, CouldNotLook]] = []
+    found: list[_ReleaseSearch] = []
+    refused: list[tuple[str, ReadError]] = []
     for home in reading.homes:
         try:
             found.append(_in(reading, home))
@@ -43,10 +43,10 @@ def helm_releases(reading: Reading) -> Parts:
     return {"helm_releases": Seen(tuple(_newest(releases)), "v1", (*map(_set_aside, refused), *bad))}
 
 
-def _in(reading: Reading, home: str) -> _Found:
-    found = _Found()
+def _in(reading: Reading, home: str) -> _ReleaseSearch:
+    found = _ReleaseSearch()
 
-    def begin() -> Callable[[Page], None]:
+    def begin() -> Callable[[ListPage], None]:
         found.releases.clear()
         found.bad.clear()
         return found.take
@@ -56,9 +56,9 @@ def _in(reading: Reading, home: str) -> _Found:
     return found
 
 
-def _set_aside(refused: tuple[str, CouldNotLook]) -> Quarantined:
+def _set_aside(refused: tuple[str, ReadError]) -> UnparsableObject:
     home, reason = refused
-    return Quarantined("HelmRelease", home, f"every record of the namespace {home}", "$", reason.code, reason.code)
+    return UnparsableObject("HelmRelease", home, f"every record of the namespace {home}", "$", reason.code, reason.code)
 
 
 def _newest(releases: list[HelmRelease]) -> Iterable[HelmRelease]:

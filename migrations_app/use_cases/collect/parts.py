@@ -6,21 +6,27 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from migrations_app.clients.kubernetes.api import Page, Resource, Served
-from migrations_app.errors import Garbled, NotServed
+from migrations_app.clients.kubernetes.api import ListPage, Resource, Served
+from migrations_app.errors import InvalidResponse, NotServed
 from migrations_app.inventory.facts import controller
 from migrations_app.inventory.facts.workloads import may_ask_metadata
-from migrations_app.inventory.metric_queries import DASHBOARD_LABEL, MetricFold, MetricUser, dashboards_fold, rules_fold
+from migrations_app.inventory.metric_queries import (
+    DASHBOARD_LABEL,
+    MetricQueryCollector,
+    MetricUser,
+    dashboards_fold,
+    rules_fold,
+)
 from migrations_app.inventory.objects import karpenter as o
-from migrations_app.inventory.parts import Quarantined, Seen
-from migrations_app.inventory.pod_groups import PodFold, names_karpenter
+from migrations_app.inventory.parts import Seen, UnparsableObject
+from migrations_app.inventory.pod_groups import PodGrouper, names_karpenter
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
 from migrations_app.use_cases.collect import helm_releases, rbac_and_crds
 from migrations_app.use_cases.collect.reading import Parts, Reading
 
-N = TypeVar("N", bound=o.Named)
-F = TypeVar("F", PodFold, MetricFold)
+N = TypeVar("N", bound=o.NamedObject)
+F = TypeVar("F", PodGrouper, MetricQueryCollector)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +49,7 @@ def _version(reading: Reading) -> Parts:
     try:
         version = msgspec.json.decode(reading.api.get("/version"), type=o.ServerVersion)
     except (msgspec.DecodeError, RecursionError) as wrong:
-        raise Garbled(f"/version is not what an API server answers: {wrong}") from None
+        raise InvalidResponse(f"/version is not what an API server answers: {wrong}") from None
     return {"version": Seen((version,))}
 
 
@@ -51,14 +57,14 @@ def _discovery(reading: Reading) -> Parts:
     served: Served = reading.api.served()
     read = {kind.group for kind in kinds.KINDS}
     failed = tuple(
-        Quarantined("APIService", "", group, "$", why)
+        UnparsableObject("APIService", "", group, "$", why)
         for group, why in sorted(served.failed.items())
         if group.partition("/")[0] in read
     )
     return {"discovery": Seen(served.resources, None, failed)}
 
 
-def _simple(part: str, kind: Kind, *, projection: type[o.Named]) -> Job:
+def _simple(part: str, kind: Kind, *, projection: type[o.NamedObject]) -> Job:
     return Job((part,), lambda reading: {part: reading.whole(kind, projection)})
 
 
@@ -70,14 +76,14 @@ def _of_karpenter(seen: Seen[N], word: str) -> Seen[N]:
 
 def _pods(reading: Reading) -> Parts:
     resource = reading.resource(kinds.POD)
-    return {"pods": _folded(reading, resource, fresh=PodFold).seen(resource.group_version)}
+    return {"pods": _folded(reading, resource, fresh=PodGrouper).seen(resource.group_version)}
 
 
 def _folded(reading: Reading, resource: Resource, *, fresh: Callable[[], F]) -> F:
     """All pages of a list in one fold."""
     fold = fresh()
 
-    def begin() -> Callable[[Page], None]:
+    def begin() -> Callable[[ListPage], None]:
         nonlocal fold
         fold = fresh()
         return lambda page: fold.add(page.items)
@@ -138,13 +144,13 @@ def _joined(found: Iterable[Seen[N]]) -> Seen[N]:
 
 def _deliveries(reading: Reading) -> Parts:
     found = [
-        reading.whole(kind, o.Delivery)
+        reading.whole(kind, o.GitOpsDelivery)
         for kind in (kinds.FLUX_HELM_RELEASE, kinds.FLUX_KUSTOMIZATION, kinds.ARGO_APPLICATION)
     ]
     return {"deliveries": _of_karpenter(_keep(_joined(found), _delivers), "karpenter")}
 
 
-def _delivers(delivery: o.Delivery) -> bool:
+def _delivers(delivery: o.GitOpsDelivery) -> bool:
     return b"karpenter" in msgspec.json.encode([delivery.name, delivery.spec])
 
 
@@ -158,7 +164,13 @@ def _dashboards(reading: Reading) -> Parts:
     return {"dashboards": _metric_users(reading, kinds.CONFIG_MAP, fresh=dashboards_fold, **narrow)}
 
 
-def _metric_users(reading: Reading, kind: Kind, *, fresh: Callable[[], MetricFold], **narrow: Any) -> Seen[MetricUser]:  # noqa: ANN401 - the fields of Resource
+def _metric_users(
+    reading: Reading,
+    kind: Kind,
+    *,
+    fresh: Callable[[], MetricQueryCollector],
+    **narrow: Any,  # noqa: ANN401 - the fields of Resource
+) -> Seen[MetricUser]:
     """Every object of the kind that names a metric; Seen and empty when nothing serves the kind."""
     reading.refuse_doubtful(kind)
     for resource in reading.candidates(kind, **narrow):

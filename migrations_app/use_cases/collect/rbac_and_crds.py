@@ -3,17 +3,17 @@
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from migrations_app.clients.kubernetes.api import Page
+from migrations_app.clients.kubernetes.api import ListPage
 from migrations_app.errors import NotServed
 from migrations_app.inventory.facts import controller
 from migrations_app.inventory.objects import cluster as rules
-from migrations_app.inventory.objects.karpenter import CRD, Named
+from migrations_app.inventory.objects.karpenter import CRD, NamedObject
 from migrations_app.inventory.parse import read_crd
-from migrations_app.inventory.parts import Quarantined, Seen
+from migrations_app.inventory.parts import Seen, UnparsableObject
 from migrations_app.karpenter import kinds
 from migrations_app.use_cases.collect.reading import Parts, Reading
 
-N = TypeVar("N", bound=Named)
+N = TypeVar("N", bound=NamedObject)
 
 
 EVERY_ACCOUNT = "system:serviceaccounts"
@@ -23,17 +23,17 @@ EVERY_ACCOUNT = "system:serviceaccounts"
 def crds(reading: Reading) -> Parts:
     """Karpenter's CRDs; those of others are dropped as their page arrives, since their schemas are long."""
     good: list[CRD] = []
-    bad: list[Quarantined] = []
+    bad: list[UnparsableObject] = []
 
-    def begin() -> Callable[[Page], None]:
+    def begin() -> Callable[[ListPage], None]:
         good.clear()
         bad.clear()
         return take
 
-    def take(page: Page) -> None:
+    def take(page: ListPage) -> None:
         for item in page.items:
             found = read_crd(item)
-            if isinstance(found, Quarantined):
+            if isinstance(found, UnparsableObject):
                 bad.append(found)
             elif controller.is_karpenter_crd(found):
                 good.append(found)

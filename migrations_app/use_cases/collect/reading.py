@@ -5,11 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from migrations_app.clients.kubernetes.api import ClusterApi, Page, Resource
+from migrations_app.clients.kubernetes.api import ClusterApi, ListPage, Resource
 from migrations_app.errors import Expired, NotServed, ServerFailed, TimedOut
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parse import read_items
-from migrations_app.inventory.parts import Part, Quarantined, Seen
+from migrations_app.inventory.parts import Part, Seen, UnparsableObject
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
 
@@ -18,7 +18,7 @@ RESTARTS = 2
 HOME_NAMESPACES = ("karpenter", "kube-system")
 """Where the charts install by default; looked into when no controller was found."""
 
-N = TypeVar("N", bound=o.Named)
+N = TypeVar("N", bound=o.NamedObject)
 Parts = dict[str, Part[Any]]
 
 
@@ -58,7 +58,7 @@ class Reading:
     def resource(self, kind: Kind, **narrow: Any) -> Resource:  # noqa: ANN401 - as above
         return self.candidates(kind, **narrow)[0]
 
-    def each_page(self, resource: Resource, begin: Callable[[], Callable[[Page], None]]) -> None:
+    def each_page(self, resource: Resource, begin: Callable[[], Callable[[ListPage], None]]) -> None:
         """Feeds every page to what `begin` returns; begins anew when the server forgot the version."""
         for attempt in range(RESTARTS + 1):
             take = begin()
@@ -89,13 +89,13 @@ class Reading:
 
     def _list(self, resource: Resource, projection: type[N]) -> Seen[N]:
         good: list[N] = []
-        bad: list[Quarantined] = []
+        bad: list[UnparsableObject] = []
 
-        def begin() -> Callable[[Page], None]:
+        def begin() -> Callable[[ListPage], None]:
             good.clear()
             bad.clear()
 
-            def take(page: Page) -> None:
+            def take(page: ListPage) -> None:
                 read, refused = read_items(page.items, projection)
                 good.extend(read)
                 bad.extend(refused)

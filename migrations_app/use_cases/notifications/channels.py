@@ -15,11 +15,11 @@ from django.db.models import F
 
 from migrations_app.clients.http import read_address
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import BadInput, Conflict, NotFound
+from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.notification import Channel, Delivery
 from migrations_app.readiness.notification_events import EVENTS, TEST
-from migrations_app.use_cases.audit.log import tell
+from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.runtime.connections import keys
 
 FIELD = "channel"
@@ -29,7 +29,7 @@ MOST = 200
 """Channels of an installation."""
 
 
-class Kept(msgspec.Struct, frozen=True):
+class ChannelSecrets(msgspec.Struct, frozen=True):
     """What is sealed: the address, and the secrets that sign, the newest first."""
 
     target: str
@@ -37,7 +37,7 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ChannelSettings:
     """A channel as somebody wants it. Without `groups` it hears of every cluster."""
 
     name: str
@@ -48,7 +48,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class ChannelUpdate:
     """What is to be otherwise; None: as it is."""
 
     name: str | None = None
@@ -59,32 +59,32 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CreatedChannel:
     """`secret` signs what is sent, and is shown this once; empty for what is not signed."""
 
     id: uuid.UUID
     secret: Secret
 
 
-def add_channel(wanted: Wanted, *, by: str, now: datetime) -> Made:
+def add_channel(wanted: ChannelSettings, *, by: str, now: datetime) -> CreatedChannel:
     """Makes a channel. Raises BadInput, and Conflict `name_taken`."""
     _refuse_words(wanted.name, wanted.events)
     place = _place(wanted.kind, wanted.target)
     secret = _fresh() if wanted.kind == Channel.Kind.WEBHOOK else ""
     row = Channel(name=wanted.name.strip(), kind=wanted.kind, place=place, events=sorted(set(wanted.events)))
     row.made_by_name, row.made_at, row.everywhere = by, now, not wanted.groups
-    row.sealed = _sealed(row, Kept(wanted.target, (secret,) if secret else ()))
+    row.sealed = _sealed(row, ChannelSecrets(wanted.target, (secret,) if secret else ()))
     with transaction.atomic():
         groups = _groups(wanted.groups)
         if Channel.objects.count() >= MOST:
-            raise BadInput(f"at most {MOST} channels are kept", where="name", code="too_many")
+            raise InvalidInput(f"at most {MOST} channels are kept", where="name", code="too_many")
         _saved(row, insert=True)
         row.groups.set(groups)
-        tell("channel.made", f"channel {row.name}", kind=row.kind, place=place, **_shown(row, groups))
-    return Made(row.pk, Secret(secret))
+        record_audit_event("channel.made", f"channel {row.name}", kind=row.kind, place=place, **_shown(row, groups))
+    return CreatedChannel(row.pk, Secret(secret))
 
 
-def change_channel(channel_id: uuid.UUID, change: Change, *, version: int | None = None) -> None:
+def change_channel(channel_id: uuid.UUID, change: ChannelUpdate, *, version: int | None = None) -> None:
     """Changes what is told. Raises NotFound, BadInput, Conflict `name_taken`, and `stale` for another version."""
     with transaction.atomic():
         row = _held(channel_id)
@@ -98,7 +98,7 @@ def change_channel(channel_id: uuid.UUID, change: Change, *, version: int | None
             row.everywhere = not groups
         row.version += 1
         _saved(row)
-        tell("channel.changed", f"channel {row.name}", place=row.place, **_shown(row, groups))
+        record_audit_event("channel.changed", f"channel {row.name}", place=row.place, **_shown(row, groups))
 
 
 def rotate(channel_id: uuid.UUID) -> Secret:
@@ -106,12 +106,12 @@ def rotate(channel_id: uuid.UUID) -> Secret:
     with transaction.atomic():
         row = _held(channel_id)
         if row.kind != Channel.Kind.WEBHOOK:
-            raise BadInput("only webhooks are signed", where="kind", code="not_signed")
-        kept, secret = opened(row), _fresh()
-        row.sealed = _sealed(row, Kept(kept.target, (secret, *kept.secrets[:1])))
+            raise InvalidInput("only webhooks are signed", where="kind", code="not_signed")
+        kept, secret = unsealed_channel(row), _fresh()
+        row.sealed = _sealed(row, ChannelSecrets(kept.target, (secret, *kept.secrets[:1])))
         row.version += 1
         row.save(update_fields=["sealed", "version"])
-        tell("channel.secret_turned", f"channel {row.name}")
+        record_audit_event("channel.secret_turned", f"channel {row.name}")
     return Secret(secret)
 
 
@@ -119,7 +119,7 @@ def forget_channel(channel_id: uuid.UUID) -> None:
     """Removes the channel and its log. Raises NotFound."""
     with transaction.atomic():
         row = _held(channel_id)
-        tell("channel.removed", f"channel {row.name}", place=row.place)
+        record_audit_event("channel.removed", f"channel {row.name}", place=row.place)
         row.delete()
 
 
@@ -130,10 +130,10 @@ def send_test(channel_id: uuid.UUID, *, by: str, now: datetime) -> uuid.UUID:
         if row is None:
             raise NotFound("no such channel")
         if not row.enabled:
-            raise BadInput("the channel is switched off", where="enabled", code="channel_off")
+            raise InvalidInput("the channel is switched off", where="enabled", code="channel_off")
         made = _test(row, by=by, now=now)
         Channel.objects.filter(pk=row.pk).update(not_before=None)
-        tell("channel.tested", f"channel {row.name}", event=made.event_id)
+        record_audit_event("channel.tested", f"channel {row.name}", event=made.event_id)
     return made.pk
 
 
@@ -146,13 +146,13 @@ def resend(delivery_id: uuid.UUID, *, now: datetime) -> uuid.UUID:
         again = {"state": Delivery.State.WAITING, "tries_from": F("attempts"), "next_at": now}
         Delivery.objects.filter(pk=delivery_id).update(**again)
         Channel.objects.filter(pk=row.channel_id).update(not_before=None)
-        tell("delivery.resent", f"channel {row.channel.name}", event=row.event_id)
+        record_audit_event("delivery.resent", f"channel {row.channel.name}", event=row.event_id)
     return row.channel_id
 
 
-def opened(row: Channel) -> Kept:
+def unsealed_channel(row: Channel) -> ChannelSecrets:
     """Address and secrets of a channel. Raises BadSetting when the key is gone."""
-    return msgspec.json.decode(keys().open(bytes(row.sealed), owner=str(row.pk), field=FIELD), type=Kept)
+    return msgspec.json.decode(keys().open(bytes(row.sealed), owner=str(row.pk), field=FIELD), type=ChannelSecrets)
 
 
 def _test(row: Channel, *, by: str, now: datetime) -> Delivery:
@@ -163,7 +163,7 @@ def _test(row: Channel, *, by: str, now: datetime) -> Delivery:
     )
 
 
-def _applied(row: Channel, change: Change) -> None:
+def _applied(row: Channel, change: ChannelUpdate) -> None:
     _refuse_words(row.name if change.name is None else change.name, change.events or tuple(row.events))
     if change.events is not None and not change.events:
         _refuse_words(row.name, ())
@@ -175,7 +175,7 @@ def _applied(row: Channel, change: Change) -> None:
         row.enabled = change.enabled
     if change.target is not None:
         row.place = _place(row.kind, change.target)
-        row.sealed = _sealed(row, Kept(change.target, opened(row).secrets))
+        row.sealed = _sealed(row, ChannelSecrets(change.target, unsealed_channel(row).secrets))
         row.failures, row.not_before = 0, None
 
 
@@ -195,11 +195,11 @@ def _shown(row: Channel, groups: list[ClusterGroup]) -> dict[str, Any]:
 def _groups(wanted: tuple[uuid.UUID, ...]) -> list[ClusterGroup]:
     found = list(ClusterGroup.objects.filter(pk__in=wanted))
     if len(found) != len(set(wanted)):
-        raise BadInput("there is no such group", where="groups", code="unknown_group")
+        raise InvalidInput("there is no such group", where="groups", code="unknown_group")
     return found
 
 
-def _sealed(row: Channel, kept: Kept) -> bytes:
+def _sealed(row: Channel, kept: ChannelSecrets) -> bytes:
     return keys().seal(msgspec.json.encode(kept), owner=str(row.pk), field=FIELD)
 
 
@@ -217,11 +217,11 @@ def _held(channel_id: uuid.UUID) -> Channel:
 
 def _refuse_words(name: str, events: tuple[str, ...]) -> None:
     if not name.strip() or len(name) > 80 or not name.isprintable():
-        raise BadInput("1 to 80 characters are needed", where="name", code="text_needed")
+        raise InvalidInput("1 to 80 characters are needed", where="name", code="text_needed")
     if name.strip().casefold() == PEOPLE_NAME.casefold():
-        raise BadInput("that name is taken by karpdash", where="name", code="text_needed")
+        raise InvalidInput("that name is taken by karpdash", where="name", code="text_needed")
     if not events or not set(events) <= set(EVENTS):
-        raise BadInput(f"at least one of {', '.join(EVENTS)}", where="events", code="bad_events")
+        raise InvalidInput(f"at least one of {', '.join(EVENTS)}", where="events", code="bad_events")
 
 
 def _place(kind: str, target: str) -> str:
@@ -229,15 +229,15 @@ def _place(kind: str, target: str) -> str:
     if kind == Channel.Kind.EMAIL:
         return _mailbox(target)
     if kind not in (Channel.Kind.WEBHOOK, Channel.Kind.SLACK):
-        raise BadInput("is no kind of channel", where="kind", code="bad_kind")
+        raise InvalidInput("is no kind of channel", where="kind", code="bad_kind")
     return f"https://{read_address(target).netloc}/…"[:300]
 
 
 def _mailbox(target: str) -> str:
     if settings.ENV.email is None:
-        raise BadInput("KARPDASH_EMAIL_URL is not set", where="kind", code="no_mail")
+        raise InvalidInput("KARPDASH_EMAIL_URL is not set", where="kind", code="no_mail")
     try:
         validate_email(target)
     except ValidationError:
-        raise BadInput("is no e-mail address", where="target", code="bad_target") from None
+        raise InvalidInput("is no e-mail address", where="target", code="bad_target") from None
     return target

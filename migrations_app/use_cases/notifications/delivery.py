@@ -21,15 +21,15 @@ from django.utils import timezone
 from migrations_app.clients import http, mail
 from migrations_app.clients.mail import Mail
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import BadInput, BadSetting, CouldNotLook
+from migrations_app.errors import InvalidInput, InvalidSetting, ReadError
 from migrations_app.models.notification import Channel, Delivery
 from migrations_app.queries.fleet.scan_interval import share
-from migrations_app.queries.visibility import rights_over, standing_of
+from migrations_app.queries.visibility import permissions_of, rights_over
 from migrations_app.readiness.notification_events import Event, headline, text_of
 from migrations_app.redaction import redacted
-from migrations_app.use_cases.notifications.channels import opened
-from migrations_app.use_cases.notifications.routing import TOGETHER
-from migrations_app.use_cases.runtime.connections import reach
+from migrations_app.use_cases.notifications.channels import unsealed_channel
+from migrations_app.use_cases.notifications.routing import BATCH_DELAY
+from migrations_app.use_cases.runtime.connections import network_policy
 
 log = logging.getLogger(__name__)
 QUIET = timedelta(minutes=5)
@@ -80,7 +80,7 @@ def _taken(channel: Channel, now: datetime) -> list[Delivery]:
         # Each mail to the people goes to those who have a say in its cluster.
         most = 1 if channel.kind == Channel.Kind.PEOPLE else BATCH
         waiting.filter(attempts__gte=F("tries_from") + TRIES).update(state=Delivery.State.FAILED)
-        ripe = Q(next_at__lte=now) | Q(next_at__lte=now + TOGETHER, attempts=0)
+        ripe = Q(next_at__lte=now) | Q(next_at__lte=now + BATCH_DELAY, attempts=0)
         rows = list(waiting.filter(ripe).select_for_update().order_by("made_at", "pk")[:most])
         return sorted((row for row in rows if _counted(row, waiting, now=now)), key=lambda row: str(row.body["time"]))
 
@@ -98,13 +98,13 @@ def _sent(channel: Channel, events: Sequence[Event], *, now: datetime) -> str:
     try:
         if channel.kind in MAILED:
             return _mailed(channel, events)
-        kept = opened(channel)
+        kept = unsealed_channel(channel)
         body, headers = _posted(channel.kind, events)
         if channel.kind == Channel.Kind.WEBHOOK:
             at = int(now.timestamp())
             headers |= http.signed(body, secrets=[Secret(one) for one in kept.secrets], at=at)
-        http.post(kept.target, body, headers=headers, reach=reach())
-    except (CouldNotLook, BadInput, BadSetting) as reason:
+        http.post(kept.target, body, headers=headers, reach=network_policy())
+    except (ReadError, InvalidInput, InvalidSetting) as reason:
         return reason.code
     return ""
 
@@ -127,14 +127,14 @@ def _mailed(channel: Channel, events: Sequence[Event]) -> str:
     server = settings.ENV.email
     if server is None:
         return "no_mail"
-    to = _everybody(events) if channel.kind == Channel.Kind.PEOPLE else (opened(channel).target,)
+    to = _everybody(events) if channel.kind == Channel.Kind.PEOPLE else (unsealed_channel(channel).target,)
     if not to:
         return "no_recipients"
     mark = hashlib.sha256("".join(sorted(event["id"] for event in events)).encode()).hexdigest()[:40]
     try:
         mail.send(server, Mail(to=to, subject=f"karpdash: {headline(events)}"[:200], text=text_of(events), id=mark),
-                  reach=reach())  # fmt: skip
-    except CouldNotLook as reason:
+                  reach=network_policy())  # fmt: skip
+    except ReadError as reason:
         if reason.code != "mail_partly_refused":
             raise
         log.warning("a mail was refused for some", extra={"channel": str(channel.pk)})
@@ -149,7 +149,7 @@ def _everybody(events: Sequence[Event]) -> tuple[str, ...]:
 
     def told(user: User) -> bool:
         if not clusters:
-            return bool(asked & standing_of(user).over_nothing_named())
+            return bool(asked & permissions_of(user).over_nothing_named())
         return all(asked & rights_over(user, uuid.UUID(key)) for key in clusters)
 
     return tuple(dict.fromkeys(user.email for user in people.iterator() if told(user)))

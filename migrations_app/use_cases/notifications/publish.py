@@ -17,20 +17,20 @@ from migrations_app.readiness.verdict import next_hop
 from migrations_app.readiness.waivers import apply, from_stored
 
 
-def announce(topic: str, subject: str, *, cluster: uuid.UUID | None = None, **data: Any) -> None:  # noqa: ANN401 - any JSON
+def publish_event(topic: str, subject: str, *, cluster: uuid.UUID | None = None, **data: Any) -> None:  # noqa: ANN401 - any JSON
     """Writes news; without a cluster it concerns all of them."""
     where = {"cluster": str(cluster)} if cluster else {}
     Outbox.objects.create(topic=topic, body={"subject": subject, **where, **data})
 
 
-def announce_once(mark: str, *, now: datetime) -> bool:
+def publish_event_once(mark: str, *, now: datetime) -> bool:
     """Whether nobody announced that before; whoever gets True does, in the same transaction."""
     with transaction.atomic():
         _, fresh = Announced.objects.get_or_create(mark=mark, defaults={"at": now})
     return fresh
 
 
-def announced(marks: Iterable[str]) -> set[str]:
+def published_events(marks: Iterable[str]) -> set[str]:
     """Those of the marks that somebody announced."""
     return set(Announced.objects.filter(mark__in=list(marks)).values_list("mark", flat=True))
 
@@ -41,36 +41,36 @@ def latest_of(cluster_id: uuid.UUID) -> Snapshot | None:
     return Snapshot.objects.select_related("content").filter(pk__in=newest).first()
 
 
-def tell_changes(before: Snapshot | None, report: Report, *, cluster: Cluster) -> None:
+def publish_changes(before: Snapshot | None, report: Report, *, cluster: Cluster) -> None:
     """Compares the report with the snapshot before it; the first snapshot of a cluster is no news."""
     following = next_hop(report)
     if before is None or following is None:
         return
-    tell_verdict(before, cluster, hop=following.hop, verdict=following.verdict)
+    publish_verdict_change(before, cluster, hop=following.hop, verdict=following.verdict)
     now = _blocking(report, following.hop)
     fresh = sorted(now - _blocking(_as_counted(before), following.hop)) if now else []
     if fresh:
-        announce("check.new_blocker", cluster.name, cluster=cluster.pk, hop=following.hop, checks=fresh[:50])
+        publish_event("check.new_blocker", cluster.name, cluster=cluster.pk, hop=following.hop, checks=fresh[:50])
 
 
-def tell_verdict(before: Snapshot, cluster: Cluster, *, hop: str, verdict: str) -> None:
+def publish_verdict_change(before: Snapshot, cluster: Cluster, *, hop: str, verdict: str) -> None:
     """Said when hop or verdict are others than those that stand in the snapshot."""
     if (before.next_hop, before.verdict) != (hop, verdict):
         moved = {"hop": hop, "verdict": verdict, "was": before.verdict, "was_hop": before.next_hop}
-        announce("hop.verdict_changed", cluster.name, cluster=cluster.pk, **moved)
+        publish_event("hop.verdict_changed", cluster.name, cluster=cluster.pk, **moved)
 
 
-def tell_failing(cluster: Cluster) -> None:
+def publish_scan_failures(cluster: Cluster) -> None:
     """Said once, at the failure from which the cluster counts as unreachable: the breaker opens."""
     if cluster.failures == UNREACHABLE_AFTER:
-        announce("scan.failed", cluster.name, cluster=cluster.pk, code=cluster.last_error_code)
+        publish_event("scan.failed", cluster.name, cluster=cluster.pk, code=cluster.last_error_code)
 
 
-def tell_recovered(cluster: Cluster) -> None:
+def publish_scan_recovery(cluster: Cluster) -> None:
     """`cluster` as it was before the scan that succeeded."""
     if cluster.failures >= UNREACHABLE_AFTER:
         since = cluster.failing_since.isoformat() if cluster.failing_since else ""
-        announce("scan.recovered", cluster.name, cluster=cluster.pk, failing_since=since)
+        publish_event("scan.recovered", cluster.name, cluster=cluster.pk, failing_since=since)
 
 
 def _as_counted(snapshot: Snapshot) -> Report:

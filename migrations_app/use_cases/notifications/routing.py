@@ -10,12 +10,12 @@ from django.db import transaction
 
 from migrations_app.models.notification import Channel, Delivery
 from migrations_app.models.rollout import Outbox, Rollout
-from migrations_app.readiness.notification_events import EVENTS, TO_PEOPLE, URGENT, Event, matter, merged
+from migrations_app.readiness.notification_events import EVENTS, TO_PEOPLE, URGENT, Event, merge_key, merged
 from migrations_app.use_cases.notifications.channels import PEOPLE_NAME
 
-TOGETHER = timedelta(seconds=60)
+BATCH_DELAY = timedelta(seconds=60)
 """So long news waits for more of it, which then goes along."""
-AGAIN = timedelta(minutes=20)
+REPEAT_DELAY = timedelta(minutes=20)
 LONGEST_HOLD = timedelta(hours=6)
 DAY = timedelta(days=1)
 BATCH = 500
@@ -28,7 +28,7 @@ PEOPLE = uuid.UUID("7b1d3a52-0c55-4a52-9c0e-5d6c5f2f6a01")
 _IDS = uuid.UUID("c2a1b9ce-35a4-4c0a-8a59-5b0f6d3f9d10")
 
 
-def sort_news(now: datetime) -> int:
+def route_events(now: datetime) -> int:
     """Makes deliveries out of the outbox and ends its rows; how many rows were ended."""
     if not Outbox.objects.filter(done_at=None).exists():
         return 0
@@ -115,7 +115,7 @@ def _people() -> None:
 
 
 def _queue(channel: Channel, event: Event, *, now: datetime) -> None:
-    about = matter(event)
+    about = merge_key(event)
     if about and _joined(channel, event, about=about):
         return
     Delivery.objects.get_or_create(
@@ -151,4 +151,4 @@ def _wait(channel: Channel, event: Event, *, about: str, now: datetime) -> timed
         return timedelta()
     told = Delivery.objects.filter(channel=channel, key=about, made_at__gt=now - DAY, attempts__gt=0)
     times = told.count() if about else 0
-    return TOGETHER if times == 0 else min(AGAIN * 4 ** (times - 1), LONGEST_HOLD)
+    return BATCH_DELAY if times == 0 else min(REPEAT_DELAY * 4 ** (times - 1), LONGEST_HOLD)

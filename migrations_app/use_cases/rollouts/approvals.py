@@ -12,31 +12,31 @@ from django.utils import timezone
 from migrations_app.access import Person, may_approve, may_break_glass, may_prepare
 from migrations_app.actions import registry
 from migrations_app.actions.plan import Plan
-from migrations_app.errors import BadInput, Conflict, Denied
+from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.models.rollout import Approval, Outbox, Rollout
 from migrations_app.queries.rollouts.detail import doubts_of
 from migrations_app.queries.rollouts.policies import needed, risk_of
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import Actor, Event, record
-from migrations_app.use_cases.rollouts.lifecycle import abort, pause, resume, settle_by_person, start
+from migrations_app.use_cases.rollouts.lifecycle import abort, pause, resolve_by_person, resume, start
 from migrations_app.use_cases.rollouts.start_checks import refuse_late, refuse_moved
-from migrations_app.use_cases.rollouts.transitions import Cause, found, transition
+from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollout_for_update, transition
 
 __all__ = [
-    "Denied",
-    "Yes",
+    "ApprovalRequest",
+    "PermissionDenied",
     "abort",
+    "acknowledgements_needed",
     "approve",
     "ask",
     "break_glass",
     "needed",
     "pause",
     "reject",
+    "resolve_by_person",
     "resume",
     "risk_of",
-    "settle_by_person",
     "start",
-    "to_accept",
 ]
 
 TYPED: tuple[str, ...] = ("high", "destructive")
@@ -44,7 +44,7 @@ TYPED: tuple[str, ...] = ("high", "destructive")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Yes:
+class ApprovalRequest:
     """What an approver sends back (A40): the digest they looked at, the nonce, and what they take on themselves."""
 
     digest: str
@@ -72,12 +72,12 @@ def ask(
         if typed is not None and action is not None and action.typed:
             _refuse_untyped(row, typed)
         transition(row, "awaiting_approval", by=by, nonce=secrets.token_hex(16))
-        if not needed(row) and not to_accept(row):
-            transition(row, "approved", by=by, cause=Cause(code="no_approval_asked"))
+        if not needed(row) and not acknowledgements_needed(row):
+            transition(row, "approved", by=by, cause=TransitionCause(code="no_approval_asked"))
     return row
 
 
-def approve(rollout_id: uuid.UUID, person: Person, *, yes: Yes, by: Actor) -> Rollout:
+def approve(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: Actor) -> Rollout:
     """One person's yes. Raises Denied, BadInput for a missing name, Conflict for another digest or a late yes."""
     now = timezone.now()
     with transaction.atomic():
@@ -94,15 +94,15 @@ def approve(rollout_id: uuid.UUID, person: Person, *, yes: Yes, by: Actor) -> Ro
     return row
 
 
-def break_glass(rollout_id: uuid.UUID, person: Person, *, yes: Yes, by: Actor) -> Rollout:
+def break_glass(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: Actor) -> Rollout:
     """One person's yes alone, in an emergency: with a reason, marked for ever, and told to every approver (A45).
 
     Nothing else is passed over. Raises as `approve`, and BadInput `reason_needed`.
     """
     now = timezone.now()
-    refuse_person(may_break_glass(over(person, found(rollout_id).cluster_id), now=now))
+    refuse_person(may_break_glass(over(person, rollout_for_update(rollout_id).cluster_id), now=now))
     if not yes.reason.strip():
-        raise BadInput("say what the emergency is", where="reason", code="reason_needed")
+        raise InvalidInput("say what the emergency is", where="reason", code="reason_needed")
     with transaction.atomic():
         row = _awaiting(rollout_id)
         refuse_late(row)
@@ -110,7 +110,7 @@ def break_glass(rollout_id: uuid.UUID, person: Person, *, yes: Yes, by: Actor) -
         _store(row, person, yes=yes, now=now, alone=True)
         record(_event(row, by, verb="rollout.break_glass", outcome="alone", why=yes.reason))
         Outbox.objects.create(topic="rollout.break_glass", body={"rollout": str(row.pk), "by": person.name})
-        transition(row, "approved", by=by, cause=Cause(code="break_glass", words=yes.reason))
+        transition(row, "approved", by=by, cause=TransitionCause(code="break_glass", words=yes.reason))
     return row
 
 
@@ -123,13 +123,17 @@ def reject(rollout_id: uuid.UUID, person: Person, *, reason: str, by: Actor, ver
             refuse_person(may_prepare(here))
         refuse_moved(row, version)
         if row.state in ("draft", "previewed"):
-            transition(row, "expired", by=by, cause=Cause(code="withdrawn", words=reason), finished_at=timezone.now())
+            transition(
+                row, "expired", by=by, cause=TransitionCause(code="withdrawn", words=reason), finished_at=timezone.now()
+            )
         else:
-            transition(row, "rejected", by=by, cause=Cause(code="rejected", words=reason), finished_at=timezone.now())
+            transition(
+                row, "rejected", by=by, cause=TransitionCause(code="rejected", words=reason), finished_at=timezone.now()
+            )
     return row
 
 
-def to_accept(row: Rollout) -> dict[str, str]:
+def acknowledgements_needed(row: Rollout) -> dict[str, str]:
     """What an approver takes on themselves, by step."""
     return doubts_of(row, msgspec.json.decode(bytes(row.plan), type=Plan))
 
@@ -141,7 +145,7 @@ def _awaiting(rollout_id: uuid.UUID) -> Rollout:
     return row
 
 
-def _store(row: Rollout, person: Person, *, yes: Yes, now: datetime, alone: bool = False) -> None:
+def _store(row: Rollout, person: Person, *, yes: ApprovalRequest, now: datetime, alone: bool = False) -> None:
     try:
         with transaction.atomic():
             Approval.objects.create(
@@ -161,26 +165,26 @@ def _store(row: Rollout, person: Person, *, yes: Yes, now: datetime, alone: bool
     row.accepted = taken
 
 
-def _refuse_other(row: Rollout, yes: Yes, *, typed: bool) -> None:
+def _refuse_other(row: Rollout, yes: ApprovalRequest, *, typed: bool) -> None:
     if not secrets.compare_digest(yes.digest.encode(), row.digest.encode()):
         raise Conflict("the plan is not the one that you looked at", code="digest_moved")
     if not secrets.compare_digest(yes.nonce.encode(), row.nonce.encode()):
         raise Conflict("this form is of an older question", code="nonce_moved")
-    left = sorted(set(to_accept(row)) - set(yes.accepted))
+    left = sorted(set(acknowledgements_needed(row)) - set(yes.accepted))
     if left:
         words = f"these steps have to be accepted one by one: {', '.join(left)}"
-        raise BadInput(words, where="accepted", code="not_accepted")
+        raise InvalidInput(words, where="accepted", code="not_accepted")
     if typed:
         _refuse_untyped(row, yes.typed)
 
 
 def _refuse_untyped(row: Rollout, typed: str) -> None:
     if typed != row.cluster_name:
-        raise BadInput("type the cluster's name as it stands above", where="typed", code="name_not_typed")
+        raise InvalidInput("type the cluster's name as it stands above", where="typed", code="name_not_typed")
 
 
 def _locked(rollout_id: uuid.UUID) -> Rollout:
-    found(rollout_id)
+    rollout_for_update(rollout_id)
     return Rollout.objects.select_for_update().get(pk=rollout_id)
 
 

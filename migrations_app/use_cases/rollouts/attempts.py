@@ -13,10 +13,10 @@ from django.db.models import F
 from migrations_app.errors import Conflict
 from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.rollouts import lease
-from migrations_app.use_cases.rollouts.lease import Fence, Lost
+from migrations_app.use_cases.rollouts.lease import LeaseLost, LeaseToken
 
 
-class Halt(Conflict):
+class RolloutHalted(Conflict):
     """The rollout stops here and a person is called; `state` says how."""
 
     def __init__(self, code: str, words: str, *, state: Literal["paused", "needs_attention"] = "paused") -> None:
@@ -30,7 +30,7 @@ _ORDERLY = (Conflict, OperationalError, InterfaceError, SystemExit)
 
 
 @contextmanager
-def counted(row: Rollout, fence: Fence) -> Iterator[None]:
+def counting_attempt(row: Rollout, fence: LeaseToken) -> Iterator[None]:
     """One try; it is forgotten when the block ends in any orderly way. Raises Lost."""
     with transaction.atomic():
         lease.check(fence)
@@ -43,26 +43,26 @@ def counted(row: Rollout, fence: Fence) -> Iterator[None]:
     _forget(row, fence)
 
 
-def refuse_deadly(row: Rollout) -> None:
+def halt_crash_loop(row: Rollout) -> None:
     """Raises Halt once as many workers as may have died at it, one after the other."""
     if row.worker_attempts > MOST:
         words = f"{MOST} workers died at it, one after the other; what was sent is in the journal"
-        raise Halt("worker_lost", words)
+        raise RolloutHalted("worker_lost", words)
 
 
-def begin_anew(row: Rollout) -> None:
+def reset_attempts(row: Rollout) -> None:
     """Something got through: those who died before it did not die at what comes next. This try goes on."""
     if row.worker_attempts > 1:
         _write(row, tries=1, expression=1)
 
 
-def _forget(row: Rollout, fence: Fence) -> None:
+def _forget(row: Rollout, fence: LeaseToken) -> None:
     """Also after the lease ran out: a worker that was too slow did not die, unless somebody else goes on already."""
     try:
         with transaction.atomic():
             lease.check_untaken(fence)
             _write(row, tries=0, expression=0)
-    except (Lost, OperationalError, InterfaceError):
+    except (LeaseLost, OperationalError, InterfaceError):
         return  # whoever comes next counts on, until something gets through
 
 

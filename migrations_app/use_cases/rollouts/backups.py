@@ -11,19 +11,19 @@ from typing import Any
 import msgspec
 from django.utils import timezone
 
-from migrations_app.actions.changes import Target
+from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.conditions import Tree, value_at
 from migrations_app.actions.undo import restorable
-from migrations_app.errors import BadSetting, Conflict
+from migrations_app.errors import Conflict, InvalidSetting
 from migrations_app.manifests.writer import stream, text_of
 from migrations_app.models.rollout import Exported, Rollout, StepDiff
-from migrations_app.use_cases.rollouts.transitions import found
+from migrations_app.use_cases.rollouts.transitions import rollout_for_update
 from migrations_app.use_cases.runtime.connections import keys
 
 EXPORT_FIELD = "exported"
 
 
-def export(row: Rollout, target: Target, *, read: Tree) -> Exported:
+def export(row: Rollout, target: ObjectTarget, *, read: Tree) -> Exported:
     """The stored row, proven: what was sealed opens again and is what was read. Raises Conflict when it is not."""
     plain = msgspec.json.encode(restorable(read), order="deterministic")
     digest = hashlib.sha256(plain).hexdigest()
@@ -47,23 +47,23 @@ def exported(row: Rollout) -> tuple[dict[str, Any], ...]:
 
 def exports_yaml(rollout_id: uuid.UUID) -> str:
     """The same as one stream of YAML; empty where nothing was exported. Raises NotFound, Conflict."""
-    return stream(text_of(manifest) for manifest in exported(found(rollout_id)))
+    return stream(text_of(manifest) for manifest in exported(rollout_for_update(rollout_id)))
 
 
 def _opened(row: Rollout, pk: int) -> bytes:
     again = Exported.objects.get(pk=pk)
     try:
         return keys().open(bytes(again.sealed), owner=str(row.pk), field=EXPORT_FIELD)
-    except BadSetting:
+    except InvalidSetting:
         raise Conflict("what was exported does not open again", code="export_unproven") from None
 
 
 DIFF_FIELD = "diff"
-Sides = tuple[Tree | None, Tree | None]
+DiffSides = tuple[Tree | None, Tree | None]
 """The object now, and as the server would store it; None: there is none."""
 
 
-def keep_diffs(row: Rollout, diffs: Mapping[str, Sides]) -> None:
+def keep_diffs(row: Rollout, diffs: Mapping[str, DiffSides]) -> None:
     """Replaces what was kept for this rollout."""
     seal = keys()
     StepDiff.objects.filter(rollout=row).delete()
@@ -75,18 +75,18 @@ def keep_diffs(row: Rollout, diffs: Mapping[str, Sides]) -> None:
     )
 
 
-def diffs_of(rollout_id: uuid.UUID, *, steps: Collection[str]) -> dict[str, Sides]:
+def diffs_of(rollout_id: uuid.UUID, *, steps: Collection[str]) -> dict[str, DiffSides]:
     """The two sides of these steps, for those that were dry run; empty when their key is gone."""
-    found: dict[str, Sides] = {}
+    found: dict[str, DiffSides] = {}
     for row in StepDiff.objects.filter(rollout_id=rollout_id, step__in=list(steps)):
         try:
             plain = keys().open(bytes(row.sealed), owner=str(rollout_id), field=DIFF_FIELD)
-        except BadSetting:
+        except InvalidSetting:
             return {}
         before, after = msgspec.json.decode(plain, type=tuple[dict[str, Any] | None, dict[str, Any] | None])
         found[row.step] = (before, after)
     return found
 
 
-def _packed(sides: Sides) -> bytes:
+def _packed(sides: DiffSides) -> bytes:
     return msgspec.json.encode([restorable(side) if side is not None else None for side in sides])

@@ -14,13 +14,13 @@ from migrations_app.actions import registry
 from migrations_app.actions.base import Action
 from migrations_app.actions.plan import LIFETIME_SECONDS
 from migrations_app.actions.states import PLANNED
-from migrations_app.errors import BadInput, Conflict, NotFound
+from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.rollouts.start_checks import refuse_moved
-from migrations_app.use_cases.rollouts.transitions import found
+from migrations_app.use_cases.rollouts.transitions import rollout_for_update
 
 ROLL_BACK = "roll_back"
 TAKEN_BACK: tuple[str, ...] = ("paused", "failed", "aborted", "succeeded")
@@ -30,7 +30,7 @@ MOST_CHOSEN = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class RolloutRequest:
     """The action and the choices for it, as a person gave them."""
 
     action: str
@@ -40,7 +40,7 @@ class Wanted:
     rolls_back: uuid.UUID | None = None
 
 
-def draft(cluster_id: uuid.UUID, wanted: Wanted, *, by: Actor, person: Person | None = None) -> uuid.UUID:
+def draft(cluster_id: uuid.UUID, wanted: RolloutRequest, *, by: Actor, person: Person | None = None) -> uuid.UUID:
     """The id of a new draft. `person` is None only where karpdash itself asks.
 
     Raises NotFound, Denied, and BadInput naming the choice that cannot be made.
@@ -48,13 +48,13 @@ def draft(cluster_id: uuid.UUID, wanted: Wanted, *, by: Actor, person: Person | 
     if person is not None:
         refuse_person(may_prepare(over(person, cluster_id)))
     if (wanted.action == ROLL_BACK) is (wanted.rolls_back is None):
-        raise BadInput("a rollback is asked for at the rollout that it takes back", where="action")
+        raise InvalidInput("a rollback is asked for at the rollout that it takes back", where="action")
     cluster = Cluster.objects.filter(pk=cluster_id).first()
     if cluster is None:
         raise NotFound("no such cluster")
     action = registry.find(wanted.action)
     if action is None:
-        raise BadInput(f"there is no action {wanted.action[:60]!r}", where="action", code="unknown_action")
+        raise InvalidInput(f"there is no action {wanted.action[:60]!r}", where="action", code="unknown_action")
     parameters = checked(action, wanted.parameters)
     now = timezone.now()
     with transaction.atomic():
@@ -92,7 +92,7 @@ def roll_back(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int 
 
     Raises NotFound, Denied, Conflict.
     """
-    row = found(rollout_id)
+    row = rollout_for_update(rollout_id)
     refuse_person(may_prepare(over(person, row.cluster_id)))
     refuse_moved(row, version)
     if row.state not in TAKEN_BACK:
@@ -101,7 +101,7 @@ def roll_back(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int 
     if open_one is not None:
         return open_one.pk
     note = f"takes back {row.title}"
-    return draft(row.cluster_id, Wanted(action=ROLL_BACK, rolls_back=row.pk, note=note), by=by, person=person)
+    return draft(row.cluster_id, RolloutRequest(action=ROLL_BACK, rolls_back=row.pk, note=note), by=by, person=person)
 
 
 def checked(action: Action, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,12 +109,12 @@ def checked(action: Action, given: Mapping[str, Any]) -> dict[str, Any]:
     known = {one.name: one for one in action.parameters}
     for name in given:
         if name not in known:
-            raise BadInput(f"{action.id} asks for no {name[:60]!r}", where=str(name)[:60], code="unknown_parameter")
+            raise InvalidInput(f"{action.id} asks for no {name[:60]!r}", where=str(name)[:60], code="unknown_parameter")
     found: dict[str, Any] = {}
     for name, one in known.items():
         value = given.get(name, one.default)
         if value in (None, "", []) and one.required:
-            raise BadInput(one.question, where=name, code="missing_parameter")
+            raise InvalidInput(one.question, where=name, code="missing_parameter")
         _refuse_odd(value, name=name, many=one.many)
         found[name] = value
     return found
@@ -123,7 +123,7 @@ def checked(action: Action, given: Mapping[str, Any]) -> dict[str, Any]:
 def _refuse_odd(value: object, *, name: str, many: bool) -> None:
     if many and isinstance(value, list):
         if len(value) > MOST_CHOSEN:
-            raise BadInput(f"at most {MOST_CHOSEN} at once", where=name, code="too_many")
+            raise InvalidInput(f"at most {MOST_CHOSEN} at once", where=name, code="too_many")
         for item in value:
             _refuse_odd(item, name=name, many=False)
         return
@@ -133,4 +133,4 @@ def _refuse_odd(value: object, *, name: str, many: bool) -> None:
         return
     if isinstance(value, str) and len(value) <= LONGEST_TEXT and value.isprintable():
         return
-    raise BadInput("a short text, a whole number or a list of names is wanted", where=name, code="bad_parameter")
+    raise InvalidInput("a short text, a whole number or a list of names is wanted", where=name, code="bad_parameter")

@@ -12,39 +12,39 @@ from typing import TypeVar
 import msgspec
 from django.utils import timezone
 
-from migrations_app.actions.changes import Target
+from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.conditions import all_hold
-from migrations_app.actions.gate import Blocked, Gate, Picture, Said, judge
+from migrations_app.actions.gate import BlockedEviction, ClusterCounters, Gate, GateDecision, judge
 from migrations_app.actions.plan import Step
-from migrations_app.actions.states import GATE, Place, batch_of
+from migrations_app.actions.states import GATE, Position, batch_of
 from migrations_app.clients.kubernetes.api import Resource, Writer
-from migrations_app.errors import CouldNotLook, NotServed
+from migrations_app.errors import NotServed, ReadError
 from migrations_app.inventory.facts.node_claims import moment
 from migrations_app.inventory.facts.workloads import selects
-from migrations_app.inventory.objects.base import Condition, Named, Projection, Strings
+from migrations_app.inventory.objects.base import NamedObject, Projection, StatusCondition, Strings
 from migrations_app.inventory.objects.workloads import LabelSelector
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.kinds import CORE_GROUP
 from migrations_app.use_cases.rollouts import journal
-from migrations_app.use_cases.rollouts.attempts import Halt
-from migrations_app.use_cases.rollouts.journal import Work, note, wait_for
+from migrations_app.use_cases.rollouts.attempts import RolloutHalted
+from migrations_app.use_cases.rollouts.journal import ExecutionContext, note, report_waiting
 
 T = TypeVar("T")
 MOST_BLOCKED = 50
 PENDING = "status.phase=Pending"
 
 
-class _NodeStatus(Projection, frozen=True):
-    conditions: list[Condition] | None = None
+class _WatchedNodeStatus(Projection, frozen=True):
+    conditions: list[StatusCondition] | None = None
 
 
 class _NodeSpec(Projection, frozen=True):
     unschedulable: bool = False
 
 
-class _Node(Named, frozen=True):
+class _WatchedNode(NamedObject, frozen=True):
     spec: _NodeSpec = _NodeSpec()
-    status: _NodeStatus = _NodeStatus()
+    status: _WatchedNodeStatus = _WatchedNodeStatus()
 
     @property
     def ready(self) -> bool:
@@ -59,7 +59,7 @@ class _ClaimStatus(Projection, frozen=True):
     node_name: str | None = None
 
 
-class _Claim(Named, frozen=True):
+class _Claim(NamedObject, frozen=True):
     status: _ClaimStatus | None = None
 
 
@@ -67,7 +67,7 @@ class _PodSpec(Projection, frozen=True):
     node_name: str | None = None
 
 
-class _Pod(Named, frozen=True):
+class _Pod(NamedObject, frozen=True):
     spec: _PodSpec = _PodSpec()
 
 
@@ -79,17 +79,17 @@ class _BudgetSpec(Projection, frozen=True):
     selector: LabelSelector | None = None
 
 
-class _Budget(Named, frozen=True):
+class _Budget(NamedObject, frozen=True):
     spec: _BudgetSpec = _BudgetSpec()
     status: _BudgetStatus | None = None
 
 
-def picture(writer: Writer, *, standing: Iterable[Target]) -> Picture:
+def cluster_counters(writer: Writer, *, standing: Iterable[ObjectTarget]) -> ClusterCounters:
     """What can be counted now; None for what could not be read. `standing` are targets that have to be gone."""
-    nodes = _counted(writer, Resource("", "v1", "nodes"), kind=_Node)
+    nodes = _counted(writer, Resource("", "v1", "nodes"), kind=_WatchedNode)
     pending = _counted(writer, Resource("", "v1", "pods", field_selector=PENDING), kind=_Pod)
     claims = _claims(writer)
-    return Picture(
+    return ClusterCounters(
         taken_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         ready_nodes=None if nodes is None else sum(_takes_pods(node) for node in nodes),
         new_nodes=None if nodes is None else sum(node.metadata.label(labels.NODEPOOL) is not None for node in nodes),
@@ -103,7 +103,7 @@ def picture(writer: Writer, *, standing: Iterable[Target]) -> Picture:
     )
 
 
-def _takes_pods(node: _Node) -> bool:
+def _takes_pods(node: _WatchedNode) -> bool:
     return node.ready and not node.spec.unschedulable and not node.metadata.deleting
 
 
@@ -114,7 +114,7 @@ def _counted(writer: Writer, resource: Resource, *, kind: type[T]) -> list[T] | 
         return [decoder.decode(raw) for page in writer.pages(resource) for raw in page.items]
     except NotServed:
         return []
-    except (CouldNotLook, msgspec.DecodeError):
+    except (ReadError, msgspec.DecodeError):
         return None
 
 
@@ -137,7 +137,7 @@ _KARPENTERS = (
 )
 
 
-def _unready(claims: list[_Claim], nodes: list[_Node]) -> int:
+def _unready(claims: list[_Claim], nodes: list[_WatchedNode]) -> int:
     ready = {node.name for node in nodes if node.ready}
     living = [claim for claim in claims if not claim.metadata.deleting]
     return sum(((claim.status and claim.status.node_name) or "") not in ready for claim in living)
@@ -145,7 +145,8 @@ def _unready(claims: list[_Claim], nodes: list[_Node]) -> int:
 
 def _legacy_objects(writer: Writer) -> int | None:
     parts = [
-        _counted(writer, Resource(CORE_GROUP, "v1alpha5", name), kind=Named) for name in ("provisioners", "machines")
+        _counted(writer, Resource(CORE_GROUP, "v1alpha5", name), kind=NamedObject)
+        for name in ("provisioners", "machines")
     ]
     counts = [len(part) for part in parts if part is not None]
     return sum(counts) if len(counts) == len(parts) else None
@@ -157,7 +158,7 @@ def _oldest(pods: list[_Pod]) -> int:
     return max((int(age.total_seconds()) for age in ages), default=0)
 
 
-def _stands(writer: Writer, target: Target) -> bool:
+def _stands(writer: Writer, target: ObjectTarget) -> bool:
     try:
         read = writer.read(target)
     except NotServed:
@@ -165,7 +166,7 @@ def _stands(writer: Writer, target: Target) -> bool:
     return read is not None and (not target.uid or read.get("metadata", {}).get("uid") == target.uid)
 
 
-def _blocked(writer: Writer, nodes: list[_Node]) -> Iterator[Blocked]:
+def _blocked(writer: Writer, nodes: list[_WatchedNode]) -> Iterator[BlockedEviction]:
     """Pods on nodes that are going whose budget allows no more disruption now."""
     going = [node.name for node in nodes if node.metadata.deleting]
     tight = _tight_budgets(writer) if going else []
@@ -174,7 +175,7 @@ def _blocked(writer: Writer, nodes: list[_Node]) -> Iterator[Blocked]:
         for pod in pods:
             for budget in tight:
                 if budget.namespace == pod.namespace and _selected(budget, pod.metadata.labels or {}):
-                    yield Blocked(namespace=pod.namespace, pod=pod.name, node=name, by=f"budget {budget.name}")
+                    yield BlockedEviction(namespace=pod.namespace, pod=pod.name, node=name, by=f"budget {budget.name}")
 
 
 def _tight_budgets(writer: Writer) -> list[_Budget]:
@@ -189,20 +190,20 @@ def _selected(budget: _Budget, given: Strings) -> bool:
     return selects(budget.spec.selector, given)
 
 
-def note_baseline(work: Work, writer: Writer, *, step: Step) -> None:
+def note_baseline(work: ExecutionContext, writer: Writer, *, step: Step) -> None:
     """Keeps the picture before the step's batch, unless it was taken already. Raises CouldNotLook."""
     batch = batch_of(work.plan, step)
     if work.row.baseline.get("batch") == batch or not any(one.after for one in work.plan.steps if one.id == batch):
         return
-    taken = picture(writer, standing=())
+    taken = cluster_counters(writer, standing=())
     kept = {"batch": batch, "picture": msgspec.to_builtins(taken)}
     note(work, baseline=kept, picture=kept["picture"], gate_since=None)
 
 
-def baseline(work: Work) -> Picture:
+def baseline(work: ExecutionContext) -> ClusterCounters:
     """The picture before the batch under way; one without any numbers where none was taken."""
     kept = work.row.baseline.get("picture")
-    return msgspec.convert(kept, type=Picture) if kept else Picture(taken_at="")
+    return msgspec.convert(kept, type=ClusterCounters) if kept else ClusterCounters(taken_at="")
 
 
 MOST_SAID = 10
@@ -210,34 +211,34 @@ VERIFY_SECONDS = 60
 """How long a step without a gate may take to show what it was to bring."""
 
 
-def pass_gate(work: Work, writer: Writer, *, here: Place) -> bool:
+def pass_gate(work: ExecutionContext, writer: Writer, *, here: Position) -> bool:
     """True once the gate is passed and written down; False: wait. Raises Halt, Lost, CouldNotLook."""
     step, waited = here.step, _waited(work)
     gate = step.after or Gate(pending_above=None, seconds=VERIFY_SECONDS)
     if not here.skipped and not _brought(writer, step):
         if waited >= gate.seconds:
-            raise Halt("not_verified", f"{step.title}: after {gate.seconds} s the cluster does not show it")
-        return wait_for(work, "the cluster to show it")
+            raise RolloutHalted("not_verified", f"{step.title}: after {gate.seconds} s the cluster does not show it")
+        return report_waiting(work, "the cluster to show it")
     if step.after is None:
         return _passed(work, step, reason="verified")
-    now = picture(writer, standing=gate.gone)
+    now = cluster_counters(writer, standing=gate.gone)
     journal.note(work, picture=msgspec.to_builtins(now))
     said = judge(gate, before=baseline(work), now=now, waited=waited)
     words = _words(said, now)
     if said.judgement == "pause":
-        raise Halt("gate", f"{step.title}: {words}")
-    return _passed(work, step, reason="gate passed") if said.judgement == "go" else wait_for(work, words)
+        raise RolloutHalted("gate", f"{step.title}: {words}")
+    return _passed(work, step, reason="gate passed") if said.judgement == "go" else report_waiting(work, words)
 
 
-def _words(said: Said, now: Picture) -> str:
+def _words(said: GateDecision, now: ClusterCounters) -> str:
     """The reasons, and which pods are held by what (R23)."""
     held = [f"{one.namespace}/{one.pod} on {one.node} is held by {one.by}" for one in now.blocked[:MOST_SAID]]
     more = len(now.blocked) - MOST_SAID
     return "; ".join((*said.reasons, *held, *((f"and {more} more pods are held",) if more > 0 else ())))
 
 
-def _passed(work: Work, step: Step, *, reason: str) -> bool:
-    journal.pass_over(work, step, verb=GATE, reason=reason)
+def _passed(work: ExecutionContext, step: Step, *, reason: str) -> bool:
+    journal.record_skipped(work, step, verb=GATE, reason=reason)
     journal.note(work, gate_since=None)
     return True
 
@@ -249,7 +250,7 @@ def _brought(writer: Writer, step: Step) -> bool:
     return all_hold(step.brings, writer.read(target), uid=target.uid)
 
 
-def _waited(work: Work) -> float:
+def _waited(work: ExecutionContext) -> float:
     now = timezone.now()
     if work.row.gate_since is None:
         journal.note(work, gate_since=now)

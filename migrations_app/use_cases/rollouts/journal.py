@@ -15,15 +15,15 @@ from django.utils import timezone
 
 from migrations_app.actions.changes import Change
 from migrations_app.actions.plan import Plan, Step
-from migrations_app.actions.request import Tie
+from migrations_app.actions.request import ObjectVersion
 from migrations_app.errors import Conflict
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.queries.rollouts.policies import everything_stopped
 from migrations_app.use_cases.audit import delivery_lag
 from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.rollouts import lease
-from migrations_app.use_cases.rollouts.attempts import Halt, begin_anew
-from migrations_app.use_cases.rollouts.lease import Fence
+from migrations_app.use_cases.rollouts.attempts import RolloutHalted, reset_attempts
+from migrations_app.use_cases.rollouts.lease import LeaseToken
 
 NAMES = ("before_intent", "after_intent", "after_send", "before_outcome", "after_outcome", "after_transition")
 
@@ -36,19 +36,19 @@ reached: Callable[[str], None] = _nothing
 """Called as `crash_points.reached(name)`; a test process replaces it to die there."""
 
 
-class Stopped(Conflict):
+class StopRequested(Conflict):
     """Nothing may be sent now: a wish, the kill switch, or the state moved. `code` says which."""
 
     code = "stopped"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class ExecutionContext:
     """One worker at one rollout: the row as it was read, its plan, and the fence that allows writing."""
 
     row: Rollout
     plan: Plan
-    fence: Fence
+    fence: LeaseToken
     actor: Actor
 
 
@@ -65,7 +65,9 @@ def lines(rollout_id: uuid.UUID) -> list[Attempt]:
     return list(Attempt.objects.filter(rollout_id=rollout_id).order_by("pk"))
 
 
-def intend(work: Work, step: Step, *, change: Change, tie: Tie, body_digest: str) -> Intent:
+def record_intent(
+    work: ExecutionContext, step: Step, *, change: Change, tie: ObjectVersion, body_digest: str
+) -> Intent:
     """Commits the intent (A19). Raises Stopped, Lost, Halt, and what the database raises: then nothing is sent."""
     with transaction.atomic():
         lease.check(work.fence)
@@ -102,7 +104,7 @@ class Outcome:
     settled_by: str = ""
 
 
-def conclude(work: Work, attempt_id: int, *, told: Outcome) -> None:
+def record_outcome(work: ExecutionContext, attempt_id: int, *, told: Outcome) -> None:
     """Commits the outcome (A21). Raises Lost: then the next holder settles it by reading."""
     with transaction.atomic():
         lease.check(work.fence)
@@ -118,12 +120,14 @@ def conclude(work: Work, attempt_id: int, *, told: Outcome) -> None:
         )
         if not changed:
             raise Conflict("the outcome was settled already", code="moved")
-        begin_anew(work.row)
+        reset_attempts(work.row)
         attempt = Attempt.objects.get(pk=attempt_id)
         _record(_event(work, attempt, verb="step.outcome", what=attempt.path))
 
 
-def pass_over(work: Work, step: Step, *, verb: str, reason: str, outcome: str = Attempt.Outcome.NOOP) -> None:
+def record_skipped(
+    work: ExecutionContext, step: Step, *, verb: str, reason: str, outcome: str = Attempt.Outcome.NOOP
+) -> None:
     """A line without a request: a step that found its work done already or is left out, or a gate that was passed.
 
     `outcome` is `applied` where an earlier request of the step, given up or refused, brought it about after all.
@@ -146,11 +150,11 @@ def pass_over(work: Work, step: Step, *, verb: str, reason: str, outcome: str = 
             reason=reason[:2000],
             outcome_at=now,
         )
-        begin_anew(work.row)
+        reset_attempts(work.row)
         _record(_event(work, attempt, verb="step.passed", what=step.title))
 
 
-def note(work: Work, **columns: object) -> None:
+def note(work: ExecutionContext, **columns: object) -> None:
     """Writes what is no state: waiting, pictures. Raises Lost: a worker that lost its lease leaves no trace (A14)."""
     with transaction.atomic():
         lease.check(work.fence)
@@ -159,17 +163,17 @@ def note(work: Work, **columns: object) -> None:
         setattr(work.row, name, value)
 
 
-def refuse_if_stopped(work: Work) -> None:
+def refuse_if_stopped(work: ExecutionContext) -> None:
     """Raises Stopped when the rollout moved, someone wishes it to stop, or nothing may be changed (A10, A36, A55)."""
     now = Rollout.objects.select_for_update().get(pk=work.row.pk)
     if (now.state, now.version) != (work.row.state, work.row.version):
-        raise Stopped("the rollout was changed meanwhile", code="moved")
+        raise StopRequested("the rollout was changed meanwhile", code="moved")
     if now.wish:
-        raise Stopped(f"asked to {now.wish}", code=now.wish)
+        raise StopRequested(f"asked to {now.wish}", code=now.wish)
     if everything_stopped():
-        raise Stopped("everything that changes clusters is stopped", code="kill_switch")
+        raise StopRequested("everything that changes clusters is stopped", code="kill_switch")
     if why := delivery_lag.why_blocked():
-        raise Stopped(why, code="audit")
+        raise StopRequested(why, code="audit")
 
 
 def _record(event: Event) -> None:
@@ -182,10 +186,10 @@ def _record(event: Event) -> None:
     except (OperationalError, InterfaceError):
         raise
     except DatabaseError as wrong:
-        raise Halt("audit", "the audit log cannot be written") from wrong
+        raise RolloutHalted("audit", "the audit log cannot be written") from wrong
 
 
-def _event(work: Work, attempt: Attempt, *, verb: str, what: str) -> Event:
+def _event(work: ExecutionContext, attempt: Attempt, *, verb: str, what: str) -> Event:
     return Event(
         verb=verb,
         actor=work.actor,
@@ -209,7 +213,7 @@ def _event(work: Work, attempt: Attempt, *, verb: str, what: str) -> Event:
     )
 
 
-def wait_for(work: Work, words: str) -> bool:
+def report_waiting(work: ExecutionContext, words: str) -> bool:
     """False, as whatever did not get on gives; what it waits for stands in the row from now on. Empty: it gets on."""
     told = words[:1000]
     if work.row.waits_for != told:

@@ -3,12 +3,12 @@
 from django.db import transaction
 from django.utils import timezone
 
-from migrations_app.access import Person, may_administer, may_settle, may_stop
-from migrations_app.errors import BadInput, Conflict, Denied
+from migrations_app.access import Person, may_administer, may_resolve, may_stop
+from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.models.policy import KillSwitch
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import Actor, Event, record
-from migrations_app.use_cases.notifications.publish import announce
+from migrations_app.use_cases.notifications.publish import publish_event
 
 LONGEST = 500
 
@@ -17,14 +17,14 @@ def stop_everything(person: Person, *, why: str, by: Actor) -> None:
     """On, at once; harmless where it is on already. Raises Denied, BadInput without a reason."""
     refuse_person(may_stop(over(person, None)))
     if not why.strip():
-        raise BadInput("say why everything stops", where="why", code="reason_needed")
+        raise InvalidInput("say why everything stops", where="why", code="reason_needed")
     with transaction.atomic():
         row = _held()
         if row.on:
             return
         row.on, row.why, row.by_name, row.since = True, why.strip()[:LONGEST], person.name, timezone.now()
         _changed(row, by, verb="kill_switch.on", why=row.why)
-        announce("kill_switch.on", "all clusters", by=person.name, why=row.why)
+        publish_event("kill_switch.on", "all clusters", by=person.name, why=row.why)
 
 
 def ask_to_lift(person: Person, *, by: Actor) -> None:
@@ -46,12 +46,12 @@ def lift(person: Person, *, by: Actor) -> None:
         if row.lifting_id is None:
             raise Conflict("one person asks to lift it first", code="moved")
         if row.lifting_id == person.id:
-            raise Denied("whoever asked to lift it can not lift it alone", code="second_person")
+            raise PermissionDenied("whoever asked to lift it can not lift it alone", code="second_person")
         asked_by = row.lifting_by
         row.on, row.why, row.by_name, row.since = False, "", "", None
         row.lifting_id, row.lifting_by = None, ""
         _changed(row, by, verb="kill_switch.off", why=f"asked for by {asked_by}")
-        announce("kill_switch.off", "all clusters", by=person.name, why=f"asked for by {asked_by}")
+        publish_event("kill_switch.off", "all clusters", by=person.name, why=f"asked for by {asked_by}")
 
 
 def keep_stopped(person: Person, *, by: Actor) -> None:
@@ -66,7 +66,7 @@ def keep_stopped(person: Person, *, by: Actor) -> None:
 def _refuse_lifting(person: Person) -> None:
     here = over(person, None)
     if person.method != "session":
-        refuse_person(may_settle(here))
+        refuse_person(may_resolve(here))
     refuse_person(may_administer(here))
 
 

@@ -9,17 +9,17 @@ from typing import Any, Literal
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from migrations_app.access import Person, may_settle, may_start, may_stop
+from migrations_app.access import Person, may_resolve, may_start, may_stop
 from migrations_app.actions.states import HOLDING, PLANNED
-from migrations_app.errors import BadInput, Conflict
+from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor, Event, record
 from migrations_app.use_cases.rollouts.start_checks import refuse_late, refuse_moved, refuse_start
-from migrations_app.use_cases.rollouts.transitions import Cause, found, transition
+from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollout_for_update, transition
 
-Settled = Literal["paused", "failed", "aborted"]
-SETTLED: dict[str, Settled] = {"paused": "paused", "failed": "failed", "aborted": "aborted"}
+ManualOutcome = Literal["paused", "failed", "aborted"]
+MANUAL_OUTCOMES: dict[str, ManualOutcome] = {"paused": "paused", "failed": "failed", "aborted": "aborted"}
 
 
 def start(rollout_id: uuid.UUID, person: Person, *, digest: str, by: Actor, version: int | None = None) -> Rollout:
@@ -49,12 +49,12 @@ def _make_way(row: Rollout, *, by: Actor) -> None:
         return
     original = _locked(row.rolls_back_id)
     if original.state != "succeeded":
-        transition(original, "rolling_back", by=by, cause=Cause(code="roll_back"))
+        transition(original, "rolling_back", by=by, cause=TransitionCause(code="roll_back"))
 
 
 def pause(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> None:
     """Asks the worker to stop after the request under way (A10). Raises Denied, Conflict."""
-    _wish(rollout_id, person, wish=Rollout.Wish.PAUSE, by=by, version=version)
+    request_stop(rollout_id, person, wish=Rollout.Wish.PAUSE, by=by, version=version)
 
 
 def resume(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Rollout:
@@ -74,8 +74,8 @@ def resume(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | N
 
 def abort(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> None:
     """Ends it: at once where it stands still, else after the request under way is settled (A10)."""
-    if found(rollout_id).state == "running":
-        _wish(rollout_id, person, wish=Rollout.Wish.ABORT, by=by, version=version)
+    if rollout_for_update(rollout_id).state == "running":
+        request_stop(rollout_id, person, wish=Rollout.Wish.ABORT, by=by, version=version)
         return
     with transaction.atomic():
         row = _locked(rollout_id)
@@ -83,26 +83,26 @@ def abort(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | No
         refuse_moved(row, version)
         if row.state == "needs_attention":
             raise Conflict("a person has to say what it came to", code="moved")
-        transition(row, "aborted", by=by, cause=Cause(code="asked"), finished_at=timezone.now())
+        transition(row, "aborted", by=by, cause=TransitionCause(code="asked"), finished_at=timezone.now())
         _tell_original(row)
 
 
-def settle_by_person(
+def resolve_by_person(
     rollout_id: uuid.UUID, person: Person, *, then: str, reason: str, by: Actor, version: int | None = None
 ) -> Rollout:
     """A person's word on a rollout that needs attention (A09): paused, failed or aborted, with the reason."""
-    refuse_person(may_settle(over(person, found(rollout_id).cluster_id)))
+    refuse_person(may_resolve(over(person, rollout_for_update(rollout_id).cluster_id)))
     if not reason.strip():
-        raise BadInput("a reason is needed", where="reason", code="reason_needed")
-    if then not in SETTLED:
-        raise BadInput("paused, failed or aborted", where="then", code="bad_state")
+        raise InvalidInput("a reason is needed", where="reason", code="reason_needed")
+    if then not in MANUAL_OUTCOMES:
+        raise InvalidInput("paused, failed or aborted", where="then", code="bad_state")
     ended: dict[str, Any] = {} if then == "paused" else {"finished_at": timezone.now()}
     with transaction.atomic():
         row = _locked(rollout_id)
         refuse_moved(row, version)
         if row.state != "needs_attention":
             raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} is not settled", code="moved")
-        transition(row, SETTLED[then], by=by, cause=Cause(code="settled", words=reason), **ended)
+        transition(row, MANUAL_OUTCOMES[then], by=by, cause=TransitionCause(code="settled", words=reason), **ended)
         if then != "paused":
             _tell_original(row)
     return row
@@ -112,10 +112,10 @@ def _tell_original(row: Rollout) -> None:
     """A rollback that was given up leaves what it took back to a person."""
     original = row.rolls_back
     if original is not None and original.state == "rolling_back":
-        transition(original, "needs_attention", by=WORKER, cause=Cause(code=f"rollback_{row.state}"))
+        transition(original, "needs_attention", by=WORKER, cause=TransitionCause(code=f"rollback_{row.state}"))
 
 
-def _wish(rollout_id: uuid.UUID, person: Person, *, wish: str, by: Actor, version: int | None) -> None:
+def request_stop(rollout_id: uuid.UUID, person: Person, *, wish: str, by: Actor, version: int | None) -> None:
     with transaction.atomic():
         row = _locked(rollout_id)
         refuse_person(may_stop(over(person, row.cluster_id)))
@@ -140,7 +140,7 @@ def _run(row: Rollout, *, by: Actor, columns: dict[str, Any]) -> None:
 
 
 def _locked(rollout_id: uuid.UUID) -> Rollout:
-    found(rollout_id)
+    rollout_for_update(rollout_id)
     return Rollout.objects.select_for_update().get(pk=rollout_id)
 
 
@@ -163,14 +163,14 @@ def expire_old_plans() -> int:
     """How many plans were past their time; one that moved meanwhile is left to whoever moved it."""
     old = Rollout.objects.filter(state__in=sorted(PLANNED), expires_at__lte=timezone.now()).order_by("expires_at")
     words = "nobody started it before it was too old; make a new preview"
-    return sum(_ended(row, Cause(code="expired", words=words)) for row in old[:AT_ONCE])
+    return sum(_ended(row, TransitionCause(code="expired", words=words)) for row in old[:AT_ONCE])
 
 
 def void_plans(cluster_id: uuid.UUID) -> None:
     """Endpoint or credentials of the cluster changed: its plans are over, and what runs pauses (A05)."""
     words = "the way to the cluster was changed since the plan was made"
     for row in Rollout.objects.filter(cluster_id=cluster_id, state__in=sorted(PLANNED)):
-        _ended(row, Cause(code="cluster_changed", words=words))
+        _ended(row, TransitionCause(code="cluster_changed", words=words))
     with transaction.atomic():
         running = Rollout.objects.filter(cluster_id=cluster_id, state="running", wish=Rollout.Wish.NONE)
         for row in running:
@@ -187,7 +187,7 @@ def refuse_held(cluster_id: uuid.UUID) -> None:
         raise Conflict(f"rollout {busy.pk} is {busy.state.replace('_', ' ')} on this cluster", code="rollout_holds")
 
 
-def _ended(row: Rollout, cause: Cause) -> bool:
+def _ended(row: Rollout, cause: TransitionCause) -> bool:
     try:
         transition(row, "expired", by=WORKER, cause=cause, finished_at=timezone.now())
     except Conflict:

@@ -12,7 +12,7 @@ from django.db.models import Max
 from migrations_app.access import Person, may_administer
 from migrations_app.actions import registry
 from migrations_app.actions.changes import RISKS
-from migrations_app.errors import BadInput, Conflict, NotFound
+from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.policy import Policy
 from migrations_app.models.rollout import Rollout
@@ -96,22 +96,24 @@ def _checked(rules: Rules) -> dict[str, Any]:
     told["actions"] = _actions(rules.actions)
     told["windows"] = [_window(dict(one)) for one in rules.windows[: MOST_WINDOWS + 1]]
     if len(told["windows"]) > MOST_WINDOWS:
-        raise BadInput(f"at most {MOST_WINDOWS} windows", where="windows", code="too_many")
+        raise InvalidInput(f"at most {MOST_WINDOWS} windows", where="windows", code="too_many")
     if rules.frozen and not rules.frozen_why.strip():
-        raise BadInput("say why changes are frozen", where="frozen_why", code="reason_needed")
+        raise InvalidInput("say why changes are frozen", where="frozen_why", code="reason_needed")
     for name, most in (("batch", 100), ("per_hour", 10_000), ("pool_percent", 100)):
         if not 1 <= getattr(rules, name) <= most:
-            raise BadInput(f"1 to {most}", where=name, code="out_of_range")
+            raise InvalidInput(f"1 to {most}", where=name, code="out_of_range")
     return told
 
 
 def _approvals(asked: Mapping[str, int]) -> dict[str, int]:
     if set(asked) != set(RISKS):
-        raise BadInput(f"a number for each of {', '.join(RISKS)}", where="approvals", code="bad_approvals")
+        raise InvalidInput(f"a number for each of {', '.join(RISKS)}", where="approvals", code="bad_approvals")
     for risk in RISKS:
         least = NEVER_ALONE.get(risk, 0)
         if not least <= asked[risk] <= MOST_APPROVALS:
-            raise BadInput(f"{risk}: {least} to {MOST_APPROVALS} approvals", where="approvals", code="bad_approvals")
+            raise InvalidInput(
+                f"{risk}: {least} to {MOST_APPROVALS} approvals", where="approvals", code="bad_approvals"
+            )
     return {risk: asked[risk] for risk in RISKS}
 
 
@@ -120,7 +122,7 @@ def _actions(named: tuple[str, ...]) -> list[str]:
         return ["*"]
     for name in named:
         if registry.find(name) is None:
-            raise BadInput(f"there is no action {name[:60]!r}", where="actions", code="unknown_action")
+            raise InvalidInput(f"there is no action {name[:60]!r}", where="actions", code="unknown_action")
     return sorted(set(named))
 
 
@@ -129,9 +131,9 @@ def _window(told: dict[str, Any]) -> dict[str, Any]:
     try:
         begins, ends = time.fromisoformat(str(told["from"])), time.fromisoformat(str(told["to"]))
     except (KeyError, ValueError):
-        raise BadInput("a window goes from HH:MM to HH:MM, UTC", where="windows", code="bad_window") from None
+        raise InvalidInput("a window goes from HH:MM to HH:MM, UTC", where="windows", code="bad_window") from None
     if not isinstance(days, list) or not days or not all(day in range(7) for day in days) or begins == ends:
-        raise BadInput("a window needs days, 0 for Monday to 6, and a length", where="windows", code="bad_window")
+        raise InvalidInput("a window needs days, 0 for Monday to 6, and a length", where="windows", code="bad_window")
     return {"days": sorted({int(day) for day in days}), "from": f"{begins:%H:%M}", "to": f"{ends:%H:%M}"}
 
 

@@ -16,17 +16,17 @@ from django.conf import settings
 from django.utils import timezone
 
 from migrations_app.actions import registry, states
-from migrations_app.actions.base import Action, Scene, Unavailable
-from migrations_app.actions.changes import Change, Need, Target
+from migrations_app.actions.base import Action, PlanningContext, Unavailable
+from migrations_app.actions.changes import Change, ObjectTarget, RbacNeed
 from migrations_app.actions.conditions import Tree, all_hold, projected, value_at
-from migrations_app.actions.plan import LIFETIME_SECONDS, Forecast, Limits, Plan, Step, canonical, numbered
-from migrations_app.actions.request import Tie, marks
+from migrations_app.actions.plan import LIFETIME_SECONDS, Forecast, Plan, RolloutLimits, Step, canonical, numbered
+from migrations_app.actions.request import ObjectVersion, marks
 from migrations_app.actions.targets.crds import ORIGIN, landing
 from migrations_app.actions.undo import bare
 from migrations_app.checks.remedies.commands import CHARTS
 from migrations_app.clients.helm.charts import SCHEME, from_archive, from_folder, pull_chart, read_registry
-from migrations_app.clients.kubernetes.api import Sent, Writer
-from migrations_app.errors import BadInput, BadSetting, Conflict, CouldNotLook
+from migrations_app.clients.kubernetes.api import Writer, WriteResult
+from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, ReadError
 from migrations_app.inventory.facts.controller import CHART
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter.releases import as_tag
@@ -37,8 +37,8 @@ from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rollouts import journal
 from migrations_app.use_cases.rollouts.backups import export, keep_diffs
 from migrations_app.use_cases.rollouts.start_checks import policy_of
-from migrations_app.use_cases.rollouts.transitions import Cause, found, transition
-from migrations_app.use_cases.runtime.connections import connect, connect_writer, limits, reach
+from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollout_for_update, transition
+from migrations_app.use_cases.runtime.connections import connect, connect_writer, limits, network_policy
 
 OCI = "oci"
 FOLDER = "charts"
@@ -51,9 +51,9 @@ def chart_files(inventory: Inventory, parameters: Mapping[str, Any]) -> dict[str
     if source != OCI:
         found = from_folder(settings.ENV.data_dir / FOLDER, source)
         return found | {ORIGIN: f"{FOLDER}/{source}".encode()}
-    release = landing(inventory, stage.running(inventory), wanted=str(parameters.get("release") or ""))
+    release = landing(inventory, stage.detect_running_release(inventory), wanted=str(parameters.get("release") or ""))
     address, tag = _registry(), as_tag(release)
-    pulled = pull_chart(read_registry(address), CHART, tag=tag, reach=reach(), limits=limits())
+    pulled = pull_chart(read_registry(address), CHART, tag=tag, reach=network_policy(), limits=limits())
     return from_archive(pulled.raw) | {ORIGIN: f"{address}/{CHART}:{tag} ({pulled.digest})".encode()}
 
 
@@ -62,10 +62,10 @@ def _registry() -> str:
     given = settings.ENV.chart_registry
     if not given:
         words = "no registry is set: name a chart in the data folder's charts, or set KARPDASH_CHART_REGISTRY"
-        raise BadInput(words, where="source", code="registry_off")
+        raise InvalidInput(words, where="source", code="registry_off")
     address: str = CHARTS if given == OFFICIAL else given.rstrip("/")
     if not address.startswith(SCHEME):
-        raise BadSetting(f"must begin with {SCHEME}", where="KARPDASH_CHART_REGISTRY")
+        raise InvalidSetting(f"must begin with {SCHEME}", where="KARPDASH_CHART_REGISTRY")
     return address
 
 
@@ -73,53 +73,53 @@ LATER = "rests on what an earlier step brings, so no dry run can prove it now"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proven:
+class ProofResult:
     """`read` are the objects by target; `doubts` what the dry run said of each step that it did not prove; `diffs` the
     object before and as the server would store it."""
 
     steps: tuple[Step, ...]
-    read: dict[Target, Tree]
+    read: dict[ObjectTarget, Tree]
     doubts: dict[str, str]
     diffs: dict[str, tuple[Tree | None, Tree | None]]
 
 
-def refuse_missing_rights(writer: Writer, asked: Iterable[tuple[Need, str]]) -> None:
+def refuse_missing_rights(writer: Writer, asked: Iterable[tuple[RbacNeed, str]]) -> None:
     """Raises BadInput (code `missing_rights`) with the rules to add, when the server says no to any of them.
 
     `asked` are rights with the name of the object; a rule may hold for named objects only.
     """
-    names: dict[Need, list[str]] = {}
+    names: dict[RbacNeed, list[str]] = {}
     for need, name in asked:
         names.setdefault(need, []).append(name)
     missing = [need.rule for need in sorted(names) if not _allowed(writer, need, names=names[need])]
     if missing:
-        raise BadInput("missing rules: " + " ".join(f"- {rule}" for rule in missing), code="missing_rights")
+        raise InvalidInput("missing rules: " + " ".join(f"- {rule}" for rule in missing), code="missing_rights")
 
 
-def _allowed(writer: Writer, need: Need, *, names: list[str]) -> bool:
+def _allowed(writer: Writer, need: RbacNeed, *, names: list[str]) -> bool:
     if writer.may(need):
         return True
     return need.verb != "create" and all(writer.may(need, name=name) for name in names)
 
 
-def to_read(targets: Iterable[Target]) -> Iterator[tuple[Need, str]]:
+def to_read(targets: Iterable[ObjectTarget]) -> Iterator[tuple[RbacNeed, str]]:
     """The rights to read those objects."""
-    return ((Need(verb="get", group=one.group, plural=one.plural), one.name) for one in targets)
+    return ((RbacNeed(verb="get", group=one.group, plural=one.plural), one.name) for one in targets)
 
 
-def to_carry_out(plan: Plan) -> Iterator[tuple[Need, str]]:
+def to_carry_out(plan: Plan) -> Iterator[tuple[RbacNeed, str]]:
     """The rights that the plan's requests, their undoing and the readings before them ask for."""
     changes = [change for step in plan.steps for change in (step.change, step.undo) if change]
     yield from to_read(change.target for change in changes)
     yield from ((change.need, change.target.name) for change in changes)
 
 
-def prove_steps(writer: Writer, steps: tuple[Step, ...]) -> Proven:
+def prove_steps(writer: Writer, steps: tuple[Step, ...]) -> ProofResult:
     """Reads every target, ties every step to it, and sends every request as a dry run.
 
     Raises BadInput (code `refused`) when the server would refuse a step that rests on nothing before it.
     """
-    read: dict[Target, Tree] = {}
+    read: dict[ObjectTarget, Tree] = {}
     tied, doubts, diffs = [], {}, {}
     touched: set[str] = set()
     for step in steps:
@@ -137,7 +137,7 @@ def prove_steps(writer: Writer, steps: tuple[Step, ...]) -> Proven:
         else:
             diffs[step.id] = (found, _dry(writer, step, found=found, doubts=doubts))
         touched.add(change.target.path)
-    return Proven(steps=tuple(tied), read=read, doubts=doubts, diffs=diffs)
+    return ProofResult(steps=tuple(tied), read=read, doubts=doubts, diffs=diffs)
 
 
 def _tied(step: Step, found: Tree | None, *, again: bool) -> Step:
@@ -148,12 +148,12 @@ def _tied(step: Step, found: Tree | None, *, again: bool) -> Step:
         return step
     uid = str(value_at(found, ("metadata", "uid")) or "")
     if change.target.uid and change.target.uid != uid:
-        raise BadInput(f"{change.target.said} was made anew meanwhile", code="changed")
+        raise InvalidInput(f"{change.target.said} was made anew meanwhile", code="changed")
     now = projected(found, step.rests_on)
     if not step.digest:
         return msgspec.structs.replace(step, digest=now)
     if step.digest != now and not again:
-        raise BadInput(f"{change.target.said} was changed while the plan was made; try again", code="changed")
+        raise InvalidInput(f"{change.target.said} was changed while the plan was made; try again", code="changed")
     return step
 
 
@@ -167,32 +167,32 @@ def _dry(writer: Writer, step: Step, *, found: Tree | None, doubts: dict[str, st
     change = step.change
     if change is None or all_hold(step.brings, found, uid=change.target.uid):
         return found
-    told = writer.dry_run(change, Tie.to(found), own=marks("preview", "preview"))
+    told = writer.dry_run(change, ObjectVersion.to(found), own=marks("preview", "preview"))
     if told.done:
         return told.object
     if _unsupported(told):
         doubts[step.id] = f"not provable: {told.message}"
         return None
     if told.conflicts:
-        raise BadInput(f"{step.title}: fields are kept by {', '.join(told.conflicts)}", code="field_conflict")
-    raise BadInput(f"{step.title}: {told.message or told.reason} (HTTP {told.status})", code="refused")
+        raise InvalidInput(f"{step.title}: fields are kept by {', '.join(told.conflicts)}", code="field_conflict")
+    raise InvalidInput(f"{step.title}: {told.message or told.reason} (HTTP {told.status})", code="refused")
 
 
-def _unsupported(told: Sent) -> bool:
+def _unsupported(told: WriteResult) -> bool:
     """A webhook that has side effects cannot be asked in a dry run; the server says so itself."""
     return told.status == 400 and "dry run" in told.message.lower().replace("dryrun", "dry run").replace("-", " ")
 
 
 def prepare(rollout_id: uuid.UUID) -> None:
     """Works a draft out; what keeps it from that is told in its cause, and it is over. Harmless when called twice."""
-    row = found(rollout_id)
+    row = rollout_for_update(rollout_id)
     if row.state != "draft":
         return
     try:
         plan, proven = _worked_out(row)
         _export(row, proven)
         keep_diffs(row, proven.diffs)
-    except (CouldNotLook, BadInput, BadSetting) as reason:
+    except (ReadError, InvalidInput, InvalidSetting) as reason:
         _give_up(row, reason.code, words=str(reason))
         return
     except Conflict as reason:
@@ -213,16 +213,16 @@ def prepare(rollout_id: uuid.UUID) -> None:
 
 
 def _give_up(row: Rollout, code: str, *, words: str) -> None:
-    transition(row, "expired", by=WORKER, cause=Cause(code=code, words=words), finished_at=timezone.now())
+    transition(row, "expired", by=WORKER, cause=TransitionCause(code=code, words=words), finished_at=timezone.now())
 
 
-def _worked_out(row: Rollout) -> tuple[Plan, Proven]:
+def _worked_out(row: Rollout) -> tuple[Plan, ProofResult]:
     action = registry.find(row.action)
     if action is None:
         raise Unavailable(f"there is no action {row.action!r} any more")
     inventory = _look(row)
     policy = policy_of(row.cluster_id)
-    limits = Limits(batch=policy.batch, per_hour=policy.per_hour, pool_percent=policy.pool_percent)
+    limits = RolloutLimits(batch=policy.batch, per_hour=policy.per_hour, pool_percent=policy.pool_percent)
     with connect_writer(row.cluster, user=row.author_name) as writer:
         scene = _scene(action, row, inventory=inventory, writer=writer, limits=limits)
         steps = numbered(action.steps(scene, row.parameters))
@@ -239,15 +239,17 @@ def _look(row: Rollout) -> Inventory:
         return collect(api, cluster=row.cluster_name).inventory
 
 
-def _scene(action: Action, row: Rollout, *, inventory: Inventory, writer: Writer, limits: Limits) -> Scene:
+def _scene(
+    action: Action, row: Rollout, *, inventory: Inventory, writer: Writer, limits: RolloutLimits
+) -> PlanningContext:
     back = _taken_back(row)
     touched = (bare(step.change.target) for step in back.get("applied", ()) if step.change)
     wanted = dict.fromkeys((*action.wanted(inventory, row.parameters), *touched))
     refuse_missing_rights(writer, to_read(wanted))
     objects = {target: read for target in wanted if (read := writer.read(target)) is not None}
-    return Scene(
+    return PlanningContext(
         inventory=inventory,
-        running=stage.running(inventory),
+        running=stage.detect_running_release(inventory),
         objects=objects,
         now=inventory.taken_at,
         limits=limits,
@@ -267,7 +269,7 @@ def _taken_back(row: Rollout) -> dict[str, Any]:
     return {"applied": states.applied(plan, lines), "made": made}
 
 
-def _plan(row: Rollout, writer: Writer, *, scene: Scene, action: Action, policy: int) -> Plan:
+def _plan(row: Rollout, writer: Writer, *, scene: PlanningContext, action: Action, policy: int) -> Plan:
     forecast: Forecast = action.forecast(scene, row.parameters)
     return Plan(
         action=action.id,
@@ -284,6 +286,6 @@ def _plan(row: Rollout, writer: Writer, *, scene: Scene, action: Action, policy:
     )
 
 
-def _export(row: Rollout, proven: Proven) -> None:
+def _export(row: Rollout, proven: ProofResult) -> None:
     for target, read in proven.read.items():
         export(row, target, read=read)

@@ -8,7 +8,7 @@ from datetime import datetime, time
 
 from django.utils import timezone
 
-from migrations_app.access import Person, holds_yes, may_start
+from migrations_app.access import Person, approval_still_valid, may_start
 from migrations_app.actions.states import HOLDING
 from migrations_app.errors import Conflict
 from migrations_app.models.policy import Policy
@@ -17,7 +17,7 @@ from migrations_app.queries.rollouts.policies import NEVER_ALONE, approvals_aske
 from migrations_app.queries.visibility import rights_over
 from migrations_app.use_cases.accounts.rights import over
 from migrations_app.use_cases.audit.log import assert_writable
-from migrations_app.use_cases.rollouts.transitions import found
+from migrations_app.use_cases.rollouts.transitions import rollout_for_update
 
 __all__ = ["NEVER_ALONE", "approvals_asked", "closed", "policy_of"]
 
@@ -91,12 +91,12 @@ def _counts(row: Rollout, one: Approval, *, starter: Person) -> bool:
         return False
     if starter.method == "token" and person.pk == starter.id:
         return False
-    return holds_yes(rights_over(person, row.cluster_id), alone=one.break_glass)
+    return approval_still_valid(rights_over(person, row.cluster_id), alone=one.break_glass)
 
 
 def why_not_start(rollout_id: uuid.UUID, person: Person) -> str:
     """What keeps it from beginning now, in words for the button; empty when nothing does."""
-    row = found(rollout_id)
+    row = rollout_for_update(rollout_id)
     refusal = may_start(over(person, row.cluster_id))
     if refusal is not None:
         return refusal.why

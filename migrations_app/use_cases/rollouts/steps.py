@@ -14,17 +14,17 @@ from django.utils import timezone
 
 from migrations_app.actions.conditions import Exists, Tree, all_hold, holds, projected, value_at
 from migrations_app.actions.plan import Step
-from migrations_app.actions.request import Tie, completed, digest_of, marks
-from migrations_app.actions.states import SKIP, Place, begins_batch
-from migrations_app.clients.kubernetes.api import Sent, Writer
-from migrations_app.errors import BadInput, CouldNotLook
+from migrations_app.actions.request import ObjectVersion, completed, digest_of, marks
+from migrations_app.actions.states import SKIP, Position, begins_batch
+from migrations_app.clients.kubernetes.api import Writer, WriteResult
+from migrations_app.errors import InvalidInput, ReadError
 from migrations_app.models.rollout import Attempt
 from migrations_app.use_cases.accounts.rights import named_over
 from migrations_app.use_cases.rollouts import journal, lease
-from migrations_app.use_cases.rollouts.attempts import Halt
+from migrations_app.use_cases.rollouts.attempts import RolloutHalted
 from migrations_app.use_cases.rollouts.gates import note_baseline
-from migrations_app.use_cases.rollouts.journal import Intent, Outcome, Work, wait_for
-from migrations_app.use_cases.rollouts.lease import Lost
+from migrations_app.use_cases.rollouts.journal import ExecutionContext, Intent, Outcome, report_waiting
+from migrations_app.use_cases.rollouts.lease import LeaseLost
 from migrations_app.use_cases.rollouts.start_checks import closed, policy_of
 
 HOUR = timedelta(hours=1)
@@ -32,7 +32,7 @@ COUNTED = "delete"
 """What the hourly limit counts: deletions cost capacity, and nothing brings back what they took."""
 
 
-def held_back(work: Work, writer: Writer, *, step: Step) -> str:
+def reason_to_wait(work: ExecutionContext, writer: Writer, *, step: Step) -> str:
     """What to wait for before the step's request may be sent, in words; empty when it may.
 
     At the first step of a batch it raises Halt, too: `other_cluster`, `right_gone`, and `closed` by a freeze or the
@@ -44,24 +44,26 @@ def held_back(work: Work, writer: Writer, *, step: Step) -> str:
         refuse_other_cluster(work, writer)
         _refuse_without_right(work)
         if why := closed(policy_of(work.row.cluster_id), work.row.action, now=timezone.now()):
-            raise Halt("closed", why)
+            raise RolloutHalted("closed", why)
     return _over_the_hour(work, step)
 
 
-def refuse_other_cluster(work: Work, writer: Writer) -> None:
+def refuse_other_cluster(work: ExecutionContext, writer: Writer) -> None:
     """Raises Halt when another cluster answers than the one that was planned for (A05, T17)."""
     if writer.identity() != work.plan.identity:
-        raise Halt("other_cluster", "another cluster answers under this name", state="needs_attention")
+        raise RolloutHalted("other_cluster", "another cluster answers under this name", state="needs_attention")
 
 
-def _refuse_without_right(work: Work) -> None:
+def _refuse_without_right(work: ExecutionContext) -> None:
     """Raises Halt when whoever started it may not start anything on this cluster any more (A41)."""
     name = work.row.started_by_name
     if name and not {"operate", "administer"} & named_over(name, work.row.cluster_id):
-        raise Halt("right_gone", f"{name}, who started it, may not do so any more; somebody else can resume it")
+        raise RolloutHalted(
+            "right_gone", f"{name}, who started it, may not do so any more; somebody else can resume it"
+        )
 
 
-def _cancellable(work: Work) -> str:
+def _cancellable(work: ExecutionContext) -> str:
     """The seconds in which whoever started it by mistake can stop it before anything is sent."""
     began = work.row.started_at
     if began is None or timezone.now() >= began + timedelta(seconds=settings.ENV.cancel_seconds):
@@ -71,7 +73,7 @@ def _cancellable(work: Work) -> str:
     return f"{settings.ENV.cancel_seconds} seconds, in which it can still be cancelled"
 
 
-def _over_the_hour(work: Work, step: Step) -> str:
+def _over_the_hour(work: ExecutionContext, step: Step) -> str:
     if step.change is None or step.change.verb != COUNTED:
         return ""
     most = work.plan.limits.per_hour
@@ -91,13 +93,13 @@ SPARE_SECONDS = 5.0
 LONGEST_PAUSE = 30.0
 
 
-def make_request(work: Work, writer: Writer, *, here: Place) -> bool:
+def make_request(work: ExecutionContext, writer: Writer, *, here: Position) -> bool:
     """Brings the step one request further. True when something moved. Raises Halt, Lost, Stopped, CouldNotLook."""
     step, change = here.step, here.step.change
     if change is None:
         return False
-    if words := held_back(work, writer, step=step):
-        return wait_for(work, words)
+    if words := reason_to_wait(work, writer, step=step):
+        return report_waiting(work, words)
     note_baseline(work, writer, step=step)
     read = writer.read(change.target)
     if all_hold(step.brings, read, uid=change.target.uid):
@@ -106,42 +108,44 @@ def make_request(work: Work, writer: Writer, *, here: Place) -> bool:
     if why := _changed(step, read):
         return _left_out(work, step, why=why)
     _refuse_endless(work, here)
-    return _requested(work, writer, here=here, tie=Tie.to(read))
+    return _requested(work, writer, here=here, tie=ObjectVersion.to(read))
 
 
-def _requested(work: Work, writer: Writer, *, here: Place, tie: Tie) -> bool:
+def _requested(work: ExecutionContext, writer: Writer, *, here: Position, tie: ObjectVersion) -> bool:
     step, change = here.step, here.step.change
     if change is None:
         raise AssertionError("a step without a change sends nothing")
     body = completed(change, tie, own=_own(work))
     _outlived(work)
     journal.reached("before_intent")
-    intent = journal.intend(work, step, change=change, tie=tie, body_digest=digest_of(body))
+    intent = journal.record_intent(work, step, change=change, tie=tie, body_digest=digest_of(body))
     began = time.monotonic()
     journal.reached("after_intent")
     if time.monotonic() - began > SPARE_SECONDS:
         # Stopped for a while since the intent: somebody else may be about to settle it, and nothing was sent yet.
-        raise Lost("the worker stood still between the intent and its request")
+        raise LeaseLost("the worker stood still between the intent and its request")
     sent = _sent(work, writer, here=here, tie=tie, intent=intent)
     journal.reached("after_send")
     return _concluded(work, step, sent=sent, intent=intent)
 
 
-def _own(work: Work) -> dict[str, str]:
+def _own(work: ExecutionContext) -> dict[str, str]:
     return marks(str(work.row.pk), work.row.digest)
 
 
-def _sent(work: Work, writer: Writer, *, here: Place, tie: Tie, intent: Intent) -> Sent | CouldNotLook | BadInput:
+def _sent(
+    work: ExecutionContext, writer: Writer, *, here: Position, tie: ObjectVersion, intent: Intent
+) -> WriteResult | ReadError | InvalidInput:
     if here.step.change is None:
         raise AssertionError("a step without a change sends nothing")
     purpose = f"action={work.row.pk} step={here.step.id} attempt={intent.number}"
     try:
         return writer.send(here.step.change, tie, own=_own(work), purpose=purpose)
-    except (CouldNotLook, BadInput) as silence:
+    except (ReadError, InvalidInput) as silence:
         return silence
 
 
-def _pass_over(work: Work, *, here: Place, read: Tree | None) -> None:
+def _pass_over(work: ExecutionContext, *, here: Position, read: Tree | None) -> None:
     """It is so already: by us where a request of ours may have come late, or the object carries our marks (A25)."""
     step, change = here.step, here.step.change
     if change is None:
@@ -151,14 +155,14 @@ def _pass_over(work: Work, *, here: Place, read: Tree | None) -> None:
         reason, outcome = "an earlier request came through after all", Attempt.Outcome.APPLIED
     else:
         reason, outcome = "it was so already", Attempt.Outcome.NOOP
-    journal.pass_over(work, step, verb=change.verb, reason=reason, outcome=outcome)
+    journal.record_skipped(work, step, verb=change.verb, reason=reason, outcome=outcome)
 
 
-def _left_out(work: Work, step: Step, *, why: str) -> bool:
+def _left_out(work: ExecutionContext, step: Step, *, why: str) -> bool:
     """A step that may be skipped is; any other stops the rollout (A17, R21, R22)."""
     if not step.skippable:
-        raise Halt("changed", why)
-    journal.pass_over(work, step, verb=SKIP, reason=f"left out: {why}")
+        raise RolloutHalted("changed", why)
+    journal.record_skipped(work, step, verb=SKIP, reason=f"left out: {why}")
     return True
 
 
@@ -174,7 +178,7 @@ def _changed(step: Step, read: Tree | None) -> str:
     return "" if projected(read, step.rests_on) == step.digest else f"{target.said} was changed since the preview"
 
 
-def _refuse_endless(work: Work, here: Place) -> None:
+def _refuse_endless(work: ExecutionContext, here: Position) -> None:
     """Raises Halt once the same refusal came too often; the last one tells what it is."""
     if here.refusals < CONFLICTS:
         return
@@ -184,22 +188,24 @@ def _refuse_endless(work: Work, here: Place) -> None:
         404: ("refused_404", last.reason or "the API server knows no such place"),
     }
     code, why = words.get(last.status or 0, ("contended", "somebody else keeps writing to the object"))
-    raise Halt(code, f"{here.step.title}: {why}")
+    raise RolloutHalted(code, f"{here.step.title}: {why}")
 
 
-def _outlived(work: Work) -> None:
+def _outlived(work: ExecutionContext) -> None:
     """The lease has to outlive the request's deadline (A20)."""
     if not lease.lasts(work.fence, DEADLINE_SECONDS + SPARE_SECONDS) and not lease.renew(work.fence):
-        raise Lost("the lease is over")
+        raise LeaseLost("the lease is over")
 
 
-def _concluded(work: Work, step: Step, *, sent: Sent | CouldNotLook | BadInput, intent: Intent) -> bool:
+def _concluded(
+    work: ExecutionContext, step: Step, *, sent: WriteResult | ReadError | InvalidInput, intent: Intent
+) -> bool:
     journal.reached("before_outcome")
-    if isinstance(sent, BadInput):
-        journal.conclude(work, intent.attempt_id, told=Outcome(outcome="refused", reason=sent.message))
-        raise Halt(sent.code, f"{step.title}: {sent.message}")
-    if isinstance(sent, CouldNotLook):
-        journal.conclude(work, intent.attempt_id, told=Outcome(outcome="unknown", reason=sent.message))
+    if isinstance(sent, InvalidInput):
+        journal.record_outcome(work, intent.attempt_id, told=Outcome(outcome="refused", reason=sent.message))
+        raise RolloutHalted(sent.code, f"{step.title}: {sent.message}")
+    if isinstance(sent, ReadError):
+        journal.record_outcome(work, intent.attempt_id, told=Outcome(outcome="unknown", reason=sent.message))
         return True
     word = "applied" if sent.done else "unknown" if sent.in_doubt else "refused"
     told = Outcome(
@@ -210,29 +216,29 @@ def _concluded(work: Work, step: Step, *, sent: Sent | CouldNotLook | BadInput, 
         uid=sent.uid,
         resource_version=sent.resource_version,
     )
-    journal.conclude(work, intent.attempt_id, told=told)
+    journal.record_outcome(work, intent.attempt_id, told=told)
     journal.reached("after_outcome")
     if word == "refused":
         _refused(step, sent)
     return True
 
 
-def _refused(step: Step, sent: Sent) -> None:
+def _refused(step: Step, sent: WriteResult) -> None:
     """What may pass by itself is tried again; everything else calls a person, with the server's own words."""
     if sent.conflicts:
-        raise Halt("field_conflict", f"{step.title}: fields are kept by {', '.join(sent.conflicts)}")
+        raise RolloutHalted("field_conflict", f"{step.title}: fields are kept by {', '.join(sent.conflicts)}")
     if sent.status in (404, 409):
         return
     if sent.status == 429:
         time.sleep(min(sent.retry_after or 1.0, LONGEST_PAUSE))
         return
-    raise Halt(f"refused_{sent.status}", f"{step.title}: {sent.message or sent.reason}")
+    raise RolloutHalted(f"refused_{sent.status}", f"{step.title}: {sent.message or sent.reason}")
 
 
 BY = "read"
 
 
-def settle(work: Work, writer: Writer, *, here: Place) -> bool:
+def settle(work: ExecutionContext, writer: Writer, *, here: Position) -> bool:
     """Settles the open line: applied when what it was to bring is there, not applied when its object is untouched long
     after the deadline, else changed by somebody else. False: too early to tell. Raises Halt, Lost, CouldNotLook."""
     line = here.open
@@ -242,14 +248,16 @@ def settle(work: Work, writer: Writer, *, here: Place) -> bool:
     if all_hold(here.step.brings, read, uid=here.step.change.target.uid):
         return _brought(work, line, read=read)
     if not _late(line):
-        return wait_for(work, f"the outcome of the last request ({here.step.title})")
+        return report_waiting(work, f"the outcome of the last request ({here.step.title})")
     if _untouched(here, line, read=read):
         return _settle_concluded(work, line, outcome="not_applied", reason="untouched afterwards")
     _settle_concluded(work, line, outcome="changed_by_other", reason="changed meanwhile")
-    raise Halt("changed_by_other", f"{here.step.title}: the outcome is not known, and the object was changed meanwhile")
+    raise RolloutHalted(
+        "changed_by_other", f"{here.step.title}: the outcome is not known, and the object was changed meanwhile"
+    )
 
 
-def _brought(work: Work, line: Attempt, *, read: Tree | None) -> bool:
+def _brought(work: ExecutionContext, line: Attempt, *, read: Tree | None) -> bool:
     """What it was to bring is there. An object without our marks where one was to be made is somebody else's (A23)."""
     made = line.uid or holds(Exists(marks=marks(str(work.row.pk), work.row.digest)), read)
     if not made:
@@ -258,9 +266,9 @@ def _brought(work: Work, line: Attempt, *, read: Tree | None) -> bool:
     return _settle_concluded(work, line, outcome="applied", reason="seen afterwards", uid=uid)
 
 
-def _settle_concluded(work: Work, line: Attempt, *, outcome: str, reason: str, uid: str = "") -> bool:
+def _settle_concluded(work: ExecutionContext, line: Attempt, *, outcome: str, reason: str, uid: str = "") -> bool:
     told = Outcome(outcome=outcome, reason=reason, uid=uid, settled_by=BY, status=line.status, audit_id=line.audit_id)
-    journal.conclude(work, line.pk, told=told)
+    journal.record_outcome(work, line.pk, told=told)
     return True
 
 
@@ -270,7 +278,7 @@ def _late(line: Attempt) -> bool:
     return Attempt.objects.filter(pk=line.pk, intent_at__lte=Now() - patience).exists()
 
 
-def _untouched(here: Place, line: Attempt, *, read: Tree | None) -> bool:
+def _untouched(here: Position, line: Attempt, *, read: Tree | None) -> bool:
     """The object is as it was when the request was tied to it: the plan's fields at least have not moved."""
     uid = str(value_at(read, ("metadata", "uid")) or "")
     return uid == line.uid and projected(read, here.step.rests_on) == here.step.digest

@@ -17,8 +17,8 @@ from migrations_app.models.rollout import Outbox, Rollout
 from migrations_app.models.scan import Scan
 from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.rollouts import lease
-from migrations_app.use_cases.rollouts.lease import Fence
-from migrations_app.use_cases.scans.queue import queued
+from migrations_app.use_cases.rollouts.lease import LeaseToken
+from migrations_app.use_cases.scans.queue import enqueue
 
 ENDED: frozenset[State] = frozenset({"succeeded", "failed", "aborted"})
 BY = "rollout"
@@ -29,7 +29,7 @@ def ask_for_scan(row: Rollout) -> None:
     """Queues a scan in the transaction that ends the rollout. One under way began too early: the next is due."""
     if row.started_at is None:
         return
-    if not queued(row.cluster, by=BY).created:
+    if not enqueue(row.cluster, by=BY).created:
         Cluster.objects.filter(pk=row.cluster_id).update(next_due_at=timezone.now())
 
 
@@ -41,7 +41,7 @@ def waiting_scan(rollout_id: uuid.UUID) -> uuid.UUID | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cause:
+class TransitionCause:
     """Why the state changed: a stable code, and words for the page."""
 
     code: str = ""
@@ -49,7 +49,13 @@ class Cause:
 
 
 def transition(
-    row: Rollout, then: State, *, by: Actor, cause: Cause | None = None, fence: Fence | None = None, **columns: object
+    row: Rollout,
+    then: State,
+    *,
+    by: Actor,
+    cause: TransitionCause | None = None,
+    fence: LeaseToken | None = None,
+    **columns: object,
 ) -> int:
     """The row's new version; `row` is changed as well. Other columns may change with the state.
 
@@ -58,7 +64,7 @@ def transition(
     """
     if not may_follow(_state(row), then):
         raise Conflict(f"a rollout that is {row.state} cannot become {then}", code="moved")
-    told = cause or Cause()
+    told = cause or TransitionCause()
     changed: dict[str, Any] = {
         "state": then,
         "version": row.version + 1,
@@ -81,7 +87,7 @@ def transition(
     return row.version
 
 
-def found(rollout_id: uuid.UUID) -> Rollout:
+def rollout_for_update(rollout_id: uuid.UUID) -> Rollout:
     """The row. Raises NotFound."""
     row = Rollout.objects.filter(pk=rollout_id).first()
     if row is None:
@@ -94,7 +100,7 @@ def _state(row: Rollout) -> State:
     return state  # type: ignore[no-any-return]  # the column's choices are the states
 
 
-def _event(row: Rollout, then: State, *, by: Actor, cause: Cause) -> Event:
+def _event(row: Rollout, then: State, *, by: Actor, cause: TransitionCause) -> Event:
     return Event(
         verb=f"rollout.{then}",
         actor=by,

@@ -23,32 +23,32 @@ from migrations_app.actions import states
 from migrations_app.actions.plan import PLANNER, Plan, stored_digest
 from migrations_app.actions.states import WORKING
 from migrations_app.clients.kubernetes.api import Writer
-from migrations_app.errors import BadInput, BadSetting, Conflict, CouldNotLook
+from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, ReadError
 from migrations_app.models.rollout import Lease, Rollout
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.rollouts import journal, lease
-from migrations_app.use_cases.rollouts.attempts import Halt, counted, refuse_deadly
+from migrations_app.use_cases.rollouts.attempts import RolloutHalted, counting_attempt, halt_crash_loop
 from migrations_app.use_cases.rollouts.gates import pass_gate
-from migrations_app.use_cases.rollouts.journal import Stopped, Work, wait_for
-from migrations_app.use_cases.rollouts.lease import Fence, Lost
+from migrations_app.use_cases.rollouts.journal import ExecutionContext, StopRequested, report_waiting
+from migrations_app.use_cases.rollouts.lease import LeaseLost, LeaseToken
 from migrations_app.use_cases.rollouts.steps import make_request, refuse_other_cluster, settle
-from migrations_app.use_cases.rollouts.transitions import Cause, found, transition
+from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollout_for_update, transition
 from migrations_app.use_cases.runtime.connections import connect_writer
 
 log = logging.getLogger(__name__)
 SLICE_SECONDS = 20.0
 """How long one task works before it hands on: a worker that is told to stop does not have longer (R28)."""
-PATIENCE = timedelta(minutes=10)
+UNREACHABLE_TIMEOUT = timedelta(minutes=10)
 """How long an answer may be missing before a person is called (A09)."""
 
 
 def advance(rollout_id: uuid.UUID, *, holder: str) -> bool:
     """Makes what progress it can, if it gets the cluster's lease (A12). True: there is more to do, come again soon."""
     try:
-        row = found(rollout_id)
+        row = rollout_for_update(rollout_id)
         fence = lease.take(row.cluster_id, holder) if row.state in WORKING else None
         return _held(row, fence) if fence is not None else False
-    except Lost:
+    except LeaseLost:
         log.warning("lease lost", extra={"rollout": str(rollout_id)})
         return False
     except Conflict:
@@ -60,69 +60,69 @@ def advance(rollout_id: uuid.UUID, *, holder: str) -> bool:
         return False
 
 
-def _held(row: Rollout, fence: Fence) -> bool:
+def _held(row: Rollout, fence: LeaseToken) -> bool:
     try:
         with _kept(fence):
             # Read anew under the lease: whoever held it before may have moved the rollout.
             row.refresh_from_db()
-            with counted(row, fence):
+            with counting_attempt(row, fence):
                 return row.state in WORKING and _advance(row, fence)
     finally:
         with suppress(OperationalError, InterfaceError):
             lease.release(fence)
 
 
-def _advance(row: Rollout, fence: Fence) -> bool:
+def _advance(row: Rollout, fence: LeaseToken) -> bool:
     plan = msgspec.json.decode(bytes(row.plan), type=Plan)
-    work = Work(row=row, plan=plan, fence=fence, actor=WORKER)
+    work = ExecutionContext(row=row, plan=plan, fence=fence, actor=WORKER)
     try:
-        refuse_deadly(row)
+        halt_crash_loop(row)
         _refuse_strange(row, plan)
         with connect_writer(row.cluster) as writer:
             refuse_other_cluster(work, writer)
             return _work(work, writer)
-    except Stopped as told:
+    except StopRequested as told:
         return _stop(work, told)
-    except Halt as halt:
+    except RolloutHalted as halt:
         return _end(work, halt)
-    except CouldNotLook as reason:
+    except ReadError as reason:
         return _unreachable(work, reason)
-    except (BadInput, BadSetting) as wrong:
-        return _end(work, Halt(wrong.code, str(wrong)))
+    except (InvalidInput, InvalidSetting) as wrong:
+        return _end(work, RolloutHalted(wrong.code, str(wrong)))
 
 
 def _refuse_strange(row: Rollout, plan: Plan) -> None:
     """A plan of other rules, or one that is not what was approved, is never carried out."""
     if plan.planner != PLANNER or stored_digest(bytes(row.plan)) != row.digest:
-        raise Halt("strange_plan", "the plan is not the one that was approved", state="needs_attention")
+        raise RolloutHalted("strange_plan", "the plan is not the one that was approved", state="needs_attention")
 
 
-def _work(work: Work, writer: Writer) -> bool:
+def _work(work: ExecutionContext, writer: Writer) -> bool:
     ends = time.monotonic() + SLICE_SECONDS
     while time.monotonic() < ends:
         here = states.place(work.plan, journal.lines(work.row.pk))
         if here is None or here.phase != "settle":
             # What was sent is settled first, whatever was asked for since (A10).
-            _hear(work)
+            _check_for_stop_request(work)
         if here is None:
             return _finish(work)
         moved = _step(work, writer, here=here)
         if work.row.unknown_since is not None:
             journal.note(work, unknown_since=None)
         if moved:
-            wait_for(work, "")
+            report_waiting(work, "")
         else:
             time.sleep(settings.ENV.gate_poll)
     return True
 
 
-def _hear(work: Work) -> None:
+def _check_for_stop_request(work: ExecutionContext) -> None:
     """Raises Stopped when a person, or the kill switch, wants no more requests."""
     with transaction.atomic():
         journal.refuse_if_stopped(work)
 
 
-def _step(work: Work, writer: Writer, *, here: states.Place) -> bool:
+def _step(work: ExecutionContext, writer: Writer, *, here: states.Position) -> bool:
     """Whether something moved; False where waiting is all there is to do."""
     if here.phase == "settle":
         return settle(work, writer, here=here)
@@ -131,7 +131,7 @@ def _step(work: Work, writer: Writer, *, here: states.Place) -> bool:
     return make_request(work, writer, here=here)
 
 
-def _finish(work: Work) -> bool:
+def _finish(work: ExecutionContext) -> bool:
     with transaction.atomic():
         ended: dict[str, Any] = {"finished_at": timezone.now(), "waits_for": ""}
         transition(work.row, "succeeded", by=work.actor, fence=work.fence, **ended)
@@ -144,54 +144,56 @@ def _tell_original(row: Rollout, then: Literal["rolled_back", "needs_attention"]
     """What became of the rollout that this one takes back."""
     original = row.rolls_back
     if original is not None and original.state == "rolling_back":
-        transition(original, then, by=WORKER, cause=Cause(code=row.state))
+        transition(original, then, by=WORKER, cause=TransitionCause(code=row.state))
 
 
-def _stop(work: Work, told: Stopped) -> bool:
+def _stop(work: ExecutionContext, told: StopRequested) -> bool:
     """What a person or the kill switch asked for. A row that moved meanwhile is somebody else's."""
     if told.code == "moved":
         return False
     if told.code == Rollout.Wish.ABORT:
         ended: dict[str, Any] = {"finished_at": timezone.now(), "wish": "", "waits_for": ""}
         with transaction.atomic():
-            transition(work.row, "aborted", by=work.actor, cause=Cause(code="asked"), fence=work.fence, **ended)
+            transition(
+                work.row, "aborted", by=work.actor, cause=TransitionCause(code="asked"), fence=work.fence, **ended
+            )
             _tell_original(work.row, "needs_attention")
     else:
-        cause = Cause(code=told.code, words=told.message)
+        cause = TransitionCause(code=told.code, words=told.message)
         rest: dict[str, Any] = {"wish": "", "gate_since": None, "waits_for": ""}
         transition(work.row, "paused", by=work.actor, cause=cause, fence=work.fence, **rest)
     return False
 
 
-def _end(work: Work, halt: Halt) -> bool:
-    cause = Cause(code=halt.code, words=halt.message)
+def _end(work: ExecutionContext, halt: RolloutHalted) -> bool:
+    cause = TransitionCause(code=halt.code, words=halt.message)
     rest: dict[str, Any] = {"gate_since": None, "waits_for": "", "wish": "", "worker_attempts": 0}
     transition(work.row, halt.state, by=work.actor, cause=cause, fence=work.fence, **rest)
     return False
 
 
-def _unreachable(work: Work, reason: CouldNotLook) -> bool:
+def _unreachable(work: ExecutionContext, reason: ReadError) -> bool:
     """Tried again for a while; then a person is called, above all where an outcome is unknown (A09, R11)."""
     here = states.place(work.plan, journal.lines(work.row.pk))
     open_outcome = here is not None and here.phase == "settle"
     try:
         if not open_outcome:
-            _hear(work)
-    except Stopped as told:
+            _check_for_stop_request(work)
+    except StopRequested as told:
         return _stop(work, told)
     since = work.row.unknown_since or timezone.now()
-    if timezone.now() - since >= PATIENCE:
-        words = f"no answer for {int(PATIENCE.total_seconds() // 60)} minutes: {reason.message}"
-        return _end(work, Halt("unreachable", words, state="needs_attention" if open_outcome else "paused"))
+    if timezone.now() - since >= UNREACHABLE_TIMEOUT:
+        words = f"no answer for {int(UNREACHABLE_TIMEOUT.total_seconds() // 60)} minutes: {reason.message}"
+        return _end(work, RolloutHalted("unreachable", words, state="needs_attention" if open_outcome else "paused"))
     if work.row.unknown_since is None:
         journal.note(work, unknown_since=since)
-    wait_for(work, f"an answer: {reason.message}")
+    report_waiting(work, f"an answer: {reason.message}")
     time.sleep(settings.ENV.gate_poll)
     return True
 
 
 @contextmanager
-def _kept(fence: Fence) -> Iterator[None]:
+def _kept(fence: LeaseToken) -> Iterator[None]:
     """Renews the lease beside the work; once it is lost nothing more is renewed, and the next write fails."""
     stop = threading.Event()
 
@@ -209,7 +211,7 @@ def _kept(fence: Fence) -> Iterator[None]:
         thread.join(timeout=5)
 
 
-def _renewed(fence: Fence) -> bool:
+def _renewed(fence: LeaseToken) -> bool:
     try:
         return lease.renew(fence)
     except DatabaseError:

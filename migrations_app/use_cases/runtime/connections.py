@@ -5,32 +5,32 @@ from contextlib import closing, contextmanager
 
 from django.conf import settings
 
-from migrations_app.clients.addresses import Reach, own_places
+from migrations_app.clients.addresses import OutboundPolicy, internal_endpoints
 from migrations_app.clients.aws.client import AwsApi, open_aws
-from migrations_app.clients.aws.cross_account import Entry
+from migrations_app.clients.aws.cross_account import ClusterAccountAccess
 from migrations_app.clients.aws.eks import eks_connection, token_source
 from migrations_app.clients.aws.session import AwsSession
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.clients.kubernetes.api import ClusterApi, Writer
 from migrations_app.clients.kubernetes.connection import Connection
 from migrations_app.clients.kubernetes.kubeconfig import in_cluster, read_kubeconfig
-from migrations_app.clients.kubernetes.limits import Limits
+from migrations_app.clients.kubernetes.limits import ClientLimits
 from migrations_app.clients.kubernetes.reader import open_live
 from migrations_app.clients.kubernetes.transport import TokenSource
 from migrations_app.clients.kubernetes.writer import open_writer
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.inventory.objects.cluster_arn import AwsPlace, read_place
 from migrations_app.models.cluster import Cluster
 from migrations_app.samples import fleet
 from migrations_app.samples.story import Story
 from migrations_app.use_cases.runtime.counters import add_requests
-from migrations_app.use_cases.runtime.encryption import Keys
+from migrations_app.use_cases.runtime.encryption import EncryptionKeys
 
 FIELD = "credentials"
 
 
 @contextmanager
-def connect(cluster: Cluster, *, user: str = "", within: Limits | None = None) -> Iterator[ClusterApi]:
+def connect(cluster: Cluster, *, user: str = "", within: ClientLimits | None = None) -> Iterator[ClusterApi]:
     """An open client, closed at the end; its requests are counted. `within` are other limits than those of a scan.
 
     Raises CouldNotLook, BadInput or BadSetting.
@@ -43,7 +43,7 @@ def connect(cluster: Cluster, *, user: str = "", within: Limits | None = None) -
 
 
 @contextmanager
-def _open(cluster: Cluster, *, user: str, within: Limits) -> Iterator[ClusterApi]:
+def _open(cluster: Cluster, *, user: str, within: ClientLimits) -> Iterator[ClusterApi]:
     if cluster.source == Cluster.Source.EKS:
         with _connect_eks(cluster, user=user, within=within) as api:
             yield api
@@ -53,16 +53,16 @@ def _open(cluster: Cluster, *, user: str, within: Limits) -> Iterator[ClusterApi
 
 
 @contextmanager
-def connect_writer(cluster: Cluster, *, user: str = "", within: Limits | None = None) -> Iterator[Writer]:
+def connect_writer(cluster: Cluster, *, user: str = "", within: ClientLimits | None = None) -> Iterator[Writer]:
     """A way to change the cluster, closed at the end. `user` is seen in CloudTrail (T20), `within` as in `connect`.
 
     Raises CouldNotLook, BadSetting, and BadInput (code `read_only`) for a bundle or a sample.
     """
     if cluster.source in (Cluster.Source.SAMPLE, Cluster.Source.BUNDLE):
-        raise BadInput("a bundle or a sample is only looked at", where=cluster.name, code="read_only")
+        raise InvalidInput("a bundle or a sample is only looked at", where=cluster.name, code="read_only")
     with (
         _way(cluster, user=user) as (connection, token),
-        closing(open_writer(connection, reach=reach(), limits=within or limits(), token=token)) as writer,
+        closing(open_writer(connection, reach=network_policy(), limits=within or limits(), token=token)) as writer,
     ):
         try:
             yield writer
@@ -81,10 +81,10 @@ def _way(cluster: Cluster, *, user: str) -> Iterator[tuple[Connection, TokenSour
         yield read_kubeconfig(unsealed(cluster), context=cluster.context), None
 
 
-def _entry(cluster: Cluster, *, user: str, action: str) -> Entry:
+def _entry(cluster: Cluster, *, user: str, action: str) -> ClusterAccountAccess:
     found = entry_of(cluster, user=user, action=action)
     if found is None:
-        raise BadInput("this EKS cluster has no way into its account", where=cluster.name, code="no_aws_access")
+        raise InvalidInput("this EKS cluster has no way into its account", where=cluster.name, code="no_aws_access")
     return found
 
 
@@ -105,12 +105,12 @@ def connect_aws(cluster: Cluster, *, user: str = "", action: str = "scan") -> It
         yield api
 
 
-def entry_of(cluster: Cluster, *, user: str = "", action: str = "scan") -> Entry | None:
+def entry_of(cluster: Cluster, *, user: str = "", action: str = "scan") -> ClusterAccountAccess | None:
     """The way into the cluster's account; None when it has none. `user` and `action` are seen in CloudTrail (T20)."""
     if not (cluster.eks_arn and cluster.role_arn and cluster.external_id):
         return None
     place = read_place(cluster.eks_arn)
-    return Entry(
+    return ClusterAccountAccess(
         region=place.region,
         account=place.account,
         role_arn=cluster.role_arn,
@@ -121,7 +121,7 @@ def entry_of(cluster: Cluster, *, user: str = "", action: str = "scan") -> Entry
 
 
 @contextmanager
-def eks_way(entry: Entry, place: AwsPlace) -> Iterator[tuple[Connection, TokenSource]]:
+def eks_way(entry: ClusterAccountAccess, place: AwsPlace) -> Iterator[tuple[Connection, TokenSource]]:
     """What AWS says of the cluster's API server, and tokens for it while the block lasts (T21).
 
     Raises CouldNotLook when AWS does not answer, BadInput when its answer cannot be used.
@@ -131,48 +131,48 @@ def eks_way(entry: Entry, place: AwsPlace) -> Iterator[tuple[Connection, TokenSo
         yield eks_connection(api, entry), token_source(session, cluster=place.cluster)
 
 
-def keys() -> Keys:
-    return Keys(settings.ENV.encryption_keys)
+def keys() -> EncryptionKeys:
+    return EncryptionKeys(settings.ENV.encryption_keys)
 
 
-def reach() -> Reach:
+def network_policy() -> OutboundPolicy:
     """Which addresses this installation may speak to (K05): never those of its own database and broker."""
     env = settings.ENV
-    return Reach(
+    return OutboundPolicy(
         allow_loopback=env.allow_loopback,
         allow_private=env.allow_private,
         allowed=env.allowed_networks,
-        own=own_places(env.database, env.broker_url),
+        own=internal_endpoints(env.database, env.broker_url),
     )
 
 
-def limits() -> Limits:
-    return Limits(scan_seconds=float(settings.ENV.scan_deadline))
+def limits() -> ClientLimits:
+    return ClientLimits(scan_seconds=float(settings.ENV.scan_deadline))
 
 
 @contextmanager
-def _connect_eks(cluster: Cluster, *, user: str, within: Limits) -> Iterator[ClusterApi]:
+def _connect_eks(cluster: Cluster, *, user: str, within: ClientLimits) -> Iterator[ClusterApi]:
     with (
         eks_way(_entry(cluster, user=user, action="scan"), read_place(cluster.eks_arn)) as (connection, token),
-        closing(open_live(connection, reach=reach(), limits=within, token=token)) as api,
+        closing(open_live(connection, reach=network_policy(), limits=within, token=token)) as api,
     ):
         yield api
 
 
-def _opened(cluster: Cluster, within: Limits) -> ClusterApi:
+def _opened(cluster: Cluster, within: ClientLimits) -> ClusterApi:
     if cluster.source == Cluster.Source.SAMPLE:
         return open_bundle(_sample_files(cluster.context))
     if cluster.source == Cluster.Source.BUNDLE:
         return open_bundle(unsealed(cluster))
     if cluster.source == Cluster.Source.IN_CLUSTER:
-        return open_live(in_cluster(), reach=reach(), limits=within)
+        return open_live(in_cluster(), reach=network_policy(), limits=within)
     connection = read_kubeconfig(unsealed(cluster), context=cluster.context)
-    return open_live(connection, reach=reach(), limits=within)
+    return open_live(connection, reach=network_policy(), limits=within)
 
 
 def unsealed(cluster: Cluster) -> bytes:
     if cluster.sealed is None:
-        raise BadInput("this cluster has no stored credentials", where=cluster.name)
+        raise InvalidInput("this cluster has no stored credentials", where=cluster.name)
     return keys().open(bytes(cluster.sealed), owner=str(cluster.pk), field=FIELD)
 
 
@@ -183,5 +183,5 @@ def _sample_files(name: str) -> dict[str, bytes]:
 def _story(name: str) -> Story:
     story = fleet.find(name)
     if story is None:
-        raise BadInput(f"there is no sample {name!r}")
+        raise InvalidInput(f"there is no sample {name!r}")
     return story

@@ -10,7 +10,7 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from migrations_app.errors import BadSetting
+from migrations_app.errors import InvalidSetting
 
 NONCE = 12
 
@@ -23,12 +23,12 @@ class _Box(msgspec.Struct, frozen=True, array_like=True):
     body: bytes
 
 
-class Keys:
+class EncryptionKeys:
     """The keys of this installation, newest first: the first one seals, all of them open."""
 
     def __init__(self, keys: tuple[tuple[str, bytes], ...]) -> None:
         if not keys:
-            raise BadSetting("no key to seal secrets with", where="KARPDASH_ENCRYPTION_KEYS")
+            raise InvalidSetting("no key to seal secrets with", where="KARPDASH_ENCRYPTION_KEYS")
         self.newest = keys[0][0]
         """The id of the key that seals."""
         self._keys: Mapping[str, bytes] = dict(keys)
@@ -49,9 +49,9 @@ class Keys:
             data_key = AESGCM(self._keys[box.key_id]).decrypt(box.wrap_nonce, box.wrapped, bound)
             return AESGCM(data_key).decrypt(box.nonce, box.body, bound)
         except KeyError as missing:
-            raise BadSetting(f"the key {missing} that sealed this is not configured", where=field) from None
+            raise InvalidSetting(f"the key {missing} that sealed this is not configured", where=field) from None
         except (InvalidTag, msgspec.DecodeError, ValueError):
-            raise BadSetting("a sealed value does not open with the configured keys", where=field) from None
+            raise InvalidSetting("a sealed value does not open with the configured keys", where=field) from None
 
 
 def _bound(owner: str, field: str) -> bytes:

@@ -8,7 +8,7 @@ import msgspec
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from migrations_app.errors import BadInput, BadSetting, Conflict
+from migrations_app.errors import Conflict, InvalidInput, InvalidSetting
 from migrations_app.models.account import ApiIdempotency
 from migrations_app.use_cases.runtime.connections import keys
 
@@ -18,7 +18,7 @@ ABANDONED = timedelta(minutes=5)
 FIELD = "answer"
 
 
-class Answer(msgspec.Struct, frozen=True):
+class StoredResponse(msgspec.Struct, frozen=True):
     """What was answered: status, headers that matter to the client, and the body."""
 
     status: int
@@ -27,13 +27,13 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class NewRequest:
     """The first request of its key: `finish` or `forget` it."""
 
     id: uuid.UUID
 
 
-def begin(owner_id: int, *, key: str, digest: str) -> Begun | Answer:
+def begin(owner_id: int, *, key: str, digest: str) -> NewRequest | StoredResponse:
     """Begun, or the kept answer of the same request.
 
     Raises BadInput with code `key_reused` when the key came with another request, Conflict with `in_progress` while
@@ -44,42 +44,42 @@ def begin(owner_id: int, *, key: str, digest: str) -> Begun | Answer:
     try:
         with transaction.atomic():
             row = ApiIdempotency.objects.create(owner_id=owner_id, key=key, digest=digest, created_at=now)
-        return Begun(row.pk)
+        return NewRequest(row.pk)
     except IntegrityError:
         return _earlier(owner_id, key=key, digest=digest)
 
 
-def finish(begun: Begun, answer: Answer) -> None:
+def finish(begun: NewRequest, answer: StoredResponse) -> None:
     """Keeps the answer, sealed."""
     sealed = keys().seal(msgspec.msgpack.encode(answer), owner=str(begun.id), field=FIELD)
     ApiIdempotency.objects.filter(pk=begun.id).update(status=answer.status, sealed=sealed)
 
 
-def forget(begun: Begun) -> None:
+def forget(begun: NewRequest) -> None:
     """The request failed and changed nothing: it may be sent again, corrected, under the same key."""
     ApiIdempotency.objects.filter(pk=begun.id, status=None).delete()
 
 
-def _earlier(owner_id: int, *, key: str, digest: str) -> Begun | Answer:
+def _earlier(owner_id: int, *, key: str, digest: str) -> NewRequest | StoredResponse:
     row = ApiIdempotency.objects.filter(owner_id=owner_id, key=key).first()
     if row is None:  # the other one failed a moment ago
         return begin(owner_id, key=key, digest=digest)
     if row.digest != digest:
-        raise BadInput("this key came with another request before", where="Idempotency-Key", code="key_reused")
+        raise InvalidInput("this key came with another request before", where="Idempotency-Key", code="key_reused")
     if row.sealed is None:
         return _taken_over(row)
     try:
         plain = keys().open(bytes(row.sealed), owner=str(row.pk), field=FIELD)
-    except BadSetting:  # sealed under a key that is gone: it cannot be told again, and must not be done again
+    except InvalidSetting:  # sealed under a key that is gone: it cannot be told again, and must not be done again
         raise Conflict("the answer to this key can no longer be read", code="answer_lost") from None
-    return msgspec.msgpack.decode(plain, type=Answer)
+    return msgspec.msgpack.decode(plain, type=StoredResponse)
 
 
-def _taken_over(row: ApiIdempotency) -> Begun:
+def _taken_over(row: ApiIdempotency) -> NewRequest:
     now = timezone.now()
     mine = ApiIdempotency.objects.filter(
         pk=row.pk, sealed=None, created_at=row.created_at, created_at__lt=now - ABANDONED
     ).update(created_at=now)
     if not mine:
         raise Conflict("the first request with this key is still under way", code="in_progress")
-    return Begun(row.pk)
+    return NewRequest(row.pk)

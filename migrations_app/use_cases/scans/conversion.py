@@ -4,8 +4,8 @@ import uuid
 from collections import Counter
 from collections.abc import Iterable
 
-from migrations_app.conversion.convert import Conversion, convert
-from migrations_app.conversion.objects import Known, Options, Target
+from migrations_app.conversion.convert import ConversionResult, convert
+from migrations_app.conversion.objects import KnownNames, Options, Target
 from migrations_app.inventory.facts.node_classes import CONVERTIBLE_PARTS
 from migrations_app.inventory.facts.ownership import OwnedNode
 from migrations_app.readiness.iam_sheet.values import IamProfile
@@ -16,18 +16,18 @@ ALPHA_STAGES = ("alpha", "mixed")
 POOLS = ("provisioners", "nodepools")
 
 
-def convert_cluster(cluster_id: uuid.UUID, options: Options, *, known: Known) -> Conversion | None:
+def convert_cluster(cluster_id: uuid.UUID, options: Options, *, known: KnownNames) -> ConversionResult | None:
     """The objects of the newest snapshot, converted; None where none were kept. `options.live` should be set."""
     bodies = kept_objects(cluster_id)
     return None if bodies is None else convert(bodies, options, known=known)
 
 
-def known_of(report: Report, nodes: Iterable[OwnedNode], *, profiles: Iterable[IamProfile] = ()) -> Known:
+def known_of(report: Report, nodes: Iterable[OwnedNode], *, profiles: Iterable[IamProfile] = ()) -> KnownNames:
     """What a scan tells a conversion: how many nodes each pool has, whether every pool was seen, and the roles of the
     instance profiles that AWS showed."""
     seen = {part.name for part in report.parts if part.seen and not part.quarantined}
     held = tuple(profiles)
-    return Known(
+    return KnownNames(
         nodes_of_pool=Counter(node.pool for node in nodes if node.pool),
         all_pools_given=seen.issuperset(POOLS),
         role_of_profile={one.name: one.role for one in held},

@@ -11,9 +11,9 @@ from django.utils import timezone
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import FleetScan, FleetScanPart
 from migrations_app.queries.cluster.detail import ACTIVE
-from migrations_app.use_cases.audit.log import tell
+from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.runtime import disk_space
-from migrations_app.use_cases.scans.queue import queued
+from migrations_app.use_cases.scans.queue import enqueue
 
 A_TIME = 100
 
@@ -34,7 +34,7 @@ def request_fleet_scan(*, by: str) -> FleetAsked:
         try:
             with transaction.atomic():
                 row = FleetScan.objects.create(requested_by=by, total=Cluster.objects.count())
-                tell("scan.fleet_requested", by, fleet_scan=str(row.pk), clusters=row.total)
+                record_audit_event("scan.fleet_requested", by, fleet_scan=str(row.pk), clusters=row.total)
                 return FleetAsked(row.pk, created=True)
         except IntegrityError:
             under_way = FleetScan.objects.filter(open=True).first()
@@ -64,7 +64,7 @@ def _left(row: FleetScan) -> list[Cluster]:
 def _begun(row: FleetScan, cluster: Cluster) -> Iterator[uuid.UUID]:
     try:
         with transaction.atomic():
-            asked = queued(cluster, by=row.requested_by)
+            asked = enqueue(cluster, by=row.requested_by)
             part = FleetScanPart(fleet_scan=row, cluster=cluster, scan_id=asked.scan_id)
             FleetScanPart.objects.bulk_create([part], ignore_conflicts=True)
     except IntegrityError:

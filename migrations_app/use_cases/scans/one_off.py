@@ -12,13 +12,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from migrations_app.clients.addresses import Reach
+from migrations_app.clients.addresses import OutboundPolicy
 from migrations_app.clients.bundle.bundle import Bundle, open_bundle
 from migrations_app.clients.bundle.writer import Recording
 from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
-from migrations_app.clients.kubernetes.limits import Limits
+from migrations_app.clients.kubernetes.limits import ClientLimits
 from migrations_app.clients.kubernetes.reader import LiveApi, open_live
-from migrations_app.errors import BadInput, BadKubeconfig, BadPolicy, NotFound
+from migrations_app.errors import InvalidInput, InvalidKubeconfig, InvalidPolicy, NotFound
 from migrations_app.iam.policy import parse_policy
 from migrations_app.iam.templates import MOST_BYTES, policy_texts
 from migrations_app.models.cluster import Cluster
@@ -53,7 +53,7 @@ def look_again(
         return evaluate(collected, target=target)
     try:
         return evaluate(collected, target=cluster.target)
-    except BadInput:  # the cluster has passed its registered target
+    except InvalidInput:  # the cluster has passed its registered target
         return evaluate(collected)
 
 
@@ -102,13 +102,13 @@ def _content(path: Path) -> bytes:
             return file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as wrong:
         reason = wrong.strerror if isinstance(wrong, OSError) and wrong.strerror else str(wrong)
-        raise BadPolicy(f"cannot be read: {reason}", where=str(path)) from None
+        raise InvalidPolicy(f"cannot be read: {reason}", where=str(path)) from None
 
 
 def _opened(path: Path) -> Bundle:
     try:
         return open_bundle(path)
-    except BadInput as wrong:
+    except InvalidInput as wrong:
         if str(path) in wrong.where:
             raise
         # Of a single file its own name is told already, without the way to it.
@@ -138,13 +138,15 @@ def open_kubeconfig(path: Path, *, context: str, reachable: Reachable) -> tuple[
     """The context's name and an open client, to be closed by the caller."""
     try:
         connection = read_kubeconfig(_read(path), context=context)
-    except BadKubeconfig as wrong:
+    except InvalidKubeconfig as wrong:
         where = f"{path}: {wrong.where}" if wrong.where else str(path)
-        raise BadKubeconfig(wrong.message, code=wrong.code, where=where) from None
-    reach = Reach(
+        raise InvalidKubeconfig(wrong.message, code=wrong.code, where=where) from None
+    reach = OutboundPolicy(
         allow_loopback=reachable.allow_loopback, allow_private=reachable.allow_private, allowed=reachable.allowed
     )
-    return connection.context or path.stem, open_live(connection, reach=reach, limits=Limits(scan_seconds=SECONDS))
+    return connection.context or path.stem, open_live(
+        connection, reach=reach, limits=ClientLimits(scan_seconds=SECONDS)
+    )
 
 
 def _read(path: Path) -> bytes:
@@ -153,7 +155,7 @@ def _read(path: Path) -> bytes:
             return file.read(LARGEST_KUBECONFIG + 1)
     except (OSError, ValueError) as wrong:
         reason = wrong.strerror if isinstance(wrong, OSError) and wrong.strerror else str(wrong)
-        raise BadInput(f"cannot be read: {reason}", where=str(path)) from None
+        raise InvalidInput(f"cannot be read: {reason}", where=str(path)) from None
 
 
 def _bundle_name(path: Path) -> str:
@@ -165,7 +167,7 @@ def _bundle_name(path: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class BundleResult:
     """`unseen` says of each part that could not be read why."""
 
     objects: int
@@ -181,10 +183,10 @@ def bundle_kubeconfig(
     reachable: Reachable,
     made_by: str,
     on_part: Progress | None = None,
-) -> Made:
+) -> BundleResult:
     """Writes the bundle whole or not at all. Raises BadInput, CouldNotLook when nothing answers."""
     if not out.parent.is_dir() or out.is_dir():
-        raise BadInput("its folder does not exist" if not out.is_dir() else "is a folder", where=str(out))
+        raise InvalidInput("its folder does not exist" if not out.is_dir() else "is a folder", where=str(out))
     name, api = open_kubeconfig(path, context=context, reachable=reachable)
     with closing(api):
         api.get("/version")
@@ -192,7 +194,7 @@ def bundle_kubeconfig(
         collected = collect(recording, cluster=name, deadline=SECONDS, on_part=on_part)
     unseen = tuple(f"{line.name}: {line.why}" for line in collected.parts if not line.seen)
     objects = _write(recording, out, made_at=collected.inventory.taken_at, made_by=made_by)
-    return Made(objects, out.stat().st_size, unseen)
+    return BundleResult(objects, out.stat().st_size, unseen)
 
 
 def _write(recording: Recording, out: Path, *, made_at: str, made_by: str) -> int:
@@ -200,13 +202,13 @@ def _write(recording: Recording, out: Path, *, made_at: str, made_by: str) -> in
     try:
         descriptor, draft = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}-")
     except OSError as wrong:
-        raise BadInput(f"cannot be written: {wrong.strerror}", where=str(out)) from None
+        raise InvalidInput(f"cannot be written: {wrong.strerror}", where=str(out)) from None
     try:
         with os.fdopen(descriptor, "wb") as file:
             manifest = recording.write(file, made_at=made_at, made_by=made_by)
         Path(draft).replace(out)
     except OSError as wrong:
-        raise BadInput(f"cannot be written: {wrong.strerror}", where=str(out)) from None
+        raise InvalidInput(f"cannot be written: {wrong.strerror}", where=str(out)) from None
     finally:
         Path(draft).unlink(missing_ok=True)
     return sum(part.count for part in manifest.asked)

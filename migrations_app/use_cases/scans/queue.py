@@ -15,24 +15,24 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 from migrations_app.queries.cluster.detail import ACTIVE
 from migrations_app.queries.fleet.scan_interval import interval_of, next_slot, on_a_timetable, with_intervals
-from migrations_app.use_cases.audit.log import tell
-from migrations_app.use_cases.notifications.publish import tell_failing
+from migrations_app.use_cases.audit.log import record_audit_event
+from migrations_app.use_cases.notifications.publish import publish_scan_failures
 from migrations_app.use_cases.runtime import counters, disk_space
 from migrations_app.use_cases.scans import store
 
 ATTEMPTS = 3
 SCHEDULE = "schedule"
 """Who asks for a scan that is due."""
-A_TICK = 200
+MAX_SCANS_PER_TICK = 200
 """Scans that one beat asks for at most."""
-NUDGES = 100
+MAX_WAKE_UPS = 100
 """Scans that one sweep wakes: a long queue keeps its messages, and is not to get all of them again each time."""
 # Leases are counted by the database's clock, so that workers whose own clocks differ agree on them.
-LAPSED = Q(state=Scan.State.RUNNING, lease_until__lt=Now())
+ABANDONED_STATES = Q(state=Scan.State.RUNNING, lease_until__lt=Now())
 
 
 @dataclass(frozen=True, slots=True)
-class Requested:
+class ScanRequest:
     """`created` is False when a scan of that cluster was already on its way: that one is returned."""
 
     scan_id: uuid.UUID
@@ -40,13 +40,13 @@ class Requested:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ScanClaim:
     scan_id: uuid.UUID
     cluster_id: uuid.UUID
     fence: int
 
 
-def request_scan(cluster_id: uuid.UUID, *, by: str = "", waits: bool = False) -> Requested:
+def request_scan(cluster_id: uuid.UUID, *, by: str = "", waits: bool = False) -> ScanRequest:
     """A queued scan. Raises NotFound for a cluster that is not there, Conflict `disk_full` while nothing can be kept,
     unless it `waits` for room; single flight by a unique constraint."""
     cluster = Cluster.objects.filter(pk=cluster_id).first()
@@ -54,23 +54,23 @@ def request_scan(cluster_id: uuid.UUID, *, by: str = "", waits: bool = False) ->
         raise NotFound("no such cluster")
     if not waits:
         disk_space.refuse_when_full()
-    return queued(cluster, by=by, told=by != "")
+    return enqueue(cluster, by=by, told=by != "")
 
 
-def queued(cluster: Cluster, *, by: str, told: bool = False, due_at: datetime | None = None) -> Requested:
+def enqueue(cluster: Cluster, *, by: str, told: bool = False, due_at: datetime | None = None) -> ScanRequest:
     """A queued scan, or the one that is on its way. `told`: a person asked for it, and the audit log hears of that."""
     while True:
         try:
             with transaction.atomic():
                 scan = Scan.objects.create(cluster=cluster, requested_by=by, due_at=due_at)
                 if told:
-                    tell("scan.requested", by, cluster_id=cluster.pk, scan=str(scan.pk))
+                    record_audit_event("scan.requested", by, cluster_id=cluster.pk, scan=str(scan.pk))
                 _first_is_under_way(cluster)
-                return Requested(scan.pk, created=True)
+                return ScanRequest(scan.pk, created=True)
         except IntegrityError:
             active = Scan.objects.filter(cluster=cluster, state__in=ACTIVE).first()
             if active:
-                return Requested(active.pk, created=False)
+                return ScanRequest(active.pk, created=False)
 
 
 def _first_is_under_way(cluster: Cluster) -> None:
@@ -81,9 +81,9 @@ def _first_is_under_way(cluster: Cluster) -> None:
         Cluster.objects.filter(pk=cluster.pk, next_due_at=None).update(next_due_at=first)
 
 
-def claim(scan_id: uuid.UUID, *, only: Q = Q()) -> Claim | None:  # noqa: B008 - Q is never changed
+def claim(scan_id: uuid.UUID, *, only: Q = Q()) -> ScanClaim | None:  # noqa: B008 - Q is never changed
     """Takes a queued scan, or a running one whose lease ran out. None: somebody else has it, or it is over."""
-    free = only & (Q(state=Scan.State.QUEUED) | LAPSED)
+    free = only & (Q(state=Scan.State.QUEUED) | ABANDONED_STATES)
     # The attempt is counted before the work, so that a scan which kills its worker ends after three (R36).
     taken = Scan.objects.filter(free, pk=scan_id, attempts__lt=ATTEMPTS).update(
         state=Scan.State.RUNNING,
@@ -96,14 +96,14 @@ def claim(scan_id: uuid.UUID, *, only: Q = Q()) -> Claim | None:  # noqa: B008 -
     if not taken:
         return None
     row = Scan.objects.get(pk=scan_id)
-    return Claim(row.pk, row.cluster_id, row.fence)
+    return ScanClaim(row.pk, row.cluster_id, row.fence)
 
 
 def _lease() -> timedelta:
     return timedelta(seconds=settings.ENV.scan_lease)
 
 
-def renew(held: Claim, *, progress: dict[str, object] | None = None) -> bool:
+def renew(held: ScanClaim, *, progress: dict[str, object] | None = None) -> bool:
     """Prolongs the lease and notes progress; False when the scan was taken over, and the work must stop."""
     changes: dict[str, object] = {"lease_until": Now() + _lease()}
     if progress is not None:
@@ -111,21 +111,21 @@ def renew(held: Claim, *, progress: dict[str, object] | None = None) -> bool:
     return bool(Scan.objects.filter(pk=held.scan_id, state=Scan.State.RUNNING, fence=held.fence).update(**changes))
 
 
-def give_back(held: Claim, **more: datetime) -> bool:
+def requeue(held: ScanClaim, **more: datetime) -> bool:
     """Puts a scan back into the queue as if it had not been begun; False when it was taken over, or is over."""
     mine = Scan.objects.filter(pk=held.scan_id, state=Scan.State.RUNNING, fence=held.fence)
     unbegun: dict[str, object] = {"state": Scan.State.QUEUED, "lease_until": None, "started_at": None, "progress": {}}
     return bool(mine.update(attempts=F("attempts") - 1, **unbegun, **more))
 
 
-def claim_probe(scan_id: uuid.UUID) -> Claim | None:
+def claim_probe(scan_id: uuid.UUID) -> ScanClaim | None:
     """As `claim`, for the short look before the scan; None as well when that was done already."""
     return claim(scan_id, only=Q(probed_at=None))
 
 
-def hand_on(held: Claim) -> bool:
+def pass_to_scan_queue(held: ScanClaim) -> bool:
     """The cluster answers: its scan waits for the next lane, as if it had not been begun; False as for give_back."""
-    return give_back(held, probed_at=timezone.now())
+    return requeue(held, probed_at=timezone.now())
 
 
 def needs_probe(scan_id: uuid.UUID) -> bool:
@@ -142,33 +142,33 @@ def due_scans() -> tuple[uuid.UUID, ...]:
         return ()
     due = Cluster.objects.filter(on_a_timetable(), Q(next_due_at__lte=now) | Q(next_due_at=None))
     oldest_first = with_intervals(due).order_by(F("last_success_at").asc(nulls_first=True), "pk")
-    return tuple(scan for cluster in oldest_first[:A_TICK] if (scan := _claim_due(cluster, now)))
+    return tuple(scan for cluster in oldest_first[:MAX_SCANS_PER_TICK] if (scan := _claim_due(cluster, now)))
 
 
 def _claim_due(cluster: Cluster, now: datetime) -> uuid.UUID | None:
     """One scan, whatever number of intervals has passed; None when another beat was first."""
     following = next_slot(cluster.pk, interval_of(cluster), now=now)
     mine = Cluster.objects.filter(pk=cluster.pk, next_due_at=cluster.next_due_at).update(next_due_at=following)
-    return queued(cluster, by=SCHEDULE, due_at=cluster.next_due_at or now).scan_id if mine else None
+    return enqueue(cluster, by=SCHEDULE, due_at=cluster.next_due_at or now).scan_id if mine else None
 
 
 def stranded() -> tuple[uuid.UUID, ...]:
     """Scans that wait without a message, or whose worker died; those out of attempts are failed here."""
     now = timezone.now()
-    for scan in Scan.objects.filter(LAPSED, attempts__gte=ATTEMPTS):
+    for scan in Scan.objects.filter(ABANDONED_STATES, attempts__gte=ATTEMPTS):
         _give_up(scan, now)
     if disk_space.why_full():
         return ()
     # What has waited for a whole round lost its message, or stands behind others; a nudge too many is harmless.
     waiting = Q(state=Scan.State.QUEUED, created_at__lt=now - timedelta(seconds=settings.ENV.sweep_interval))
-    oldest_first = Scan.objects.filter(LAPSED | waiting, attempts__lt=ATTEMPTS).order_by("created_at")
-    return tuple(oldest_first.values_list("pk", flat=True)[:NUDGES])
+    oldest_first = Scan.objects.filter(ABANDONED_STATES | waiting, attempts__lt=ATTEMPTS).order_by("created_at")
+    return tuple(oldest_first.values_list("pk", flat=True)[:MAX_WAKE_UPS])
 
 
 def _give_up(scan: Scan, now: datetime) -> None:
     detail = f"the worker ended in the middle of the scan, {ATTEMPTS} times"
     with transaction.atomic():
-        gone = Scan.objects.filter(LAPSED, pk=scan.pk, fence=scan.fence)
+        gone = Scan.objects.filter(ABANDONED_STATES, pk=scan.pk, fence=scan.fence)
         ended = gone.update(
             state=Scan.State.FAILED, finished_at=now, lease_until=None, error_code="worker_lost", error_detail=detail
         )
@@ -180,9 +180,9 @@ def _give_up(scan: Scan, now: datetime) -> None:
                 last_error_code="worker_lost",
                 last_error_detail=detail,
             )
-            tell_failing(Cluster.objects.defer("sealed").get(pk=scan.cluster_id))
+            publish_scan_failures(Cluster.objects.defer("sealed").get(pk=scan.cluster_id))
 
 
-def crashed(held: Claim, kind: str) -> None:
+def crashed(held: ScanClaim, kind: str) -> None:
     """Ends a scan whose code raised: `kind` is the exception's type; its text may hold data and stays in the log."""
     store.fail(held.scan_id, fence=held.fence, code="scan_crashed", detail=f"{kind} in the scan; see the worker's log")

@@ -22,7 +22,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from migrations_app.checks.base import Finding
-from migrations_app.errors import BadSetting, Conflict
+from migrations_app.errors import Conflict, InvalidSetting
 from migrations_app.inventory.facts.node_claims import moment
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.parts import Seen
@@ -35,7 +35,12 @@ from migrations_app.queries.fleet.waivers import held_at
 from migrations_app.readiness.report import Report, Scanned
 from migrations_app.readiness.verdict import judged_columns, next_hop
 from migrations_app.readiness.waivers import Waived, apply, as_stored
-from migrations_app.use_cases.notifications.publish import latest_of, tell_changes, tell_failing, tell_recovered
+from migrations_app.use_cases.notifications.publish import (
+    latest_of,
+    publish_changes,
+    publish_scan_failures,
+    publish_scan_recovery,
+)
 from migrations_app.use_cases.runtime.connections import keys
 from migrations_app.use_cases.runtime.counters import add_duration, add_error, calls_by_name
 
@@ -102,7 +107,7 @@ def kept_objects(cluster_id: uuid.UUID) -> tuple[dict[str, Any], ...] | None:
         return None
     try:
         packed = keys().open(bytes(row.sealed), owner=str(cluster_id), field=FIELD)
-    except BadSetting:
+    except InvalidSetting:
         return None
     return msgspec.json.decode(zlib.decompress(packed), type=tuple[dict[str, Any], ...])
 
@@ -138,17 +143,17 @@ class _Packed(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class ScanExtras:
     """What is known of a scan beside its report: requests by verb and status, objects by kind and version."""
 
     calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
     objects: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
-NOTHING = Beside()
+NOTHING = ScanExtras()
 
 
-def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, beside: Beside = NOTHING) -> Snapshot:
+def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, beside: ScanExtras = NOTHING) -> Snapshot:
     """Stores the snapshot and ends the scan. Raises Conflict when another worker took the scan over meanwhile."""
     packed = _packed(scanned)
     now = timezone.now()
@@ -162,8 +167,8 @@ def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, beside: Beside 
         Cluster.objects.select_for_update().only("pk").get(pk=scan.cluster_id)
         waivers = held_at(scan.cluster_id, now)
         judged = apply(scanned.report, waivers, now=now)
-        tell_changes(latest_of(scan.cluster_id), judged, cluster=scan.cluster)
-        tell_recovered(scan.cluster)
+        publish_changes(latest_of(scan.cluster_id), judged, cluster=scan.cluster)
+        publish_scan_recovery(scan.cluster)
         snapshot = _snapshot(scan.cluster, packed.digest, report=judged, held=waivers)
         Scan.objects.filter(pk=scan_id).update(snapshot=snapshot, calls=calls_by_name(beside.calls))
         keep(scan.cluster.pk, scanned.objects, now=now)
@@ -245,15 +250,15 @@ def _note_success(cluster: Cluster, snapshot: Snapshot, *, now: datetime) -> Non
     )
 
 
-def pause_after(failures: int) -> timedelta:
+def retry_delay(failures: int) -> timedelta:
     """How long to wait before looking again: a minute, doubled with each failure in a row, at most an hour."""
     return min(LONGEST_PAUSE, timedelta(minutes=2 ** min(failures - 1, 10)))
 
 
-def next_look(cluster: Cluster, *, now: datetime) -> datetime:
+def next_attempt_at(cluster: Cluster, *, now: datetime) -> datetime:
     """When a cluster that just failed is due again. A failure or two are looked into soon; from the third on the
     pause counts, however short the interval is, so that what is down costs less and less (R20)."""
-    pause = pause_after(cluster.failures)
+    pause = retry_delay(cluster.failures)
     # Up to a tenth longer, each cluster its own: what fell together does not come back together.
     again = now + pause * (1 + share(cluster.pk) / 10)
     if cluster.failures >= UNREACHABLE_AFTER:
@@ -280,12 +285,12 @@ def fail(
         cluster.failing_since = cluster.failing_since or now
         cluster.last_attempt_at = now
         cluster.last_error_code, cluster.last_error_detail = code[:60], detail[:2000]
-        cluster.next_due_at = next_look(cluster, now=now)
+        cluster.next_due_at = next_attempt_at(cluster, now=now)
         cluster.save(
             update_fields=[
                 "failures", "failing_since", "last_attempt_at", "last_error_code", "last_error_detail", "next_due_at",
             ]
         )  # fmt: skip
-        tell_failing(cluster)
+        publish_scan_failures(cluster)
         add_error(cluster.pk, code)
         add_duration(_seconds(Scan.objects.get(pk=scan_id), now))

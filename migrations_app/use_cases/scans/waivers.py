@@ -15,7 +15,7 @@ from django.db.models import Q
 
 from migrations_app.access import Person, may_waive
 from migrations_app.checks.registry import all_checks
-from migrations_app.errors import BadInput, Conflict, NotFound
+from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.monitoring import Gauges
 from migrations_app.models.policy import GroupWaiver, Waiver
@@ -25,8 +25,13 @@ from migrations_app.queries.fleet.waivers import held_at, held_everywhere, holdi
 from migrations_app.readiness.verdict import judged_columns
 from migrations_app.readiness.waivers import apply, as_stored, can_block
 from migrations_app.use_cases.accounts.rights import over, over_group, refuse_person
-from migrations_app.use_cases.audit.log import tell
-from migrations_app.use_cases.notifications.publish import announce, announce_once, announced, tell_verdict
+from migrations_app.use_cases.audit.log import record_audit_event
+from migrations_app.use_cases.notifications.publish import (
+    publish_event,
+    publish_event_once,
+    publish_verdict_change,
+    published_events,
+)
 from migrations_app.use_cases.scans.store import gauges
 
 LONGEST = timedelta(days=366)
@@ -37,7 +42,7 @@ SOON = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class WaiverRequest:
     """A waiver as somebody wants it: for a cluster, or for a group; with neither it is for all of them."""
 
     check: str
@@ -48,7 +53,7 @@ class Wish:
     group: uuid.UUID | None = None
 
 
-def waive(wish: Wish, person: Person, *, now: datetime) -> uuid.UUID:
+def waive(wish: WaiverRequest, person: Person, *, now: datetime) -> uuid.UUID:
     """Accepts a failing check; the id of the waiver.
 
     Raises Denied, NotFound, BadInput, and Conflict `already_waived` when one of that kind holds already.
@@ -98,7 +103,7 @@ def revoke(waiver_id: uuid.UUID, person: Person, *, now: datetime) -> None:
             recount(row.cluster_id, now=now)
 
 
-def keep_up(now: datetime) -> int:
+def expire_waivers(now: datetime) -> int:
     """Records the waivers that ended, and counts again wherever the numbers do not say what holds; how many did not."""
     with transaction.atomic():
         over = Waiver.objects.select_for_update().filter(revoked_at=None, ended_told_at=None, ends_at__lte=now)
@@ -118,11 +123,11 @@ def _warn(now: datetime) -> None:
     """Announces each waiver once, a week before it ends; one that was given for less, when it is half over."""
     soon = Waiver.objects.filter(holding(now), ends_at__lte=now + SOON).select_related("cluster")
     rows = {f"waiver.expiring:{row.pk}": row for row in soon.defer("cluster__sealed")[: BATCH * 10]}
-    for mark in sorted(rows.keys() - announced(rows)):
+    for mark in sorted(rows.keys() - published_events(rows)):
         row = rows[mark]
         if row.ends_at - now <= min(SOON, (row.ends_at - row.made_at) / 2):
             with transaction.atomic():
-                if announce_once(mark, now=now):
+                if publish_event_once(mark, now=now):
                     _announce("waiver.expiring", row)
 
 
@@ -131,9 +136,9 @@ def _announce(topic: str, row: Waiver) -> None:
     told |= {"ends_at": row.ends_at.isoformat()}
     scope = GroupWaiver.objects.select_related("group").filter(waiver=row).first()
     if scope is None:
-        announce(topic, row.cluster.name if row.cluster else "all clusters", cluster=row.cluster_id, **told)
+        publish_event(topic, row.cluster.name if row.cluster else "all clusters", cluster=row.cluster_id, **told)
     elif scope.group is not None:
-        announce(topic, f"group {scope.group.name}", **told, group=str(scope.group.pk))
+        publish_event(topic, f"group {scope.group.name}", **told, group=str(scope.group.pk))
 
 
 def recount(cluster_id: uuid.UUID, *, now: datetime) -> None:
@@ -146,7 +151,7 @@ def recount(cluster_id: uuid.UUID, *, now: datetime) -> None:
     report = apply(latest.report(), held, now=now)
     counted = judged_columns(report)
     Snapshot.objects.filter(pk=latest.pk).update(waived=as_stored(held), **counted)
-    tell_verdict(latest, cluster, hop=latest.next_hop, verdict=counted["verdict"])
+    publish_verdict_change(latest, cluster, hop=latest.next_hop, verdict=counted["verdict"])
     measured = Gauges.objects.filter(pk=cluster_id).first()
     if measured is not None:
         body = gauges(report, {}) | {"objects": measured.body.get("objects", [])}
@@ -164,20 +169,20 @@ def _behind(now: datetime) -> list[uuid.UUID]:
     return [key for key, told in rows if (told or []) != as_stored((*for_all, *everywhere.get(key, ())))]
 
 
-def _checked(wish: Wish, now: datetime) -> bool:
+def _checked(wish: WaiverRequest, now: datetime) -> bool:
     """Whether the check can block. Raises BadInput."""
     if wish.cluster and wish.group:
-        raise BadInput("a waiver is for a cluster or for a group", where="group")
+        raise InvalidInput("a waiver is for a cluster or for a group", where="group")
     check = next((one for one in all_checks() if one.id == wish.check), None)
     if check is None:
-        raise BadInput(f"there is no check {wish.check[:80]!r}", where="check", code="unknown_check")
+        raise InvalidInput(f"there is no check {wish.check[:80]!r}", where="check", code="unknown_check")
     for name, text, most in (("reason", wish.reason, 500), ("owner", wish.owner, 150)):
         if not text.strip() or len(text) > most:
-            raise BadInput(f"1 to {most} characters are needed", where=name, code="text_needed")
+            raise InvalidInput(f"1 to {most} characters are needed", where=name, code="text_needed")
     if wish.ends_at <= now:
-        raise BadInput("the end has to lie ahead", where="ends_at", code="in_the_past")
+        raise InvalidInput("the end has to lie ahead", where="ends_at", code="in_the_past")
     if wish.ends_at > now + LONGEST:
-        raise BadInput("a waiver lasts a year at most", where="ends_at", code="too_long")
+        raise InvalidInput("a waiver lasts a year at most", where="ends_at", code="too_long")
     return can_block(check)
 
 
@@ -204,4 +209,4 @@ def _group_of(row: Waiver) -> uuid.UUID | None:
 def _tell(verb: str, row: Waiver, **detail: str) -> None:
     scope = GroupWaiver.objects.filter(pk=row.pk).values_list("group_name", flat=True).first()
     more = detail | ({"group": scope} if scope else {})
-    tell(verb, f"check {row.check_id}", cluster_id=row.cluster_id or "", waiver=str(row.pk), **more)
+    record_audit_event(verb, f"check {row.check_id}", cluster_id=row.cluster_id or "", waiver=str(row.pk), **more)

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from migrations_app.clients.bundle.bundle import Bundle
 from migrations_app.clients.kubernetes.api import ClusterApi
-from migrations_app.errors import BadInput, BadSetting, Conflict, CouldNotLook
+from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, ReadError
 from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.inventory.parts import Unseen
 from migrations_app.models.cluster import Cluster
@@ -25,8 +25,8 @@ from migrations_app.use_cases.collect.aws import add_aws, hand_in, refuse_aws
 from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.runtime.connections import connect, connect_aws
 from migrations_app.use_cases.scans import queue, store
-from migrations_app.use_cases.scans.queue import Claim
-from migrations_app.use_cases.scans.store import Beside, objects_of
+from migrations_app.use_cases.scans.queue import ScanClaim
+from migrations_app.use_cases.scans.store import ScanExtras, objects_of
 
 
 def look_into_aws(cluster: Cluster, api: ClusterApi, *, collected: Collected) -> Collected:
@@ -36,32 +36,32 @@ def look_into_aws(cluster: Cluster, api: ClusterApi, *, collected: Collected) ->
     try:
         with connect_aws(cluster) as aws:
             return add_aws(collected, aws)
-    except (CouldNotLook, BadInput, BadSetting) as reason:
+    except (ReadError, InvalidInput, InvalidSetting) as reason:
         return refuse_aws(collected, Unseen(reason.code, reason.message))
 
 
 log = logging.getLogger(__name__)
-BEAT = 1.0
+HEARTBEAT_SECONDS = 1.0
 
 
-def scan_claimed(claim: Claim) -> None:
+def scan_claimed(claim: ScanClaim) -> None:
     """Ends with a published snapshot or a failed scan with its code; an unreachable cluster keeps its old snapshot."""
     cluster = Cluster.objects.get(pk=claim.cluster_id)
     with _heart(claim) as heart:
         try:
             collected = _collected(cluster, heart)
-        except (CouldNotLook, BadInput, BadSetting) as reason:
+        except (ReadError, InvalidInput, InvalidSetting) as reason:
             store.fail(claim.scan_id, fence=claim.fence, code=reason.code, detail=reason.message, calls=heart.calls)
             return
     scanned = _as_of_today(_judged(collected, cluster.target), cluster)
     try:
-        beside = Beside(heart.calls, objects_of(collected.inventory))
+        beside = ScanExtras(heart.calls, objects_of(collected.inventory))
         store.publish(claim.scan_id, fence=claim.fence, scanned=scanned, beside=beside)
     except Conflict:
         log.warning("scan was taken over", extra={"scan": str(claim.scan_id)})
 
 
-def _collected(cluster: Cluster, heart: "_Heart") -> Collected:
+def _collected(cluster: Cluster, heart: "_LeaseHeartbeat") -> Collected:
     with connect(cluster) as api:
         try:
             api.get("/version")
@@ -77,7 +77,7 @@ def _judged(collected: Collected, target: str) -> Scanned:
     """A cluster that has passed its target is judged towards the newest release instead of not at all."""
     try:
         return evaluate(collected, target=target or None)
-    except BadInput:
+    except InvalidInput:
         return evaluate(collected)
 
 
@@ -89,10 +89,10 @@ def _as_of_today(scanned: Scanned, cluster: Cluster) -> Scanned:
     return msgspec.structs.replace(scanned, report=msgspec.structs.replace(scanned.report, scanned_at=now))
 
 
-class _Heart:
+class _LeaseHeartbeat:
     """Counts parts as they arrive and renews the lease every few seconds, on a thread of its own."""
 
-    def __init__(self, claim: Claim) -> None:
+    def __init__(self, claim: ScanClaim) -> None:
         self._claim = claim
         self._stop = threading.Event()
         self._progress: dict[str, object] = {}
@@ -103,7 +103,7 @@ class _Heart:
 
     def beat(self) -> None:
         # Progress every second for the page; the write prolongs the lease as well.
-        while not self._stop.wait(BEAT) and self._renewed():
+        while not self._stop.wait(HEARTBEAT_SECONDS) and self._renewed():
             pass
         connection.close()
 
@@ -120,8 +120,8 @@ class _Heart:
 
 
 @contextmanager
-def _heart(claim: Claim) -> Iterator[_Heart]:
-    heart = _Heart(claim)
+def _heart(claim: ScanClaim) -> Iterator[_LeaseHeartbeat]:
+    heart = _LeaseHeartbeat(claim)
     thread = threading.Thread(target=heart.beat, name="heartbeat", daemon=True)
     thread.start()
     try:

@@ -13,22 +13,22 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from migrations_app.errors import BadInput, Conflict, CouldNotLook, KarpdashError
+from migrations_app.errors import Conflict, InvalidInput, KarpdashError, ReadError
 from migrations_app.queries.cluster.detail import ClusterHead
 from migrations_app.use_cases.clusters import credentials, eks_registration
 from migrations_app.use_cases.clusters import registration as clusters
 from migrations_app.use_cases.clusters.connection_test import ConnectionTest
-from migrations_app.use_cases.clusters.eks_registration import AccessTest, Draft, draft_access, read_draft
-from migrations_app.web.access import page
+from migrations_app.use_cases.clusters.eks_registration import AccessDraft, AccessTest, draft_access, read_draft
+from migrations_app.web.access import require_right
 from migrations_app.web.cluster.readiness import about
 from migrations_app.web.forms import AccessForm, EksForm, KubeconfigForm
 
-REFUSALS = (BadInput, Conflict, CouldNotLook)
+REFUSALS = (InvalidInput, Conflict, ReadError)
 _FIELDS = {"region": "eks_region"}
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class AccessAttempt:
     """The result of a test; `refused` says why the input itself could not be used, `note` what to know beside it."""
 
     result: ConnectionTest | None = None
@@ -37,24 +37,24 @@ class Tried:
     note: str = ""
 
 
-def tried(access: AccessTest) -> Tried:
-    return Tried(access.result, access=access)
+def access_attempt(access: AccessTest) -> AccessAttempt:
+    return AccessAttempt(access.result, access=access)
 
 
 def user_name(request: HttpRequest) -> str:
     return request.user.get_username()
 
 
-def brought(request: HttpRequest) -> Draft | None:
+def brought(request: HttpRequest) -> AccessDraft | None:
     """The draft of the form or the address; None without one, or when it is not good any more."""
     text = request.POST.get("draft") or request.GET.get("draft") or ""
     try:
         return read_draft(text, by=user_name(request)) if text else None
-    except BadInput:
+    except InvalidInput:
         return None
 
 
-def asked(request: HttpRequest, start: EksForm) -> Draft | None:
+def asked(request: HttpRequest, start: EksForm) -> AccessDraft | None:
     """A new draft for what the form names; None when it was refused, and the form says why."""
     if not start.is_valid():
         return None
@@ -75,7 +75,7 @@ def explain(form: forms.Form, refused: KarpdashError) -> None:
         form.add_error(refused.where if refused.where in known else None, refused.message)
 
 
-@page("change_cluster")
+@require_right("change_cluster")
 @require_http_methods(["GET", "POST"])
 def connection(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """The page; a POST tests the connection or goes a step towards AWS, by the button pressed."""
@@ -90,11 +90,11 @@ def _page(
     request: HttpRequest,
     context: dict[str, Any],
     *,
-    draft: Draft | None = None,
+    draft: AccessDraft | None = None,
     start: EksForm | None = None,
     form: AccessForm | None = None,
     file: KubeconfigForm | None = None,
-    test: Tried | None = None,
+    test: AccessAttempt | None = None,
 ) -> HttpResponse:
     head: ClusterHead = context["head"]
     draft = draft or brought(request)
@@ -111,11 +111,11 @@ def _page(
     return render(request, "cluster/connection.html", context | shown, status=422 if bad else 200)
 
 
-def _test(head: ClusterHead, by: str) -> Tried:
+def _test(head: ClusterHead, by: str) -> AccessAttempt:
     if head.source == "eks":
         access = eks_registration.try_kept_access(head.id, by=by)
-        return tried(access) if access else Tried(clusters.try_cluster(head.id))
-    return Tried(clusters.try_cluster(head.id), access=eks_registration.try_kept_access(head.id, by=by))
+        return access_attempt(access) if access else AccessAttempt(clusters.try_cluster(head.id))
+    return AccessAttempt(clusters.try_cluster(head.id), access=eks_registration.try_kept_access(head.id, by=by))
 
 
 def _drafted(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
@@ -133,9 +133,9 @@ def _tried(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
         found = eks_registration.try_new_access(
             context["head"].id, said["draft"], role_arn=said["role_arn"], by=user_name(request)
         )
-    except BadInput as refused:
-        return _page(request, context, form=form, test=Tried(refused=refused.message))
-    return _page(request, context, form=form, test=tried(found))
+    except InvalidInput as refused:
+        return _page(request, context, form=form, test=AccessAttempt(refused=refused.message))
+    return _page(request, context, form=form, test=access_attempt(found))
 
 
 def _saved(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
@@ -162,7 +162,7 @@ def _removed(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     version = request.POST.get("version", "")
     try:
         eks_registration.remove_access(context["head"].id, version=int(version) if version.isdecimal() else None)
-    except (BadInput, Conflict) as refused:
+    except (InvalidInput, Conflict) as refused:
         messages.error(request, f"{refused.message[:1].upper()}{refused.message[1:]}.")
     else:
         messages.success(request, "karpdash has forgotten the role. You may delete it in AWS.")
@@ -177,9 +177,9 @@ def _tried_kubeconfig(request: HttpRequest, context: dict[str, Any]) -> HttpResp
     text = said["kubeconfig"].encode()
     try:
         found = credentials.try_kubeconfig_for(context["head"].id, text, context=said["context"])
-    except BadInput as refused:
-        return _page(request, context, file=form, test=Tried(refused=str(refused)))
-    return _page(request, context, file=form, test=Tried(found.result, note=SAME[found.same]))
+    except InvalidInput as refused:
+        return _page(request, context, file=form, test=AccessAttempt(refused=str(refused)))
+    return _page(request, context, file=form, test=AccessAttempt(found.result, note=SAME[found.same]))
 
 
 def _replaced(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
@@ -190,7 +190,7 @@ def _replaced(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     options = {name: said[name] for name in ("context", "typed_name", "version")}
     try:
         credentials.replace_kubeconfig(context["head"].id, said["kubeconfig"].encode(), **options)
-    except (BadInput, Conflict) as refused:
+    except (InvalidInput, Conflict) as refused:
         named = refused.where in form.fields
         form.add_error(refused.where if named else "kubeconfig", refused.message if named else str(refused))
         return _page(request, context, file=form)

@@ -8,9 +8,9 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from migrations_app.conversion.convert import Item
-from migrations_app.conversion.findings import Loss, worst
+from migrations_app.conversion.findings import ConversionFinding, worst
 from migrations_app.conversion.metadata import name_of
-from migrations_app.conversion.side_by_side import Row, rows
+from migrations_app.conversion.side_by_side import SideBySideRow, rows
 from migrations_app.readiness.look import Look
 
 MOST_LINES = 6000
@@ -37,17 +37,17 @@ _WORDS = re.compile(r"\s+|\w+|.")
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9-]+")
 
 
-class Told(NamedTuple):
+class ShownFinding(NamedTuple):
     """A finding on the screen. `url` leads to its line, and is empty where no line is shown."""
 
     id: str
-    loss: Loss
+    loss: ConversionFinding
     look: Look
     url: str = ""
     line: int | None = None
 
 
-class Text(NamedTuple):
+class ChangedText(NamedTuple):
     """A line in three pieces; only the middle one changed."""
 
     start: str
@@ -56,11 +56,11 @@ class Text(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    row: Row
-    old: Text
-    new: Text
-    told: tuple[Told, ...]
+class DiffRow:
+    row: SideBySideRow
+    old: ChangedText
+    new: ChangedText
+    told: tuple[ShownFinding, ...]
 
     @property
     def more_told(self) -> int:
@@ -69,23 +69,23 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class ConversionCard:
     """One object of the input. `lines` is empty when the page has shown enough, which `cut` says."""
 
     id: str
     item: Item
     look: Look
     results: tuple[str, ...]
-    lines: tuple[Line, ...]
-    told: tuple[Told, ...]
+    lines: tuple[DiffRow, ...]
+    told: tuple[ShownFinding, ...]
     cut: bool = False
 
     @property
-    def grave(self) -> tuple[Told, ...]:
+    def grave(self) -> tuple[ShownFinding, ...]:
         return tuple(one for one in self.told if one.look.id != "info")
 
     @property
-    def notes(self) -> tuple[Told, ...]:
+    def notes(self) -> tuple[ShownFinding, ...]:
         return tuple(one for one in self.told if one.look.id == "info")
 
     @property
@@ -112,7 +112,7 @@ def changed(items: Iterable[Item]) -> list[Item]:
     return [item for item in items if not item.view_only and outcome(item).id in ("decide", "converted")]
 
 
-def cards(items: Sequence[Item]) -> tuple[Card, ...]:
+def cards(items: Sequence[Item]) -> tuple[ConversionCard, ...]:
     """A card for each object, what needs a person first; ids are unique on the page."""
     order = [look.id for look in OUTCOMES]
     taken: set[str] = set()
@@ -125,13 +125,13 @@ def cards(items: Sequence[Item]) -> tuple[Card, ...]:
     return tuple(made)
 
 
-def tally(made: Iterable[Card]) -> tuple[tuple[Look, int], ...]:
+def tally(made: Iterable[ConversionCard]) -> tuple[tuple[Look, int], ...]:
     """How many objects had each outcome; only those that occur."""
     counted = Counter(card.look.id for card in made)
     return tuple((look, counted[look.id]) for look in OUTCOMES if counted[look.id])
 
 
-def _card(item: Item, card_id: str, *, whole: bool) -> Card:
+def _card(item: Item, card_id: str, *, whole: bool) -> ConversionCard:
     look = outcome(item)
     shown = look.id != "other"
     sides = rows(item.source, item.objects, losses=item.losses) if shown and whole else []
@@ -141,26 +141,26 @@ def _card(item: Item, card_id: str, *, whole: bool) -> Card:
     told = tuple(_told(loss, f"{card_id}-f{index}", at=at.get(index)) for index, loss in enumerate(item.losses))
     lines = tuple(_line(row, told) for row in sides)
     results = tuple(f"{body['kind']} {name_of(body)}" for body in item.objects)
-    return Card(card_id, item, look, results, lines, told, cut=shown and not whole)
+    return ConversionCard(card_id, item, look, results, lines, told, cut=shown and not whole)
 
 
-def _told(loss: Loss, told_id: str, *, at: int | None) -> Told:
+def _told(loss: ConversionFinding, told_id: str, *, at: int | None) -> ShownFinding:
     url = f"#{told_id.rpartition('-')[0]}-l{at}" if at else ""
-    return Told(told_id, loss, SEVERITIES[loss.severity], url, at)
+    return ShownFinding(told_id, loss, SEVERITIES[loss.severity], url, at)
 
 
-def _line(row: Row, told: Sequence[Told]) -> Line:
+def _line(row: SideBySideRow, told: Sequence[ShownFinding]) -> DiffRow:
     old, new = row.old or "", row.new or ""
     sides = _compared(old, new) if row.mark == "changed" else (_plain(old), _plain(new))
     gravest_first = sorted((told[index] for index in row.losses), key=lambda one: list(SEVERITIES).index(one.look.id))
-    return Line(row, *sides, tuple(gravest_first))
+    return DiffRow(row, *sides, tuple(gravest_first))
 
 
-def _plain(text: str) -> Text:
-    return Text(text, "", "")
+def _plain(text: str) -> ChangedText:
+    return ChangedText(text, "", "")
 
 
-def _compared(old: str, new: str) -> tuple[Text, Text]:
+def _compared(old: str, new: str) -> tuple[ChangedText, ChangedText]:
     """Both lines cut where they part and where they meet again; uncut where they have little in common."""
     words, others = _WORDS.findall(old), _WORDS.findall(new)
     start = _alike(words, others)
@@ -176,9 +176,9 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
-def _cut(words: Sequence[str], start: int, *, end: int) -> Text:
+def _cut(words: Sequence[str], start: int, *, end: int) -> ChangedText:
     stop = len(words) - end
-    return Text("".join(words[:start]), "".join(words[start:stop]), "".join(words[stop:]))
+    return ChangedText("".join(words[:start]), "".join(words[start:stop]), "".join(words[stop:]))
 
 
 def _free_id(item: Item, taken: set[str]) -> str:

@@ -19,12 +19,12 @@ from migrations_app.conversion import report as rendered
 from migrations_app.conversion.convert import Item
 from migrations_app.conversion.node_template import placeholder_paths
 from migrations_app.conversion.objects import Options, Target
-from migrations_app.conversion.report import Report, convert_texts
+from migrations_app.conversion.report import ConversionReport, convert_texts
 from migrations_app.manifests import writer
 from migrations_app.queries.cluster.detail import nodes_of
 from migrations_app.queries.cluster.reports import sheet_of
 from migrations_app.use_cases.scans.conversion import convert_cluster, known_of, next_target, unread_parts
-from migrations_app.web.access import page
+from migrations_app.web.access import require_right
 from migrations_app.web.cluster.conversion_cards import SEVERITIES, cards, changed, tally
 from migrations_app.web.cluster.readiness import about
 
@@ -114,7 +114,7 @@ DOWNLOADS = (
 _NOT_IN_FILES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-@page()
+@require_right()
 @require_safe
 def convert(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """The objects of a cluster's newest snapshot beside what comes of them."""
@@ -137,7 +137,7 @@ def convert(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     return render(request, "cluster/convert.html", context)
 
 
-@page()
+@require_right()
 @require_http_methods(["GET", "HEAD", "POST"])
 def paste(request: HttpRequest) -> HttpResponse:
     """The same for manifests that are pasted or uploaded; nothing of them is stored."""
@@ -167,7 +167,7 @@ def _shown(items: Iterable[Item]) -> dict[str, Any]:
     }
 
 
-def _apart(report: Report) -> list[dict[str, Any]]:
+def _apart(report: ConversionReport) -> list[dict[str, Any]]:
     """What was found outside of any object: texts that could not be read, or nothing to convert."""
     known = {id(loss) for one in report.converted for loss in one.item.losses}
     apart = (finding for finding in report.findings if id(finding.loss) not in known)

@@ -11,18 +11,18 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from migrations_app.errors import BadInput, Conflict
+from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.queries.cluster.detail import cluster_head
 from migrations_app.queries.fleet.labels import USUAL, labels_of
 from migrations_app.use_cases.clusters import registration as clusters
 from migrations_app.use_cases.clusters.labels import set_labels
 from migrations_app.use_cases.clusters.registration import Details
-from migrations_app.web.access import page
+from migrations_app.web.access import require_right
 from migrations_app.web.cluster.register import start_scan
 from migrations_app.web.forms import ChangeForm, RemoveForm
 
 
-@page("add_scan")
+@require_right("add_scan")
 @require_POST
 def scan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """Queues a scan; one that is under way is not doubled."""
@@ -34,7 +34,7 @@ def scan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     return redirect("cluster", cluster_id)
 
 
-@page("change_cluster")
+@require_right("change_cluster")
 @require_http_methods(["GET", "POST"])
 def change(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """Name, environment, target and interval; a change that somebody else made meanwhile is not overwritten."""
@@ -59,7 +59,7 @@ def _changed(request: HttpRequest, cluster_id: uuid.UUID, *, form: ChangeForm) -
     )
     try:
         clusters.change(cluster_id, details, version=said["version"])
-    except BadInput as refused:
+    except InvalidInput as refused:
         form.add_error(refused.where if refused.where in form.fields else None, refused.message)
     except Conflict as refused:
         form.add_error("name" if refused.code == "name_taken" else None, f"{refused.message.capitalize()}.")
@@ -69,7 +69,7 @@ def _changed(request: HttpRequest, cluster_id: uuid.UUID, *, form: ChangeForm) -
     return False
 
 
-@page("delete_cluster")
+@require_right("delete_cluster")
 @require_http_methods(["GET", "POST"])
 def remove(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """Forgets a cluster after its name was typed."""
@@ -78,7 +78,7 @@ def remove(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             clusters.remove(cluster_id, typed_name=form.cleaned_data["name"])
-        except BadInput:
+        except InvalidInput:
             form.add_error("name", "That is not its name. Nothing was removed.")
         else:
             messages.success(request, f"{head.name} is removed from karpdash.")
@@ -87,7 +87,7 @@ def remove(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     return render(request, "cluster/remove.html", context, status=422 if form.errors else 200)
 
 
-@page("change_cluster")
+@require_right("change_cluster")
 @require_http_methods(["GET", "HEAD", "POST"])
 def labels(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """Every label with its value; an empty value takes one away."""
@@ -117,6 +117,6 @@ def _set(request: HttpRequest, cluster_id: uuid.UUID, *, version: int) -> str:
     sent = request.POST.get("version", "")
     try:
         set_labels(cluster_id, said, version=int(sent) if sent.isdecimal() and len(sent) < 10 else version)
-    except (BadInput, Conflict) as refused:
+    except (InvalidInput, Conflict) as refused:
         return f"{refused.message[:1].upper()}{refused.message[1:]}."
     return ""

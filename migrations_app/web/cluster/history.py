@@ -12,14 +12,14 @@ from django.utils import timezone
 
 from migrations_app.queries.cluster.detail import SnapshotRow, cluster_head, legacy_trend, report_of, snapshots_of
 from migrations_app.readiness.report_diff import difference
-from migrations_app.web.access import page
+from migrations_app.web.access import require_right
 from migrations_app.web.cluster.readiness import about
 
 WIDE, HIGH = 600, 60
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class HistoryLine:
     """A snapshot and the one before it; `same` when both saw exactly the same."""
 
     row: SnapshotRow
@@ -41,7 +41,7 @@ class Spark:
     end: datetime
 
 
-@page()
+@require_right()
 def history(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """All snapshots, newest first."""
     cursor = request.GET.get("cursor", "")
@@ -57,7 +57,7 @@ def history(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     return render(request, "cluster/history.html", context)
 
 
-@page()
+@require_right()
 def changes(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """What differs between two snapshots, whichever is older."""
     try:
@@ -72,9 +72,9 @@ def changes(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     return render(request, "cluster/changes.html", context | {"before": before, "after": after, "change": change})
 
 
-def _lines(rows: Sequence[SnapshotRow]) -> tuple[Line, ...]:
-    pairs = tuple(Line(new, old.id, new.digest == old.digest) for new, old in pairwise(rows))
-    return (*pairs, Line(rows[-1], None, False)) if rows else ()
+def _lines(rows: Sequence[SnapshotRow]) -> tuple[HistoryLine, ...]:
+    pairs = tuple(HistoryLine(new, old.id, new.digest == old.digest) for new, old in pairwise(rows))
+    return (*pairs, HistoryLine(rows[-1], None, False)) if rows else ()
 
 
 def spark(trend: Sequence[tuple[datetime, int | None]]) -> Spark | None:

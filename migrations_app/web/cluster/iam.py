@@ -28,7 +28,7 @@ from migrations_app.readiness.iam_sheet.values import (
     IamSize,
 )
 from migrations_app.readiness.look import Look
-from migrations_app.web.access import page
+from migrations_app.web.access import require_right
 from migrations_app.web.cluster.readiness import about
 
 NOT_NEEDED = Look("Not needed", "muted", "na", id="not_needed")
@@ -71,7 +71,7 @@ _GROUPS = (
 )
 
 
-class Shown(NamedTuple):
+class MatrixCell(NamedTuple):
     """A cell on the screen. `label` is the release, for readers that see no column."""
 
     label: str
@@ -79,7 +79,7 @@ class Shown(NamedTuple):
     faint: bool
 
 
-class Said(NamedTuple):
+class CellDetail(NamedTuple):
     """What a cell tells when its row is opened, once for all releases that say the same."""
 
     releases: str
@@ -88,26 +88,26 @@ class Said(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MatrixRow:
     """One row of the matrix. `id` is unique on the page."""
 
     id: str
     action: str
     legacy: bool
     look: Look
-    cells: tuple[Shown, ...]
-    said: tuple[Said, ...]
+    cells: tuple[MatrixCell, ...]
+    said: tuple[CellDetail, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ActionGroup:
     look: Look
-    lines: tuple[Line, ...]
+    lines: tuple[MatrixRow, ...]
     folded: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
+class ReleaseTile:
     """A release above the matrix; the chosen one is the one whose patch is shown."""
 
     column: IamColumn
@@ -115,7 +115,7 @@ class Tile:
     chosen: bool
 
 
-class Sheet(NamedTuple):
+class DocumentText(NamedTuple):
     """One text of a form: a document or a whole file, and how to ask for it as a download."""
 
     text: str
@@ -125,17 +125,17 @@ class Sheet(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class PolicyForm:
     """One tab of a patch."""
 
     key: str
     word: str
     note: str
-    sheets: tuple[Sheet, ...]
+    sheets: tuple[DocumentText, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class PolicyComparison:
     """One side of what belongs together on the role."""
 
     title: str
@@ -144,14 +144,14 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RolePatch:
     """The patch of one role. `number` tells it from others in addresses and ids."""
 
     number: int
     patch: IamPatch
     look: Look
-    forms: tuple[Form, ...]
-    panels: tuple[Panel, ...]
+    forms: tuple[PolicyForm, ...]
+    panels: tuple[PolicyComparison, ...]
 
 
 def look_of(cell: IamCell) -> Look:
@@ -174,8 +174,8 @@ def chosen_of(sheet: IamSheet, *, release: str, next_hop: str) -> IamColumn | No
     return next(asked, None) or next(following, None) or (sheet.columns[-1] if sheet.columns else None)
 
 
-def tiles(sheet: IamSheet, chosen: IamColumn) -> tuple[Tile, ...]:
-    return tuple(Tile(one, ANSWERS[one.ok], one is chosen) for one in sheet.columns)
+def tiles(sheet: IamSheet, chosen: IamColumn) -> tuple[ReleaseTile, ...]:
+    return tuple(ReleaseTile(one, ANSWERS[one.ok], one is chosen) for one in sheet.columns)
 
 
 def legend(sheet: IamSheet) -> tuple[tuple[str, str], ...]:
@@ -185,18 +185,20 @@ def legend(sheet: IamSheet) -> tuple[tuple[str, str], ...]:
     return tuple((words[verdict], note) for verdict, note in _NOTES.items() if verdict in present)
 
 
-def groups(sheet: IamSheet) -> tuple[Group, ...]:
+def groups(sheet: IamSheet) -> tuple[ActionGroup, ...]:
     """The needs, what is refused first; only groups that hold something."""
     lines = [_line(row, sheet.columns) for row in sheet.rows]
-    made = (Group(look, tuple(one for one in lines if one.look.id == look.id), folded) for look, folded in _GROUPS)
+    made = (
+        ActionGroup(look, tuple(one for one in lines if one.look.id == look.id), folded) for look, folded in _GROUPS
+    )
     return tuple(group for group in made if group.lines)
 
 
-def parts(sheet: IamSheet, chosen: IamColumn) -> tuple[Part, ...]:
+def parts(sheet: IamSheet, chosen: IamColumn) -> tuple[RolePatch, ...]:
     """The patches of the chosen release, one for each role."""
     roles = [role for role in sheet.roles if role.counts]
     return tuple(
-        Part(
+        RolePatch(
             number=number,
             patch=one,
             look=ANSWERS[one.ok],
@@ -207,7 +209,7 @@ def parts(sheet: IamSheet, chosen: IamColumn) -> tuple[Part, ...]:
     )
 
 
-def download(sheet: IamSheet, chosen: IamColumn, *, form: str, number: str) -> Sheet | None:
+def download(sheet: IamSheet, chosen: IamColumn, *, form: str, number: str) -> DocumentText | None:
     """The text of a form as parts of the page name it; None for what is not there."""
     every = (one for part in parts(sheet, chosen) for tab in part.forms for one in tab.sheets)
     return next((one for one in every if one.download == form and str(one.number) == number), None)
@@ -222,14 +224,14 @@ def kind_of(document: IamDocument) -> str:
     return f"{kind}, permissions boundary" if document.boundary else kind
 
 
-def _line(row: IamRow, columns: Sequence[IamColumn]) -> Line:
+def _line(row: IamRow, columns: Sequence[IamColumn]) -> MatrixRow:
     looks = [look_of(cell) for cell in row.cells]
     labels = [column.release for column in columns]
     shown = tuple(
-        Shown(label, look, faint=look in (NOT_NEEDED, ALLOWED)) for label, look in zip(labels, looks, strict=True)
+        MatrixCell(label, look, faint=look in (NOT_NEEDED, ALLOWED)) for label, look in zip(labels, looks, strict=True)
     )
     own = f"need-{row.action.replace(':', '-').lower()}{'-legacy' if row.legacy else ''}"
-    return Line(own, row.action, row.legacy, _worst(row.cells), shown, tuple(_said(row.cells, labels)))
+    return MatrixRow(own, row.action, row.legacy, _worst(row.cells), shown, tuple(_said(row.cells, labels)))
 
 
 def _worst(cells: Iterable[IamCell]) -> Look:
@@ -244,70 +246,78 @@ def _worst(cells: Iterable[IamCell]) -> Look:
     return Look("Only with a setting", "muted", "info", id="rare") if open_cells else ALLOWED
 
 
-def _said(cells: Sequence[IamCell], labels: Sequence[str]) -> Iterator[Said]:
+def _said(cells: Sequence[IamCell], labels: Sequence[str]) -> Iterator[CellDetail]:
     """Neighbours that say the same share one entry; a release that does not need the action has none."""
     pairs = [(cell, label) for cell, label in zip(cells, labels, strict=True) if cell.verdict != "not_needed"]
     for cell, alike in groupby(pairs, key=lambda pair: pair[0]):
-        yield Said(", ".join(label for _, label in alike), look_of(cell), cell)
+        yield CellDetail(", ".join(label for _, label in alike), look_of(cell), cell)
 
 
-def _forms(patch: IamPatch, column: IamColumn, *, number: int) -> tuple[Form, ...]:
+def _forms(patch: IamPatch, column: IamColumn, *, number: int) -> tuple[PolicyForm, ...]:
     """The tabs that hold something."""
     made = (
-        Form(
+        PolicyForm(
             "json",
             "JSON",
             "Attach it to the role beside what is there.",
             _listed(patch.documents, form="json", number=number),
         ),
-        Form("cloudformation", "CloudFormation", "", _file(patch.cloudformation, form="cloudformation", number=number)),
-        Form("terraform", "Terraform", "", _file(patch.terraform, form="terraform", number=number)),
-        Form("module", "EKS module", "The Karpenter submodule, by its version.", _modules(patch, number)),
-        Form(
+        PolicyForm(
+            "cloudformation", "CloudFormation", "", _file(patch.cloudformation, form="cloudformation", number=number)
+        ),
+        PolicyForm("terraform", "Terraform", "", _file(patch.terraform, form="terraform", number=number)),
+        PolicyForm("module", "EKS module", "The Karpenter submodule, by its version.", _modules(patch, number)),
+        PolicyForm(
             "merged",
             "Merged",
             "Old and new in one, in place of both.",
             _listed(patch.merged, form="merged", number=number),
         ),
-        Form(
+        PolicyForm(
             "whole", "New role", f"All that {column.release} needs.", _listed(column.whole, form="whole", number=number)
         ),
     )
     return tuple(one for one in made if one.sheets)
 
 
-def _listed(documents: Sequence[IamSize], *, form: str, number: int) -> tuple[Sheet, ...]:
+def _listed(documents: Sequence[IamSize], *, form: str, number: int) -> tuple[DocumentText, ...]:
     return tuple(
-        Sheet(as_json([one.document]), f"{one.size:,} of {one.limit:,} characters", f"{form}-{place}", number)
+        DocumentText(as_json([one.document]), f"{one.size:,} of {one.limit:,} characters", f"{form}-{place}", number)
         for place, one in enumerate(documents, start=1)
     )
 
 
-def _file(text: str, *, form: str, number: int) -> tuple[Sheet, ...]:
-    return (Sheet(text, "", form, number),) if text else ()
+def _file(text: str, *, form: str, number: int) -> tuple[DocumentText, ...]:
+    return (DocumentText(text, "", form, number),) if text else ()
 
 
-def _modules(patch: IamPatch, number: int) -> tuple[Sheet, ...]:
-    return tuple(Sheet(one.text, f"version {one.version}", f"module-{one.version}", number) for one in patch.modules)
+def _modules(patch: IamPatch, number: int) -> tuple[DocumentText, ...]:
+    return tuple(
+        DocumentText(one.text, f"version {one.version}", f"module-{one.version}", number) for one in patch.modules
+    )
 
 
-def _panels(sheet: IamSheet, column: IamColumn, *, patch: IamPatch, role: IamRole | None) -> tuple[Panel, ...]:
+def _panels(
+    sheet: IamSheet, column: IamColumn, *, patch: IamPatch, role: IamRole | None
+) -> tuple[PolicyComparison, ...]:
     """What belongs on the role while both releases may run. Without a look at it: what each of the two needs."""
     if not patch.documents:
         return ()
     if sheet.seen and role is not None:
         today = [(f"{one.name} ({kind_of(one)})", one.text) for one in role.documents if not one.boundary]
         return (
-            Panel("On the role today", "It stays until nobody wants to roll back.", tuple(today)),
-            Panel("To be attached", f"Before the controller moves to {column.release}.", _texts(patch.documents)),
+            PolicyComparison("On the role today", "It stays until nobody wants to roll back.", tuple(today)),
+            PolicyComparison(
+                "To be attached", f"Before the controller moves to {column.release}.", _texts(patch.documents)
+            ),
         )
     place = sheet.columns.index(column)
     if not place:
         return ()
     before = sheet.columns[place - 1]
     return (
-        Panel(f"For {before.release}", "It stays until nobody wants to roll back.", _texts(before.whole)),
-        Panel(f"For {column.release}", "Attached before the controller moves.", _texts(column.whole)),
+        PolicyComparison(f"For {before.release}", "It stays until nobody wants to roll back.", _texts(before.whole)),
+        PolicyComparison(f"For {column.release}", "Attached before the controller moves.", _texts(column.whole)),
     )
 
 
@@ -319,7 +329,7 @@ _NOT_IN_FILES = re.compile(r"[^A-Za-z0-9._-]+")
 _ENDINGS = {"terraform": "tf", "module": "tf"}
 
 
-@page()
+@require_right()
 @require_safe
 def iam(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """The matrix, the patch of one release in every form, roles and sizes; and the patch as a download."""

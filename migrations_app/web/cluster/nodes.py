@@ -15,7 +15,7 @@ THINNEST = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class OwnerSegment:
     """One owner in the bar; `x` and `width` are thousandths of it."""
 
     owner: str
@@ -42,14 +42,14 @@ class NodePage(NamedTuple):
     page_after: int
 
 
-def segments(counts: NodeCounts) -> tuple[Segment, ...]:
+def segments(counts: NodeCounts) -> tuple[OwnerSegment, ...]:
     """The owners that have nodes; together as wide as the bar."""
     present = [(owner, counts.by_owner.get(owner, 0)) for owner in OWNERS if counts.by_owner.get(owner, 0)]
     total = sum(count for _, count in present)
     widths = _widths([count for _, count in present], total)
     starts = [sum(widths[:index]) for index in range(len(widths))]
     return tuple(
-        Segment(owner, count, _percent(count, total), start, width)
+        OwnerSegment(owner, count, _percent(count, total), start, width)
         for (owner, count), start, width in zip(present, starts, widths, strict=True)
     )
 

@@ -13,11 +13,11 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from migrations_app.readiness.look import Look
-from migrations_app.readiness.next_step import Group, grouped
+from migrations_app.readiness.next_step import FindingGroup, group_findings
 from migrations_app.readiness.outputs import plan_markdown
 from migrations_app.readiness.runbook import Runbook, RunbookHop, Stage, runbook
-from migrations_app.web.access import page
-from migrations_app.web.cluster.readiness import Told, about, told_of
+from migrations_app.web.access import require_right
+from migrations_app.web.cluster.readiness import SharedRemedies, about, told_of
 
 PARTS = {"before": "Before the landing", "land": "The landing", "after": "After the landing", "verify": "At the end"}
 _NOT_IN_FILES = re.compile(r"[^A-Za-z0-9._-]+")
@@ -33,19 +33,19 @@ _LOOKS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class StageRow:
     """One stage on the page. `part` is the heading above it, empty where it is that of the stage before."""
 
     number: int
     stage: Stage
     part: str
     look: Look
-    groups: tuple[Group, ...]
-    commands: Told
+    groups: tuple[FindingGroup, ...]
+    commands: SharedRemedies
     back: str
 
 
-@page()
+@require_right()
 @require_safe
 def plan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """The plan of one hop, or with `download` that hop or the whole path as Markdown."""
@@ -67,14 +67,14 @@ def _chosen(whole: Runbook, hop: str) -> RunbookHop | None:
 
 
 def _shown(found: RunbookHop, *, cluster: str) -> dict[str, Any]:
-    rows: list[Row] = []
+    rows: list[StageRow] = []
     for number, (stage, back) in enumerate(zip(found.stages, found.ways_back(), strict=True), 1):
         new = not rows or rows[-1].stage.part != stage.part
-        groups = grouped(found.open_in(stage), cluster=cluster)
-        commands = Told(f"stage-{number}", stage.does, stage.commands)
+        groups = group_findings(found.open_in(stage), cluster=cluster)
+        commands = SharedRemedies(f"stage-{number}", stage.does, stage.commands)
         part = PARTS[stage.part] if new else ""
         rows.append(
-            Row(
+            StageRow(
                 number=number,
                 stage=stage,
                 part=part,
@@ -88,7 +88,7 @@ def _shown(found: RunbookHop, *, cluster: str) -> dict[str, Any]:
     return {"rows": rows, "untold": [(group, told_of(group)) for group in untold]}
 
 
-def _look(stage: Stage, groups: tuple[Group, ...]) -> Look:
+def _look(stage: Stage, groups: tuple[FindingGroup, ...]) -> Look:
     blocker, unknown, waits, note, land, clear = _LOOKS
     if stage.commands or stage.part == "verify":
         return land

@@ -21,13 +21,13 @@ from migrations_app.checks.base import PHASES, Finding, Remedy
 from migrations_app.queries.cluster.detail import ClusterHead, cluster_head, nodes_of, report_of
 from migrations_app.queries.fleet.groups import groups_of_cluster
 from migrations_app.queries.fleet.labels import labels_told
-from migrations_app.readiness.action_offers import Offer, by_check, held, offers
+from migrations_app.readiness.action_offers import Offer, by_check, offers, reason_disabled
 from migrations_app.readiness.look import Look
-from migrations_app.readiness.next_step import Group, NextStep, grouped, next_step
+from migrations_app.readiness.next_step import FindingGroup, NextStep, group_findings, next_step
 from migrations_app.readiness.rbac import cluster_role, kinds_of
 from migrations_app.readiness.report import FORBIDDEN, HopLine, PartLine, PathStep, Report
 from migrations_app.readiness.verdict import order
-from migrations_app.web.access import OPERATE, page
+from migrations_app.web.access import OPERATE, require_right
 from migrations_app.web.cluster import nodes as ownership
 
 PHASE_WORDS = {"iam": "IAM", "crds": "CRDs", "cleanup": "Clean-up"}
@@ -72,7 +72,7 @@ FOLDED = ("infos", *SETTLED)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SharedRemedies:
     """Remedies that help several checks, as the partial of remedies takes those of one."""
 
     id: str
@@ -80,8 +80,8 @@ class Told:
     remedies: tuple[Remedy, ...]
 
 
-def told_of(group: Group) -> Told:
-    return Told(f"group-{group.first.id}", group.summary, group.remedies)
+def told_of(group: FindingGroup) -> SharedRemedies:
+    return SharedRemedies(f"group-{group.first.id}", group.summary, group.remedies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,8 @@ class Section:
     cluster: str = ""
 
     @property
-    def rows(self) -> tuple[tuple[Group, Told], ...]:
-        return tuple((group, told_of(group)) for group in grouped(self.findings, cluster=self.cluster))
+    def rows(self) -> tuple[tuple[FindingGroup, SharedRemedies], ...]:
+        return tuple((group, told_of(group)) for group in group_findings(self.findings, cluster=self.cluster))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def _hop(line: HopLine, step: PathStep | None, *, report: Report, chosen: bool) 
 def _reasons(findings: Iterable[Finding], *, cluster: str, told: str) -> tuple[Reason, ...]:
     """One line a cause of what keeps the hop from being plainly ready, without the one that was told as the next."""
     waiting = sorted((f for f in findings if f.status in ("fail", "unknown", "manual")), key=order)
-    groups = grouped((f for f in waiting if f.severity != "info"), cluster=cluster)
+    groups = group_findings((f for f in waiting if f.severity != "info"), cluster=cluster)
     return tuple(
         Reason(one.summary or one.first.title, f"#check-{one.first.id}", blocking_look(one.first), len(one.findings))
         for one in groups
@@ -222,7 +222,7 @@ LIVE = ("kubeconfig", "in_cluster", "eks")
 ANOMALIES = 50
 
 
-@page()
+@require_right()
 def readiness(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """The checklist of one hop."""
     context = about(request, cluster_id, tab="cluster")
@@ -236,7 +236,7 @@ def readiness(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     return render(request, "cluster/readiness.html", context | {"icons": static("img/icons.svg")})
 
 
-@page()
+@require_right()
 def node_list(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """Nodes by owner, searched and paged."""
     context = about(request, cluster_id, tab="cluster-nodes")
@@ -252,7 +252,7 @@ def node_list(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     return render(request, "cluster/nodes.html", context)
 
 
-@page()
+@require_right()
 def parts(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """What the scan read, what it could not, and the rule that would let it."""
     context = about(request, cluster_id, tab="cluster-parts")
@@ -265,7 +265,7 @@ def parts(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     return render(request, "cluster/parts.html", context)
 
 
-@page()
+@require_right()
 def progress(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """The strip about the scan under way, asked for every two seconds; tells the page to reload when it is over."""
     head = cluster_head(cluster_id, now=timezone.now())
@@ -304,7 +304,7 @@ def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str,
 def offered(request: HttpRequest, head: ClusterHead, *, report: Report | None) -> tuple[Offer, ...]:
     """Every action with its button, for whoever looks at this snapshot."""
     may_prepare = any(request.user.has_perm(f"migrations_app.{one}") for one in OPERATE)
-    return offers(report, held=held(may_prepare=may_prepare, source=head.source, is_latest=head.is_latest))
+    return offers(report, held=reason_disabled(may_prepare=may_prepare, source=head.source, is_latest=head.is_latest))
 
 
 def _snapshot_asked(request: HttpRequest) -> uuid.UUID | None:

@@ -9,23 +9,23 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from migrations_app.errors import BadInput, Conflict, KarpdashError
+from migrations_app.errors import Conflict, InvalidInput, KarpdashError
 from migrations_app.readiness.rbac import cluster_role, everything
 from migrations_app.tasks import wake
 from migrations_app.use_cases.clusters import eks_registration
 from migrations_app.use_cases.clusters import registration as clusters
-from migrations_app.use_cases.clusters.eks_registration import Draft, example_rights
+from migrations_app.use_cases.clusters.eks_registration import AccessDraft, example_rights
 from migrations_app.use_cases.clusters.registration import Details
 from migrations_app.use_cases.scans.queue import request_scan
-from migrations_app.web.access import page
+from migrations_app.web.access import require_right
 from migrations_app.web.cluster import connection
-from migrations_app.web.cluster.connection import Tried, tried, user_name
+from migrations_app.web.cluster.connection import AccessAttempt, access_attempt, user_name
 from migrations_app.web.forms import EksForm, RegisterForm
 
 FIELDS = ("name", "environment", "target", "context")
 
 
-@page("add_cluster")
+@require_right("add_cluster")
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
     """The form; a POST makes an external id, tests the connection or registers, by the button pressed."""
@@ -43,9 +43,9 @@ def _form_page(
     request: HttpRequest,
     form: RegisterForm,
     *,
-    test: Tried | None = None,
+    test: AccessAttempt | None = None,
     start: EksForm | None = None,
-    draft: Draft | None = None,
+    draft: AccessDraft | None = None,
 ) -> HttpResponse:
     way = request.POST.get("way") or request.GET.get("way") or "paste"
     context = {"section": "fleet", "form": form, "way": way, "test": test, "whole_rule": cluster_role(everything())}
@@ -69,28 +69,28 @@ def _tested(request: HttpRequest, form: RegisterForm) -> HttpResponse:
     return _form_page(request, form, test=test)
 
 
-def _try_eks(request: HttpRequest, form: RegisterForm) -> Tried:
+def _try_eks(request: HttpRequest, form: RegisterForm) -> AccessAttempt:
     form.is_valid()  # as in `_try`
     said = form.cleaned_data
     if not said.get("draft") or not said.get("role_arn"):
-        return Tried(refused="The external id comes first, then the ARN of the role that was made with it.")
+        return AccessAttempt(refused="The external id comes first, then the ARN of the role that was made with it.")
     try:
-        return tried(eks_registration.try_eks(said["draft"], role_arn=said["role_arn"], by=user_name(request)))
-    except BadInput as refused:
-        return Tried(refused=refused.message)
+        return access_attempt(eks_registration.try_eks(said["draft"], role_arn=said["role_arn"], by=user_name(request)))
+    except InvalidInput as refused:
+        return AccessAttempt(refused=refused.message)
 
 
-def _try(form: RegisterForm) -> Tried:
+def _try(form: RegisterForm) -> AccessAttempt:
     form.is_valid()  # the name may still be missing: a test needs the credentials only
     wrong = [str(problem) for name in ("kubeconfig", "kubeconfig_file", "way") for problem in form.errors.get(name, ())]
     if wrong:
-        return Tried(refused=" ".join(wrong))
+        return AccessAttempt(refused=" ".join(wrong))
     if form.cleaned_data["way"] == "bundle":
-        return Tried(refused="A bundle needs no connection; register it and the scan tells what it holds.")
+        return AccessAttempt(refused="A bundle needs no connection; register it and the scan tells what it holds.")
     try:
-        return Tried(clusters.try_kubeconfig(form.secret(), context=form.cleaned_data.get("context", "")))
-    except BadInput as refused:
-        return Tried(refused=str(refused))
+        return AccessAttempt(clusters.try_kubeconfig(form.secret(), context=form.cleaned_data.get("context", "")))
+    except InvalidInput as refused:
+        return AccessAttempt(refused=str(refused))
 
 
 def _registered(request: HttpRequest, form: RegisterForm) -> uuid.UUID | None:

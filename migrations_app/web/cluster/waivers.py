@@ -11,13 +11,13 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from migrations_app.errors import BadInput, Conflict, Denied
+from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.queries.cluster.detail import ClusterHead, cluster_head
 from migrations_app.queries.fleet.groups import groups_of_cluster
 from migrations_app.queries.fleet.waivers import WaiverAsk, waiver_of, waiver_page
 from migrations_app.use_cases.scans import waivers as waiving
-from migrations_app.use_cases.scans.waivers import Wish
-from migrations_app.web.access import page, person_of, uuid_in
+from migrations_app.use_cases.scans.waivers import WaiverRequest
+from migrations_app.web.access import person_of, require_right, uuid_in
 
 USUAL = timedelta(days=90)
 
@@ -41,21 +41,21 @@ class WaiveForm(forms.Form):
     everywhere = forms.BooleanField(required=False, label="For all clusters")
 
 
-@page()
+@require_right()
 @require_http_methods(["GET", "HEAD"])
 def all_waivers(request: HttpRequest) -> HttpResponse:
     """Every waiver, newest first."""
     return _listed(request, None)
 
 
-@page()
+@require_right()
 @require_http_methods(["GET", "HEAD"])
 def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """What holds at one cluster, and what did."""
     return _listed(request, cluster_head(cluster_id, now=timezone.now()))
 
 
-@page("change_cluster")
+@require_right("change_cluster")
 @require_http_methods(["GET", "HEAD", "POST"])
 def waive(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """Accepts a failing check of the cluster."""
@@ -69,7 +69,7 @@ def waive(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     return render(request, "waivers/form.html", context, status=422 if form.errors else 200)
 
 
-@page("change_cluster")
+@require_right("change_cluster")
 @require_POST
 def revoke(request: HttpRequest, waiver_id: uuid.UUID) -> HttpResponse:
     """Takes a waiver back."""
@@ -77,7 +77,7 @@ def revoke(request: HttpRequest, waiver_id: uuid.UUID) -> HttpResponse:
     try:
         waiving.revoke(waiver_id, person_of(request), now=timezone.now())
         messages.success(request, f"The waiver of {row.check} is revoked: it fails again where it fails.")
-    except Denied as refused:
+    except PermissionDenied as refused:
         messages.error(request, f"Not revoked: {refused.message}.")
     return redirect("cluster-waivers", row.cluster) if row.cluster else redirect("waivers")
 
@@ -93,7 +93,7 @@ def _listed(request: HttpRequest, head: ClusterHead | None) -> HttpResponse:
     after = request.GET.get("after", "")
     try:
         found = waiver_page(WaiverAsk(cluster=head.id if head else None), now=timezone.now(), after=after)
-    except BadInput:
+    except InvalidInput:
         found = waiver_page(WaiverAsk(cluster=head.id if head else None), now=timezone.now())
     context = {"section": "fleet", "head": head, "rows": found.rows, "next": found.next_cursor}
     return render(request, "waivers/list.html", context)
@@ -109,7 +109,7 @@ def _usual(request: HttpRequest) -> dict[str, Any]:
 
 def _waived(request: HttpRequest, head: ClusterHead, *, form: WaiveForm) -> bool:
     said = form.cleaned_data
-    wish = Wish(
+    wish = WaiverRequest(
         check=said["check"],
         cluster=None if said["everywhere"] or said["group"] else head.id,
         group=uuid_in(said["group"]) if not said["everywhere"] else None,
@@ -119,7 +119,7 @@ def _waived(request: HttpRequest, head: ClusterHead, *, form: WaiveForm) -> bool
     )
     try:
         waiving.waive(wish, person_of(request), now=timezone.now())
-    except (BadInput, Conflict, Denied) as wrong:
+    except (InvalidInput, Conflict, PermissionDenied) as wrong:
         where = {"ends_at": "ends_on"}.get(getattr(wrong, "where", ""), getattr(wrong, "where", ""))
         form.add_error(where if where in form.fields else None, wrong.message[:1].upper() + wrong.message[1:] + ".")
         return False

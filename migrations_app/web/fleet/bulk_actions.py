@@ -8,26 +8,26 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from migrations_app.errors import BadInput, NotFound
+from migrations_app.errors import InvalidInput, NotFound
 from migrations_app.queries.fleet.clusters import fleet_ids
 from migrations_app.queries.fleet.groups import group_of
 from migrations_app.use_cases.clusters import groups
 from migrations_app.use_cases.clusters.labels import label_all
 from migrations_app.use_cases.clusters.saved_views import forget_view, keep_view
-from migrations_app.web.access import page, uuid_in, uuids_in
-from migrations_app.web.fleet.page import asked
+from migrations_app.web.access import require_right, uuid_in, uuids_in
+from migrations_app.web.fleet.page import fleet_filters
 
 NAMED = 5
 
 
-@page("change_cluster")
+@require_right("change_cluster")
 @require_POST
 def label_chosen(request: HttpRequest) -> HttpResponse:
     """Gives the chosen clusters a label, or takes it away."""
     key, value = request.POST.get("key", ""), request.POST.get("value", "")
     try:
         done, refused = label_all(_chosen(request), {key: value})
-    except BadInput as wrong:
+    except InvalidInput as wrong:
         messages.error(request, f"Nothing was labelled: {wrong.message}.")
         return _back(request)
     what = f"labelled {key.strip()}:{value.strip()}" if value.strip() else f"freed of the label {key.strip()}"
@@ -40,7 +40,7 @@ def label_chosen(request: HttpRequest) -> HttpResponse:
     return _back(request)
 
 
-@page("administer_policy")
+@require_right("administer_policy")
 @require_POST
 def group_chosen(request: HttpRequest) -> HttpResponse:
     """Puts the chosen clusters into a group, or takes them out of it."""
@@ -57,7 +57,7 @@ def group_chosen(request: HttpRequest) -> HttpResponse:
     return _back(request)
 
 
-@page()
+@require_right()
 @require_POST
 def keep(request: HttpRequest) -> HttpResponse:
     """Keeps what the fleet page shows under a name."""
@@ -65,12 +65,12 @@ def keep(request: HttpRequest) -> HttpResponse:
         name = request.POST.get("name", "")
         keep_view(_me(request), name=name, query=_query(request), shared=request.POST.get("shared") == "on")
         messages.success(request, f"The view {name.strip()} is kept.")
-    except BadInput as wrong:
+    except InvalidInput as wrong:
         messages.error(request, f"The view is not kept: {wrong.message}.")
     return _back(request)
 
 
-@page()
+@require_right()
 @require_POST
 def forget(request: HttpRequest, view_id: uuid.UUID) -> HttpResponse:
     """Forgets a view of one's own."""
@@ -92,7 +92,7 @@ def _query(request: HttpRequest) -> str:
 
 def _chosen(request: HttpRequest) -> tuple[uuid.UUID, ...]:
     if request.POST.get("every") == "on":
-        return fleet_ids(asked(QueryDict(_query(request))), now=timezone.now())
+        return fleet_ids(fleet_filters(QueryDict(_query(request))), now=timezone.now())
     return uuids_in(request.POST.getlist("cluster"))
 
 

@@ -11,11 +11,11 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from migrations_app.queries.cluster.detail import cluster_head
-from migrations_app.queries.fleet.burndown import Burndown, BurndownAsk, Line, burndown, burndown_by_group
+from migrations_app.queries.fleet.burndown import Burndown, BurndownAsk, BurndownCurve, burndown, burndown_by_group
 from migrations_app.queries.fleet.groups import group_choices, group_of
 from migrations_app.queries.fleet.labels import label_choices
 from migrations_app.readiness.burndown import DAYS, Point
-from migrations_app.web.access import page, uuid_in
+from migrations_app.web.access import require_right, uuid_in
 from migrations_app.web.fleet.page import labels_asked
 
 WIDE, HIGH, TOP = 720, 180, 8
@@ -24,7 +24,7 @@ AHEAD = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnCurve:
     """Paths in a drawing of WIDE by HIGH. `read` joins days that were read, `older` those whose number is older or a
     lower bound, `ahead` leads to the end; `marks` are single lower bounds."""
 
@@ -35,9 +35,9 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
-    objects: Drawn
-    nodes: Drawn
+class BurndownChart:
+    objects: DrawnCurve
+    nodes: DrawnCurve
     highest: int
     today_x: float
     start: date
@@ -45,7 +45,7 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BurndownRow:
     """A day of the table."""
 
     day: date
@@ -53,7 +53,7 @@ class Row:
     nodes: Point | None
 
 
-@page()
+@require_right()
 @require_safe
 def of_fleet(request: HttpRequest) -> HttpResponse:
     """The fleet, a group, the clusters with some labels, or one cluster."""
@@ -79,7 +79,7 @@ def of_fleet(request: HttpRequest) -> HttpResponse:
     return render(request, "burndown/page.html", context)
 
 
-def chart(told: Burndown) -> Chart | None:
+def chart(told: Burndown) -> BurndownChart | None:
     """The drawing; None where no day is known, or nothing was ever left."""
     lines = (told.objects, told.nodes)
     highest = max((point.count or 0 for line in lines for point in line.points), default=0)
@@ -88,7 +88,7 @@ def chart(told: Burndown) -> Chart | None:
         return None
     start, end = _day(last.day, 1 - DAYS), _day(last.day, AHEAD)
     objects, nodes = (_drawn(line, start=start, highest=highest) for line in lines)
-    return Chart(objects, nodes, highest, _x(last.day, start), start, end)
+    return BurndownChart(objects, nodes, highest, _x(last.day, start), start, end)
 
 
 def _day(day: date, days: int) -> date:
@@ -99,7 +99,7 @@ def _x(day: date, start: date) -> float:
     return (day - start).days / (DAYS - 1 + AHEAD) * WIDE
 
 
-def _drawn(line: Line, *, start: date, highest: int) -> Drawn:
+def _drawn(line: BurndownCurve, *, start: date, highest: int) -> DrawnCurve:
     def place(point: Point) -> tuple[float, float]:
         return _x(point.day, start), HIGH - (point.count or 0) / highest * (HIGH - TOP)
 
@@ -111,7 +111,7 @@ def _drawn(line: Line, *, start: date, highest: int) -> Drawn:
     ahead = ""
     if known and line.projection.ends_on:
         ahead = _path([(place(known[-1]), (_x(line.projection.ends_on, start), float(HIGH)))])
-    return Drawn(_path(whole), _path(older), ahead, marks)
+    return DrawnCurve(_path(whole), _path(older), ahead, marks)
 
 
 def _read(point: Point) -> bool:
@@ -129,9 +129,9 @@ def _path(pieces: Sequence[tuple[tuple[float, float], tuple[float, float]]]) -> 
     return " ".join(parts)
 
 
-def _rows(told: Burndown) -> tuple[Row, ...]:
+def _rows(told: Burndown) -> tuple[BurndownRow, ...]:
     """Newest first."""
     objects = {point.day: point for point in told.objects.points}
     nodes = {point.day: point for point in told.nodes.points}
     days = sorted(objects.keys() | nodes.keys(), reverse=True)
-    return tuple(Row(day, objects.get(day), nodes.get(day)) for day in days)
+    return tuple(BurndownRow(day, objects.get(day), nodes.get(day)) for day in days)

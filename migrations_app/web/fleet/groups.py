@@ -8,10 +8,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from migrations_app.errors import BadInput, Conflict, KarpdashError, NotFound
+from migrations_app.errors import Conflict, InvalidInput, KarpdashError, NotFound
 from migrations_app.queries.fleet.groups import group_of, group_page, members_of, outside_of
 from migrations_app.use_cases.clusters import groups as arrange
-from migrations_app.web.access import page, uuids_in
+from migrations_app.web.access import require_right, uuids_in
 
 RIGHT = "administer_policy"
 """Who is in a group decides who may do what to it."""
@@ -36,19 +36,19 @@ class GroupForm(forms.Form):
         return minutes * 60 if minutes else None
 
 
-@page()
+@require_right()
 @require_safe
 def groups(request: HttpRequest) -> HttpResponse:
     """Every group in sight."""
     try:
         found = group_page(after=request.GET.get("after", ""))
-    except BadInput:
+    except InvalidInput:
         found = group_page()
     context = {"section": "fleet", "rows": found.rows, "next": found.next_cursor, "form": GroupForm()}
     return render(request, "groups/list.html", context)
 
 
-@page(RIGHT)
+@require_right(RIGHT)
 @require_POST
 def make(request: HttpRequest) -> HttpResponse:
     """Makes a group."""
@@ -57,13 +57,13 @@ def make(request: HttpRequest) -> HttpResponse:
         try:
             made = arrange.make_group(form.cleaned_data["name"], interval=form.seconds())
             return redirect("group", made)
-        except (BadInput, Conflict) as refused:
+        except (InvalidInput, Conflict) as refused:
             form.add_error("name", _sentence(refused))
     context = {"section": "fleet", "rows": group_page().rows, "next": "", "form": form}
     return render(request, "groups/list.html", context, status=422)
 
 
-@page()
+@require_right()
 @require_safe
 def group(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
     """One group and its clusters."""
@@ -73,7 +73,7 @@ def group(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
     return _shown(request, group_id, form=form)
 
 
-@page(RIGHT)
+@require_right(RIGHT)
 @require_POST
 def change(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
     """Another name or interval; a change that somebody else made meanwhile is not overwritten."""
@@ -85,12 +85,12 @@ def change(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
             arrange.change_group(group_id, name=said["name"], interval=form.seconds(), version=version)
             messages.success(request, "The change is saved.")
             return redirect("group", group_id)
-        except (BadInput, Conflict) as refused:
+        except (InvalidInput, Conflict) as refused:
             form.add_error("name", _sentence(refused))
     return _shown(request, group_id, form=form, status=422)
 
 
-@page(RIGHT)
+@require_right(RIGHT)
 @require_POST
 def move(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
     """Puts clusters in, or takes them out."""
@@ -104,7 +104,7 @@ def move(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
     return redirect("group", group_id)
 
 
-@page(RIGHT)
+@require_right(RIGHT)
 @require_POST
 def remove(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
     """Removes the group after its name was typed."""

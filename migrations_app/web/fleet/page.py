@@ -28,7 +28,7 @@ from migrations_app.queries.fleet.groups import group_choices
 from migrations_app.queries.fleet.labels import label_choices
 from migrations_app.queries.fleet.saved_views import view_page
 from migrations_app.queries.scans.fleet_scans import open_fleet_scan
-from migrations_app.web.access import page, uuid_in
+from migrations_app.web.access import require_right, uuid_in
 
 MOST_LABELS = 8
 BY_LABEL = "label:"
@@ -48,7 +48,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class StageStop:
     stage: str
     count: int
     chosen: bool
@@ -65,7 +65,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ClusterSection:
     """`bucket` is empty where the list is not arranged by what clusters wait for; `part` is the heading where it is
     arranged by group or label, and None elsewhere."""
 
@@ -84,12 +84,12 @@ class Chip:
     check: str
 
 
-@page()
+@require_right()
 def fleet(request: HttpRequest) -> HttpResponse:
     """Every cluster, a page at a time; all of search, sort and filter stands in the address."""
-    ask = asked(request.GET)
+    ask = fleet_filters(request.GET)
     found = fleet_page(ask, now=timezone.now())
-    stops = tuple(Stop(stage, found.totals.stages[stage], stage == ask.stage) for stage in STAGES)
+    stops = tuple(StageStop(stage, found.totals.stages[stage], stage == ask.stage) for stage in STAGES)
     context = {
         "section": "fleet",
         "page": found,
@@ -110,7 +110,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
     return render(request, "fleet/page.html", context | _choices(ask))
 
 
-def asked(query: QueryDict) -> FleetAsk:
+def fleet_filters(query: QueryDict) -> FleetAsk:
     """What the address asks for; words that are none of ours ask for nothing."""
     return FleetAsk(
         q=query.get("q", "").strip()[:200],
@@ -172,14 +172,14 @@ def _column(ask: FleetAsk, word: str, *, sort: str, css: str) -> Column:
     return Column(word, sort, css, chosen, ("" if ask.descending else "1") if chosen else first)
 
 
-def _groups(found: FleetPage, ask: FleetAsk) -> tuple[Group, ...]:
+def _groups(found: FleetPage, ask: FleetAsk) -> tuple[ClusterSection, ...]:
     if ask.flat:
-        return (Group("", found.matching, found.rows),) if found.rows else ()
+        return (ClusterSection("", found.matching, found.rows),) if found.rows else ()
     if ask.by:
         parts = groupby(found.rows, key=lambda row: row.part)
-        return tuple(Group("", found.parts.get(part, 0), tuple(rows), part) for part, rows in parts)
+        return tuple(ClusterSection("", found.parts.get(part, 0), tuple(rows), part) for part, rows in parts)
     cut = groupby(found.rows, key=lambda row: row.bucket)
-    return tuple(Group(bucket, found.totals.buckets[bucket], tuple(rows)) for bucket, rows in cut)
+    return tuple(ClusterSection(bucket, found.totals.buckets[bucket], tuple(rows)) for bucket, rows in cut)
 
 
 def _headline(totals: Totals) -> tuple[tuple[str, int], ...]:

@@ -14,10 +14,10 @@ from migrations_app.errors import Conflict
 from migrations_app.queries.scans.fleet_scans import fleet_scan
 from migrations_app.tasks import wake_fleet_scan
 from migrations_app.use_cases.scans.fleet_scan import request_fleet_scan
-from migrations_app.web.access import page
+from migrations_app.web.access import require_right
 
 
-@page("add_scan")
+@require_right("add_scan")
 @require_POST
 def scan_all(request: HttpRequest) -> HttpResponse:
     """Asks for a scan of every cluster; one that is under way is not doubled."""
@@ -33,7 +33,7 @@ def scan_all(request: HttpRequest) -> HttpResponse:
     return redirect("fleet-scan", asked.id)
 
 
-@page()
+@require_right()
 @require_safe
 def state(request: HttpRequest, fleet_scan_id: uuid.UUID) -> HttpResponse:
     """How many of how many, which are slow, which failed and why; live updates ask for its middle alone."""

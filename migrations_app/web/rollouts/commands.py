@@ -11,14 +11,14 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from migrations_app.access import Person
-from migrations_app.errors import BadInput, Conflict, Denied
+from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.tasks import advance_rollout, prepare_rollout, wake_rollout
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts import approvals as flow
 from migrations_app.use_cases.rollouts import drafts, lifecycle
-from migrations_app.use_cases.rollouts.approvals import Yes
-from migrations_app.web.access import OPERATE, page, person_of
-from migrations_app.web.double_submit import once
+from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
+from migrations_app.web.access import OPERATE, person_of, require_right
+from migrations_app.web.double_submit import submit_once
 from migrations_app.web.rollouts.page import refusal_status, rollout_page
 
 Act = Callable[[HttpRequest, uuid.UUID], HttpResponse]
@@ -34,14 +34,14 @@ def told(act: Act) -> Act:
     def guarded(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
         try:
             # The refusal is told outside: what was done before it is undone first.
-            return once(act)(request, rollout_id)  # type: ignore[return-value]  # `once` gives what the act gives
-        except (Denied, Conflict, BadInput) as refused:
+            return submit_once(act)(request, rollout_id)  # type: ignore[return-value]  # `once` gives what the act gives
+        except (PermissionDenied, Conflict, InvalidInput) as refused:
             return rollout_page(request, rollout_id, refused=refused, status=refusal_status(refused))
 
     return guarded
 
 
-@page(*OPERATE)
+@require_right(*OPERATE)
 @require_POST
 @told
 def ask(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
@@ -53,7 +53,7 @@ def ask(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     return redirect("rollout", rollout_id)
 
 
-@page(*APPROVE)
+@require_right(*APPROVE)
 @require_POST
 @told
 def approve(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
@@ -64,7 +64,7 @@ def approve(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     return redirect("rollout", rollout_id)
 
 
-@page("break_glass")
+@require_right("break_glass")
 @require_POST
 @told
 def alone(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
@@ -74,7 +74,7 @@ def alone(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     return redirect("rollout", rollout_id)
 
 
-@page(*STOP)
+@require_right(*STOP)
 @require_POST
 @told
 def reject(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
@@ -83,7 +83,7 @@ def reject(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     return redirect("rollout", rollout_id)
 
 
-@page(*OPERATE)
+@require_right(*OPERATE)
 @require_POST
 @told
 def start(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
@@ -94,7 +94,7 @@ def start(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     return redirect("rollout", rollout_id)
 
 
-@page(*STOP)
+@require_right(*STOP)
 @require_POST
 @told
 def pause(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
@@ -102,7 +102,7 @@ def pause(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     return _stopped(request, rollout_id, stop=lifecycle.pause)
 
 
-@page(*STOP)
+@require_right(*STOP)
 @require_POST
 @told
 def abort(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
@@ -110,7 +110,7 @@ def abort(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     return _stopped(request, rollout_id, stop=lifecycle.abort)
 
 
-@page(*OPERATE)
+@require_right(*OPERATE)
 @require_POST
 @told
 def resume(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
@@ -120,19 +120,19 @@ def resume(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     return redirect("rollout", rollout_id)
 
 
-@page(*OPERATE)
+@require_right(*OPERATE)
 @require_POST
 @told
 def settle(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Says what a rollout that needs attention came to."""
     then = request.POST.get("then", "")
-    lifecycle.settle_by_person(
+    lifecycle.resolve_by_person(
         rollout_id, person_of(request), then=then, reason=_reason(request), by=actor(), version=_version(request)
     )
     return redirect("rollout", rollout_id)
 
 
-@page(*OPERATE)
+@require_right(*OPERATE)
 @require_POST
 @told
 def roll_back(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
@@ -148,9 +148,9 @@ def _stopped(request: HttpRequest, rollout_id: uuid.UUID, *, stop: Callable[...,
     return redirect("rollout", rollout_id)
 
 
-def _yes(request: HttpRequest) -> Yes:
+def _yes(request: HttpRequest) -> ApprovalRequest:
     said = request.POST
-    return Yes(
+    return ApprovalRequest(
         digest=said.get("digest", ""),
         nonce=said.get("nonce", ""),
         accepted=tuple(said.getlist("accepted"))[:LONGEST],

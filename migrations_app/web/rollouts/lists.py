@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from migrations_app.actions.states import STATES
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.queries.pagination import Page
 from migrations_app.queries.rollouts.policies import policy_row
 from migrations_app.queries.rollouts.rollouts import (
@@ -22,14 +22,14 @@ from migrations_app.queries.rollouts.rollouts import (
     lately_alone,
     rollout_page,
 )
-from migrations_app.web.access import page
+from migrations_app.web.access import require_right
 from migrations_app.web.cluster.readiness import about, offered
 
 TOLD_FOR = timedelta(days=7)
 """How long approvers are told of what one person approved alone."""
 
 
-@page()
+@require_right()
 @require_safe
 def rollouts(request: HttpRequest) -> HttpResponse:
     """Every rollout, newest first; what waits for the reader stands on top."""
@@ -48,7 +48,7 @@ def rollouts(request: HttpRequest) -> HttpResponse:
     return render(request, "rollout/list.html", context)
 
 
-@page("approve_rollout", "administer_policy")
+@require_right("approve_rollout", "administer_policy")
 @require_safe
 def waiting(request: HttpRequest) -> HttpResponse:
     """What waits for the reader's approval."""
@@ -60,7 +60,7 @@ def waiting(request: HttpRequest) -> HttpResponse:
     return render(request, "rollout/inbox.html", context)
 
 
-@page()
+@require_right()
 @require_safe
 def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """What was done to one cluster, what may be begun, and who has to agree."""
@@ -83,7 +83,7 @@ def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 def _page(request: HttpRequest, ask: RolloutAsk) -> Page[RolloutRow]:
     try:
         return rollout_page(ask, after=request.GET.get("cursor", ""))
-    except BadInput:  # a cursor that nobody gave out: the list begins anew
+    except InvalidInput:  # a cursor that nobody gave out: the list begins anew
         return rollout_page(ask)
 
 

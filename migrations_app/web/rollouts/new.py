@@ -17,17 +17,17 @@ from django.views.decorators.http import require_http_methods
 
 from migrations_app.actions.base import Action, Parameter
 from migrations_app.actions.registry import find
-from migrations_app.errors import BadInput, Conflict, Denied, KarpdashError
+from migrations_app.errors import Conflict, InvalidInput, KarpdashError, PermissionDenied
 from migrations_app.queries.cluster.detail import ClusterHead, cluster_head, nodes_of
 from migrations_app.queries.rollouts.policies import policy_row
 from migrations_app.queries.rollouts.rollouts import holder_of
 from migrations_app.readiness.rbac import PART_KINDS
 from migrations_app.tasks import prepare_rollout, wake_rollout
 from migrations_app.use_cases.audit.log import actor
-from migrations_app.use_cases.rollouts.drafts import ROLL_BACK, Wanted, draft
+from migrations_app.use_cases.rollouts.drafts import ROLL_BACK, RolloutRequest, draft
 from migrations_app.use_cases.scans.store import kept_objects
-from migrations_app.web.access import OPERATE, page, person_of
-from migrations_app.web.double_submit import form_key, once
+from migrations_app.web.access import OPERATE, person_of, require_right
+from migrations_app.web.double_submit import form_key, submit_once
 from migrations_app.web.rollouts.page import refusal_status
 
 Kind = Literal["check", "number", "text", "lines", "one", "several"]
@@ -140,7 +140,7 @@ def _named(objects: Iterable[dict[str, Any]], kind: str, *, pools: Sequence[str 
     )
 
 
-@page(*OPERATE)
+@require_right(*OPERATE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """The choices of one action; a POST makes the draft."""
@@ -151,13 +151,13 @@ def new(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     if request.method != "POST":
         return _form(request, head, action=action)
     try:
-        return once(partial(_drafted, head=head, action=action))(request)  # type: ignore[return-value]  # a redirect
-    except (BadInput, Conflict, Denied) as refused:
+        return submit_once(partial(_drafted, head=head, action=action))(request)  # type: ignore[return-value]  # a redirect
+    except (InvalidInput, Conflict, PermissionDenied) as refused:
         return _form(request, head, action=action, refused=refused)
 
 
 def _drafted(request: HttpRequest, /, *, head: ClusterHead, action: Action) -> HttpResponse:
-    wanted = Wanted(
+    wanted = RolloutRequest(
         action=action.id,
         parameters=read_choices(action, request.POST),
         ticket=request.POST.get("ticket", "").strip(),

@@ -10,18 +10,18 @@ from django.utils import timezone
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
-from migrations_app.errors import Conflict, Denied, KarpdashError, NotFound
+from migrations_app.errors import Conflict, KarpdashError, NotFound, PermissionDenied
 from migrations_app.queries.rollouts.detail import RolloutDetail, rollout_detail
 from migrations_app.queries.rollouts.policies import switch_now
 from migrations_app.use_cases.rollouts.backups import exports_yaml
-from migrations_app.web.access import page, person_of
+from migrations_app.web.access import person_of, require_right
 from migrations_app.web.double_submit import form_key
 from migrations_app.web.rollouts import presenter as view
 
 STALE_SECONDS = 60
 
 
-@page()
+@require_right()
 @require_safe
 def rollout(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Whatever its state asks for."""
@@ -42,7 +42,7 @@ def rollout_page(
         | {
             "section": "rollouts",
             "by_hand": view.by_hand(detail.plan) if detail.plan and trusted else None,
-            "may": view.may(detail, person),
+            "may": view.allowed_actions(detail, person),
             "form_key": form_key(),
             "refused": refused,
             "said": request.POST,
@@ -62,7 +62,7 @@ def _facts(detail: RolloutDetail) -> dict[str, Any]:
     }
 
 
-@page()
+@require_right()
 @require_safe
 def live(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """The part of the page that moves, asked for every two seconds; 304 while nothing did."""
@@ -77,7 +77,7 @@ def live(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     return answer
 
 
-@page("operate_rollout", "approve_rollout", "administer_policy")
+@require_right("operate_rollout", "approve_rollout", "administer_policy")
 @require_safe
 def exports(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:  # noqa: ARG001 - Django's signature
     """Every object as it was before, as manifests that can be applied again."""
@@ -92,7 +92,7 @@ def exports(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:  # noq
 
 def refusal_status(wrong: KarpdashError) -> int:
     """403 for a person who may not, 400 for what cannot be used, 409 for a state that moved."""
-    if isinstance(wrong, Denied):
+    if isinstance(wrong, PermissionDenied):
         return 403
     return 409 if isinstance(wrong, Conflict) else 400
 

@@ -17,13 +17,13 @@ from django.views.decorators.http import require_http_methods
 from migrations_app.access import Person
 from migrations_app.actions.changes import RISKS
 from migrations_app.actions.registry import all_actions
-from migrations_app.errors import BadInput, Conflict, Denied, KarpdashError
+from migrations_app.errors import Conflict, InvalidInput, KarpdashError, PermissionDenied
 from migrations_app.queries.cluster.detail import cluster_head
 from migrations_app.queries.rollouts.policies import PolicyRow, own_policies, policy_row, switch_now
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts import kill_switch
 from migrations_app.use_cases.rollouts.policies import Rules, change_policy, drop_policy
-from migrations_app.web.access import page, person_of
+from migrations_app.web.access import person_of, require_right
 from migrations_app.web.rollouts.commands import STOP
 from migrations_app.web.rollouts.page import refusal_status
 
@@ -81,13 +81,13 @@ def _day(word: str, line: str) -> int:
     return names[word[:3].lower()]
 
 
-def _odd(line: str) -> BadInput:
-    return BadInput(
+def _odd(line: str) -> InvalidInput:
+    return InvalidInput(
         f"{line[:60]!r} is no window; write one such as Mon-Fri 22:00-04:00", where="windows", code="bad_window"
     )
 
 
-REFUSALS = (BadInput, Conflict, Denied)
+REFUSALS = (InvalidInput, Conflict, PermissionDenied)
 NUMBERS = ("batch", "per_hour", "pool_percent")
 EVERY = "*"
 TURNS: dict[str, Callable[[Person, HttpRequest], None]] = {
@@ -98,21 +98,21 @@ TURNS: dict[str, Callable[[Person, HttpRequest], None]] = {
 }
 
 
-@page("administer_policy")
+@require_right("administer_policy")
 @require_http_methods(["GET", "HEAD", "POST"])
 def of_all(request: HttpRequest) -> HttpResponse:
     """The policy that holds where a cluster has none of its own."""
     return _policy(request, None)
 
 
-@page("administer_policy")
+@require_right("administer_policy")
 @require_http_methods(["GET", "HEAD", "POST"])
 def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """The policy of one cluster, or that of all until it gets its own."""
     return _policy(request, cluster_id)
 
 
-@page(*STOP)
+@require_right(*STOP)
 @require_http_methods(["GET", "HEAD", "POST"])
 def switch(request: HttpRequest) -> HttpResponse:
     """Stops everything, or lifts that with two people."""
@@ -175,7 +175,7 @@ def _rules(said: QueryDict) -> Rules:
 def _whole(said: QueryDict, name: str) -> int:
     text = said.get(name, "").strip()
     if not text.isdecimal() or len(text) > 6:
-        raise BadInput("a whole number is needed", where=name, code="out_of_range")
+        raise InvalidInput("a whole number is needed", where=name, code="out_of_range")
     return int(text)
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 from django.utils import timezone
 
-from migrations_app.access import Person, Refusal, may_approve, may_break_glass, may_prepare, may_settle, may_stop
+from migrations_app.access import Person, Refusal, may_approve, may_break_glass, may_prepare, may_resolve, may_stop
 from migrations_app.actions import registry
 from migrations_app.actions.changes import RISKS
-from migrations_app.actions.gate import Blocked, Picture
+from migrations_app.actions.gate import BlockedEviction, ClusterCounters
 from migrations_app.actions.plan import Plan
 from migrations_app.actions.render import DiffLine, as_kubectl, diff_lines, gitops_patch, one_line, step_lines
 from migrations_app.queries.rollouts.detail import RolloutDetail, StepLine
@@ -59,7 +59,7 @@ class Counter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class May:
+class AllowedActions:
     """What the person may do with it now; a text says why not, None means that it is not the time for it."""
 
     ask: str | None = None
@@ -131,7 +131,7 @@ def by_hand(plan: Plan) -> dict[str, str]:
 
 def counters(detail: RolloutDetail) -> tuple[Counter, ...]:
     """Of the newest picture, beside what was before the batch; nothing before the first one was taken."""
-    now, before = detail.picture, detail.before or Picture(taken_at="")
+    now, before = detail.picture, detail.before or ClusterCounters(taken_at="")
     if now is None:
         return ()
     more = _more(now.pending_pods, before.pending_pods)
@@ -147,7 +147,7 @@ def counters(detail: RolloutDetail) -> tuple[Counter, ...]:
     )
 
 
-def blocked(detail: RolloutDetail) -> tuple[Blocked, ...]:
+def blocked(detail: RolloutDetail) -> tuple[BlockedEviction, ...]:
     """Pods that a budget keeps where they are."""
     return detail.picture.blocked[:MOST_BLOCKED] if detail.picture else ()
 
@@ -165,7 +165,7 @@ def live_tag(detail: RolloutDetail) -> bytes:
     return msgspec.json.encode((str(row.id), row.version, row.wish, row.waits_for, row.approvals, lines, picture))
 
 
-def may(detail: RolloutDetail, person: Person) -> May:
+def allowed_actions(detail: RolloutDetail, person: Person) -> AllowedActions:
     """What is offered now, and why something is not."""
     row, now = detail.row, timezone.now()
     state = row.state
@@ -174,14 +174,14 @@ def may(detail: RolloutDetail, person: Person) -> May:
     alone = may_break_glass(person, now=now)
     waits = state == "awaiting_approval"
     done_already = any(one.by == person.name for one in detail.approvals)
-    return May(
+    return AllowedActions(
         ask=_when(state == "previewed", may_prepare(person)),
         approve=("you have approved it" if done_already else _when(waits, yes)) if waits else None,
         alone=_when(waits and "break_glass" in person.rights, alone),
         start=why_not_start(row.id, person) if state == "approved" else None,
         resume=why_not_start(row.id, person) if state == "paused" else None,
         stop=_when(state in ("running", "paused"), may_stop(person)),
-        settle=_when(state == "needs_attention", may_settle(person)),
+        settle=_when(state == "needs_attention", may_resolve(person)),
         roll_back=_when(state in TAKEN_BACK and any(line.lines for line in detail.steps), may_prepare(person)),
         reject=_when(
             state in ("previewed", "awaiting_approval", "approved"),

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 from django.shortcuts import render
 from django.utils import timezone
 
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.queries.audit.log import (
     COLUMNS,
     FAMILIES,
@@ -25,7 +25,7 @@ from migrations_app.queries.audit.log import (
     density,
 )
 from migrations_app.use_cases.audit.proof import status
-from migrations_app.web.access import page
+from migrations_app.web.access import require_right
 
 RIGHT = "view_auditevent"
 LIMIT = 50
@@ -36,7 +36,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class EventRow:
     """An event on the page; `pairs` is its detail, one row for each member."""
 
     line: AuditLine
@@ -55,7 +55,7 @@ class Bars:
     total: int
 
 
-@page(RIGHT)
+@require_right(RIGHT)
 def audit(request: HttpRequest) -> HttpResponse:
     """One page of events, newest first, filtered by the address."""
     now = timezone.now()
@@ -63,7 +63,7 @@ def audit(request: HttpRequest) -> HttpResponse:
     ask, wrong = _ask(chosen)
     try:
         found = audit_page(ask, after=request.GET.get("cursor", ""), limit=LIMIT)
-    except BadInput:
+    except InvalidInput:
         found = audit_page(ask, after="", limit=LIMIT)
     names = cluster_names(found.rows)
     context = {
@@ -81,7 +81,7 @@ def audit(request: HttpRequest) -> HttpResponse:
     return render(request, "audit/page.html", context)
 
 
-@page(RIGHT)
+@require_right(RIGHT)
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
     """The events that fit as a file; only the whole log can be proven afterwards."""
     ask, _ = _ask(_chosen(request))
@@ -134,10 +134,10 @@ def _day(text: str) -> datetime | None:
         return None
 
 
-def _shown(line: AuditLine, names: dict[str, str]) -> Shown:
+def _shown(line: AuditLine, names: dict[str, str]) -> EventRow:
     detail = json.loads(line.detail)
     pairs = tuple((str(name), _said(value)) for name, value in detail.items()) if isinstance(detail, dict) else ()
-    return Shown(line, datetime.fromisoformat(line.at), names.get(line.cluster_id, ""), pairs)
+    return EventRow(line, datetime.fromisoformat(line.at), names.get(line.cluster_id, ""), pairs)
 
 
 def _said(value: Any) -> str:  # noqa: ANN401 - any JSON

@@ -4,14 +4,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from migrations_app.checks.base import PHASES
-from migrations_app.checks.registry import RETIRED, About, about, all_checks
+from migrations_app.checks.registry import RETIRED, CheckDescription, about, all_checks
 from migrations_app.karpenter.upgrade_path import HOPS
-from migrations_app.web.access import page
+from migrations_app.web.access import require_right
 
 SEVERITIES = ("blocker", "warning", "info")
 
 
-@page()
+@require_right()
 def catalogue(request: HttpRequest) -> HttpResponse:
     """The catalogue by phase, filtered by what the address asks for."""
     q, severity, hop = (request.GET.get(name, "")[:100] for name in ("q", "severity", "hop"))
@@ -32,7 +32,7 @@ def catalogue(request: HttpRequest) -> HttpResponse:
     return render(request, "catalogue/page.html", context)
 
 
-def _fits(told: About, *, q: str, severity: str, hop: str) -> bool:
+def _fits(told: CheckDescription, *, q: str, severity: str, hop: str) -> bool:
     check = told.check
     if severity in SEVERITIES and severity not in (check.severity, *check.severity_at.values()):
         return False

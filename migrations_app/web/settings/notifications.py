@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from migrations_app.errors import BadInput, Conflict
+from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.queries.notifications.channels import (
     STATES,
     ChannelRow,
@@ -25,8 +25,8 @@ from migrations_app.queries.notifications.channels import (
 from migrations_app.readiness.notification_events import TITLES
 from migrations_app.tasks import wake_channel
 from migrations_app.use_cases.notifications import channels
-from migrations_app.use_cases.notifications.channels import Change, Wanted
-from migrations_app.web.access import page
+from migrations_app.use_cases.notifications.channels import ChannelSettings, ChannelUpdate
+from migrations_app.web.access import require_right
 from migrations_app.web.forms import Unshown
 
 KINDS = (("webhook", "Signed webhook"), ("slack", "Slack or the like"), ("email", "E-mail"))
@@ -72,7 +72,7 @@ class EditForm(ChannelForm):
     version = forms.IntegerField(widget=forms.HiddenInput)
 
 
-@page("administer_policy")
+@require_right("administer_policy")
 @require_http_methods(["GET", "HEAD", "POST"])
 def notifications(request: HttpRequest) -> HttpResponse:
     """Channels, a form for one more, and the newest deliveries."""
@@ -84,7 +84,7 @@ def notifications(request: HttpRequest) -> HttpResponse:
     return _shown(request, ChannelForm() if secret else form, secret=secret or "")
 
 
-@page("administer_policy")
+@require_right("administer_policy")
 @require_http_methods(["GET", "HEAD", "POST"])
 def change(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
     """Another name, address, events or groups; on or off."""
@@ -97,7 +97,7 @@ def change(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
     return render(request, "notifications/change.html", context, status=422 if form.errors else 200)
 
 
-@page("administer_policy")
+@require_right("administer_policy")
 @require_POST
 def forget(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
     """Removes a channel with its log."""
@@ -106,18 +106,18 @@ def forget(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
     return redirect("notifications")
 
 
-@page("administer_policy")
+@require_right("administer_policy")
 @require_POST
 def rotate(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
     """Gives a webhook a new secret, and shows it once."""
     try:
         return _shown(request, ChannelForm(), secret=channels.rotate(channel_id).reveal())
-    except BadInput as wrong:
+    except InvalidInput as wrong:
         messages.error(request, wrong.message)
         return redirect("notifications")
 
 
-@page("administer_policy")
+@require_right("administer_policy")
 @require_POST
 def test(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
     """Puts a test message on its way."""
@@ -125,12 +125,12 @@ def test(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
         channels.send_test(channel_id, by=request.user.get_username(), now=timezone.now())
         transaction.on_commit(partial(wake_channel, channel_id))
         messages.success(request, "A test message is on its way; what comes of it stands in the deliveries.")
-    except BadInput as wrong:
+    except InvalidInput as wrong:
         messages.error(request, wrong.message)
     return redirect("notifications")
 
 
-@page("administer_policy")
+@require_right("administer_policy")
 @require_POST
 def resend(request: HttpRequest, delivery_id: uuid.UUID) -> HttpResponse:
     """Sends a delivery once more."""
@@ -143,7 +143,7 @@ def _shown(request: HttpRequest, form: ChannelForm, *, secret: str = "") -> Http
     ask, after = _asked(request), request.GET.get("after", "")
     try:
         found = delivery_page(ask, after=after, limit=SHOWN)
-    except BadInput:
+    except InvalidInput:
         found = delivery_page(ask, limit=SHOWN)
     context = {
         "section": "settings",
@@ -181,25 +181,27 @@ def _as_it_is(row: ChannelRow) -> dict[str, Any]:
 def _added(request: HttpRequest, form: ChannelForm) -> str | None:
     """The secret, empty for a kind that is not signed; None when it was refused."""
     said = form.cleaned_data
-    wanted = Wanted(name=said["name"], kind=said["kind"], target=said["target"].strip(), **form.listed())
+    wanted = ChannelSettings(name=said["name"], kind=said["kind"], target=said["target"].strip(), **form.listed())
     try:
         return channels.add_channel(wanted, by=request.user.get_username(), now=timezone.now()).secret.reveal()
-    except (BadInput, Conflict) as wrong:
+    except (InvalidInput, Conflict) as wrong:
         _told(form, wrong)
         return None
 
 
 def _changed(row: ChannelRow, form: EditForm) -> bool:
     said = form.cleaned_data
-    change = Change(name=said["name"], target=said["target"].strip() or None, enabled=said["enabled"], **form.listed())
+    change = ChannelUpdate(
+        name=said["name"], target=said["target"].strip() or None, enabled=said["enabled"], **form.listed()
+    )
     try:
         channels.change_channel(row.id, change, version=said["version"])
-    except (BadInput, Conflict) as wrong:
+    except (InvalidInput, Conflict) as wrong:
         _told(form, wrong)
         return False
     return True
 
 
-def _told(form: ChannelForm, wrong: BadInput | Conflict) -> None:
+def _told(form: ChannelForm, wrong: InvalidInput | Conflict) -> None:
     where = wrong.where if wrong.where in form.fields else None
     form.add_error(where, wrong.message[:1].upper() + wrong.message[1:] + ".")

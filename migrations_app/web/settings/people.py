@@ -9,34 +9,34 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from migrations_app.access import ROLES, Person
-from migrations_app.errors import BadInput, Conflict, Denied, KarpdashError, NotFound
+from migrations_app.errors import Conflict, InvalidInput, KarpdashError, NotFound, PermissionDenied
 from migrations_app.queries.accounts.people import accounts, grant_page, group_choices, teams
 from migrations_app.use_cases.accounts import management
-from migrations_app.use_cases.accounts.management import Gift
-from migrations_app.web.access import page, person_of
+from migrations_app.use_cases.accounts.management import RoleGrant
+from migrations_app.web.access import person_of, require_right
 from migrations_app.web.rollouts.page import refusal_status
 
 RIGHT = "change_grant"
 Act = Callable[[QueryDict, Person], str]
 
 
-@page(RIGHT)
+@require_right(RIGHT)
 @require_safe
 def people(request: HttpRequest) -> HttpResponse:
     """Everybody, every team, and every role that was given."""
     return _page(request)
 
 
-@page(RIGHT)
+@require_right(RIGHT)
 @require_POST
 def change(request: HttpRequest) -> HttpResponse:
     """One change of accounts, teams or roles; `do` says which."""
     act = ACTS.get(request.POST.get("do", ""))
     try:
         if act is None:
-            raise BadInput("says nothing that can be done here", where="do")
+            raise InvalidInput("says nothing that can be done here", where="do")
         said = act(request.POST, person_of(request))
-    except (BadInput, Conflict, Denied, NotFound) as wrong:
+    except (InvalidInput, Conflict, PermissionDenied, NotFound) as wrong:
         return _page(request, refused=wrong, status=404 if isinstance(wrong, NotFound) else refusal_status(wrong))
     if request.POST.get("do") == "account":
         # The password is shown by this very answer, and kept nowhere.
@@ -78,19 +78,19 @@ def _open(said: QueryDict, person: Person) -> str:
 
 
 def _join(said: QueryDict, person: Person) -> str:
-    management.join(said.get("team", ""), member=said.get("name", ""), person=person)
+    management.add_to_team(said.get("team", ""), member=said.get("name", ""), person=person)
     return "The team has a member more."
 
 
 def _leave(said: QueryDict, person: Person) -> str:
-    management.leave(said.get("team", ""), member=said.get("name", ""), person=person)
+    management.remove_from_team(said.get("team", ""), member=said.get("name", ""), person=person)
     return "The team has a member less."
 
 
 def _give(said: QueryDict, person: Person) -> str:
     kind, _, name = said.get("to", "").partition(":")
     receiver = {"person": name} if kind == "person" else {"team": name} if kind == "team" else {}
-    management.give(Gift(role=said.get("role", ""), over=_id(said, "over"), **receiver), person=person)
+    management.grant_role(RoleGrant(role=said.get("role", ""), over=_id(said, "over"), **receiver), person=person)
     return "The role is given."
 
 
@@ -98,7 +98,7 @@ def _take_back(said: QueryDict, person: Person) -> str:
     grant = _id(said, "grant")
     if grant is None:
         raise NotFound("no such grant")
-    management.take_back(grant, person=person)
+    management.revoke_role(grant, person=person)
     return "The role is taken back."
 
 

@@ -7,18 +7,18 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.queries.accounts.tokens import tokens_of
-from migrations_app.use_cases.accounts.tokens import LONGEST_DAYS, SCOPES, Issued, issue, revoke
-from migrations_app.web.access import page
+from migrations_app.use_cases.accounts.tokens import LONGEST_DAYS, SCOPES, IssuedToken, issue, revoke
+from migrations_app.web.access import require_right
 
 
-@page()
+@require_right()
 @require_http_methods(["GET", "HEAD", "POST"])
 def tokens(request: HttpRequest) -> HttpResponse:
     """The list; a POST makes a token and shows its secret, once."""
-    refused: BadInput | None = None
-    made: Issued | None = None
+    refused: InvalidInput | None = None
+    made: IssuedToken | None = None
     if request.method == "POST":
         days = request.POST.get("days", "")
         try:
@@ -28,7 +28,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
                 scopes=request.POST.getlist("scopes"),
                 days=int(days) if days.isdecimal() and len(days) < 4 else 0,
             )
-        except BadInput as wrong:
+        except InvalidInput as wrong:
             refused = wrong
     context = {
         "section": "tokens",
@@ -42,7 +42,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
     return render(request, "settings/tokens.html", context, status=422 if refused else 200)
 
 
-@page()
+@require_right()
 @require_POST
 def end(request: HttpRequest, token_id: uuid.UUID) -> HttpResponse:
     """Ends one of one's own tokens at once."""

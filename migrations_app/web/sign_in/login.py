@@ -22,7 +22,7 @@ from migrations_app.use_cases.accounts.oidc import provider_of
 from migrations_app.use_cases.accounts.rights import must_change_password, password_changed
 from migrations_app.use_cases.accounts.sign_in import GOOD_FOR, SESSION_KEY, refused_again, signed_in_again
 from migrations_app.use_cases.audit.log import actor
-from migrations_app.web.access import address_of, next_page, page
+from migrations_app.web.access import address_of, next_page, require_right
 
 
 class SignIn(views.LoginView):
@@ -73,7 +73,7 @@ class PasswordForm(forms.Form):
 
 
 @sensitive_post_parameters("password")
-@page()
+@require_right()
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in_again(request: HttpRequest) -> HttpResponse:
     """Asks whoever is signed in for the password, or sends them to their provider; it then counts for some minutes."""

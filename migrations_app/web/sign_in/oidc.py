@@ -17,11 +17,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 from mozilla_django_oidc.utils import generate_code_challenge  # type: ignore[import-untyped]  # the package has no types
 
-from migrations_app.errors import CouldNotLook, Denied
+from migrations_app.errors import PermissionDenied, ReadError
 from migrations_app.use_cases.accounts import oidc, sign_in
 from migrations_app.use_cases.accounts.sign_in import SESSION_KEY, signed_in_again
 from migrations_app.use_cases.audit.log import Actor, acting_as
-from migrations_app.web.access import actor_of, address_of, next_page, open_page, page
+from migrations_app.web.access import actor_of, address_of, next_page, open_page, require_right
 
 KEPT = "oidc"
 MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -41,7 +41,7 @@ def begin(request: HttpRequest) -> HttpResponse:
     return _sent_away(request, {"next": next_page(request)}, asking={})
 
 
-@page()
+@require_right()
 @require_GET
 def begin_again(request: HttpRequest) -> HttpResponse:
     """Sends a person who is signed in there once more: the provider has to ask them anew, and to say when it did."""
@@ -54,7 +54,7 @@ def _sent_away(request: HttpRequest, kept: Kept, *, asking: Mapping[str, str]) -
     _refuse_off()
     try:
         client, provider = oidc.client(), oidc.provider()
-    except CouldNotLook as wrong:
+    except ReadError as wrong:
         return _failed(request, wrong.message, kept=kept)
     state, nonce, verifier = (secrets.token_urlsafe(48) for _ in range(3))
     request.session[KEPT] = {"state": state, "nonce": nonce, "verifier": verifier, **kept}
@@ -85,15 +85,15 @@ def back(request: HttpRequest) -> HttpResponse:
         return _failed(request, "the answer belongs to no question of this browser", kept={})
     if not code or len(code) > 4096:
         return _failed(request, "the provider gave no code", kept=kept)
-    ticket = oidc.Ticket(code=code, nonce=kept["nonce"], verifier=kept["verifier"], back=_back(request))
+    ticket = oidc.OidcState(code=code, nonce=kept["nonce"], verifier=kept["verifier"], back=_back(request))
     try:
         end = _proven_again if "again" in kept else _signed_in
         return end(request, ticket, kept=kept)
-    except (Denied, CouldNotLook) as wrong:
+    except (PermissionDenied, ReadError) as wrong:
         return _failed(request, wrong.message, kept=kept)
 
 
-def _signed_in(request: HttpRequest, ticket: oidc.Ticket, *, kept: Kept) -> HttpResponse:
+def _signed_in(request: HttpRequest, ticket: oidc.OidcState, *, kept: Kept) -> HttpResponse:
     claims = oidc.claims_for(ticket)
     with acting_as(Actor(name="identity provider", method="system", address=address_of(request))), transaction.atomic():
         user = oidc.account_of(claims)
@@ -102,10 +102,10 @@ def _signed_in(request: HttpRequest, ticket: oidc.Ticket, *, kept: Kept) -> Http
     return redirect(kept["next"])
 
 
-def _proven_again(request: HttpRequest, ticket: oidc.Ticket, *, kept: Kept) -> HttpResponse:
+def _proven_again(request: HttpRequest, ticket: oidc.OidcState, *, kept: Kept) -> HttpResponse:
     """The session counts as fresh where the same person was asked anew since they were sent away (A44)."""
     if request.user.pk != kept["again"]:
-        raise Denied("somebody else is signed in by now", code="sign_in_refused")
+        raise PermissionDenied("somebody else is signed in by now", code="sign_in_refused")
     oidc.proven_since(oidc.claims_for(ticket), user_id=kept["again"], since=kept["since"])
     request.session.cycle_key()
     request.session[SESSION_KEY] = signed_in_again(actor_of(request))

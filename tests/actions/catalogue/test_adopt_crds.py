@@ -2,7 +2,7 @@
 
 import pytest
 
-from migrations_app.actions.base import Scene, Unavailable
+from migrations_app.actions.base import PlanningContext, Unavailable
 from migrations_app.actions.catalogue.adopt_crds import action
 from migrations_app.karpenter import labels
 from migrations_app.readiness import stage
@@ -22,7 +22,10 @@ def bare(version: str = "0.37.8", **marks) -> ACluster:
 
 def steps(cluster: ACluster, **parameters):
     inventory = cluster.build()
-    return action.steps(Scene(inventory=inventory, running=stage.running(inventory), objects={}, now=""), parameters)
+    return action.steps(
+        PlanningContext(inventory=inventory, running=stage.detect_running_release(inventory), objects={}, now=""),
+        parameters,
+    )
 
 
 def refused(cluster: ACluster, **parameters) -> tuple[str, str]:

@@ -3,9 +3,9 @@
 import pytest
 
 from migrations_app.actions.base import Unavailable
-from migrations_app.actions.changes import Target
-from migrations_app.actions.conditions import Held, Leaving
-from migrations_app.errors import BadInput
+from migrations_app.actions.changes import ObjectTarget
+from migrations_app.actions.conditions import FieldEquals, Terminating
+from migrations_app.errors import InvalidInput
 from migrations_app.inventory.objects.aws import InstanceProfile
 from tests.actions.on_server import applied, carried_out, installed, plan_of, previewed, put, registered, taken_back
 from tests.actions.scenes import a_scene, action_of, asks_too_much, bodies, forecast_of, steps_of
@@ -38,9 +38,9 @@ def test_what_is_absent_is_created_the_class_first():  # A23
     assert (two.title, two.risk) == ("Create NodePool web from Provisioner web", "medium")
     assert (one.change.verb, one.change.path) == ("create", "/apis/karpenter.k8s.aws/v1beta1/ec2nodeclasses")
     assert one.change.body["spec"]["role"] == "KarpenterNodeRole"
-    assert Held(("spec", "amiFamily"), "AL2") in one.brings
-    assert two.change.target == Target("karpenter.sh", "v1beta1", "nodepools", "NodePool", "web")
-    assert (two.undo.verb, two.undo.target, two.undo_brings) == ("delete", two.change.target, (Leaving(),))
+    assert FieldEquals(("spec", "amiFamily"), "AL2") in one.brings
+    assert two.change.target == ObjectTarget("karpenter.sh", "v1beta1", "nodepools", "NodePool", "web")
+    assert (two.undo.verb, two.undo.target, two.undo_brings) == ("delete", two.change.target, (Terminating(),))
 
 
 def test_what_is_there_is_applied_over_never_by_force():  # A34, A35
@@ -51,7 +51,7 @@ def test_what_is_there_is_applied_over_never_by_force():  # A34, A35
     assert step.change.target.uid == there["metadata"]["uid"]
     assert (("spec", "limits", "cpu") in step.rests_on, ("metadata", "name") in step.rests_on) == (True, False)
     assert step.undo.body["spec"]["limits"] == {"cpu": "10"}
-    assert Held(("spec", "limits", "cpu"), "10") in step.undo_brings
+    assert FieldEquals(("spec", "limits", "cpu"), "10") in step.undo_brings
     assert step.note == "1 node may drift by it"
 
 
@@ -143,22 +143,22 @@ def test_nothing_is_planned_on_what_was_not_read():
 
 @pytest.mark.parametrize("role", ["arn:aws:iam::111122223333:role/x", "a b", "$ROLE", "x" * 65, 7])
 def test_a_role_that_is_none(role):
-    with pytest.raises(BadInput) as told:
+    with pytest.raises(InvalidInput) as told:
         steps_of(ACTION, a_scene(alpha()), node_role=role)
     assert (told.value.code, told.value.where) == ("bad_parameter", "node_role")
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", 7])
 def test_names_that_are_none(name):
-    with pytest.raises(BadInput) as told:
+    with pytest.raises(InvalidInput) as told:
         steps_of(ACTION, a_scene(alpha()), provisioners=[name], **ROLE)
     assert told.value.code == "bad_name"
 
 
 def test_names_that_are_not_there_and_both_kinds_at_once():
-    with pytest.raises(BadInput, match="not in the cluster: api"):
+    with pytest.raises(InvalidInput, match="not in the cluster: api"):
         steps_of(ACTION, a_scene(alpha()), provisioners=["api"], **ROLE)
-    with pytest.raises(BadInput, match="not both at once"):
+    with pytest.raises(InvalidInput, match="not both at once"):
         steps_of(ACTION, a_scene(alpha()), provisioners=["web"], nodepools=["web"], **ROLE)
 
 
@@ -166,7 +166,7 @@ def test_an_object_whose_name_leads_elsewhere_is_refused_when_it_is_read():
     odd = a_template(name="..")
     scene = a_scene(alpha(a_provisioner({"spec.providerRef.name": ".."}), odd))
     step = steps_of(ACTION, scene, **ROLE)[0]
-    with pytest.raises(BadInput, match="no name"):
+    with pytest.raises(InvalidInput, match="no name"):
         _ = step.change.target.path
 
 

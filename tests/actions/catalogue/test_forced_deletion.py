@@ -3,10 +3,10 @@
 import pytest
 
 from migrations_app.actions.base import Unavailable
-from migrations_app.actions.changes import Target
-from migrations_app.actions.conditions import Leaving
+from migrations_app.actions.changes import ObjectTarget
+from migrations_app.actions.conditions import Terminating
 from migrations_app.actions.gate import Gate
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.samples.karpenter_objects import machine
 from tests.actions.on_server import (
     applied,
@@ -46,7 +46,7 @@ def refused(cluster, **parameters):
 
 def test_one_object_a_step_and_nothing_takes_it_back():  # A31
     (step,) = steps_of(ACTION, a_scene(alpha(POOL)), provisioners=["web"])
-    old = Target(
+    old = ObjectTarget(
         "karpenter.sh", "v1alpha5", "provisioners", "Provisioner", "web", uid=a_provisioner()["metadata"]["uid"]
     )
     assert (step.title, step.risk, step.undo) == ("Delete Provisioner web with 2 nodes at once", "destructive", None)
@@ -55,7 +55,7 @@ def test_one_object_a_step_and_nothing_takes_it_back():  # A31
         old,
         {"propagationPolicy": "Foreground"},
     )
-    assert step.brings == (Leaving(),)
+    assert step.brings == (Terminating(),)
     assert step.after == Gate(gone=(old,), replaced=True, pending_above=0, seconds=3600)
     assert step.note == "nothing undoes this: the object, its claims and its nodes are gone"
 
@@ -114,7 +114,7 @@ def test_nothing_is_planned_on_what_was_not_read():
     ("names", "code"), [(["gone"], "unknown_name"), ([""], "bad_name"), ([".."], "bad_name"), ("web", "bad_parameter")]
 )
 def test_odd_names(names, code):
-    with pytest.raises(BadInput) as told:
+    with pytest.raises(InvalidInput) as told:
         steps_of(ACTION, a_scene(alpha(POOL)), provisioners=names)
     assert told.value.code == code
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from migrations_app.actions.base import Unavailable
-from migrations_app.actions.conditions import Held
+from migrations_app.actions.conditions import FieldEquals
 from migrations_app.actions.gate import Gate
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.samples.karpenter_objects import claim
 from migrations_app.samples.kubernetes_objects import containers, template, workload
 from tests.actions.on_server import applied, carried_out, installed, plan_of, previewed, put, registered, taken_back
@@ -66,7 +66,11 @@ def test_a_mark_of_a_template_gets_its_successor_beside_it():  # WL-03
         == "Rename retired keys in the pod template of Deployment shop/shop: restarts 3 pods one after the other"
     )
     assert step.change.body == {"spec": {"template": {"metadata": {"annotations": DISRUPT}}}}
-    assert (step.rests_on, step.brings, step.undo_brings) == ((field,), (Held(field, "true"),), (Held(field),))
+    assert (step.rests_on, step.brings, step.undo_brings) == (
+        (field,),
+        (FieldEquals(field, "true"),),
+        (FieldEquals(field),),
+    )
     assert step.undo.body == {"spec": {"template": {"metadata": {"annotations": dict.fromkeys(DISRUPT)}}}}
     assert (step.risk, step.after, step.change.target.uid) == (
         "medium", Gate(pending_above=0), made()["metadata"]["uid"],
@@ -86,8 +90,8 @@ def test_a_selector_of_the_old_label_is_replaced_and_a_list_stands_whole():  # W
     other = wanted | {"topologyKey": "topology.kubernetes.io/zone"}
     (step,) = planned(made(topologySpreadConstraints=[wanted, other]))
     field = ("spec", "template", "spec", "topologySpreadConstraints")
-    assert (step.rests_on, step.brings) == ((field,), (Held(field, [wanted | {"topologyKey": NEW_KEY}, other]),))
-    assert step.undo_brings == (Held(field, [wanted, other]),)
+    assert (step.rests_on, step.brings) == ((field,), (FieldEquals(field, [wanted | {"topologyKey": NEW_KEY}, other]),))
+    assert step.undo_brings == (FieldEquals(field, [wanted, other]),)
 
 
 def test_a_pool_of_another_name_has_to_be_chosen():
@@ -205,7 +209,7 @@ def test_nothing_is_planned_on_what_was_not_read():
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", 7])
 def test_names_that_are_none(name):
-    with pytest.raises(BadInput) as told:
+    with pytest.raises(InvalidInput) as told:
         planned(made(**SELECTS), namespaces=[name])
     assert told.value.code == "bad_name"
 

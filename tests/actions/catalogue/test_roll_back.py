@@ -7,9 +7,9 @@ import pytest
 
 from migrations_app.actions.base import Unavailable
 from migrations_app.actions.catalogue.roll_back import action
-from migrations_app.actions.changes import Target, creation, deletion, merge
-from migrations_app.actions.conditions import Exists, Gone, Held, Leaving
-from migrations_app.actions.patches import changing, creating
+from migrations_app.actions.changes import ObjectTarget, creation, deletion, merge
+from migrations_app.actions.conditions import Deleted, Exists, FieldEquals, Terminating
+from migrations_app.actions.patches import create_step, patch_step
 from migrations_app.actions.plan import Step
 from tests.actions.on_server import installed, plan_of, previewed, registered
 from tests.actions.scenes import a_scene
@@ -17,7 +17,7 @@ from tests.actions.way_back import CRDS, done, sent, taken_back, way_back
 from tests.builders import a_cluster
 from tests.builders_pools import a_claim, a_pool
 
-POOL = Target("karpenter.sh", "v1", "nodepools", "NodePool", "web", uid="u1")
+POOL = ObjectTarget("karpenter.sh", "v1", "nodepools", "NodePool", "web", uid="u1")
 WEIGHT = ("spec", "weight")
 
 
@@ -26,11 +26,11 @@ def read(uid="u1", **spec):
 
 
 def weighed(then, *, now=None, number="s001", **more) -> Step:
-    found = changing(POOL, {"spec": {"weight": now}}, patch={"spec": {"weight": then}}, title=f"Weigh {then}", **more)
+    found = patch_step(POOL, {"spec": {"weight": now}}, patch={"spec": {"weight": then}}, title=f"Weigh {then}", **more)
     return msgspec.structs.replace(found, id=number)
 
 
-def bare(target: Target) -> Target:
+def bare(target: ObjectTarget) -> ObjectTarget:
     return msgspec.structs.replace(target, uid="")
 
 
@@ -51,7 +51,7 @@ def test_a_field_goes_back_to_what_it_was_and_could_be_set_again():
     step = weighed(7, now=3)
     (found,) = back(step, here=read(weight=7))
     assert (found.title, found.change, found.brings) == ("Take back: Weigh 7", merge(POOL, {"spec": {"weight": 3}}),
-                                                         (Held(WEIGHT, 3),))  # fmt: skip
+                                                         (FieldEquals(WEIGHT, 3),))  # fmt: skip
     assert (found.rests_on, found.undo, found.undo_brings) == ((WEIGHT,), step.change, step.brings)
 
 
@@ -74,13 +74,13 @@ def test_other_fields_may_have_moved():
 
 
 def made_pool(**more) -> Step:
-    step = creating(bare(POOL), {"kind": "NodePool", "spec": {"weight": 1}}, title="Create NodePool web", **more)
+    step = create_step(bare(POOL), {"kind": "NodePool", "spec": {"weight": 1}}, title="Create NodePool web", **more)
     return msgspec.structs.replace(step, id="s001")
 
 
 def test_what_was_made_is_deleted_by_its_uid():
     (found,) = back(made_pool(), here=read(weight=1), made={"s001": "u1"})
-    assert (found.change, found.brings, found.risk, found.undo) == (deletion(POOL), (Leaving(),), "high", None)
+    assert (found.change, found.brings, found.risk, found.undo) == (deletion(POOL), (Terminating(),), "high", None)
 
 
 def test_what_has_taken_its_name_is_left_alone():
@@ -93,7 +93,7 @@ def test_what_has_taken_its_name_is_left_alone():
 def gone() -> Step:
     body = {"kind": "NodePool", "metadata": {"name": "web"}, "spec": {"weight": 1}}
     return Step(
-        id="s001", title="Delete", change=deletion(POOL), brings=(Gone(),), undo=creation(bare(POOL), body),
+        id="s001", title="Delete", change=deletion(POOL), brings=(Deleted(),), undo=creation(bare(POOL), body),
         undo_brings=(Exists(),),
     )  # fmt: skip
 

@@ -3,11 +3,11 @@
 import pytest
 
 from migrations_app.actions.base import Unavailable
-from migrations_app.actions.changes import Target
-from migrations_app.actions.conditions import Leaving
+from migrations_app.actions.changes import ObjectTarget
+from migrations_app.actions.conditions import Terminating
 from migrations_app.actions.gate import Gate
-from migrations_app.actions.plan import Limits
-from migrations_app.errors import BadInput
+from migrations_app.actions.plan import RolloutLimits
+from migrations_app.errors import InvalidInput
 from migrations_app.samples.karpenter_objects import Launched, claim, machine
 from migrations_app.samples.kubernetes_objects import budget
 from tests.actions.on_server import (
@@ -49,8 +49,8 @@ def refused(cluster, **parameters):
     return told.value.code, told.value.message
 
 
-def target(one: Launched, node) -> Target:
-    return Target("", "v1", "nodes", "Node", one.node, uid=node["metadata"]["uid"])
+def target(one: Launched, node) -> ObjectTarget:
+    return ObjectTarget("", "v1", "nodes", "Node", one.node, uid=node["metadata"]["uid"])
 
 
 def titles(steps):
@@ -62,7 +62,7 @@ def test_one_node_at_a_time_behind_a_fence_the_emptiest_first():  # A33, ROLL-02
     assert fence.change.body == {"spec": {"taints": [FENCE]}}
     assert titles([first, second]) == [f"Drain and replace node {one.node} of web" for one in (OTHER, OLD)]
     node = target(OTHER, machine(OTHER, template="default")[1])
-    assert (first.change.verb, first.change.target, first.brings) == ("delete", node, (Leaving(),))
+    assert (first.change.verb, first.change.target, first.brings) == ("delete", node, (Terminating(),))
     assert (first.undo, first.risk) == (None, "high")
     assert first.after == Gate(gone=(node,), replaced=True, pending_above=0, seconds=900)
 
@@ -88,10 +88,10 @@ def test_a_provisioner_that_is_fenced_is_left_as_it_is():
 @pytest.mark.parametrize(
     ("limits", "choice", "sizes"),
     [
-        (Limits(), {}, [1] * 10),
-        (Limits(batch=4, pool_percent=30), {}, [3, 3, 3, 1]),
-        (Limits(batch=4, pool_percent=100), {}, [4, 4, 2]),
-        (Limits(batch=4, pool_percent=100), {"batch": 2}, [2] * 5),
+        (RolloutLimits(), {}, [1] * 10),
+        (RolloutLimits(batch=4, pool_percent=30), {}, [3, 3, 3, 1]),
+        (RolloutLimits(batch=4, pool_percent=100), {}, [4, 4, 2]),
+        (RolloutLimits(batch=4, pool_percent=100), {"batch": 2}, [2] * 5),
     ],
 )
 def test_batches_stay_within_the_limits(limits, choice, sizes):  # A33
@@ -103,7 +103,7 @@ def test_batches_stay_within_the_limits(limits, choice, sizes):  # A33
 
 @pytest.mark.parametrize("batch", [0, -1, 2, True, "1", 10**6])
 def test_a_batch_beyond_the_limit(batch):
-    with pytest.raises(BadInput) as told:
+    with pytest.raises(InvalidInput) as told:
         steps_of(ACTION, a_scene(current()), pools=["api"], batch=batch)
     assert (told.value.code, told.value.message) == ("bad_parameter", "a whole number from 1 to 1 is wanted")
 
@@ -188,13 +188,13 @@ def test_nothing_to_do():
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", "a b", 7])
 @pytest.mark.parametrize("where", ["nodes", "pools", "without", "with_protected"])
 def test_names_that_are_none(name, where):
-    with pytest.raises(BadInput) as told:
+    with pytest.raises(InvalidInput) as told:
         steps_of(ACTION, a_scene(alpha()), **{where: [name]})
     assert told.value.code == "bad_name"
 
 
 def test_a_node_that_is_not_karpenters():
-    with pytest.raises(BadInput) as told:
+    with pytest.raises(InvalidInput) as told:
         steps_of(ACTION, a_scene(alpha()), nodes=["mine"])
     assert (told.value.code, told.value.where) == ("unknown_name", "nodes")
 

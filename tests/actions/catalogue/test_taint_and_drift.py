@@ -3,10 +3,10 @@
 import pytest
 
 from migrations_app.actions.base import Unavailable
-from migrations_app.actions.changes import Target
-from migrations_app.actions.conditions import Held
+from migrations_app.actions.changes import ObjectTarget
+from migrations_app.actions.conditions import FieldEquals
 from migrations_app.actions.gate import Gate
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.samples.karpenter_objects import machine
 from migrations_app.samples.kubernetes_objects import budget, config_map
 from tests.actions.on_server import (
@@ -48,11 +48,13 @@ def test_the_fence_and_the_watch():
     fence, watch = steps_of(ACTION, a_scene(alpha(POOL)))
     old = a_provisioner()["metadata"]["uid"]
     assert (fence.title, fence.risk) == ("Taint Provisioner web: 1 of 2 nodes can drift", "medium")
-    assert fence.change.target == Target("karpenter.sh", "v1alpha5", "provisioners", "Provisioner", "web", uid=old)
+    assert fence.change.target == ObjectTarget(
+        "karpenter.sh", "v1alpha5", "provisioners", "Provisioner", "web", uid=old
+    )
     assert fence.change.body == {"spec": {"taints": [FENCE]}}
-    assert (fence.rests_on, fence.brings) == ((("spec", "taints"),), (Held(("spec", "taints"), [FENCE]),))
-    assert (fence.undo.body, fence.undo_brings) == ({"spec": {"taints": None}}, (Held(("spec", "taints")),))
-    node = Target("", "v1", "nodes", "Node", OLD.node, uid=machine(OLD, template="default")[1]["metadata"]["uid"])
+    assert (fence.rests_on, fence.brings) == ((("spec", "taints"),), (FieldEquals(("spec", "taints"), [FENCE]),))
+    assert (fence.undo.body, fence.undo_brings) == ({"spec": {"taints": None}}, (FieldEquals(("spec", "taints")),))
+    node = ObjectTarget("", "v1", "nodes", "Node", OLD.node, uid=machine(OLD, template="default")[1]["metadata"]["uid"])
     assert watch.after == Gate(gone=(node,), replaced=True, seconds=3600)
     assert watch.note == f"1 node without a hash cannot drift; roll afterwards: {OTHER.node}"
 
@@ -161,20 +163,20 @@ def test_no_provisioner_is_left():
     ],
 )
 def test_odd_choices(odd):
-    with pytest.raises(BadInput) as told:
+    with pytest.raises(InvalidInput) as told:
         steps_of(ACTION, a_scene(alpha(POOL)), **odd)
-    assert (told.value.code, type(told.value)) == ("bad_parameter", BadInput)
+    assert (told.value.code, type(told.value)) == ("bad_parameter", InvalidInput)
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "A", "x" * 300, 7, None])
 def test_names_that_are_none(name):
-    with pytest.raises(BadInput) as told:
+    with pytest.raises(InvalidInput) as told:
         steps_of(ACTION, a_scene(alpha(POOL)), provisioners=[name])
     assert told.value.code == "bad_name"
 
 
 def test_a_name_that_is_not_there():
-    with pytest.raises(BadInput) as told:
+    with pytest.raises(InvalidInput) as told:
         steps_of(ACTION, a_scene(alpha(POOL)), provisioners=["web", "api"])
     assert (told.value.code, told.value.message) == ("unknown_name", "not in the cluster: api")
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from migrations_app.actions.base import Unavailable
-from migrations_app.actions.conditions import Held, Within, all_hold
+from migrations_app.actions.conditions import FieldEquals, ListContains, all_hold
 from migrations_app.actions.targets.crd_upgrade import MARK
 from migrations_app.actions.targets.crds import crd_target
 from migrations_app.karpenter import labels
@@ -69,8 +69,8 @@ def test_the_stored_version_moves_and_what_the_controller_wrote_stays():
     assert step.change.target.uid == f"uid-{POOLS}"
     assert "clientConfig" not in step.change.body["spec"].get("conversion", {}).get("webhook", {})
     assert step.change.body["metadata"]["annotations"] == {MARK: "1.0.14 over generation 3"}
-    assert Held(("metadata", "annotations", MARK), "1.0.14 over generation 3") in step.brings
-    assert Within(("spec", "versions"), {"name": "v1", "served": True, "storage": True}) in step.brings
+    assert FieldEquals(("metadata", "annotations", MARK), "1.0.14 over generation 3") in step.brings
+    assert ListContains(("spec", "versions"), {"name": "v1", "served": True, "storage": True}) in step.brings
     assert [one["storage"] for one in step.undo.body["spec"]["versions"]] == [False, True]
 
 
@@ -103,7 +103,7 @@ def test_without_v1beta1_the_conversion_goes_too_and_comes_back_with_it():  # CR
     assert step.change.body["spec"]["conversion"] == {"strategy": "None", "webhook": None}
     before = next(doc for doc in helm_crds("1.0.14") if doc["metadata"]["name"] == step.change.target.name)
     assert step.undo.body["spec"]["conversion"] == before["spec"]["conversion"]
-    assert Within(("spec", "versions"), {"name": "v1beta1"}, absent=True) in step.brings
+    assert ListContains(("spec", "versions"), {"name": "v1beta1"}, absent=True) in step.brings
     assert "v1beta1 is no longer served" in step.note
 
 

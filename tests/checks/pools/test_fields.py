@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.checks.base import CannotTell, Evidence
+from migrations_app.checks.base import Evidence, Unknown
 from migrations_app.checks.evidence import FLAG, MAP, MAPS, TEXT, TEXTS, WHOLE, apart, cause, kind_of, odd
 from migrations_app.inventory.objects.karpenter import EC2NodeClass, Metadata, NodePool, Provisioner
 
@@ -43,17 +43,17 @@ def test_what_is_not_there_is_not_odd(spec):
 
 
 def test_the_word_names_kind_name_and_field():
-    assert list(odd([pool({"a": 7})], {"spec.a": TEXT})) == [CannotTell("NodePool web: spec.a is not a text")]
+    assert list(odd([pool({"a": 7})], {"spec.a": TEXT})) == [Unknown("NodePool web: spec.a is not a text")]
 
 
 @pytest.mark.parametrize(("spec", "where"), [({"a": []}, "spec.a"), ({"a": {"b": 7}}, "spec.a.b")])
 def test_the_word_names_the_step_that_is_no_map(spec, where):
-    assert list(odd([pool(spec)], {"spec.a.b.c": TEXT})) == [CannotTell(f"NodePool web: {where} is no map")]
+    assert list(odd([pool(spec)], {"spec.a.b.c": TEXT})) == [Unknown(f"NodePool web: {where} is no map")]
 
 
 def test_odd_objects_are_set_apart():
     good, bad = pool({"a": "x"}), pool({"a": 7, "b": 8}, name="odd")
-    words = tuple(CannotTell(f"NodePool odd: spec.{name} is not a text") for name in "ab")
+    words = tuple(Unknown(f"NodePool odd: spec.{name} is not a text") for name in "ab")
     assert apart([good, bad], {"spec.a": TEXT, "spec.b": TEXT}) == (words, (good,))
 
 

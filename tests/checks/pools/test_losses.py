@@ -1,4 +1,4 @@
-from migrations_app.checks.base import CannotTell
+from migrations_app.checks.base import Unknown
 from migrations_app.checks.shared.conversion_findings import STOPPING, UNREADABLE, items, lost
 from migrations_app.conversion.finding_codes import CATALOGUE
 from migrations_app.inventory.inventory import Inventory
@@ -29,7 +29,7 @@ def test_pools_of_auto_mode_are_left_out():
 def test_what_cannot_be_read_is_unknown_whatever_is_asked_for():
     inventory = at("0.37.8", a_pool({"spec.weight": "x"}, version="v1beta1")).build()
     (word,) = lost(inventory, generation="beta", codes=())
-    assert isinstance(word, CannotTell)
+    assert isinstance(word, Unknown)
     assert word.detail.startswith("NodePool web: spec.weight: ")
 
 

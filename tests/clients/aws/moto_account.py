@@ -9,13 +9,13 @@ import boto3
 from botocore.awsrequest import AWSResponse
 from botocore.validate import validate_parameters
 
-from migrations_app.clients.aws.cross_account import Entry, Keys, OwnIdentity
+from migrations_app.clients.aws.cross_account import AwsCredentials, ClusterAccountAccess, OwnIdentity
 from migrations_app.clients.aws.session import AwsSession
 from migrations_app.clients.secret import Secret
 
 ACCOUNT = "123456789012"
 REGION = "eu-west-1"
-KEYS = Keys(access_key_id="AKIAMOTO", secret=Secret("moto"))
+KEYS = AwsCredentials(access_key_id="AKIAMOTO", secret=Secret("moto"))
 CLUSTER_TAGS = {"karpenter.sh/nodepool": "default", "kubernetes.io/cluster/shop": "owned"}
 ANYTHING = json.dumps({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]})
 
@@ -66,7 +66,9 @@ class Recording(AwsSession):
     """A session at moto's server that notes each call; `answers` maps an operation to what moto cannot say."""
 
     def __init__(self, url):
-        super().__init__(Entry(region=REGION, account=ACCOUNT, keys=KEYS), OwnIdentity(keys=KEYS, endpoint=url))
+        super().__init__(
+            ClusterAccountAccess(region=REGION, account=ACCOUNT, keys=KEYS), OwnIdentity(keys=KEYS, endpoint=url)
+        )
         self.answers, self.calls, self.made = {}, set(), {}
 
     def client(self, service):

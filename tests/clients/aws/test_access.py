@@ -2,18 +2,18 @@
 
 import pytest
 
-from migrations_app.clients.aws.cross_account import Entry, Keys, checked, new_external_id
+from migrations_app.clients.aws.cross_account import AwsCredentials, ClusterAccountAccess, checked, new_external_id
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.inventory.objects.cluster_arn import RoleArn
 
 ROLE = "arn:aws:iam::111122223333:role/karpdash"
-KEYS = Keys(access_key_id="AKIA", secret=Secret("s"))
+KEYS = AwsCredentials(access_key_id="AKIA", secret=Secret("s"))
 
 
 def entry(**changed):
     facts = {"region": "eu-west-1", "account": "111122223333", "role_arn": ROLE, "external_id": "karpdash-1"}
-    return Entry(**facts | changed)
+    return ClusterAccountAccess(**facts | changed)
 
 
 def test_a_role_with_its_external_id():
@@ -38,7 +38,7 @@ def test_keys_take_no_role():
     ],
 )
 def test_a_way_in_that_is_refused(changed, code):  # T20
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(InvalidInput) as caught:
         checked(entry(**changed))
     assert caught.value.code == code
 
@@ -64,4 +64,6 @@ def test_external_ids_are_long_and_never_the_same():
 
 
 def test_secrets_are_not_shown():
-    assert "Secret(hidden)" in repr(entry(keys=Keys(access_key_id="AKIA", secret=Secret("canary")), role_arn=""))
+    assert "Secret(hidden)" in repr(
+        entry(keys=AwsCredentials(access_key_id="AKIA", secret=Secret("canary")), role_arn="")
+    )

@@ -51,12 +51,12 @@ def told(wrong, right=GET_ROLE):
         (b.EndpointConnectionError(endpoint_url="u"), errors.Unreachable, "unreachable"),
         (b.ConnectionClosedError(endpoint_url="u"), errors.Unreachable, "unreachable"),
         (b.SSLError(endpoint_url="u", error="e"), errors.TlsRefused, "tls_refused"),
-        (b.ParamValidationError(report="r"), errors.Garbled, "bad_name"),
+        (b.ParamValidationError(report="r"), errors.InvalidResponse, "bad_name"),
         (ConnectionResetError(), errors.Unreachable, "unreachable"),
-        (ValueError("x"), errors.Garbled, "garbled"),
-        (RecursionError(), errors.Garbled, "garbled"),
-        (b.BotoCoreError(), errors.Garbled, "garbled"),
-        (ResponseParserError("<html>"), errors.Garbled, "garbled"),
+        (ValueError("x"), errors.InvalidResponse, "garbled"),
+        (RecursionError(), errors.InvalidResponse, "garbled"),
+        (b.BotoCoreError(), errors.InvalidResponse, "garbled"),
+        (ResponseParserError("<html>"), errors.InvalidResponse, "garbled"),
     ],
 )
 def test_each_failure_has_its_error(wrong, kind, code):

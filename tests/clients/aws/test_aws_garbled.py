@@ -6,10 +6,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from migrations_app.clients.aws.client import open_aws
-from migrations_app.clients.aws.cross_account import AwsLimits, Entry, Keys, OwnIdentity
+from migrations_app.clients.aws.cross_account import AwsCredentials, AwsLimits, ClusterAccountAccess, OwnIdentity
 from migrations_app.clients.aws.session import AwsSession
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import CouldNotLook, Garbled, ServerFailed
+from migrations_app.errors import InvalidResponse, ReadError, ServerFailed
 from migrations_app.inventory.objects.aws import AWS_PART_NAMES
 from migrations_app.inventory.parts import Unseen
 from migrations_app.use_cases.collect.aws import collect_aws
@@ -59,8 +59,10 @@ class Odd:
 
     def api(self):
         own = OwnIdentity(endpoint=f"http://127.0.0.1:{self.server.server_port}")
-        keys = Keys(access_key_id="AKIA", secret=Secret("s"))
-        return open_aws(AwsSession(Entry(region="eu-west-1", keys=keys), own, limits=LIMITS), PLACE, limits=LIMITS)
+        keys = AwsCredentials(access_key_id="AKIA", secret=Secret("s"))
+        return open_aws(
+            AwsSession(ClusterAccountAccess(region="eu-west-1", keys=keys), own, limits=LIMITS), PLACE, limits=LIMITS
+        )
 
 
 @pytest.fixture
@@ -81,9 +83,9 @@ def odd():
 @pytest.mark.parametrize("call", CALLS.values(), ids=list(CALLS))
 @pytest.mark.parametrize(("status", "body"), ANSWERS.values(), ids=list(ANSWERS))
 def test_what_is_not_of_aws_has_a_reason(odd, status, body, call):
-    with pytest.raises(CouldNotLook) as caught:
+    with pytest.raises(ReadError) as caught:
         call(odd(status, body))
-    assert type(caught.value) in (Garbled, ServerFailed)
+    assert type(caught.value) in (InvalidResponse, ServerFailed)
 
 
 def test_it_leaves_every_part_unseen(odd):

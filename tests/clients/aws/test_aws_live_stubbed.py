@@ -12,16 +12,16 @@ from botocore.stub import Stubber
 
 from migrations_app.clients.aws import permissions as rights
 from migrations_app.clients.aws.client import open_aws
-from migrations_app.clients.aws.cross_account import AwsLimits, Entry, Keys, OwnIdentity
+from migrations_app.clients.aws.cross_account import AwsCredentials, AwsLimits, ClusterAccountAccess, OwnIdentity
 from migrations_app.clients.aws.session import AwsSession
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import Forbidden, Garbled, ServerFailed, TimedOut, TooLarge, Unauthorized
+from migrations_app.errors import Forbidden, InvalidResponse, ServerFailed, TimedOut, TooLarge, Unauthorized
 from migrations_app.inventory.aws_facts.simulation import Question, Reply
 from migrations_app.inventory.objects.aws import AccessEntry, Association
 from tests.fakes.aws_api import PLACE, role_arn
 
 THEN = datetime(2026, 11, 21, tzinfo=UTC)
-KEYS = Keys(access_key_id="AKIA", secret=Secret("s"))
+KEYS = AwsCredentials(access_key_id="AKIA", secret=Secret("s"))
 QUESTION = Question(
     actions=("ec2:CreateTags",),
     resource="arn:aws:ec2:eu-west-1:111122223333:instance/i-1",
@@ -33,7 +33,7 @@ class Stubbed(AwsSession):
     """A session that hands out stubbed clients."""
 
     def __init__(self):
-        super().__init__(Entry(region="eu-west-1", keys=KEYS), OwnIdentity())
+        super().__init__(ClusterAccountAccess(region="eu-west-1", keys=KEYS), OwnIdentity())
         self.clients = {service: super(Stubbed, self).client(service) for service in ("iam", "eks", "sts", "sqs")}
         self.stubs = {service: Stubber(client) for service, client in self.clients.items()}
         for stub in self.stubs.values():
@@ -206,20 +206,20 @@ def test_a_list_that_repeats_its_marker_has_a_reason(session):
     page = {"PolicyNames": ["a"], "IsTruncated": True, "Marker": "m"}
     for _ in range(2):
         session.stubs["iam"].add_response("list_role_policies", page)
-    with pytest.raises(Garbled):
+    with pytest.raises(InvalidResponse):
         api(session).inline_names("r")
 
 
 def test_an_answer_of_another_shape_has_a_reason(session):
     session.stubs["eks"].add_response("describe_cluster", {})
-    with pytest.raises(Garbled) as caught:
+    with pytest.raises(InvalidResponse) as caught:
         api(session).cluster()
     assert caught.value.message == "the answer to eks:DescribeCluster is not what AWS promises"
 
 
 def test_names_that_aws_could_not_hold_are_not_sent(session):
     session.stubs["iam"].deactivate()
-    with pytest.raises(Garbled) as caught:
+    with pytest.raises(InvalidResponse) as caught:
         api(session).role("")
     assert caught.value.code == "bad_name"
 

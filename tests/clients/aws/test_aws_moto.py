@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 
 from migrations_app.clients.aws.client import open_aws
-from migrations_app.clients.aws.cross_account import Entry, OwnIdentity
+from migrations_app.clients.aws.cross_account import ClusterAccountAccess, OwnIdentity
 from migrations_app.clients.aws.permissions import RIGHTS
 from migrations_app.clients.aws.session import AwsSession
 from migrations_app.inventory.objects.aws import AWS_PART_NAMES
@@ -181,7 +181,7 @@ def test_what_is_named_but_not_there(session):
 
 def test_a_role_is_entered_for_real(moto_url, session):
     assert session.region == REGION
-    entry = Entry(region=REGION, role_arn=arn("role", "karpdash"), external_id="karpdash-1", user="ada")
+    entry = ClusterAccountAccess(region=REGION, role_arn=arn("role", "karpdash"), external_id="karpdash-1", user="ada")
     entered = AwsSession(entry, OwnIdentity(keys=KEYS, endpoint=moto_url))
     caller = open_aws(entered, PLACE).caller()
     assert caller.arn == f"arn:aws:sts::{ACCOUNT}:assumed-role/karpdash/karpdash-scan-ada"

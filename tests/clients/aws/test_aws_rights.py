@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from migrations_app.clients.aws.permissions import RIGHTS, minimal_policy, trust_policy
-from migrations_app.iam.evaluate import Request, Verdict, evaluate
+from migrations_app.iam.evaluate import IamRequest, RequestVerdict, evaluate
 from migrations_app.iam.policy import parse_policy
 from migrations_app.iam.requirements.remedies import MANAGED_LIMIT, size_of
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
@@ -18,7 +18,7 @@ PLACE = AwsPlace(region="cn-north-1", cluster="shop", account="111122223333")
 
 def judged(action, resource):
     policy = parse_policy(json.dumps(minimal_policy(PLACE)))
-    return evaluate(Request(action=action, resource=resource), [policy]).verdict
+    return evaluate(IamRequest(action=action, resource=resource), [policy]).verdict
 
 
 def filled(right):
@@ -28,7 +28,7 @@ def filled(right):
 
 @pytest.mark.parametrize("right", [one for one in RIGHTS if not one.free], ids=lambda right: right.action)
 def test_each_call_is_allowed(right):
-    assert judged(right.action, filled(right)) is Verdict.ALLOWED
+    assert judged(right.action, filled(right)) is RequestVerdict.ALLOWED
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_each_call_is_allowed(right):
     ],
 )
 def test_nothing_else_is(action, resource):
-    assert judged(action, resource) is not Verdict.ALLOWED
+    assert judged(action, resource) is not RequestVerdict.ALLOWED
 
 
 def test_every_call_is_a_read_and_stands_once():

@@ -4,21 +4,23 @@ import base64
 
 import pytest
 
-from migrations_app.clients.aws.cross_account import Entry, Keys, OwnIdentity
+from migrations_app.clients.aws.cross_account import AwsCredentials, ClusterAccountAccess, OwnIdentity
 from migrations_app.clients.aws.eks import eks_connection, token_source
 from migrations_app.clients.aws.session import AwsSession
 from migrations_app.clients.kubernetes.connection import Connection, EksToken, Server
 from migrations_app.clients.kubernetes.reader import open_live
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import BadInput, Forbidden, TlsRefused
+from migrations_app.errors import Forbidden, InvalidInput, TlsRefused
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from tests.clients.rig import FAST, HERE, always
 from tests.fakes.aws_api import PLACE, FakeAws, a_cluster
 from tests.fakes.evilk8s import AUTHORITY, OTHER, EvilServer
 
 CA = base64.b64encode(AUTHORITY.pem.encode()).decode()
-ENTRY = Entry(region="eu-west-1", role_arn="arn:aws:iam::111122223333:role/karpdash", external_id="karpdash-1")
-KEYS = Keys(access_key_id="ASIAEXAMPLE", secret=Secret("secret"))
+ENTRY = ClusterAccountAccess(
+    region="eu-west-1", role_arn="arn:aws:iam::111122223333:role/karpdash", external_id="karpdash-1"
+)
+KEYS = AwsCredentials(access_key_id="ASIAEXAMPLE", secret=Secret("secret"))
 
 
 def described(**changed):
@@ -26,7 +28,7 @@ def described(**changed):
 
 
 def refusal(api):
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(InvalidInput) as caught:
         eks_connection(api, ENTRY)
     return caught.value.code
 
@@ -82,7 +84,9 @@ def test_what_aws_refuses_is_passed_on():
 
 def look(evil):
     connection = eks_connection(described(endpoint=evil.url), ENTRY)
-    source = token_source(AwsSession(Entry(region="eu-west-1", keys=KEYS), OwnIdentity()), cluster="shop")
+    source = token_source(
+        AwsSession(ClusterAccountAccess(region="eu-west-1", keys=KEYS), OwnIdentity()), cluster="shop"
+    )
     api = open_live(connection, reach=HERE, limits=FAST, token=source)
     try:
         return api.get("/version")

@@ -9,14 +9,14 @@ import time_machine
 from botocore.session import Session as Core
 from botocore.signers import RequestSigner
 
-from migrations_app.clients.aws.cross_account import Entry, Keys, OwnIdentity
+from migrations_app.clients.aws.cross_account import AwsCredentials, ClusterAccountAccess, OwnIdentity
 from migrations_app.clients.aws.eks import HEADER, PREFIX, RENEW_AFTER, signed_token, sts_host, token_source
 from migrations_app.clients.aws.session import AwsSession
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import Unauthorized
 from migrations_app.inventory.objects.cluster_arn import partition_of
 
-KEYS = Keys(access_key_id="ASIAEXAMPLE", secret=Secret("secret"), token=Secret("session/token+="))
+KEYS = AwsCredentials(access_key_id="ASIAEXAMPLE", secret=Secret("secret"), token=Secret("session/token+="))
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
@@ -26,7 +26,7 @@ def url_in(token):
 
 
 def session():
-    return AwsSession(Entry(region="eu-west-1", keys=KEYS), OwnIdentity())
+    return AwsSession(ClusterAccountAccess(region="eu-west-1", keys=KEYS), OwnIdentity())
 
 
 @time_machine.travel(NOW, tick=False)
@@ -67,7 +67,7 @@ def test_it_is_signed_as_botocores_other_way_signs():
 
 @time_machine.travel(NOW, tick=False)
 def test_a_token_is_bound_to_cluster_and_identity():
-    other = Keys(access_key_id="ASIAEXAMPLE", secret=Secret("other"), token=KEYS.token)
+    other = AwsCredentials(access_key_id="ASIAEXAMPLE", secret=Secret("other"), token=KEYS.token)
     made = {
         signed_token(keys, cluster=cluster, region=region).reveal()
         for keys in (KEYS, other)
@@ -117,7 +117,9 @@ def test_a_clock_that_went_back_makes_a_new_token():
 
 
 def test_without_an_identity_there_is_a_reason():
-    entry = Entry(region="eu-west-1", role_arn="arn:aws:iam::111122223333:role/r", external_id="karpdash-1")
+    entry = ClusterAccountAccess(
+        region="eu-west-1", role_arn="arn:aws:iam::111122223333:role/r", external_id="karpdash-1"
+    )
     with pytest.raises(Unauthorized) as caught:
         token_source(AwsSession(entry, OwnIdentity()), cluster="shop")()
     assert caught.value.code == "no_identity"

@@ -4,7 +4,7 @@ import pytest
 
 from migrations_app.clients.aws.cross_account import AwsLimits, OwnIdentity
 from migrations_app.clients.aws.identity import own_principal, principal_of
-from migrations_app.errors import Garbled, Unauthorized
+from migrations_app.errors import InvalidResponse, Unauthorized
 from tests.fakes.aws_server import OWN_ARN
 from tests.use_cases import eks
 
@@ -51,7 +51,7 @@ def test_keys_that_aws_does_not_know(aws):
 
 def test_an_answer_without_an_arn(aws, monkeypatch):
     monkeypatch.setattr("migrations_app.clients.aws.identity.made_client", lambda *_given, **_named: _Mute())
-    with pytest.raises(Garbled):
+    with pytest.raises(InvalidResponse):
         own_principal(aws.identity, region="eu-west-1")
 
 

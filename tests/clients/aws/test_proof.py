@@ -2,19 +2,19 @@
 
 import pytest
 
-from migrations_app.clients.aws.cross_account import AwsLimits, Entry, Keys, OwnIdentity
+from migrations_app.clients.aws.cross_account import AwsCredentials, AwsLimits, ClusterAccountAccess, OwnIdentity
 from migrations_app.clients.aws.identity import prove_guarded
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import BadInput, Forbidden, ServerFailed
+from migrations_app.errors import Forbidden, InvalidInput, ServerFailed
 
 ROLE = "arn:aws:iam::111122223333:role/karpdash"
-OWN = Keys(access_key_id="AKIAOWN", secret=Secret("own"))
+OWN = AwsCredentials(access_key_id="AKIAOWN", secret=Secret("own"))
 
 
 def prove(stub, **changed):
     facts = {"region": "eu-west-1", "role_arn": ROLE, "external_id": "karpdash-1"}
     own = OwnIdentity(keys=OWN, endpoint=stub.url)
-    prove_guarded(Entry(**facts | changed), own, limits=AwsLimits(tries=1))
+    prove_guarded(ClusterAccountAccess(**facts | changed), own, limits=AwsLimits(tries=1))
 
 
 def test_a_guarded_role_is_tried_with_without_and_with_another(sts):  # T20
@@ -26,7 +26,7 @@ def test_a_guarded_role_is_tried_with_without_and_with_another(sts):  # T20
 
 
 def test_an_unguarded_role_is_refused(sts):  # T20
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(InvalidInput) as caught:
         prove(sts({ROLE: ""}))
     assert (caught.value.code, caught.value.where) == ("role_unguarded", "role_arn")
 

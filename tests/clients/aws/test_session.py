@@ -4,15 +4,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from migrations_app.clients.aws.cross_account import AwsLimits, Entry, Keys, OwnIdentity
+from migrations_app.clients.aws.cross_account import AwsCredentials, AwsLimits, ClusterAccountAccess, OwnIdentity
 from migrations_app.clients.aws.permissions import RIGHTS
 from migrations_app.clients.aws.session import AMBIENT, AwsSession, own_keys
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import CouldNotLook, Forbidden, Unauthorized
+from migrations_app.errors import Forbidden, ReadError, Unauthorized
 
 ROLE = "arn:aws:iam::111122223333:role/karpdash"
 FOREIGN = "arn:aws:iam::999900001111:role/karpdash"
-OWN = Keys(access_key_id="AKIAOWN", secret=Secret("own"))
+OWN = AwsCredentials(access_key_id="AKIAOWN", secret=Secret("own"))
 FAST = AwsLimits(tries=1, connect_seconds=2, read_seconds=2)
 
 
@@ -20,7 +20,7 @@ def session(stub, now=None, **changed):
     facts = {"region": "eu-west-1", "role_arn": ROLE, "external_id": "karpdash-1", "user": "ada"}
     own = OwnIdentity(keys=OWN, endpoint=stub.url)
     clock = {"now": now} if now else {}
-    return AwsSession(Entry(**facts | changed), own, limits=FAST, **clock)
+    return AwsSession(ClusterAccountAccess(**facts | changed), own, limits=FAST, **clock)
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_a_foreign_role_is_refused(sts):  # T20
     [
         ("ExpiredToken", ("expired_credentials", Unauthorized)),
         ("InvalidClientTokenId", ("unauthorized", Unauthorized)),
-        ("Throttling", ("throttled", CouldNotLook)),
+        ("Throttling", ("throttled", ReadError)),
         ("RegionDisabledException", ("region_off", Unauthorized)),
     ],
 )
@@ -89,7 +89,7 @@ def test_the_surroundings_are_not_read(sts, hostile):  # T20
 
 
 def test_endpoints_follow_region_and_partition(hostile):
-    entry = Entry(region="cn-north-1", keys=OWN)
+    entry = ClusterAccountAccess(region="cn-north-1", keys=OWN)
     made = AwsSession(entry, OwnIdentity())
     assert {service: made.client(service).meta.endpoint_url for service in ("iam", "eks", "sts")} == {
         "iam": "https://iam.cn-north-1.amazonaws.com.cn",
@@ -99,13 +99,13 @@ def test_endpoints_follow_region_and_partition(hostile):
 
 
 def test_every_call_has_timeouts_and_few_tries():
-    config = AwsSession(Entry(region="eu-west-1", keys=OWN), OwnIdentity()).config
+    config = AwsSession(ClusterAccountAccess(region="eu-west-1", keys=OWN), OwnIdentity()).config
     assert (config.connect_timeout, config.read_timeout, config.retries["total_max_attempts"]) == (5.0, 20.0, 3)
     assert config.proxies == {}
 
 
 def test_without_leave_the_surroundings_give_no_identity(hostile):  # T20
-    config = AwsSession(Entry(region="eu-west-1", keys=OWN), OwnIdentity()).config
+    config = AwsSession(ClusterAccountAccess(region="eu-west-1", keys=OWN), OwnIdentity()).config
     with pytest.raises(Unauthorized) as caught:
         own_keys(OwnIdentity(), region="eu-west-1", config=config)
     assert caught.value.code == "no_identity"
@@ -114,14 +114,14 @@ def test_without_leave_the_surroundings_give_no_identity(hostile):  # T20
 def test_with_leave_the_environment_is_an_identity(monkeypatch):
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAAMBIENT")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "ambient")
-    config = AwsSession(Entry(region="eu-west-1", keys=OWN), OwnIdentity()).config
+    config = AwsSession(ClusterAccountAccess(region="eu-west-1", keys=OWN), OwnIdentity()).config
     assert own_keys(OwnIdentity(ambient=True), region="eu-west-1", config=config).access_key_id == "AKIAAMBIENT"
 
 
 def test_even_with_leave_no_program_no_file_and_no_instance_metadata(monkeypatch, hostile):  # T20
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
         monkeypatch.delenv(name)
-    config = AwsSession(Entry(region="eu-west-1", keys=OWN), OwnIdentity()).config
+    config = AwsSession(ClusterAccountAccess(region="eu-west-1", keys=OWN), OwnIdentity()).config
     with pytest.raises(Unauthorized):  # the audit hook of the tests would fail a call to 169.254.169.254
         own_keys(OwnIdentity(ambient=True), region="eu-west-1", config=config)
     assert not (hostile / "ran").exists()
@@ -151,4 +151,4 @@ def test_a_closed_session_has_forgotten(sts):
 def test_the_account_is_that_of_the_role(sts):
     stub = sts({})
     assert session(stub).account == "111122223333"
-    assert AwsSession(Entry(region="eu-west-1", keys=OWN), OwnIdentity()).account == ""
+    assert AwsSession(ClusterAccountAccess(region="eu-west-1", keys=OWN), OwnIdentity()).account == ""

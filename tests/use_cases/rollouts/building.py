@@ -7,9 +7,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from migrations_app.actions.changes import Target, application, creation, deletion, merge
-from migrations_app.actions.conditions import Exists, Gone, Held, Tree, Within, projected
-from migrations_app.actions.plan import Forecast, Limits, Plan, Step, canonical, numbered
+from migrations_app.actions.changes import ObjectTarget, application, creation, deletion, merge
+from migrations_app.actions.conditions import Deleted, Exists, FieldEquals, ListContains, Tree, projected
+from migrations_app.actions.plan import Forecast, Plan, RolloutLimits, Step, canonical, numbered
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.use_cases.rollouts import worker
@@ -23,43 +23,43 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 APPLIED = [("s001", "patch", "applied"), ("s001", "gate", "noop")]
 
 
-def node(server: ApiServer, name: str = "node-1") -> tuple[Target, Tree]:
+def node(server: ApiServer, name: str = "node-1") -> tuple[ObjectTarget, Tree]:
     body = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "spec": {"unschedulable": False}}
     made = server.admin.create(body)
-    return Target("", "v1", "nodes", "Node", name, uid=made["metadata"]["uid"]), made
+    return ObjectTarget("", "v1", "nodes", "Node", name, uid=made["metadata"]["uid"]), made
 
 
-def config_map(server: ApiServer, name: str = "map-1") -> tuple[Target, Tree]:
+def config_map(server: ApiServer, name: str = "map-1") -> tuple[ObjectTarget, Tree]:
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}}
     made = server.admin.create(body | {"data": {"colour": "red"}})
-    return Target("", "v1", "configmaps", "ConfigMap", name, "default", uid=made["metadata"]["uid"]), made
+    return ObjectTarget("", "v1", "configmaps", "ConfigMap", name, "default", uid=made["metadata"]["uid"]), made
 
 
-def tainting(target: Target, read: Tree, **more: Any) -> Step:
+def tainting(target: ObjectTarget, read: Tree, **more: Any) -> Step:
     return Step(
         id="", title=f"Taint {target.said}", change=merge(target, {"spec": {"taints": [TAINT]}}), rests_on=(TAINTS,),
-        digest=projected(read, (TAINTS,)), brings=(Within(field=TAINTS, element=TAINT),), **more,
+        digest=projected(read, (TAINTS,)), brings=(ListContains(field=TAINTS, element=TAINT),), **more,
     )  # fmt: skip
 
 
-def painting(target: Target, read: Tree, **more: Any) -> Step:
+def painting(target: ObjectTarget, read: Tree, **more: Any) -> Step:
     """Server-side apply of one field."""
     field = ("data", "size")
     return Step(
         id="", title=f"Size {target.said}", change=application(target, {"data": {"size": "big"}}), rests_on=(field,),
-        digest=projected(read, (field,)), brings=(Held(field=field, value="big"),), **more,
+        digest=projected(read, (field,)), brings=(FieldEquals(field=field, value="big"),), **more,
     )  # fmt: skip
 
 
-def deleting(target: Target, read: Tree, **more: Any) -> Step:
+def deleting(target: ObjectTarget, read: Tree, **more: Any) -> Step:
     return Step(
-        id="", title=f"Delete {target.said}", change=deletion(target), digest=projected(read, ()), brings=(Gone(),),
+        id="", title=f"Delete {target.said}", change=deletion(target), digest=projected(read, ()), brings=(Deleted(),),
         risk="high", **more,
     )  # fmt: skip
 
 
 def creating(name: str = "made-1", **more: Any) -> Step:
-    target = Target("", "v1", "configmaps", "ConfigMap", name, "default")
+    target = ObjectTarget("", "v1", "configmaps", "ConfigMap", name, "default")
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}}
     return Step(
         id="", title=f"Create {name}", change=creation(target, body), digest=projected(None, ()), brings=(Exists(),),
@@ -67,13 +67,13 @@ def creating(name: str = "made-1", **more: Any) -> Step:
     )  # fmt: skip
 
 
-def rollout(cluster: Cluster, *steps: Step, limits: Limits | None = None, **columns: Any) -> Rollout:
+def rollout(cluster: Cluster, *steps: Step, limits: RolloutLimits | None = None, **columns: Any) -> Rollout:
     """A running rollout of these steps."""
     with connect_writer(cluster) as writer:
         identity = writer.identity()
     plan = Plan(
         action="test", title="Test", parameters={}, cluster=str(cluster.pk), identity=identity, steps=numbered(steps),
-        limits=limits or Limits(), forecast=Forecast(), author="ada", snapshot="", policy=1,
+        limits=limits or RolloutLimits(), forecast=Forecast(), author="ada", snapshot="", policy=1,
     )  # fmt: skip
     now = timezone.now()
     rest = {"state": "running", "author_name": "ada", "made_at": now, "expires_at": now + timedelta(hours=4)} | columns

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Literal, NamedTuple
 
-from migrations_app.actions.plan import Forecast, Identity, Limits, Plan, Step
-from migrations_app.actions.states import Place, place
+from migrations_app.actions.plan import ClusterIdentity, Forecast, Plan, RolloutLimits, Step
+from migrations_app.actions.states import Position, place
 from tests.use_cases.rollouts.building import creating
 
 Guard = Literal["precondition", "token", "intent_first", "look_first", "settle_by_reading", "doubt"]
@@ -18,9 +18,18 @@ WORKERS, CRASHES, LOSSES, BEATS, ATTEMPTS = 2, 2, 1, 1, 3
 NOBODY, NO_ANSWER = -1, -1
 ROW = Step(id="s001", title="Create", change=creating().change)
 PLAN = Plan(
-    action="test", title="Test", parameters={}, cluster="", identity=Identity(kube_system_uid="", ca="", endpoint=""),
-    steps=(ROW,), limits=Limits(), forecast=Forecast(), author="", snapshot="", policy=1,
-)  # fmt: skip
+    action="test",
+    title="Test",
+    parameters={},
+    cluster="",
+    identity=ClusterIdentity(kube_system_uid="", ca="", endpoint=""),
+    steps=(ROW,),
+    limits=RolloutLimits(),
+    forecast=Forecast(),
+    author="",
+    snapshot="",
+    policy=1,
+)
 
 
 class Line(NamedTuple):
@@ -108,7 +117,7 @@ def _normal(state: State) -> State:
 
 
 @cache
-def _place(lines: tuple[Line, ...]) -> Place | None:
+def _place(lines: tuple[Line, ...]) -> Position | None:
     """Where the step stands; None when it is through, gates apart."""
     here = place(PLAN, lines)
     return None if here is None or here.phase == "gate" else here

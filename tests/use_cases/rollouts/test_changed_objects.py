@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from migrations_app.actions.changes import Target
+from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.gate import Gate
 from migrations_app.models.rollout import Attempt
 from tests.use_cases.rollouts.building import (
@@ -113,7 +113,7 @@ def _rebuild(server):
 @pytest.mark.parametrize("name", ["", ".", "..", "a/../b", "Node", "n" * 254])
 def test_a_name_that_leads_elsewhere_is_refused_before_anything_is_sent(server, cluster, complaints, name):  # K13, T18
     before = len(server.admin.items("/api/v1/nodes")), len(server.admin.items("/api/v1/namespaces"))
-    target = Target("", "v1", "nodes", "Node", name, uid="1")
+    target = ObjectTarget("", "v1", "nodes", "Node", name, uid="1")
     row = advanced(rollout(cluster, deleting(target, {})))
     assert (ended(row), outcomes(row), complaints(row)) == (("paused", "bad_name"), [], [])
     assert (len(server.admin.items("/api/v1/nodes")), len(server.admin.items("/api/v1/namespaces"))) == before
@@ -121,7 +121,7 @@ def test_a_name_that_leads_elsewhere_is_refused_before_anything_is_sent(server, 
 
 def test_a_namespace_is_never_deleted(server, cluster, complaints):  # T18
     made = server.admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
-    target = Target("", "v1", "namespaces", "Namespace", "shop", uid=made["metadata"]["uid"])
+    target = ObjectTarget("", "v1", "namespaces", "Namespace", "shop", uid=made["metadata"]["uid"])
     row = advanced(rollout(cluster, deleting(target, made)))
     assert (ended(row), outcomes(row)) == (("paused", "bad_name"), [("s001", "delete", "refused")])
     assert (server.admin.get(target.path)["status"]["phase"], complaints(row)) == ("Active", [])

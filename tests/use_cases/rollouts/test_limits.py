@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from migrations_app.actions.gate import Gate
-from migrations_app.actions.plan import Limits
+from migrations_app.actions.plan import RolloutLimits
 from migrations_app.models.policy import KillSwitch, Policy
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.use_cases.rollouts import attempts, journal, lease, worker
@@ -35,7 +35,7 @@ def test_what_was_sent_is_settled_before_a_wish_is_heard(server, cluster, proxy,
     row = rollout(cluster, tainting(target, read), tainting(other, whole))
     proxy.add("lose_answer", "PATCH", NODE_PATH)
     with pytest.MonkeyPatch.context() as patched:
-        real = journal.conclude
+        real = journal.record_outcome
 
         def conclude(work, attempt_id, *, told):
             if told.outcome == "unknown":
@@ -52,7 +52,7 @@ def test_the_kill_switch_stops_before_the_next_request(server, cluster, complain
     other, whole = node(server, "node-2")
     row = rollout(cluster, tainting(target, read), tainting(other, whole))
     with pytest.MonkeyPatch.context() as patched:
-        real = journal.conclude
+        real = journal.record_outcome
 
         def conclude(work, attempt_id, *, told):
             real(work, attempt_id, told=told)
@@ -77,7 +77,7 @@ def test_a_freeze_is_looked_at_before_each_batch(server, cluster):  # A33
     gate = Gate(pending_above=None, seconds=60)
     row = rollout(cluster, tainting(target, read, after=gate), tainting(other, whole))
     with pytest.MonkeyPatch.context() as patched:
-        real = journal.conclude
+        real = journal.record_outcome
 
         def conclude(work, attempt_id, *, told):
             real(work, attempt_id, told=told)
@@ -91,7 +91,7 @@ def test_a_freeze_is_looked_at_before_each_batch(server, cluster):  # A33
 
 def test_deletions_wait_for_the_next_hour(server, cluster, complaints):  # A33
     steps = [deleting(*config_map(server, f"map-{number}")) for number in range(3)]
-    row = rollout(cluster, *steps, limits=Limits(per_hour=2))
+    row = rollout(cluster, *steps, limits=RolloutLimits(per_hour=2))
     assert worker.advance(row.pk, holder="w") is True
     row.refresh_from_db()
     assert row.waits_for == "the next hour: 2 deletions of at most 2 an hour are done"

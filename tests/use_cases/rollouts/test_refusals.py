@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from migrations_app.actions.changes import Target, creation, merge
-from migrations_app.actions.conditions import Exists, Held, projected
+from migrations_app.actions.changes import ObjectTarget, creation, merge
+from migrations_app.actions.conditions import Exists, FieldEquals, projected
 from migrations_app.actions.plan import Step
 from migrations_app.use_cases.rollouts import worker
 from tests.servers.crds import documents
@@ -47,7 +47,7 @@ def test_a_value_that_the_server_does_not_take_is_told(server, cluster, complain
         change=change,
         rests_on=(field,),
         digest=projected(read, (field,)),
-        brings=(Held(field=("metadata", "labels", "a"), value="not a label!"),),
+        brings=(FieldEquals(field=("metadata", "labels", "a"), value="not a label!"),),
     )
     row = advanced(rollout(cluster, step))
     assert (ended(row), "a valid label must be" in row.cause) == (("paused", "refused_422"), True)
@@ -71,7 +71,7 @@ def test_a_server_that_is_always_overloaded_calls_a_person(server, cluster, prox
 
 
 def test_a_place_that_is_not_there_calls_a_person(server, cluster, complaints, monkeypatch):
-    target = Target("karpenter.sh", "v1", "nodepools", "NodePool", "default")
+    target = ObjectTarget("karpenter.sh", "v1", "nodepools", "NodePool", "default")
     body = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "default"}}
     step = Step(id="", title="Create", change=creation(target, body), brings=(Exists(),), digest=projected(None, ()))
     monkeypatch.setattr(worker, "PATIENCE", timedelta(0))
@@ -127,13 +127,13 @@ def test_a_conversion_webhook_that_is_down_is_waited_for(server, cluster, monkey
     made = server.admin.create(
         {"apiVersion": "karpenter.sh/v1beta1", "kind": "NodePool", "metadata": {"name": "default"}, "spec": {}}
     )
-    target = Target("karpenter.sh", "v1", "nodepools", "NodePool", "default", uid=made["metadata"]["uid"])
+    target = ObjectTarget("karpenter.sh", "v1", "nodepools", "NodePool", "default", uid=made["metadata"]["uid"])
     broken = next(
         one for one in documents("beta_with_v1", conversion_webhook=True) if one["spec"]["names"]["kind"] == "NodePool"
     )
     step = Step(
         id="", title="Weigh", change=merge(target, {"spec": {"weight": 5}}), rests_on=(("spec", "weight"),),
-        digest=projected(made, (("spec", "weight"),)), brings=(Held(field=("spec", "weight"), value=5),),
+        digest=projected(made, (("spec", "weight"),)), brings=(FieldEquals(field=("spec", "weight"), value=5),),
     )  # fmt: skip
     row = rollout(cluster, step)
     server.load_documents([broken])

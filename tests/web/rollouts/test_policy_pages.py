@@ -3,7 +3,7 @@
 import pytest
 from axes.models import AccessAttempt
 
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.policy import KillSwitch, Policy
 from migrations_app.queries.rollouts.policies import policy_row, switch_now
@@ -81,7 +81,7 @@ def test_windows_are_read_as_people_write_them(line, days):
 
 @pytest.mark.parametrize("line", ["Mon", "22:00", "Foo 10:00-11:00", "Mon 10-11", "Mon 10:00-11:00 extra", "-"])
 def test_odd_windows_are_named(line):
-    with pytest.raises(BadInput) as refused:
+    with pytest.raises(InvalidInput) as refused:
         policies.read(line)
     assert line in refused.value.message
 

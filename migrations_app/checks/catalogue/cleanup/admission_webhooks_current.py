@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.remedies.aws import could_not_read
 from migrations_app.checks.remedies.commands import removal
 from migrations_app.inventory.facts.controller import installation, webhooks_off
@@ -34,7 +34,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     running, found = case.running.release, installation(case.inventory)
     off = webhooks_off(found, running)
     for configuration in case.inventory.webhooks.items:
@@ -42,7 +42,7 @@ def judge(case: Case) -> Iterator[Word]:
         if row is None:
             problem = _unanswered(case, configuration)
         elif running is None or admits(running, webhooks_off=off) is None:
-            yield CannotTell(f"{configuration.name}: whether the running release answers it is not known")
+            yield Unknown(f"{configuration.name}: whether the running release answers it is not known")
             continue
         elif not row.shipped_by(running) or not admits(running, webhooks_off=off):
             problem = f"{running} does not answer it" + (" with webhooks off" if off else "")
@@ -54,7 +54,7 @@ def judge(case: Case) -> Iterator[Word]:
             yield Evidence(kind=configuration.kind, name=configuration.name, seen=problem, wanted="absent")
 
 
-def _unanswered(case: Case, configuration: WebhookConfiguration) -> str | Unseen:
+def _unanswered(case: CheckContext, configuration: WebhookConfiguration) -> str | Unseen:
     for webhook in configuration.webhooks or ():
         target = webhook.client_config.service if webhook.client_config else None
         if target is not None and (problem := ready_port(case.inventory, target)):
@@ -63,7 +63,7 @@ def _unanswered(case: Case, configuration: WebhookConfiguration) -> str | Unseen
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     wanted = {row.name for row in evidence}
     stale = [one for one in case.inventory.webhooks.items if one.name in wanted]
     for kind in dict.fromkeys(one.kind for one in stale):

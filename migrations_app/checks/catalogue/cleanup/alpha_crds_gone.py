@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.remedies.commands import removal
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import CONVERTED, hops_from
@@ -25,7 +25,7 @@ ALPHA = {kind.crd_name: kind for kind in kinds.ALPHA_KINDS} | {kinds.DRAFT_NODE_
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for crd in case.inventory.crds.items:
         if crd.name in ALPHA:
             yield Evidence(
@@ -38,7 +38,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     left = (case.inventory.provisioners, case.inventory.awsnodetemplates, case.inventory.machines)
     if any(part.count for part in left):
         # Deleting a CRD deletes its objects, and through their owners the nodes.

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import at
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import word
 from migrations_app.inventory.facts.rbac import grants, kept_by_chart, per_target
 from migrations_app.inventory.objects.cluster import ClusterRole
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
-from migrations_app.karpenter.tables.rbac_rows import Right, outlived
+from migrations_app.karpenter.tables.rbac_rows import RbacRight, outlived
 
 check = Check(
     __name__,
@@ -30,10 +30,10 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     own = [role for role in case.inventory.controller_rbac.items if not kept_by_chart(role)]
     if not case.inventory.controller_rbac.items:
-        yield CannotTell("no ClusterRole is bound to the controller's service account by a ClusterRoleBinding")
+        yield Unknown("no ClusterRole is bound to the controller's service account by a ClusterRoleBinding")
     elif not own:
         yield NotApplicable("the chart writes every ClusterRole of the controller")
     for role in own:
@@ -42,17 +42,17 @@ def judge(case: Case) -> Iterator[Word]:
             yield at(role, f"rules[{target}]", seen=verbs, wanted=f"absent: {rights[0].why}")
 
 
-def _outgrown(role: ClusterRole, case: Case) -> Iterator[Right]:
+def _outgrown(role: ClusterRole, case: CheckContext) -> Iterator[RbacRight]:
     """Named outright: a rule for everything is somebody's decision."""
     for right in outlived(case.step.release):
         rules = [
             rule for rule in role.rules or () if "*" not in (rule.resources or ()) and "*" not in (rule.verbs or ())
         ]
-        if any(grants(rule, Right(right.group, right.resource, right.verb, named=True)) for rule in rules):
+        if any(grants(rule, RbacRight(right.group, right.resource, right.verb, named=True)) for rule in rules):
             yield right
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     lines = (f"kubectl edit clusterrole {word(name)}" for name in dict.fromkeys(row.name for row in evidence))
     yield kubectl("# Once the hop is done and nobody means to go back, take out the rules named above", *lines)

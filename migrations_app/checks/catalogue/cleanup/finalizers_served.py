@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
 from migrations_app.checks.shell import word
 from migrations_app.inventory.facts.controller import installation
@@ -32,14 +32,14 @@ GENERATIONS = {labels.NODEPOOL: ("beta", "v1"), labels.PROVISIONER_NAME: ("alpha
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     held, running, found = _held(case.inventory), case.running.release, installation(case.inventory)
     gone = is_whole(case.inventory.controller) if found is None else found.workload.spec.replicas == 0
     if not held:
         yield NotApplicable("no node carries a finalizer of Karpenter")
         return
     if not gone and None in (running, found):
-        yield CannotTell(f"what the running controller takes off is not known: {case.running.how}")
+        yield Unknown(f"what the running controller takes off is not known: {case.running.how}")
         return
     for (made_by, kind, name), count in held.items():
         if not gone and (not made_by or running is None or any(serves(running, one) for one in made_by)):
@@ -69,7 +69,7 @@ def _pool(node: Node) -> tuple[str, str]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     key = labels.PROVISIONER_NAME if evidence[0].kind == "Provisioner" else labels.NODEPOOL
     held, patch = _carrying(case.inventory)[:NAMES_SHOWN], '[{"op":"remove","path":"/metadata/finalizers"}]'
     yield kubectl(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.remedies.commands import removal
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
@@ -29,13 +29,13 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for one in case.inventory.provisioners.items:
         seen = "being deleted" if one.metadata.deleting else KIND.api_versions[0]
         yield Evidence(kind=KIND.kind, name=one.name, seen=seen, wanted=f"a {KIND.successor} in its place")
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     first = "# When no Machine is left: deleting one earlier drains all of its nodes at once"
     yield from removal(KIND.crd_name, case.inventory.provisioners.items, first=first)

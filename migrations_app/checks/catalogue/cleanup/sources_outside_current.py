@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from migrations_app.checks.base import ByHand, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, ManualCheck, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.karpenter.metrics import outside_between, spoken_row
 from migrations_app.karpenter.tables.outside_rows import OutsideRow
@@ -26,20 +26,22 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     rows = _rows(case)
     if rows:
-        yield ByHand(f"search outside this cluster for: {'; '.join(map(spoken_row, rows))}", tuple(advise(case, ())))
+        yield ManualCheck(
+            f"search outside this cluster for: {'; '.join(map(spoken_row, rows))}", tuple(advise(case, ()))
+        )
     else:
         yield NotApplicable("nothing outside the cluster loses its meaning on this hop")
 
 
-def _rows(case: Case) -> tuple[OutsideRow, ...]:
+def _rows(case: CheckContext) -> tuple[OutsideRow, ...]:
     return outside_between("sources", case.step.start, landing=case.step.release)
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     rows = _rows(case)
     words = "|".join(re.escape(word).replace("\\ ", " ") for row in rows for word in row.search.split(", "))
     yield kubectl(

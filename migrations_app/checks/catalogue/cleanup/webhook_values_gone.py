@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import CHART_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import at_value
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.inventory.facts.controller import given_values
@@ -26,7 +26,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     main, crds, coming = given_values(case.inventory), crd_values(case.inventory), case.step.release
     if main is None and crds is None:
         yield NotApplicable("nothing tells the values of the charts")
@@ -37,7 +37,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     keys = dict.fromkeys(row.path.partition("webhook.")[2] for row in evidence)
     about = "With this hop, here and in the values of karpenter-crd"
     yield from chart_values(case, {f"webhook.{key}": "" for key in keys}, to=case.step.release, about=about)

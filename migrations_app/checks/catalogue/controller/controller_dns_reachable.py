@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    CHART_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.inventory.facts.controller import ABSENT, Installation, given_values, installation, value_at
 from migrations_app.inventory.objects.karpenter import PodGroup
@@ -35,7 +44,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found = installation(case.inventory)
     groups = [group for group in case.inventory.pods.items if group.labels.get(DNS_LABEL) == DNS_PODS]
     if found is None or not groups:
@@ -44,12 +53,12 @@ def judge(case: Case) -> Iterator[Word]:
     owners = {node.name: node.owner for node in case.ownership.nodes}
     where = [owners.get(name) for group in groups for name in group.nodes]
     if not where or None in where:
-        yield CannotTell("the nodes that the pods of the cluster DNS run on are not all known")
+        yield Unknown("the nodes that the pods of the cluster DNS run on are not all known")
     elif asks_cluster(case, found) and all((owner or "").startswith(MANAGED) for owner in where):
         yield from map(_evidence, groups)
 
 
-def asks_cluster(case: Case, found: Installation) -> bool:
+def asks_cluster(case: CheckContext, found: Installation) -> bool:
     """Whether the controller asks the cluster's DNS once the hop is done."""
     spec = found.workload.template.spec
     if spec.host_network:
@@ -73,5 +82,5 @@ def _evidence(group: PodGroup) -> Evidence:
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield from chart_values(case, {"dnsPolicy": NODE_S}, about="Restarts the controller; it asks its node's DNS")

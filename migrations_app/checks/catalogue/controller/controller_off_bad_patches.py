@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.base import CHART_TOOLS, Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.inventory.facts.controller import installation
 from migrations_app.karpenter.hops import BETA_LEFT
@@ -29,10 +29,10 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     running, found = case.running.release, installation(case.inventory)
     if running is None or found is None or find(running) is None:
-        yield CannotTell(f"whether the running patch is a bad one is not known: {case.running.how}")
+        yield Unknown(f"whether the running patch is a bad one is not known: {case.running.how}")
         return
     for bad in bad_reasons(running):
         yield Evidence(
@@ -46,7 +46,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     row = find(case.running.release) if case.running.release else None
     better = row.newest_good if row else None
     yield from chart_values(case, {}, to=better, about=f"CRDs of {better} first")

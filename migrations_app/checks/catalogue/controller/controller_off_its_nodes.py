@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import word, words
 
@@ -29,7 +29,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not case.inventory.controller_pods.items:
         yield NotApplicable("no pod of a controller was found")
     owners = {node.name: node.owner for node in case.ownership.nodes}
@@ -48,7 +48,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     nodes = words(dict.fromkeys(row.value("node") for row in evidence))
     pods = words(row.name for row in evidence)
     yield kubectl(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import at, at_deployment
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import word
@@ -31,7 +31,7 @@ WANTED = f"{WEBHOOK_PORT} excluded, or no sidecar"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not case.inventory.controller_pods.items:
         yield NotApplicable("no pod of a controller was found")
     meshed = 0
@@ -46,7 +46,7 @@ def judge(case: Case) -> Iterator[Word]:
         yield from _asked_for(found)
 
 
-def _asked_for(found: Installation) -> Iterator[Word]:
+def _asked_for(found: Installation) -> Iterator[JudgeResult]:
     """A sidecar that the next pods will get."""
     template = found.workload.template.metadata
     for mesh in MESHES:
@@ -62,7 +62,7 @@ def _exempt(metadata: Metadata, mesh: Mesh) -> bool:
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     found = installation(case.inventory)
     if found is not None:
         patch = (

@@ -2,13 +2,22 @@
 
 from collections.abc import Iterable, Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    OBJECT_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.remedies.commands import chart_values, granting
 from migrations_app.inventory.facts.controller import installation, webhooks_off
 from migrations_app.inventory.facts.rbac import kept_by_chart, lacking, per_target
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
 from migrations_app.karpenter.releases import find
-from migrations_app.karpenter.tables.rbac_rows import Right, needed
+from migrations_app.karpenter.tables.rbac_rows import RbacRight, needed
 from migrations_app.karpenter.versions import Release
 
 ROLES = "bound to the controller"
@@ -31,14 +40,14 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found, running, roles = installation(case.inventory), case.running.release, case.inventory.controller_rbac.items
     if found is None:
         yield NotApplicable("there is no Karpenter Deployment")
     elif not roles:
-        yield CannotTell("no ClusterRole is bound to the controller's service account by a ClusterRoleBinding")
+        yield Unknown("no ClusterRole is bound to the controller's service account by a ClusterRoleBinding")
     elif running is None or find(running) is None:
-        yield CannotTell(f"what the running release needs is not known: {case.running.how}")
+        yield Unknown(f"what the running release needs is not known: {case.running.how}")
     else:
         yield from _evidence(missing(case, running), wanted=f"what {running} needs")
         if not all(map(kept_by_chart, roles)):
@@ -46,7 +55,7 @@ def judge(case: Case) -> Iterator[Word]:
             yield from _evidence(coming, wanted=f"what {case.step.release} needs; no chart writes these roles")
 
 
-def missing(case: Case, release: Release, *, but: tuple[Right, ...] = ()) -> tuple[Right, ...]:
+def missing(case: CheckContext, release: Release, *, but: tuple[RbacRight, ...] = ()) -> tuple[RbacRight, ...]:
     """What that release needs and no role grants."""
     found = installation(case.inventory)
     webhooks = found is not None and not webhooks_off(found, case.running.release)
@@ -54,7 +63,7 @@ def missing(case: Case, release: Release, *, but: tuple[Right, ...] = ()) -> tup
     return tuple(right for right in told if right not in but)
 
 
-def _evidence(rights: Iterable[Right], *, wanted: str) -> Iterator[Word]:
+def _evidence(rights: Iterable[RbacRight], *, wanted: str) -> Iterator[JudgeResult]:
     for target, some in per_target(rights).items():
         seen = f"not granted: {', '.join(dict.fromkeys(right.verb for right in some))}"
         wish = f"{wanted}: {some[0].why}"
@@ -62,7 +71,7 @@ def _evidence(rights: Iterable[Right], *, wanted: str) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     roles, running = case.inventory.controller_rbac.items, case.running.release
     by_hand = not all(map(kept_by_chart, roles))
     rights = [*(missing(case, running) if running else ()), *(missing(case, case.step.release) if by_hand else ())]

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    CHART_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import at, at_controller
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.conversion.quantities import billionths
@@ -32,7 +41,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found = installation(case.inventory)
     if found is None:
         yield NotApplicable("there is no Karpenter Deployment")
@@ -42,7 +51,7 @@ def judge(case: Case) -> Iterator[Word]:
         yield from _fared(pod)
 
 
-def _limits(found: Installation, *, nodes: int) -> Iterator[Word]:
+def _limits(found: Installation, *, nodes: int) -> Iterator[JudgeResult]:
     size = size_for(nodes)
     for container in found.workload.template.spec.containers or ():
         limits = (container.resources.limits if container.resources else None) or {}
@@ -50,12 +59,12 @@ def _limits(found: Installation, *, nodes: int) -> Iterator[Word]:
             given, path = limits.get(name), f"containers[{container.name}].resources.limits.{name}"
             have = None if given is None else billionths(str(given))
             if given is not None and have is None:
-                yield CannotTell(f"{found.name}: {path} is no quantity")
+                yield Unknown(f"{found.name}: {path} is no quantity")
             elif have is not None and "karpenter" in (container.image or "") and have < (billionths(least) or 0):
                 yield at_controller(found, path, seen=f"{given} for {nodes} nodes", wanted=f"{least} or more")
 
 
-def _fared(pod: ControllerPod) -> Iterator[Word]:
+def _fared(pod: ControllerPod) -> Iterator[JudgeResult]:
     for one in (pod.status.container_statuses if pod.status else None) or ():
         ended = (one.last_state.terminated.reason if one.last_state and one.last_state.terminated else None) or ""
         if ended == "OOMKilled" or (one.restart_count or 0) >= RESTARTS:
@@ -64,7 +73,7 @@ def _fared(pod: ControllerPod) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     size = size_for(case.inventory.nodes.count or 0)
     given = {f"controller.resources.{kind}.memory": size.memory for kind in ("requests", "limits")}
     cpu = {f"controller.resources.{kind}.cpu": size.cpu for kind in ("requests", "limits")}

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    CHART_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import at_controller
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.inventory.facts.controller import (
@@ -40,7 +49,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found, nodes = installation(case.inventory), case.inventory.nodes.items
     replicas = 1 if found is None or found.workload.spec.replicas is None else found.workload.spec.replicas
     open_to_it = open_places(case.inventory)
@@ -52,12 +61,12 @@ def judge(case: Case) -> Iterator[Word]:
         yield NotApplicable("the controller runs on Fargate, which makes a node for each replica")
         return
     if open_to_it.unknown:
-        yield CannotTell(f"the controller's nodes are chosen by {', '.join(open_to_it.unknown)}, which is not kept")
+        yield Unknown(f"the controller's nodes are chosen by {', '.join(open_to_it.unknown)}, which is not kept")
     else:
         yield from _too_few(case, found, open_to_it=open_to_it, replicas=replicas)
 
 
-def _too_few(case: Case, found: Installation, *, open_to_it: Places, replicas: int) -> Iterator[Word]:
+def _too_few(case: CheckContext, found: Installation, *, open_to_it: Places, replicas: int) -> Iterator[JudgeResult]:
     names, zones = [node.name for node in open_to_it.nodes], open_to_it.zones
     if len(names) < replicas:
         seen = f"{len(names)} node{'' if len(names) == 1 else 's'} would take it: {' '.join(names) or 'none'}"
@@ -67,7 +76,7 @@ def _too_few(case: Case, found: Installation, *, open_to_it: Places, replicas: i
         yield at_controller(found, SPREAD, seen=f"zones open to it: {' '.join(zones) or 'none'}", wanted=wanted)
 
 
-def _zones_demanded(case: Case, found: Installation) -> bool:
+def _zones_demanded(case: CheckContext, found: Installation) -> bool:
     """By the values where they name a spread, else by the chart of the hop, else as the Deployment has it."""
     rows = found.workload.template.spec.topology_spread_constraints or ()
     own = any(row.topology_key == ZONE and row.when_unsatisfiable == REQUIRED for row in rows)
@@ -78,5 +87,5 @@ def _zones_demanded(case: Case, found: Installation) -> bool:
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield from chart_values(case, {"replicas": "1"}, about="Until there are nodes in enough zones; no node is touched")

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    CHART_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import at_value
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.inventory.facts.controller import ABSENT, given_values, value_at
@@ -32,30 +41,30 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     values = given_values(case.inventory)
     if not case.inventory.controller.items:
         yield NotApplicable("there is no Karpenter Deployment")
         return
     if values is None:
-        yield CannotTell("no Helm record and no Flux or Argo CD object tells the values of the chart karpenter")
+        yield Unknown("no Helm record and no Flux or Argo CD object tells the values of the chart karpenter")
         return
     given = value_at(values.tree, KEY)
     if given is ABSENT:
         yield NotApplicable("the controller's pod has no sidecar")
     elif not isinstance(given, list):
-        yield CannotTell(f"{KEY} is no list")
+        yield Unknown(f"{KEY} is no list")
     else:
         for place, one in enumerate(given):
             if not isinstance(one, dict):
-                yield CannotTell(f"{KEY}[{place}] is no map")
+                yield Unknown(f"{KEY}[{place}] is no map")
             elif "securityContext" not in one:
                 name = str(one.get("name") or place)
                 yield at_value(values, f"{KEY}[{name}].securityContext", seen="absent", wanted="what the sidecar needs")
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     names = ", ".join(row.path.partition("[")[2].partition("]")[0] for row in evidence)
     about = f"Add securityContext to {names} below {KEY}; the pods of the controller are replaced"
     yield from chart_values(case, {}, about=about)

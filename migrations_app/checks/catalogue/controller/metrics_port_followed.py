@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    CHART_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import at, at_controller
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.inventory.facts.controller import ABSENT, given_values, installation, value_at
@@ -32,7 +41,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found, coming = installation(case.inventory), find(case.step.release)
     if found is None or not case.inventory.services.items:
         yield NotApplicable("there is no Karpenter Deployment, or no Service before it")
@@ -41,7 +50,7 @@ def judge(case: Case) -> Iterator[Word]:
     given = value_at(values.tree, KEY) if values is not None else ABSENT
     after = given if isinstance(given, int) else coming.metrics_port if coming else None
     if after is None:
-        yield CannotTell(f"the port of {case.step.release} is not known")
+        yield Unknown(f"the port of {case.step.release} is not known")
     for service in case.inventory.services.items if after is not None else ():
         now = _metrics(service)
         if service.namespace == found.namespace and now not in (None, after):
@@ -59,7 +68,7 @@ def _metrics(service: Service) -> int | None:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     now = next((row.value("port") for row in evidence if row.kind == "Service"), "")
     given = {KEY: now} if now else {"webhook.metrics.port": "8002"}
     # At the release that runs: the hop may have stops, and is prepared and backed up by steps of its own.

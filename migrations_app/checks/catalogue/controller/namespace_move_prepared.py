@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import at_controller
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import word
@@ -26,7 +26,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found = installation(case.inventory)
     if found is None:
         yield NotApplicable("there is no Karpenter Deployment")
@@ -36,7 +36,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     found = installation(case.inventory)
     if found is not None:
         account = found.workload.template.spec.service_account_name or "default"

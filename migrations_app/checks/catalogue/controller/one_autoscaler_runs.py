@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import at
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import word
@@ -32,7 +32,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not case.inventory.controller.items:
         yield NotApplicable("there is no Karpenter Deployment")
         return
@@ -40,14 +40,14 @@ def judge(case: Case) -> Iterator[Word]:
     running = case.running.release
     managed = [pool for pool in case.inventory.nodepools.items if pool.get(GROUP) == kinds.AUTO_MODE_GROUP]
     if managed and running is None:
-        yield CannotTell(f"whether the controller acts on pools of EKS Auto Mode is not known: {case.running.how}")
+        yield Unknown(f"whether the controller acts on pools of EKS Auto Mode is not known: {case.running.how}")
     elif running is not None and minor_order(running.minor) < (1, 1):
         for pool in managed:
             wanted = "Karpenter 1.1 or later beside EKS Auto Mode"
             yield at(pool, GROUP, seen=kinds.AUTO_MODE_GROUP, wanted=wanted)
 
 
-def _others(case: Case) -> Iterator[Evidence]:
+def _others(case: CheckContext) -> Iterator[Evidence]:
     """By the running pods, and by what a Deployment says of itself where its pods were not found."""
     found: dict[tuple[str, str, str], tuple[str, str]] = {}
     for one in filter(is_other_autoscaler, case.inventory.deployments.items):
@@ -63,7 +63,7 @@ def _others(case: Case) -> Iterator[Evidence]:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     others = [row for row in evidence if row.kind != "NodePool"]
     if others:
         yield kubectl(

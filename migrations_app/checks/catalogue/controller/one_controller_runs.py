@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import word
 from migrations_app.inventory.objects.karpenter import Workload
@@ -25,7 +25,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     every = case.inventory.controller.items
     if not every:
         yield Evidence(kind="Deployment", name="karpenter", seen="absent", wanted="one Deployment with ready pods")
@@ -35,7 +35,7 @@ def judge(case: Case) -> Iterator[Word]:
         )
     for workload in every[:1]:
         if workload.status is None:
-            yield CannotTell(f"Deployment {workload.name}: status.readyReplicas is not there")
+            yield Unknown(f"Deployment {workload.name}: status.readyReplicas is not there")
             continue
         ready, wanted = workload.status.ready_replicas or 0, workload.spec.replicas or 1
         if workload.spec.replicas == 0 or ready < wanted:
@@ -49,7 +49,7 @@ def _evidence(workload: Workload, *, path: str, seen: str, wanted: str) -> Evide
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         *(
             f"kubectl -n {word(row.namespace)} describe deployment {word(row.name)}  # {row.path}"

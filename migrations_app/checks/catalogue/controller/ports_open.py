@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import at
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import json_word, word
@@ -31,18 +31,18 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found, ports = installation(case.inventory), ports_of(case.step.release)
     if found is None:
         yield NotApplicable("there is no Karpenter Deployment")
         return
     if not ports:
-        yield CannotTell(f"the ports of {case.step.release} are not known")
+        yield Unknown(f"the ports of {case.step.release} are not known")
     now = ports_of(case.running.release) if case.running.release else ()
     yield from _policies(case, found, ports=(*ports, *(row for row in now if row.webhook and row not in ports)))
 
 
-def _policies(case: Case, found: Installation, *, ports: tuple[PortRow, ...]) -> Iterator[Word]:
+def _policies(case: CheckContext, found: Installation, *, ports: tuple[PortRow, ...]) -> Iterator[JudgeResult]:
     labels = found.workload.template.metadata.labels or {}
     every = [one for one in case.inventory.network_policies.items if one.namespace == found.namespace]
     guards = [one for one in every if one.guards_ingress and selects(one.spec.pod_selector, labels)]
@@ -66,7 +66,7 @@ def _lets(policy: NetworkPolicy, port: PortRow) -> bool:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     first = evidence[0]
     ports = [{"port": int(row.value("port"))} for row in evidence if row.value("port").isdecimal()]
     patch = json_word([{"op": "add", "path": "/spec/ingress/-", "value": {"ports": ports}}])

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import at
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import word
@@ -22,7 +22,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not case.inventory.webhooks.items:
         yield NotApplicable("there is no admission webhook of Karpenter")
     for one in case.inventory.webhooks.items:
@@ -33,7 +33,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     patch = '[{"op":"remove","path":"/metadata/ownerReferences"}]'
     lines = (f"kubectl patch {word(row.kind.lower())} {word(row.name)} --type=json -p '{patch}'" for row in evidence)
     yield kubectl("# Until a patch that leaves it out runs, the controller writes it again", *lines)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import at_crd
 from migrations_app.checks.remedies.commands import kubectl, names
 from migrations_app.inventory.facts.controller import CRD_CHART, records_unread
@@ -40,7 +40,7 @@ PARTS = {kinds.PROVISIONER: "provisioners", kinds.AWS_NODE_TEMPLATE: "awsnodetem
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     left = {kind.crd_name: case.inventory.part(part).count or 0 for kind, part in PARTS.items()}
     found = [crd for crd in case.inventory.crds.items if left.get(crd.name)]
     if not found:
@@ -48,7 +48,7 @@ def judge(case: Case) -> Iterator[Word]:
         return
     unread = records_unread(case.inventory)
     if unread and not any(managed(crd.metadata).name for crd in found):
-        yield CannotTell(f"whether {CRD_CHART} owns the CRDs is not known: Helm's records are unseen ({unread})")
+        yield Unknown(f"whether {CRD_CHART} owns the CRDs is not known: Helm's records are unseen ({unread})")
     for crd in found:
         owner = _deletes(case.inventory, crd)
         if owner:
@@ -70,7 +70,7 @@ def _deletes(inventory: Inventory, crd: CRD) -> str:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         "# Best: replace what is left of alpha first. Otherwise mark the CRDs so that nobody deletes them",
         f"kubectl annotate crd {names(evidence)} {KEEP}=keep argocd.argoproj.io/sync-options=Prune=false "

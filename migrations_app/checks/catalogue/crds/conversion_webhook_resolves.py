@@ -2,14 +2,23 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    OBJECT_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.remedies.aws import could_not_read
 from migrations_app.checks.remedies.commands import crd_chart, kubectl, ordered, spelled
 from migrations_app.checks.shell import json_word, pointer, word
 from migrations_app.inventory.facts.controller import installation, webhooks_off
 from migrations_app.inventory.facts.conversion_webhook import (
+    conversion_crds,
     conversion_target,
-    converting,
     ready_port,
     strategy_of,
     webhook_service,
@@ -44,8 +53,8 @@ SERVICE = "spec.conversion.webhook.clientConfig.service"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
-    found = converting(case.inventory)
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
+    found = conversion_crds(case.inventory)
     if not found:
         yield NotApplicable("no CRD converts between versions")
     real = webhook_service(case.inventory)
@@ -53,14 +62,14 @@ def judge(case: Case) -> Iterator[Word]:
         yield from _judge(case, crd, real=real)
 
 
-def _judge(case: Case, crd: CRD, *, real: Service | None) -> Iterator[Word]:
+def _judge(case: CheckContext, crd: CRD, *, real: Service | None) -> Iterator[JudgeResult]:
     target, strategy = conversion_target(crd), strategy_of(crd)
     if strategy != "Webhook":
         # A controller with webhooks on insists on its place in the CRD, whatever is stored.
         if crd.stored != ("v1",) or not webhooks_off(installation(case.inventory), case.running.release):
             yield _evidence(crd, path="spec.conversion.strategy", seen=strategy, wanted="Webhook")
     elif target is None:
-        yield CannotTell(f"{crd.name}: its conversion webhook names no Service in the cluster")
+        yield Unknown(f"{crd.name}: its conversion webhook names no Service in the cluster")
     elif isinstance(problem := ready_port(case.inventory, target), Unseen):
         yield could_not_read(f"whether {target.namespace}/{target.name} answers", problem)
     elif problem:
@@ -74,8 +83,8 @@ def _evidence(crd: CRD, *, path: str, seen: str, wanted: str) -> Evidence:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    real, first = webhook_service(case.inventory), converting(case.inventory)[0]
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    real, first = webhook_service(case.inventory), conversion_crds(case.inventory)[0]
     chart = crd_chart(case, spelled(case.running.release))
     patches: tuple[Remedy, ...] = ()
     if real and all(row.path == SERVICE for row in evidence):

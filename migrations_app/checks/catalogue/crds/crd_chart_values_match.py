@@ -2,12 +2,21 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    CHART_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import at_value
 from migrations_app.checks.remedies.commands import CHARTS, crd_chart, spelled
 from migrations_app.checks.shell import helm_set, word
 from migrations_app.inventory.facts.controller import CRD_CHART, Values, helm_release, installation, records_unread
-from migrations_app.inventory.facts.conversion_webhook import Aim, aim, crd_values, webhook_service
+from migrations_app.inventory.facts.conversion_webhook import WebhookAddress, aim, crd_values, webhook_service
 from migrations_app.karpenter.controller_settings import lost_crd_chart_keys
 
 check = Check(
@@ -28,10 +37,10 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     values, found, unread = crd_values(case.inventory), installation(case.inventory), records_unread(case.inventory)
     if values is None and unread:
-        yield CannotTell(f"Helm's records could not be read ({unread})")
+        yield Unknown(f"Helm's records could not be read ({unread})")
         return
     if values is None or found is None:
         yield NotApplicable("the chart karpenter-crd is not installed, or there is no controller")
@@ -49,7 +58,7 @@ def judge(case: Case) -> Iterator[Word]:
         yield from _aimed(case, values, planned=planned)
 
 
-def _aimed(case: Case, values: Values, *, planned: Aim) -> Iterator[Word]:
+def _aimed(case: CheckContext, values: Values, *, planned: WebhookAddress) -> Iterator[JudgeResult]:
     real = webhook_service(case.inventory)
     if not planned.converts:
         wanted = f"true: the CRDs of {case.step.release} convert"
@@ -64,7 +73,7 @@ def _aimed(case: Case, values: Values, *, planned: Aim) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     keys = {row.path.rpartition("webhook.")[2]: row.value("value") for row in evidence if "webhook." in row.path}
     sets = " ".join(helm_set(f"webhook.{key}", value) for key, value in keys.items())
     record = helm_release(case.inventory, chart=CRD_CHART)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import at_crd
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import word
@@ -36,7 +36,7 @@ WRITERS = ("karpenter", "controller", "webhook")
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     left = [crd for crd in case.inventory.crds.items if crd.name in CONVERTED and _converts(crd)]
     coming = crd_set(case.step.release)
     if not left:
@@ -65,7 +65,7 @@ def _applies(by: str) -> str:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     patch = '[{"op":"replace","path":"/spec/conversion","value":{"strategy":"None"}}]'
     yield kubectl(
         "# Only once status.storedVersions says [v1] alone: nothing converts from then on. Right before the new CRDs:",

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    CHART_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import at_crd
 from migrations_app.checks.remedies.commands import crd_chart, spelled
 from migrations_app.inventory.objects.karpenter import CRD
@@ -30,23 +39,23 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     running = case.running.release
     mine = [crd for crd in case.inventory.crds.items if crd.name in (POOLS, CLAIMS, CLASSES)]
     if not mine:
         yield NotApplicable("none of the CRDs of NodePools, NodeClaims and EC2NodeClasses is installed")
     elif running is None or find(running) is None:
-        yield CannotTell(f"which fields the running release writes is not known: {case.running.how}")
+        yield Unknown(f"which fields the running release writes is not known: {case.running.how}")
     else:
         for crd in mine:
             yield from _judge(crd, running)
 
 
-def _judge(crd: CRD, running: Release) -> Iterator[Word]:
+def _judge(crd: CRD, running: Release) -> Iterator[JudgeResult]:
     for version in crd.spec.versions or ():
         marks = marks_of(crd.name, version.name, running=running) if version.served else ()
         if marks and version.fields is None:
-            yield CannotTell(f"{crd.name}: the schema of {version.name} was not seen")
+            yield Unknown(f"{crd.name}: the schema of {version.name} was not seen")
         missing = [mark for mark in marks if version.fields is not None and mark.path not in version.fields]
         for mark in missing:
             path = f"spec.versions[{version.name}].schema {mark.path}"
@@ -54,5 +63,5 @@ def _judge(crd: CRD, running: Release) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield from crd_chart(case, spelled(case.running.release))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.base import CHART_TOOLS, Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.remedies.commands import crd_chart, spelled
 from migrations_app.inventory.objects.karpenter import CRD
 from migrations_app.karpenter.crds import Crd, CrdSet
@@ -30,11 +30,11 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     running = case.running.release
     shipped = crd_set(running) if running else None
     if shipped is None:
-        yield CannotTell(f"the CRDs of the running release are not known: {case.running.how}")
+        yield Unknown(f"the CRDs of the running release are not known: {case.running.how}")
         return
     seen = {crd.name: crd for crd in case.inventory.crds.items}
     coming = crd_set(case.step.release)
@@ -71,5 +71,5 @@ def _ahead(row: Crd, crd: CRD | None, *, coming: CrdSet | None) -> bool:
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield from crd_chart(case, spelled(case.running.release))

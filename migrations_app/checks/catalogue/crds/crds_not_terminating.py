@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import word
 from migrations_app.inventory.objects.karpenter import CRD
@@ -25,7 +25,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not case.inventory.crds.items:
         yield NotApplicable("no CRD of Karpenter is installed")
     for crd in case.inventory.crds.items:
@@ -45,7 +45,7 @@ def _terminating(crd: CRD) -> bool:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     kinds = word(",".join(row.name for row in evidence))
     yield kubectl(
         "# A deletion cannot be taken back. Save what is left, then see which finalizers hold it:",

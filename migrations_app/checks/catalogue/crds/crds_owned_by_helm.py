@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import kubectl, names
 from migrations_app.checks.shell import word
 from migrations_app.inventory.facts.controller import CRD_CHART, installation, records_unread
@@ -32,7 +32,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not case.inventory.crds.items:
         yield NotApplicable("no CRD of Karpenter is installed")
     known = _releases(case)
@@ -48,7 +48,7 @@ def judge(case: Case) -> Iterator[Word]:
             )
 
 
-def _releases(case: Case) -> frozenset[tuple[str, str]] | None:
+def _releases(case: CheckContext) -> frozenset[tuple[str, str]] | None:
     """Releases of karpenter-crd; None where no record of any was seen, or not all were, which proves nothing.
 
     A CRD marked as the controller's own release's is refused as much as one without marks.
@@ -68,7 +68,7 @@ def _whole(crd: CRD, known: frozenset[tuple[str, str]] | None) -> bool:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     found = installation(case.inventory)
     namespace, crds = found.namespace if found else "kube-system", names(evidence)
     yield kubectl(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import word
 
@@ -21,7 +21,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not case.inventory.crds.items:
         yield NotApplicable("no CRD of Karpenter is installed")
     served = {(one.group, one.version, one.plural) for one in case.inventory.discovery.items}
@@ -38,6 +38,6 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     every = dict.fromkeys(row.name for row in evidence)
     yield kubectl(*(f"kubectl get crd {word(name)} -o jsonpath='{{.status.conditions}}'" for name in every))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import at
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import word
@@ -26,7 +26,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     hooks = [job for job in case.inventory.jobs.items if is_hook_job(job)]
     if not hooks:
         yield NotApplicable("no Job of a hook is there")
@@ -39,7 +39,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     lines = [f"kubectl -n {word(row.namespace)} logs job/{word(row.name)} --tail=20" for row in evidence]
     lines += [f"kubectl -n {word(row.namespace)} delete job {word(row.name)}" for row in evidence]
     yield kubectl("# Only the Job goes; land on the next patch of the minor, which needs none", *lines)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.base import CHART_TOOLS, Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.remedies.commands import crd_chart, spelled
 from migrations_app.karpenter.releases import crd_set
 
@@ -28,10 +28,10 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     coming = crd_set(case.step.release)
     if coming is None:
-        yield CannotTell(f"the CRDs of {case.step.release} are not known")
+        yield Unknown(f"the CRDs of {case.step.release} are not known")
         return
     seen = {crd.name: crd for crd in case.inventory.crds.items}
     for row in coming.crds:
@@ -47,5 +47,5 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield from crd_chart(case, spelled(case.step.release))

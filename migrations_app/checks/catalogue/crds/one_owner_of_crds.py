@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.shell import note
 from migrations_app.inventory.facts.controller import CHART
-from migrations_app.inventory.objects.karpenter import Delivery
+from migrations_app.inventory.objects.karpenter import GitOpsDelivery
 from migrations_app.karpenter.crds import MAIN_CHART_WEBHOOK_SERVICE
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
 
@@ -30,7 +30,7 @@ OVERWRITES = ("Create", "CreateReplace")
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     every = [one for one in case.inventory.deliveries.items if _chart(one) == CHART]
     if not every:
         yield NotApplicable("no Flux HelmRelease and no Argo CD Application delivers the chart karpenter")
@@ -45,20 +45,20 @@ def judge(case: Case) -> Iterator[Word]:
         if wrong:
             yield Evidence(kind=one.kind, namespace=one.namespace, name=one.name, path=path, seen=seen, wanted=wanted)
     if any(_many(one) for one in case.inventory.deliveries.items):
-        yield CannotTell("an Argo CD Application has several sources, which are not read")
+        yield Unknown("an Argo CD Application has several sources, which are not read")
 
 
-def _chart(one: Delivery) -> str:
+def _chart(one: GitOpsDelivery) -> str:
     found = one.get("spec.source.chart" if one.kind == "Application" else "spec.chart.spec.chart", "")
     return found if isinstance(found, str) else ""
 
 
-def _many(one: Delivery) -> bool:
+def _many(one: GitOpsDelivery) -> bool:
     return one.kind == "Application" and bool(one.get("spec.sources"))
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for row in evidence:
         text = (
             f"{note(f'{row.kind} {row.namespace}/{row.name}: {row.path}: {row.wanted}')}\n"

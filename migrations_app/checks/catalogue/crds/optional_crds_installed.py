@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    CHART_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import at_crd
 from migrations_app.checks.remedies.commands import crd_chart, spelled
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
@@ -31,11 +40,11 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     running = case.running.release
     shipped = crd_set(running) if running else None
     if shipped is None:
-        yield CannotTell(f"the CRDs of the running release are not known: {case.running.how}")
+        yield Unknown(f"the CRDs of the running release are not known: {case.running.how}")
         return
     wanted = [row for row in shipped.crds if not row.kind.generation]
     if not wanted:
@@ -57,5 +66,5 @@ def _stranger(crd: CRD) -> str:
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield from crd_chart(case, spelled(case.running.release))

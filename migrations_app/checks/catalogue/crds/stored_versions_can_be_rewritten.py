@@ -2,12 +2,21 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    CHART_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import at_controller, at_crd, at_variable
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.inventory.facts.controller import Installation, installation
 from migrations_app.inventory.facts.conversion_webhook import CONVERTED
-from migrations_app.inventory.objects.karpenter import Named
+from migrations_app.inventory.objects.karpenter import NamedObject
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hops import BETA_LEFT
 from migrations_app.karpenter.versions import Release, minor_order, release, within
@@ -34,14 +43,14 @@ PARTS = {"NodePool": "nodepools", "EC2NodeClass": "ec2nodeclasses", "NodeClaim":
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     crds = [crd for crd in case.inventory.crds.items if crd.name in CONVERTED]
     running, found = case.running.release, installation(case.inventory)
     if not crds or all(crd.stored == ("v1",) for crd in crds):
         yield NotApplicable("nothing but v1 is stored")
         return
     if running is None or found is None:
-        yield CannotTell(f"which release would rewrite them is not known: {case.running.how}")
+        yield Unknown(f"which release would rewrite them is not known: {case.running.how}")
         return
     if minor_order(running.minor) < (1, 0):
         yield NotApplicable(f"{case.step.start} will rewrite them, which does not run yet")
@@ -51,7 +60,7 @@ def judge(case: Case) -> Iterator[Word]:
         if crd.storage != "v1":
             yield at_crd(crd, "spec.versions[].storage", seen=f"{crd.storage or 'none'} is stored", wanted="v1")
     for kind, part in PARTS.items() if within(running, first=SINCE, last="1.0") else ():
-        left = [one for one in case.inventory.part(part).items if isinstance(one, Named) and _left(one)]
+        left = [one for one in case.inventory.part(part).items if isinstance(one, NamedObject) and _left(one)]
         if left:
             path = f"metadata.annotations[{labels.STORED_VERSION_DONE}]"
             total = case.inventory.part(part).count
@@ -59,11 +68,11 @@ def judge(case: Case) -> Iterator[Word]:
             yield Evidence(kind=kind, name=left[0].name, path=path, seen=seen, wanted="true on all", count=len(left))
 
 
-def _left(one: Named) -> bool:
+def _left(one: NamedObject) -> bool:
     return one.metadata.annotation(labels.STORED_VERSION_DONE) != "true"
 
 
-def _able(found: Installation, running: Release) -> Iterator[Word]:
+def _able(found: Installation, running: Release) -> Iterator[JudgeResult]:
     if running < release(SINCE):
         yield at_controller(found, "containers[].image", seen=str(running), wanted=f"{SINCE} or a later patch of 1.0")
     if found.webhook_disabled:
@@ -71,6 +80,6 @@ def _able(found: Installation, running: Release) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     about = "The newest 1.0 with webhooks on, CRDs first; wait until every object carries the annotation"
     yield from chart_values(case, {"webhook.enabled": "true"}, to=case.step.start, about=about)

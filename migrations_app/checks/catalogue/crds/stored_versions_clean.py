@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.commands import kubectl, merged, names
 from migrations_app.checks.shell import word
 from migrations_app.karpenter import kinds
@@ -33,13 +33,13 @@ CONVERTED = tuple(kind.crd_name for kind in kinds.CURRENT_KINDS)
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found = [crd for crd in case.inventory.crds.items if crd.name in CONVERTED]
     if not found:
         yield NotApplicable("none of the CRDs that 1.0 converts is installed yet")
     for crd in found:
         if not crd.stored:
-            yield CannotTell(f"{crd.name}: status.storedVersions is empty")
+            yield Unknown(f"{crd.name}: status.storedVersions is empty")
         elif crd.stored != ("v1",):
             yield Evidence(
                 kind="CustomResourceDefinition",
@@ -51,7 +51,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     patch = merged("status.storedVersions", ["v1"])
     yield kubectl(
         "# 1.0.6 and later rewrite every object and then trim the list by themselves, with webhooks on. Watch it:",

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.shared.iam_gaps import (
     PROFILE_HOPS,
-    Lack,
+    RoleGaps,
     contradicted,
     lacks,
     of_profiles,
@@ -43,13 +43,13 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found = _found(case)
     roles = unknown_node_roles(case, found) if case.hop not in PROFILE_HOPS else ()
     yield from weighed(found, doubts=(*roles, *contradicted(case)))
 
 
-def _found(case: Case) -> tuple[Lack, ...] | CannotTell:
+def _found(case: CheckContext) -> tuple[RoleGaps, ...] | Unknown:
     def mine(gap: Gap) -> bool:
         """From 0.32 on profiles and their roles are for role_profiles_permitted."""
         return case.hop not in PROFILE_HOPS or not of_profiles(gap)
@@ -58,5 +58,5 @@ def _found(case: Case) -> tuple[Lack, ...] | CannotTell:
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield from closing_remedies(case, _found(case), part="needs")

@@ -3,7 +3,16 @@
 import re
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, ByHand, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    CHART_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    ManualCheck,
+    NotApplicable,
+    Remedy,
+)
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.karpenter import labels
 
@@ -31,7 +40,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not case.inventory.controller.items:
         yield NotApplicable("there is no Karpenter Deployment")
         return
@@ -49,10 +58,12 @@ def judge(case: Case) -> Iterator[Word]:
             )
     if not any(account.metadata.annotation(labels.ROLE_ARN) for account in accounts):
         # Pod Identity associations live in EKS and node roles in EC2: neither can be seen from the cluster.
-        yield ByHand("no service account names a role: look for a Pod Identity association of the controller in EKS")
+        yield ManualCheck(
+            "no service account names a role: look for a Pod Identity association of the controller in EKS"
+        )
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     key = "serviceAccount.annotations.eks\\.amazonaws\\.com/role-arn"
     yield from chart_values(case, {key: SHAPE})

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.base import CHART_TOOLS, Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.remedies.aws import AWS_NOT_ASKED, NOT_LOOKED_AT
 from migrations_app.checks.remedies.iam_trust import trust_remedies
 from migrations_app.inventory.aws_facts.trust import Fit, role_fits
@@ -34,21 +34,21 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     fits = role_fits(case.inventory)
     if not fits:
         aws = case.inventory.aws
         # Where AWS was looked at it names no role: no access would tell more, and the doubt blocks.
         handed_in = aws.identity == NOT_ASKED and aws.controller_roles.items
         told = f". {NOT_LOOKED_AT}" if handed_in else ", so its trust policy was not either"
-        yield CannotTell(f"no role of the controller was seen{told}", AWS_NOT_ASKED if handed_in else None)
+        yield Unknown(f"no role of the controller was seen{told}", AWS_NOT_ASKED if handed_in else None)
     spare = any(fit.state == "fits" for fit in fits if fit.role.found_by in EITHER)
     for fit in fits:
         if fit.state == "unknown":
-            yield CannotTell(fit.seen)
+            yield Unknown(fit.seen)
         elif fit.state == "refused" and spare and fit.role.found_by in EITHER:
             # Which of two ways the controller takes depends on the SDK of its release, which was not examined.
-            yield CannotTell(f"{fit.role.arn} does not let the controller in and another role does: {fit.seen}")
+            yield Unknown(f"{fit.role.arn} does not let the controller in and another role does: {fit.seen}")
         elif fit.state == "refused":
             yield _evidence(fit)
 
@@ -65,7 +65,7 @@ def _evidence(fit: Fit) -> Evidence:
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for fit in role_fits(case.inventory):
         if fit.state == "refused":
             yield from trust_remedies(case, fit)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.aws import could_not_read
 from migrations_app.checks.remedies.aws_nodes import profile_made, role_made
 from migrations_app.inventory.aws_facts import names
@@ -32,17 +32,17 @@ ROLE_LOG = "Log: adding role ... to instance profile ... NoSuchEntity"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     profiles, roles = names.instance_profiles(case.inventory), names.node_roles(case.inventory)
     if not any((profiles.items, roles.items, _set_aside(profiles), _set_aside(roles))):
         yield NotApplicable("no node class names an instance profile or a role")
     for name, part in (("aws.instance_profiles", profiles), ("aws.node_roles", roles)):
         found: Part[object] = case.inventory.part(name)
-        yield from (CannotTell(told) for told in _set_aside(part))
+        yield from (Unknown(told) for told in _set_aside(part))
         if part.items and isinstance(found, Unseen):
             yield could_not_read(name, found)
         elif part.items:
-            yield from (CannotTell(told) for told in _set_aside(found))
+            yield from (Unknown(told) for told in _set_aside(found))
     for profile in case.inventory.aws.instance_profiles.items:
         if len(profile.role_arns) != 1:
             seen = f"{profile.name}: " + (
@@ -52,7 +52,7 @@ def judge(case: Case) -> Iterator[Word]:
             yield from _rows(profile.named_by, profile.name, seen=seen, wanted=wanted)
     for role in case.inventory.aws.node_roles.items:
         if isinstance(role.role, Unseen):
-            yield CannotTell(f"role {role.name}: {role.role.detail or role.role.why}")
+            yield Unknown(f"role {role.name}: {role.role.detail or role.role.why}")
         elif not role.role.items:
             named = [by for by in role.named_by if by.path == "spec.role"]
             seen, wanted = f"{role.name}: absent in IAM", f"a role of this account. {ROLE_LOG}"
@@ -70,7 +70,7 @@ def _rows(named: Iterable[NamedBy], name: str, *, seen: str, wanted: str) -> Ite
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     aws = case.inventory.aws
     lacking = [one for one in aws.instance_profiles.items if len(one.role_arns) != 1]
     yield from (remedy for one in lacking for remedy in profile_made(one, aws))

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.aws_nodes import within_reach
-from migrations_app.iam.evaluate import Verdict
+from migrations_app.iam.evaluate import RequestVerdict
 from migrations_app.iam.requirements.needs import need_for
-from migrations_app.inventory.aws_facts.instances import TAG, Judged, at_hop, first_ids, tags_text
+from migrations_app.inventory.aws_facts.instances import TAG, InstanceRequestAnswer, at_hop, first_ids, tags_text
 from migrations_app.inventory.aws_facts.permissions import Permissions, permissions
 from migrations_app.inventory.parts import Unseen
 from migrations_app.karpenter.versions import minor_order
@@ -32,28 +32,28 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found = permissions(case.inventory)
     if isinstance(found, Unseen):
-        yield CannotTell(f"the controller's permissions are not known: {found.detail or found.why}")
+        yield Unknown(f"the controller's permissions are not known: {found.detail or found.why}")
         return
     if not (judged := _judged(case, found)):
         yield NotApplicable("no instance exists on which this hop brings a request")
     for one in judged:
-        if one.answer.verdict is Verdict.UNKNOWN:
-            yield CannotTell(f"{one.request.action} on {first_ids(one.group)}: {one.answer.because}")
-        elif one.answer.verdict is not Verdict.ALLOWED:
+        if one.answer.verdict is RequestVerdict.UNKNOWN:
+            yield Unknown(f"{one.request.action} on {first_ids(one.group)}: {one.answer.because}")
+        elif one.answer.verdict is not RequestVerdict.ALLOWED:
             yield _row(one)
 
 
-def _judged(case: Case, found: Permissions) -> tuple[Judged, ...]:
+def _judged(case: CheckContext, found: Permissions) -> tuple[InstanceRequestAnswer, ...]:
     running, groups = case.running.release, case.inventory.aws.instances.items
     now = minor_order(running.minor) if running else None
     start, end = minor_order(case.step.start.minor), minor_order(case.step.release.minor)
     return at_hop(found, groups, running=now, start=start, end=end)
 
 
-def _row(one: Judged) -> Evidence:
+def _row(one: InstanceRequestAnswer) -> Evidence:
     need = need_for(one.request.action, one.minor, existing=one.request.action == TAG)
     tagging = f" with {', '.join(one.sent)}" if one.sent else ""
     release, role = ".".join(map(str, one.minor)), one.role.role.arn or "these policies"
@@ -68,8 +68,12 @@ def _row(one: Judged) -> Evidence:
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     found = permissions(case.inventory)
     if isinstance(found, Permissions):
-        refused = [one for one in _judged(case, found) if one.answer.verdict not in (Verdict.ALLOWED, Verdict.UNKNOWN)]
+        refused = [
+            one
+            for one in _judged(case, found)
+            if one.answer.verdict not in (RequestVerdict.ALLOWED, RequestVerdict.UNKNOWN)
+        ]
         yield from within_reach(refused, found.site)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.aws_nodes import retagged
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.inventory.aws_facts import instances as tags
@@ -37,7 +37,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     aws, running = case.inventory.aws, case.running.release
     now = minor_order(running.minor) if running else None
     end = minor_order(case.step.release.minor)
@@ -47,7 +47,7 @@ def judge(case: Case) -> Iterator[Word]:
     elif keys != tags.every_tag(end):
         yield NotApplicable(f"a tag by which {case.step.release} lists is written or asked for at an earlier hop")
     if running is None:
-        yield CannotTell(f"which tags are still to be written is not known: {case.running.how}")
+        yield Unknown(f"which tags are still to be written is not known: {case.running.how}")
     elif minor_order(running.minor) < minor_order(MACHINES):
         yield from _taken_for_leaks(case)
     for group in aws.instances.items:
@@ -55,7 +55,7 @@ def judge(case: Case) -> Iterator[Word]:
             yield _row(group, told[0], seen=told[1], wanted=told[2], count=group.count)
 
 
-def _taken_for_leaks(case: Case) -> Iterator[Word]:
+def _taken_for_leaks(case: CheckContext) -> Iterator[JudgeResult]:
     """Left by a way back from a release with Machines: the next one with them ends what has the tag and no Machine."""
     claimed = tags.claimed_ids(case.inventory)
     for group in case.inventory.aws.instances.items:
@@ -70,7 +70,7 @@ def _row(group: TaggedInstances, key: str, *, seen: str, wanted: str, count: int
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield from retagged(case.inventory.aws.place, evidence)
     if any(row.path in (f"tags[{labels.NODEPOOL}]", f"tags[{labels.EC2_NODE_CLASS}]") for row in evidence):
         note = "# Before the hop: these instances are not handed over, NodePools have to replace them"

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    CHART_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.remedies.aws import could_not_read
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.checks.remedies.interruption_queue import mended
@@ -44,7 +53,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     named, found = setting(case.inventory, KEY), case.inventory.aws.queue
     if lost := no_longer_set(case.inventory, case.running.release):
         yield _row(lost, f"data[{KEY}]", seen="read by no release from 0.33 on", wanted=SETTING.value, kind="ConfigMap")
@@ -62,10 +71,10 @@ def judge(case: Case) -> Iterator[Word]:
                 wanted = fault.wanted + (f". {_effect(case)}" if fault.about == "queue" else "")
                 yield _row(queue.name, fault.path, seen=fault.seen, wanted=wanted)
             else:
-                yield CannotTell(f"{queue.name}, {fault.path}: {fault.seen}; wanted: {fault.wanted}")
+                yield Unknown(f"{queue.name}, {fault.path}: {fault.seen}; wanted: {fault.wanted}")
 
 
-def _effect(case: Case) -> str:
+def _effect(case: CheckContext) -> str:
     minor = minor_order(case.step.release.minor)
     need = need_for("sqs:GetQueueUrl", minor) if minor in every_minor() else None
     return f"Else: {need.effect} Log: {need.log}" if need else ""
@@ -76,7 +85,7 @@ def _row(name: str, path: str, *, seen: str, wanted: str, kind: str = "Queue") -
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     aws, row = case.inventory.aws, evidence[0]
     for queue in aws.queue.items if row.kind == "Queue" else ():
         faults = [fault for fault in queue_faults(queue, aws) if fault.certain]

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
-from migrations_app.checks.shared.iam_gaps import Lack, lacks, words
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
+from migrations_app.checks.shared.iam_gaps import RoleGaps, lacks, words
 from migrations_app.checks.shared.iam_policies import closing_remedies
 from migrations_app.karpenter.hops import ALPHA_LEFT
 
@@ -35,23 +35,23 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not _any_left(case):
         yield NotApplicable("no Provisioner, Machine or node of theirs is left")
         return
     yield from words(_found(case))
 
 
-def _any_left(case: Case) -> bool:
+def _any_left(case: CheckContext) -> bool:
     seen = case.inventory
     return bool(seen.provisioners.items or seen.machines.items or case.ownership.by_owner.get("karpenter_alpha"))
 
 
-def _found(case: Case) -> tuple[Lack, ...] | CannotTell:
+def _found(case: CheckContext) -> tuple[RoleGaps, ...] | Unknown:
     """Asked of 0.32 at the hop after it too: until that hop it is 0.32 that ends these nodes."""
     return lacks(case, mine=lambda _gap: True, release=BOTH, legacy=True)
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield from closing_remedies(case, _found(case), part="provisioners")

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    CHART_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.inventory.facts.controller import ABSENT, given_values, installation, value_at
 from migrations_app.karpenter.controller_settings import setting_row
@@ -32,7 +41,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found = installation(case.inventory)
     if found is None:
         yield NotApplicable("there is no Karpenter Deployment")
@@ -44,7 +53,7 @@ def judge(case: Case) -> Iterator[Word]:
         )
         return
     if found.hides(ENV):
-        yield CannotTell(f"{ENV} may be taken from an object that is not read")
+        yield Unknown(f"{ENV} may be taken from an object that is not read")
     values = given_values(case.inventory)
     for key in (VALUE, OLD_VALUE) if values else ():
         if values and value_at(values.tree, key) not in (ABSENT, ""):
@@ -59,6 +68,6 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     about = "Chain the roles outside of Karpenter first: IRSA or Pod Identity with an AWS profile"
     yield from chart_values(case, {VALUE: ""}, about=about)

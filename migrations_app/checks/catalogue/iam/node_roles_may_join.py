@@ -3,12 +3,18 @@
 import re
 from collections.abc import Iterator
 
-from migrations_app.checks.base import ByHand, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, ManualCheck, NotApplicable, Remedy
 from migrations_app.checks.evidence import TEXT, apart
 from migrations_app.checks.remedies.aws_nodes import let_in
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import word
-from migrations_app.inventory.aws_facts.node_access import Doubt, Fault, classes_joined, joining, roles_in_aws_auth
+from migrations_app.inventory.aws_facts.node_access import (
+    JoinDoubt,
+    JoinFault,
+    classes_joined,
+    joining,
+    roles_in_aws_auth,
+)
 from migrations_app.inventory.parts import Seen
 from migrations_app.karpenter.hops import ALPHA_LEFT
 
@@ -33,7 +39,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     strange, classes = apart(case.inventory.ec2nodeclasses.items, {"spec.role": TEXT})
     yield from strange
     if not classes and not strange:
@@ -45,14 +51,16 @@ def judge(case: Case) -> Iterator[Word]:
             yield Evidence(kind="EC2NodeClass", name=one.name, path="spec.role", seen=role[:200], wanted=NO_ROLE)
         elif shown is not None:
             # A node that has joined is proof of everything but that the role is still there.
-            gone = [found for found in shown if isinstance(found, Fault) and found.about == "role"]
+            gone = [found for found in shown if isinstance(found, JoinFault) and found.about == "role"]
             yield from (_word(one.name, found) for found in (gone if one.name in proven else shown))
         elif role not in known and one.name not in proven:
             # Access entries live in EKS, roles of instance profiles in IAM: neither can be seen from the cluster.
-            yield ByHand(f"EC2NodeClass {one.name}: aws-auth does not name its role; look for an access entry in EKS")
+            yield ManualCheck(
+                f"EC2NodeClass {one.name}: aws-auth does not name its role; look for an access entry in EKS"
+            )
 
 
-def _shown(case: Case, name: str) -> list[Fault | Doubt] | None:
+def _shown(case: CheckContext, name: str) -> list[JoinFault | JoinDoubt] | None:
     """What AWS shows to keep its nodes out; None where its role or the cluster was not read there."""
     aws, me = case.inventory.aws, ("EC2NodeClass", name)
     mine = [one for one in aws.node_roles.items if me in ((by.kind, by.name) for by in one.named_by)]
@@ -60,20 +68,20 @@ def _shown(case: Case, name: str) -> list[Fault | Doubt] | None:
     return [found for one in mine for found in joining(one, aws)] if whole else None
 
 
-def _word(name: str, found: Fault | Doubt) -> Word:
-    if isinstance(found, Doubt):
-        return ByHand(f"EC2NodeClass {name}: {found.detail}")
+def _word(name: str, found: JoinFault | JoinDoubt) -> JudgeResult:
+    if isinstance(found, JoinDoubt):
+        return ManualCheck(f"EC2NodeClass {name}: {found.detail}")
     path = f"spec.role ({found.about} of {found.role})"
     return Evidence(kind="EC2NodeClass", name=name, path=path, seen=found.seen, wanted=found.wanted)
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     patch = '{"spec":{"role":"ROLE"}}'
     nameless = [word(row.name) for row in evidence if row.path == "spec.role"]
     if nameless:
         yield kubectl(
             *(f"kubectl patch ec2nodeclasses.karpenter.k8s.aws {one} --type=merge -p '{patch}'" for one in nameless)
         )
-    faults = {found: None for row in evidence for found in _shown(case, row.name) or () if isinstance(found, Fault)}
+    faults = {found: None for row in evidence for found in _shown(case, row.name) or () if isinstance(found, JoinFault)}
     yield from (remedy for fault in faults for remedy in let_in(fault, case.inventory.aws))

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, Remedy, Word
-from migrations_app.checks.shared.iam_gaps import Lack, lacks, name_of
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
+from migrations_app.checks.shared.iam_gaps import RoleGaps, lacks, name_of
 from migrations_app.checks.shared.iam_policies import splitting
-from migrations_app.errors import BadInput
+from migrations_app.errors import InvalidInput
 from migrations_app.inventory.aws_facts.permissions import Room, roomiest
 
 check = Check(
@@ -26,26 +26,26 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found = _found(case)
-    if isinstance(found, CannotTell):
+    if isinstance(found, Unknown):
         yield found
         return
     for lack in found:
         try:
             room = roomiest(lack.role, lack.report, site=lack.seen.site)
-        except BadInput as wrong:
-            yield CannotTell(str(wrong))
+        except InvalidInput as wrong:
+            yield Unknown(str(wrong))
             continue
         if room and not room.fits:
             yield _evidence(lack, room)
 
 
-def _found(case: Case) -> tuple[Lack, ...] | CannotTell:
+def _found(case: CheckContext) -> tuple[RoleGaps, ...] | Unknown:
     return lacks(case, mine=lambda _gap: True)
 
 
-def _evidence(lack: Lack, room: Room) -> Evidence:
+def _evidence(lack: RoleGaps, room: Room) -> Evidence:
     return Evidence(
         kind="IAM role" if lack.role.role.arn else "IAM policies",
         name=name_of(lack.role),
@@ -56,7 +56,7 @@ def _evidence(lack: Lack, room: Room) -> Evidence:
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     found = _found(case)
     for lack in found if isinstance(found, tuple) else ():
         room = roomiest(lack.role, lack.report, site=lack.seen.site)

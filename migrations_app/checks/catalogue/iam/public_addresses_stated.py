@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, ByHand, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    OBJECT_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    ManualCheck,
+    NotApplicable,
+    Remedy,
+)
 from migrations_app.checks.evidence import FLAG, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, patched
 from migrations_app.inventory.inventory import Inventory
@@ -29,7 +38,7 @@ CONDITION = "ec2:AssociatePublicIpAddress"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     classes = case.inventory.ec2nodeclasses.items
     if not classes:
         yield NotApplicable("there is no EC2NodeClass yet")
@@ -41,7 +50,7 @@ def judge(case: Case) -> Iterator[Word]:
             seen = f"absent, and {', '.join(policies)} asks for {CONDITION}"
             yield cause(one, PATH, seen=seen, wanted="false in private subnets")
         elif one.get(PATH) is None:
-            yield ByHand(f"EC2NodeClass {one.name}: look for {CONDITION} in policies of the organisation")
+            yield ManualCheck(f"EC2NodeClass {one.name}: look for {CONDITION} in policies of the organisation")
 
 
 def _naming(inventory: Inventory) -> set[str]:
@@ -52,6 +61,6 @@ def _naming(inventory: Inventory) -> set[str]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("In public subnets write true; nodes of the class drift",)
     yield from changed(case, evidence, what=f"set {PATH}", line=patched(PATH, value=False), notes=notes)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.aws import aws, command, could_not_read
 from migrations_app.inventory.parts import NOT_ASKED, Unseen
 
@@ -25,16 +25,16 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found = case.inventory.aws.simulation
     if found == NOT_ASKED:
-        yield CannotTell("nothing was put to SimulatePrincipalPolicy: neither role nor running release is known")
+        yield Unknown("nothing was put to SimulatePrincipalPolicy: neither role nor running release is known")
     elif isinstance(found, Unseen):
         yield could_not_read("aws.simulation", found)
     elif not found.items:
         yield NotApplicable("AWS simulated no request")
     elif all(one.agreement == "cannot_tell" for one in found.items):
-        yield CannotTell(f"AWS could answer none of {len(found.items)} requests; the first: {found.items[0].because}")
+        yield Unknown(f"AWS could answer none of {len(found.items)} requests; the first: {found.items[0].because}")
     for one in case.inventory.aws.disagreements:
         yield Evidence(
             kind="Role",
@@ -47,7 +47,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     asked = (("--policy-source-arn", one.role_arn, "--action-names", one.action, "--resource-arns", one.resource)
              for one in case.inventory.aws.disagreements[:MOST_COMMANDS])  # fmt: skip
     yield aws(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.aws import aws, command, could_not_read, hcl
 from migrations_app.inventory.facts.node_pools import spot_possible
 from migrations_app.inventory.parts import Unseen
@@ -31,16 +31,14 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     possible, found = spot_possible(case.inventory), case.inventory.aws.spot_role
     if possible is False:
         yield NotApplicable("no pool admits spot")
     elif found.items or _spot_runs(case):
         return
     elif possible is None:
-        yield CannotTell(
-            f"whether a pool admits spot is not to be told: a requirement on {labels.CAPACITY_TYPE} is odd"
-        )
+        yield Unknown(f"whether a pool admits spot is not to be told: a requirement on {labels.CAPACITY_TYPE} is odd")
     elif isinstance(found, Unseen):
         yield could_not_read("aws.spot_role", found)
     else:
@@ -53,13 +51,13 @@ def judge(case: Case) -> Iterator[Word]:
         )
 
 
-def _spot_runs(case: Case) -> bool:
+def _spot_runs(case: CheckContext) -> bool:
     """AWS does not delete the role while a spot instance runs."""
     return any(node.metadata.label(labels.CAPACITY_TYPE) == labels.SPOT for node in case.inventory.nodes.items)
 
 
 @check.advise
-def advise(_case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield aws(command("iam", "create-service-linked-role", "--aws-service-name", SERVICE))
     yield Remedy(
         how="terraform", text=hcl("aws_iam_service_linked_role", "ec2_spot", arguments={"aws_service_name": SERVICE})

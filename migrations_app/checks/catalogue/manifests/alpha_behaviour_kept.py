@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import cause
 from migrations_app.checks.remedies.karpenter_objects import changed, converted
 from migrations_app.checks.shared.conversion_findings import lost
@@ -44,7 +44,7 @@ CODES = frozenset(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     inventory = case.inventory
     if not (inventory.provisioners.items or inventory.awsnodetemplates.items):
         yield NotApplicable("there is no Provisioner and no AWSNodeTemplate")
@@ -57,6 +57,6 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("Prints the successors with the old behaviour written out; changes nothing in the cluster",)
     yield from changed(case, evidence, what="use what `karpdash convert` prints", line=converted, notes=notes)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.remedies.karpenter_objects import changed, converted
 from migrations_app.checks.shared.conversion_findings import STOPPING, lost
 from migrations_app.karpenter.hops import ALPHA_LEFT
@@ -30,7 +30,7 @@ CODES = (STOPPING | {"selector-id-exclusive"}) - {"node-role-placeholder"}
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     inventory = case.inventory
     if not (inventory.provisioners.items or inventory.awsnodetemplates.items):
         yield NotApplicable("there is no Provisioner and no AWSNodeTemplate")
@@ -38,7 +38,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     row = evidence[0]
     what = f"change {row.path} of {row.kind} {row.name}: {row.seen}"
     notes = ("Shows what becomes of each object and what is missing; changes nothing",)

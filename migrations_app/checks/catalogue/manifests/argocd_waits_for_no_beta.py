@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import at
 from migrations_app.inventory.facts.node_pools import is_v1
 from migrations_app.inventory.objects.karpenter import EC2NodeClass, NodePool
@@ -29,7 +29,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     tracked = [*_tracked(case.inventory.nodepools), *_tracked(case.inventory.ec2nodeclasses)]
     if not tracked:
         yield NotApplicable("Argo CD tracks no v1beta1 object of Karpenter")
@@ -47,7 +47,7 @@ def _tracked(part: object) -> list[NodePool | EC2NodeClass]:
 
 
 @check.advise
-def advise(_case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     text = (
         "# ConfigMap argocd-cm, data, until the objects are v1; the same for karpenter.k8s.aws_EC2NodeClass\n"
         "resource.customizations.health.karpenter.sh_NodePool: |\n"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.remedies.karpenter_objects import changed, converted
 from migrations_app.checks.shared.conversion_findings import items, lost
 from migrations_app.karpenter.hops import CONVERTED
@@ -27,13 +27,13 @@ CODES = frozenset({"consolidate-after-odd", "selector-id-exclusive", "unknown-fi
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not items(case.inventory, generation="beta"):
         yield NotApplicable("nothing is read as v1beta1")
     yield from lost(case.inventory, generation="beta", codes=CODES)
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("Prints the v1 form with the old behaviour written out; changes nothing in the cluster",)
     yield from changed(case, evidence, what="use what `karpdash convert` prints", line=converted, notes=notes)

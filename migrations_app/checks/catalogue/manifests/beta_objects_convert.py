@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.remedies.karpenter_objects import changed, converted
 from migrations_app.checks.shared.conversion_findings import STOPPING, items, lost
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
@@ -29,14 +29,14 @@ CODES = STOPPING - {"ubuntu-needs-ami-terms", "role-is-arn", "node-role-placehol
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not items(case.inventory, generation="beta"):
         yield NotApplicable("nothing is read as v1beta1")
     yield from lost(case.inventory, generation="beta", codes=CODES)
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     row = evidence[0]
     what = f"change {row.path} of {row.kind} {row.name}: {row.seen}"
     notes = ("Shows what becomes of each object and what is missing; changes nothing",)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.commands import kubectl, names
 from migrations_app.inventory.aws_facts.instances import all_named
 from migrations_app.karpenter import kinds, labels
@@ -33,10 +33,10 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     running = case.running.release
     if running is None:
-        yield CannotTell(f"which release runs is not known: {case.running.how}")
+        yield Unknown(f"which release runs is not known: {case.running.how}")
     elif running.minor != CONVERTED:
         yield NotApplicable(f"the tag is written by {CONVERTED}, and {running} runs")
     elif (named := all_named(case.inventory.aws)) is not True:
@@ -44,10 +44,10 @@ def judge(case: Case) -> Iterator[Word]:
         untagged = list(_untagged(case))
         yield from untagged
         if named is False and not untagged:
-            yield CannotTell("every claim says that its instance is tagged, and EC2 shows instances that are not")
+            yield Unknown("every claim says that its instance is tagged, and EC2 shows instances that are not")
 
 
-def _untagged(case: Case) -> Iterator[Evidence]:
+def _untagged(case: CheckContext) -> Iterator[Evidence]:
     for claim in case.inventory.nodeclaims.items:
         reference = claim.spec.node_class_ref
         mine = not reference or reference.group in (None, "", kinds.AWS_GROUP)
@@ -62,7 +62,7 @@ def _untagged(case: Case) -> Iterator[Evidence]:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield Remedy(
         how="iam",
         text=f"# Allow ec2:CreateTags with {labels.CLUSTER_NAME_TAG} on instances; 1.0 then tags them by itself",

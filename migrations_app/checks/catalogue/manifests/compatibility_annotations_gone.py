@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import chain
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import from_source, kubectl, ordered
 from migrations_app.checks.shell import word
 from migrations_app.inventory.facts.managers import managed
@@ -42,7 +42,7 @@ RESOURCES = {"NodePool": "nodepools.karpenter.sh", "EC2NodeClass": "ec2nodeclass
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pools, classes = own_pools(case.inventory), case.inventory.ec2nodeclasses.items
     if not pools and not classes:
         yield NotApplicable("there is no NodePool and no EC2NodeClass yet")
@@ -56,7 +56,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     every = {one.name: one for one in chain(case.inventory.nodepools.items, case.inventory.ec2nodeclasses.items)}
     by = managed(every[evidence[0].name].metadata)
     lines = []

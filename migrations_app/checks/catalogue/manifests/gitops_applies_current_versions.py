@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import at
 from migrations_app.checks.remedies.commands import from_source, kubectl, ordered
 from migrations_app.inventory.facts.managers import Managed, managed
@@ -35,7 +35,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     every = [*case.inventory.nodepools.items, *case.inventory.ec2nodeclasses.items]
     packaged = [(one, name) for one in case.inventory.helm_releases.items for name in one.packaged if OLD in name]
     if not every and not packaged:
@@ -58,7 +58,7 @@ def _keeps_old(field: ManagedField) -> bool:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     every = (*case.inventory.nodepools.items, *case.inventory.ec2nodeclasses.items)
     named = {row.name for row in evidence}
     by = next((managed(one.metadata) for one in every if one.name in named), Managed("hand"))

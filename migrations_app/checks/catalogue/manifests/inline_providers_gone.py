@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import chain
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import MAP, cause, odd
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.remedies.karpenter_objects import changed, converted, described
@@ -30,7 +30,7 @@ ANNOTATION = f"metadata.annotations[{labels.PROVIDER_COMPATIBILITY}]"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     inventory = case.inventory
     if not (inventory.provisioners.items or inventory.machines.items):
         yield NotApplicable("there is no Provisioner and no Machine")
@@ -46,7 +46,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     own = [row for row in evidence if row.kind == "Provisioner"]
     if own:
         notes = ("Prints the NodePool and its EC2NodeClass; changes nothing",)

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    OBJECT_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.remedies.commands import from_source, kubectl, merged, names, names_shown, ordered
 from migrations_app.checks.shell import word
 from migrations_app.inventory.facts.managers import Managed, managed
@@ -29,7 +38,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not _read_as_v1(case):
         yield NotApplicable("pools and claims are not read as v1 yet; 1.0 fills the references in")
         return
@@ -43,22 +52,22 @@ def judge(case: Case) -> Iterator[Word]:
             yield from _word("NodeClaim", claim.name, path=f"spec.nodeClassRef.{field}", value=value)
 
 
-def _read_as_v1(case: Case) -> bool:
+def _read_as_v1(case: CheckContext) -> bool:
     parts = (case.inventory.nodepools, case.inventory.nodeclaims)
     return any(part.items for part in parts) and all(is_v1(part, one) for part in parts for one in part.items)
 
 
-def _word(kind: str, name: str, *, path: str, value: object) -> Iterator[Word]:
+def _word(kind: str, name: str, *, path: str, value: object) -> Iterator[JudgeResult]:
     """A group is never an API version: 1.1 refuses one with a slash."""
     wanted = kinds.AWS_GROUP if path.endswith("group") else kinds.EC2_NODE_CLASS.kind
     if not isinstance(value, str | None):
-        yield CannotTell(f"{kind} {name}: {path} is no text")
+        yield Unknown(f"{kind} {name}: {path} is no text")
     elif not value or "/" in str(value):
         yield Evidence(kind=kind, name=name, path=path, seen=str(value or "absent"), wanted=wanted)
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     pools = [row for row in evidence if row.kind == "NodePool"]
     claims = [row for row in evidence if row.kind == "NodeClaim"]
     patch = merged("spec.template.spec.nodeClassRef", {"group": kinds.AWS_GROUP, "kind": kinds.EC2_NODE_CLASS.kind})

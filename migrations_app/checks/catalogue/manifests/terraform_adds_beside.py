@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import chain
 
-from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import cause
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import note
@@ -31,7 +31,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     inventory = case.inventory
     alpha = (*inventory.provisioners.items, *inventory.awsnodetemplates.items)
     every: list[WholeObject] = list(chain(own_pools(inventory), inventory.ec2nodeclasses.items, alpha))
@@ -46,7 +46,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     listed = ", ".join(dict.fromkeys(f"{row.kind} {row.name}" for row in evidence[:20]))
     steps = (
         note(f"Held by Terraform: {listed}"),

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    OBJECT_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, edited
 from migrations_app.inventory.facts.node_pools import AMI_TERMS, aliases, family, rows, text
@@ -29,7 +38,7 @@ WANTED = f"Bottlerocket {'.'.join(map(str, BOTTLEROCKET_RAID0_FROM))} or newer"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     classes = case.inventory.ec2nodeclasses.items
     strange, classes = apart(classes, {POLICY: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS, AMIS: MAPS})
     yield from strange
@@ -39,11 +48,11 @@ def judge(case: Case) -> Iterator[Word]:
     for one in asking:
         images = dict(_images(one))
         if not images and not any(alias.endswith("@latest") for _, alias in aliases(one)):
-            yield CannotTell(f"EC2NodeClass {one.name}: neither an alias nor {AMIS} names the image")
+            yield Unknown(f"EC2NodeClass {one.name}: neither an alias nor {AMIS} names the image")
         for path, told in images.items():
             found = bottlerocket_version(told)
             if found is None:
-                yield CannotTell(f"EC2NodeClass {one.name}: {path} names no release of Bottlerocket")
+                yield Unknown(f"EC2NodeClass {one.name}: {path} names no release of Bottlerocket")
             elif found < BOTTLEROCKET_RAID0_FROM:
                 yield cause(one, path, seen=told, wanted=WANTED)
 
@@ -57,5 +66,5 @@ def _images(one: EC2NodeClass) -> Iterator[tuple[str, str]]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield from changed(case, evidence, what=f"use {WANTED}", line=edited, notes=("Nodes of the class drift",))

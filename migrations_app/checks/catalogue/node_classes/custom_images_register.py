@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.remedies.karpenter_objects import changed, described, edited
@@ -34,7 +34,7 @@ CONDITION = "status.conditions[Registered].reason"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     barred = set(barred_claims(case.inventory))
     for claim in own_claims(case.inventory):
         if claim.name in barred:
@@ -50,7 +50,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     classes = [row for row in evidence if row.kind == "EC2NodeClass"]
     claims = [row for row in evidence if row.kind == "NodeClaim"]
     if classes:

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    OBJECT_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, edited
 from migrations_app.inventory.facts.node_pools import AMI_TERMS, aliases, family, rows
@@ -27,7 +36,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     classes = case.inventory.ec2nodeclasses.items
     if not classes:
         yield NotApplicable("there is no EC2NodeClass yet")
@@ -41,7 +50,7 @@ def judge(case: Case) -> Iterator[Word]:
         if end is None or named:
             continue
         if server is None:
-            yield CannotTell(f"EC2NodeClass {one.name}: {end.family} ends with {end.kubernetes}; Kubernetes is unknown")
+            yield Unknown(f"EC2NodeClass {one.name}: {end.family} ends with {end.kubernetes}; Kubernetes is unknown")
         elif max(map(minor_order, (server, case.step.kubernetes.min))) >= minor_order(end.kubernetes):
             seen = f"{end.family}, which ends before Kubernetes {end.kubernetes}"
             yield cause(one, _where(one), seen=seen, wanted=end.instead)
@@ -55,6 +64,6 @@ def _where(one: EC2NodeClass) -> str:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("User data of AL2 does not work in the other families; nodes of the class drift",)
     yield from changed(case, evidence, what=f"move to {evidence[0].wanted}", line=edited, notes=notes)

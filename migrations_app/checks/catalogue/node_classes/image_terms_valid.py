@@ -3,7 +3,16 @@
 from collections.abc import Iterator
 from typing import Any
 
-from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    OBJECT_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, edited
 from migrations_app.checks.shared.node_pools import family_flaw, flaw
@@ -33,7 +42,7 @@ PLACEHOLDER = "ami-placeholder"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     part = case.inventory.ec2nodeclasses
     classes = tuple(one for one in part.items if is_v1(part, one))
     if not classes:
@@ -57,20 +66,20 @@ def _names_family(term: dict[str, Any]) -> bool:
     return "alias" in term or term.get("id") == PLACEHOLDER
 
 
-def _term(one: EC2NodeClass, path: str, *, term: dict[str, Any], alone: bool) -> Iterator[Word]:
+def _term(one: EC2NodeClass, path: str, *, term: dict[str, Any], alone: bool) -> Iterator[JudgeResult]:
     if term.get("id") == PLACEHOLDER:
         yield cause(one, f"{path}.id", seen=PLACEHOLDER, wanted="the id of an image; the conversion knew none")
     if isinstance(term.get("alias"), str) and (not alone or len(term) > 1):
         yield cause(one, f"{path}.alias", seen=f"{term['alias']} beside other filters", wanted="an alias alone")
 
 
-def _alias(one: EC2NodeClass, path: str, *, alias: object, landing: Release) -> Iterator[Word]:
+def _alias(one: EC2NodeClass, path: str, *, alias: object, landing: Release) -> Iterator[JudgeResult]:
     if alias is not None and not isinstance(alias, str):
-        yield CannotTell(f"EC2NodeClass {one.name}: {path} is not {TEXT}")
+        yield Unknown(f"EC2NodeClass {one.name}: {path} is not {TEXT}")
     elif alias is not None and (wrong := flaw(alias, beside=text(one, FAMILY), landing=landing)):
         yield cause(one, path, seen=wrong[0], wanted=wrong[1])
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield from changed(case, evidence, what=f"write {evidence[0].wanted} at {evidence[0].path}", line=edited)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, edited
 from migrations_app.inventory.facts.node_pools import AMI_TERMS, aliases, family, is_v1
@@ -30,7 +30,7 @@ WANTED = "a pinned release, such as al2023@v20260901"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     part = case.inventory.ec2nodeclasses
     if not part.items:
         yield NotApplicable("there is no EC2NodeClass yet")
@@ -47,6 +47,6 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("What is in use stands in status.amis of the class",)
     yield from changed(case, evidence, what=f"write {WANTED}", line=edited, notes=notes)

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import ByHand, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    ManualCheck,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import MAP, TEXT, cause, odd
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import word
@@ -31,7 +40,7 @@ INLINE = "spec.provider.instanceProfile"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     templates = [(one, PATH) for one in case.inventory.awsnodetemplates.items]
     inline = [(one, INLINE) for one in case.inventory.provisioners.items if one.get("spec.provider") is not None]
     if not templates and not inline:
@@ -49,14 +58,14 @@ def judge(case: Case) -> Iterator[Word]:
             yield _open(f"{type(one).__name__} {one.name}", name, unseen=isinstance(seen, Unseen))
 
 
-def _open(where: str, name: str, *, unseen: bool) -> Word:
+def _open(where: str, name: str, *, unseen: bool) -> JudgeResult:
     if name and not unseen:
-        return CannotTell(f"{where}: the profile {name} was not looked up in IAM")
+        return Unknown(f"{where}: the profile {name} was not looked up in IAM")
     told = f"the profile {name}" if name else "the profile of aws.defaultInstanceProfile, which v1beta1 ignores"
-    return ByHand(f"{where}: look up the role of {told} (aws iam get-instance-profile) for spec.role")
+    return ManualCheck(f"{where}: look up the role of {told} (aws iam get-instance-profile) for spec.role")
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     names = dict.fromkeys(row.value("profile") for row in evidence)
     yield kubectl(*(f"aws iam get-instance-profile --instance-profile-name {word(name)}" for name in names))

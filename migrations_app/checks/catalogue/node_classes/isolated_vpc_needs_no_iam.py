@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, ByHand, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    OBJECT_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    ManualCheck,
+    NotApplicable,
+    Remedy,
+)
 from migrations_app.checks.remedies.aws import could_not_read
 from migrations_app.checks.remedies.karpenter_objects import changed, edited
 from migrations_app.inventory.aws_facts.names import setting
@@ -31,7 +40,7 @@ TRUE = ("true", "1", "t")
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     told = setting(case.inventory, KEY)
     if isinstance(told, Unseen):
         yield could_not_read("whether the VPC is isolated", told)
@@ -41,7 +50,7 @@ def judge(case: Case) -> Iterator[Word]:
         return
     classes = case.inventory.ec2nodeclasses.items
     if not classes:
-        yield ByHand("the VPC is isolated: give every new EC2NodeClass instanceProfile, not role, from 0.32.2 on")
+        yield ManualCheck("the VPC is isolated: give every new EC2NodeClass instanceProfile, not role, from 0.32.2 on")
     for one in classes:
         if not text(one, "spec.instanceProfile"):
             wanted = "instanceProfile, made beforehand"
@@ -51,6 +60,6 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("role cannot be changed in place: make the node class anew under another name",)
     yield from changed(case, evidence, what="name an instanceProfile in place of role", line=edited, notes=notes)

@@ -3,7 +3,16 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    OBJECT_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import cause
 from migrations_app.checks.remedies.karpenter_objects import changed, converted
 from migrations_app.inventory.facts.node_classes import PATH, kubelet_of, same_meaning
@@ -32,7 +41,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
@@ -41,7 +50,7 @@ def judge(case: Case) -> Iterator[Word]:
         path, found = kubelet_of(pool)
         shared = class_name(pool) in split
         if found is None:
-            yield CannotTell(f"NodePool {pool.name}: {path} cannot be read")
+            yield Unknown(f"NodePool {pool.name}: {path} cannot be read")
         elif found and (path == PATH or shared):
             # An annotation alone is what compatibility_annotations_gone speaks of.
             wanted = (
@@ -61,7 +70,7 @@ def _split(inventory: Inventory) -> set[str]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = (
         "Prints pools and classes with the settings moved; nodes of a pool whose class changes are replaced",
         "kubectl get nodepools.karpenter.sh,ec2nodeclasses.karpenter.k8s.aws -o yaml | karpdash convert -f -",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import TEXT, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, edited
 from migrations_app.inventory.facts.node_pools import text
@@ -28,7 +28,7 @@ ROLE, PROFILE = "spec.role", "spec.instanceProfile"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     classes = case.inventory.ec2nodeclasses.items
     if not classes:
         yield NotApplicable("there is no EC2NodeClass yet")
@@ -45,7 +45,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("role cannot be changed in place everywhere: where that is refused make the class anew",)
     row = evidence[0]
     yield from changed(case, evidence, what=f"give {row.name} {row.wanted}", line=edited, notes=notes)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, edited
 from migrations_app.inventory.facts.node_pools import AMI_TERMS, USER_DATA, family, text
@@ -30,7 +30,7 @@ KUBELET = re.compile(r"^[ \t]*[\"']?kubelet[\"']?[ \t]*:", re.MULTILINE)
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     classes = case.inventory.ec2nodeclasses.items
     if not classes:
         yield NotApplicable("there is no EC2NodeClass yet")
@@ -43,6 +43,6 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("spec.kubelet exists from v1 on; until then the settings belong to the NodePool",)
     yield from changed(case, evidence, what="move the kubelet settings to spec.kubelet", line=edited, notes=notes)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import ByHand, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, ManualCheck, NotApplicable, Remedy
 from migrations_app.karpenter.hops import hops_from
 
 check = Check(
@@ -28,15 +28,15 @@ LOOK = (
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if "1.6" not in case.step.entered:
         yield NotApplicable("the hop does not enter 1.6")
     elif any(one.get(TERMS) for one in case.inventory.ec2nodeclasses.items):
         yield NotApplicable("a node class selects reservations")
     else:
-        yield ByHand(f"Look whether the account has open reservations: {LOOK}; select them by {TERMS}")
+        yield ManualCheck(f"Look whether the account has open reservations: {LOOK}; select them by {TERMS}")
 
 
 @check.advise
-def advise(_case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield Remedy(how="iam", text=LOOK)

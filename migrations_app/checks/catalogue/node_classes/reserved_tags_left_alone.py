@@ -3,12 +3,21 @@
 import json
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    OBJECT_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import TEXTS, apart, cause
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.remedies.karpenter_objects import changed, patched
 from migrations_app.checks.shell import word
-from migrations_app.conversion.findings import Notes
+from migrations_app.conversion.findings import FindingCollector
 from migrations_app.conversion.metadata import open_tags
 from migrations_app.inventory.facts.node_pools import strings
 from migrations_app.inventory.objects.karpenter import ConfigMap
@@ -34,7 +43,7 @@ SETTING = "aws.tags"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     inventory = case.inventory
     objects = (*inventory.ec2nodeclasses.items, *inventory.awsnodetemplates.items)
     if not objects and not inventory.settings.items:
@@ -50,18 +59,18 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 def _reserved(tags: dict[str, str], *, v1: bool) -> list[str]:
-    kept = open_tags(tags, ("spec", "tags"), notes=Notes("", ""), v1=v1)
+    kept = open_tags(tags, ("spec", "tags"), notes=FindingCollector("", ""), v1=v1)
     return [key for key in tags if key not in kept]
 
 
-def _settings(settings: ConfigMap) -> Iterator[Word]:
+def _settings(settings: ConfigMap) -> Iterator[JudgeResult]:
     told = (settings.data or {}).get(SETTING) or "{}"
     try:
         tags = json.loads(told)
     except (ValueError, RecursionError):
         tags = None
     if not isinstance(tags, dict):
-        yield CannotTell(f"ConfigMap {settings.name}: data[{SETTING}] is no JSON object")
+        yield Unknown(f"ConfigMap {settings.name}: data[{SETTING}] is no JSON object")
         return
     for key in _reserved({str(key): str(value) for key, value in tags.items()}, v1=False):
         path, name, home = f"data[{SETTING}]", settings.name, settings.namespace
@@ -69,7 +78,7 @@ def _settings(settings: ConfigMap) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     own = [row for row in evidence if row.path.startswith(TAGS)]
     if own:
         drop = {row.path.removeprefix(f"{TAGS}[").removesuffix("]"): None for row in own}

@@ -3,7 +3,16 @@
 from collections.abc import Iterator
 from typing import Any
 
-from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    OBJECT_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import MAPS, TEXTS, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, edited
 from migrations_app.inventory.facts.node_pools import rows, strings
@@ -33,7 +42,7 @@ WANTED = "a term for each value"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     # On 0.33+ a template is no more than what legacy_node_templates_gone says of it.
     classes, templates = case.inventory.ec2nodeclasses.items, case.inventory.awsnodetemplates.items
     if not classes and not templates:
@@ -51,9 +60,9 @@ def judge(case: Case) -> Iterator[Word]:
             yield from _commas(template, path, pairs=strings(template, path))
 
 
-def _tags(one: WholeObject, path: str, *, tags: Any) -> Iterator[Word]:  # noqa: ANN401 - the tree is the API's own JSON
+def _tags(one: WholeObject, path: str, *, tags: Any) -> Iterator[JudgeResult]:  # noqa: ANN401 - the tree is the API's own JSON
     if tags is not None and not isinstance(tags, dict):
-        yield CannotTell(f"EC2NodeClass {one.name}: {path} is no map")
+        yield Unknown(f"EC2NodeClass {one.name}: {path} is no map")
     yield from _commas(one, path, pairs=tags if isinstance(tags, dict) else {})
 
 
@@ -64,5 +73,5 @@ def _commas(one: WholeObject, path: str, *, pairs: dict[str, Any]) -> Iterator[E
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield from changed(case, evidence, what="write a term of its own for each value of the list", line=edited)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, edited
 from migrations_app.checks.shell import word
@@ -39,7 +39,7 @@ MARK = f"metadata.annotations[{labels.UBUNTU_COMPATIBILITY}]"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     classes = case.inventory.ec2nodeclasses.items
     if not classes:
         yield NotApplicable("there is no EC2NodeClass yet")
@@ -54,7 +54,7 @@ def judge(case: Case) -> Iterator[Word]:
             yield cause(one, FAMILY, seen=f"{UBUNTU} with {terms}", wanted=WANTED)
 
 
-def _loses(one: EC2NodeClass, case: Case) -> bool:
+def _loses(one: EC2NodeClass, case: CheckContext) -> bool:
     """Terms carry the class over 1.0; 1.1 ignores the mark under which it was carried."""
     if case.hop == BETA_LEFT:
         return True
@@ -66,7 +66,7 @@ def _loses(one: EC2NodeClass, case: Case) -> bool:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     shown = (
         f"kubectl get ec2nodeclasses.karpenter.k8s.aws {word(evidence[0].name)} -o jsonpath='{{.status.amis[*].id}}'"
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import MAP, TEXT, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, patched
 from migrations_app.conversion.quantities import nanoseconds
@@ -32,7 +32,7 @@ RESTLESS = ("", "WhenUnderutilized", "WhenEmptyOrUnderutilized")
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
@@ -51,6 +51,6 @@ def _at_once(pool: NodePool) -> bool:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("v1beta1 refuses the field beside WhenUnderutilized: only once 1.0 runs",)
     yield from changed(case, evidence, what="set consolidateAfter to 5m", line=patched(AFTER, "5m"), notes=notes)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import MAPS, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, patched
 from migrations_app.inventory.facts.node_pools import BUDGETS, DEFAULT_PERCENT, at_once, own_claims, own_pools
@@ -26,7 +26,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
@@ -41,6 +41,6 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     line = patched(BUDGETS, [{"nodes": f"{DEFAULT_PERCENT}%"}])
     yield from changed(case, evidence, what="write the budgets that are meant", line=line)

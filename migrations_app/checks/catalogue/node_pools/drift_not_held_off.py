@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    OBJECT_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.remedies.commands import from_source, kubectl, merged, ordered
 from migrations_app.checks.shell import word
 from migrations_app.inventory.facts.controller import FEATURE_GATES, given_gates, installation
@@ -32,14 +41,14 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     running, found = case.running.release, installation(case.inventory)
     if running is None or found is None:
-        yield CannotTell(f"whether drift is on is not known: {case.running.how}")
+        yield Unknown(f"whether drift is on is not known: {case.running.how}")
     elif minor_order(running.minor) < (0, 33):
         yield NotApplicable(f"{running} has nodes replaced on the way; ask again on 0.33 to 0.37")
     elif (gates := given_gates(found)) is not None and not gates.text:
-        yield CannotTell(f"{gates.path} is empty or taken from an object that is not read")
+        yield Unknown(f"{gates.path} is empty or taken from an object that is not read")
     elif not drift_is_on(running, feature_gates=gates.text if gates else None):
         for pool in own_pools(case.inventory):
             if not _held(pool):
@@ -65,7 +74,7 @@ def _held(pool: NodePool) -> bool:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     pools = {pool.name: pool for pool in case.inventory.nodepools.items}
     by = managed(pools[evidence[0].name].metadata)
     patch = merged("spec.disruption.budgets", [{"nodes": "0"}])

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    OBJECT_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, edited
 from migrations_app.conversion.quantities import NEVER, served
@@ -33,7 +42,7 @@ WANTED = "whole hours, minutes and seconds, such as 720h"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
@@ -47,16 +56,16 @@ def judge(case: Case) -> Iterator[Word]:
         yield from _budgets(pool)
 
 
-def _budgets(pool: NodePool) -> Iterator[Word]:
+def _budgets(pool: NodePool) -> Iterator[JudgeResult]:
     for place, budget in rows(pool, BUDGETS):
         told, path = budget.get("duration"), f"{BUDGETS}[{place}].duration"
         if told is not None and not isinstance(told, str):
-            yield CannotTell(f"NodePool {pool.name}: {path} is not {TEXT}")
+            yield Unknown(f"NodePool {pool.name}: {path} is not {TEXT}")
         elif told is not None and (told == NEVER or not served(told)):
             yield cause(pool, path, seen=told, wanted=WANTED)
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     row = evidence[0]
     yield from changed(case, evidence, what=f"spell {row.path} with {WANTED}, not {row.seen}", line=edited)

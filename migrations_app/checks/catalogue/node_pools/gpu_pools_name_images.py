@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import MAP, MAPS, TEXT, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, edited
 from migrations_app.conversion.node_pool import wants_accelerators
@@ -35,7 +35,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pools, classes = own_pools(case.inventory), case.inventory.ec2nodeclasses.items
     strange, pools = apart(pools, {REQUIREMENTS: MAPS, "spec.limits": MAP})
     others, classes = apart(classes, {AMI_TERMS: MAPS, "spec.amiFamily": TEXT})
@@ -59,6 +59,6 @@ def _asks(pool: NodePool) -> bool:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("Give these pools a node class of their own with the accelerated image of the cluster's Kubernetes",)
     yield from changed(case, evidence, what=f"use {evidence[0].wanted}", line=edited, notes=notes)

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    OBJECT_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import MAP, WHOLE, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, edited
 from migrations_app.conversion.quantities import billionths
@@ -31,7 +40,7 @@ FIRST, LAST = 1, 100
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
@@ -46,18 +55,18 @@ def judge(case: Case) -> Iterator[Word]:
             yield from _limit(pool, name, told=told)
 
 
-def _limit(pool: NodePool, name: str, *, told: object) -> Iterator[Word]:
+def _limit(pool: NodePool, name: str, *, told: object) -> Iterator[JudgeResult]:
     path = f"{LIMITS}.{name}"
     most = billionths(str(told))
     if name == "resources" and isinstance(told, dict):
         yield cause(pool, path, seen=told, wanted="the same one level up, below limits")
     elif most is None:
-        yield CannotTell(f"NodePool {pool.name}: {path} is no quantity")
+        yield Unknown(f"NodePool {pool.name}: {path} is no quantity")
     elif most <= 0:
         yield cause(pool, path, seen=told, wanted="more than 0: with it the pool launches nothing")
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     row = evidence[0]
     yield from changed(case, evidence, what=f"correct {row.path}: {row.wanted}", line=edited)

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    OBJECT_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import MAPS, TEXTS, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, edited
 from migrations_app.conversion.metadata import OPERATORS, accepted
@@ -31,7 +40,7 @@ LABELS = "spec.template.metadata.labels"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
@@ -44,25 +53,25 @@ def judge(case: Case) -> Iterator[Word]:
         yield from _requirements(pool, case)
 
 
-def _requirements(pool: NodePool, case: Case) -> Iterator[Word]:
+def _requirements(pool: NodePool, case: CheckContext) -> Iterator[JudgeResult]:
     for place, row in rows(pool, REQUIREMENTS):
         key, operator, path = row.get("key"), row.get("operator"), f"{REQUIREMENTS}[{place}]"
         if not isinstance(key, str) or not key:
-            yield CannotTell(f"NodePool {pool.name}: {path}.key is no text")
+            yield Unknown(f"NodePool {pool.name}: {path}.key is no text")
         elif not accepted(key, case.step.release):
             yield cause(pool, f"{path}.key", seen=f"{key} {operator}", wanted=_instead(key, case))
         elif operator not in OPERATORS:
-            yield CannotTell(f"NodePool {pool.name}: {path}.operator {str(operator)[:20]} is not known")
+            yield Unknown(f"NodePool {pool.name}: {path}.operator {str(operator)[:20]} is not known")
 
 
-def _instead(key: str, case: Case) -> str:
+def _instead(key: str, case: CheckContext) -> str:
     """What took the key's place, where a pool may name that."""
     found = labels.replacement(key, kind="label")
     return found if found and accepted(found, case.step.release) else "absent"
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     row = evidence[0]
     notes = ("Without the key other nodes may be launched; nodes of the pool may drift",)
     yield from changed(case, evidence, what=f"take {row.seen} out of {row.path}", line=edited, notes=notes)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import MAP, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, patched
 from migrations_app.inventory.facts.node_pools import own_pools
@@ -28,7 +28,7 @@ PATH = "spec.template.spec.resources"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
@@ -41,5 +41,5 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield from changed(case, evidence, what=f"take {PATH} out", line=patched(PATH, None))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import MAPS, apart, cause
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.remedies.karpenter_objects import described
@@ -35,7 +35,7 @@ WRITTEN = (1, 0)
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     inventory = case.inventory
     pools, classes, running = own_pools(inventory), inventory.ec2nodeclasses.items, case.running.release
     writes = running is None or minor_order(running.minor) >= WRITTEN
@@ -50,7 +50,7 @@ def judge(case: Case) -> Iterator[Word]:
         yield from _word(one, told=writes and is_v1(inventory.ec2nodeclasses, one))
 
 
-def _word(one: NodePool | EC2NodeClass, *, told: bool) -> Iterator[Word]:
+def _word(one: NodePool | EC2NodeClass, *, told: bool) -> Iterator[JudgeResult]:
     """v1beta1 had the condition on node classes only, from 0.37 on: there its absence means nothing.
 
     The same holds for a controller before 1.0 whose CRDs show its objects as v1.
@@ -60,10 +60,10 @@ def _word(one: NodePool | EC2NodeClass, *, told: bool) -> Iterator[Word]:
         if isinstance(row.get("type"), str):
             found[row["type"]] = row
         else:
-            yield CannotTell(f"{type(one).__name__} {one.name}: {CONDITIONS}[{place}].type is not a text")
+            yield Unknown(f"{type(one).__name__} {one.name}: {CONDITIONS}[{place}].type is not a text")
     if "Ready" not in found:
         if told:
-            yield CannotTell(f"{type(one).__name__} {one.name}: {READY} is absent")
+            yield Unknown(f"{type(one).__name__} {one.name}: {READY} is absent")
     elif found["Ready"].get("status") != "True":
         behind = sorted(str(kind) for kind, row in found.items() if row.get("status") != "True" and kind != "Ready")
         why = ", ".join(behind) or str(found["Ready"].get("message") or found["Ready"].get("reason") or "")
@@ -71,7 +71,7 @@ def _word(one: NodePool | EC2NodeClass, *, told: bool) -> Iterator[Word]:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for kind in ("EC2NodeClass", "NodePool"):
         if found := [row for row in evidence if row.kind == kind]:
             yield kubectl(

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import MAPS, TEXT, TEXTS, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, edited
 from migrations_app.checks.shared.conversion_findings import items
 from migrations_app.checks.shared.node_pools import PAST, alpha_is_past
-from migrations_app.conversion.findings import Notes
+from migrations_app.conversion.findings import FindingCollector
 from migrations_app.conversion.provisioner import defaults, requirement_text
 from migrations_app.inventory.facts.node_pools import REQUIREMENTS, own_pools, rows, strings, text
 from migrations_app.inventory.objects.karpenter import NodePool
@@ -40,7 +40,7 @@ SHAPES = {REQUIREMENTS: MAPS, **TIMES, LABELS: TEXTS}
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if alpha_is_past(case):
         yield PAST
         return
@@ -59,7 +59,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 def _requirements(pool: NodePool) -> Iterator[Evidence]:
     given = [row for _, row in rows(pool, REQUIREMENTS) if isinstance(row.get("key"), str)]
-    for missing in defaults(given, strings(pool, LABELS), notes=Notes("NodePool", pool.name)):
+    for missing in defaults(given, strings(pool, LABELS), notes=FindingCollector("NodePool", pool.name)):
         # pools_state_capacity_type asks for that one, at every hop.
         if missing["key"] != labels.CAPACITY_TYPE:
             yield cause(pool, REQUIREMENTS, seen=f"nothing about {missing['key']}", wanted=requirement_text(missing))
@@ -74,6 +74,6 @@ def _disruption(pool: NodePool, before: dict[str, str]) -> Iterator[Evidence]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     what = f"write {evidence[0].wanted} into {evidence[0].path} of NodePool {evidence[0].name}"
     yield from changed(case, evidence, what=what, line=edited, notes=("Nodes that no longer fit will drift",))

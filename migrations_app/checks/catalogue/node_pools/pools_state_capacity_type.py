@@ -4,7 +4,16 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    OBJECT_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import cause
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kubectl, ordered
 from migrations_app.checks.remedies.karpenter_objects import appended, target
@@ -42,7 +51,7 @@ WANTED = f"{labels.CAPACITY_TYPE} In [{labels.ON_DEMAND}] or with {labels.SPOT}"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if case.hop == ALPHA_LEFT and alpha_is_past(case):  # later hops only remind
         yield PAST
         return
@@ -54,7 +63,7 @@ def judge(case: Case) -> Iterator[Word]:
         path = REQUIREMENTS if isinstance(pool, NodePool) else "spec.requirements"
         rows = pool.get(path, [])
         if not isinstance(rows, list):
-            yield CannotTell(f"{type(pool).__name__} {pool.name}: {path} is no list")
+            yield Unknown(f"{type(pool).__name__} {pool.name}: {path} is no list")
         elif not any(_states(row) for row in rows):
             yield cause(pool, path, seen="absent", wanted=WANTED)
 
@@ -64,7 +73,7 @@ def _states(row: Any) -> bool:  # noqa: ANN401 - the tree is the API's own JSON
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     pools: dict[tuple[str, str], WholeObject] = {("NodePool", one.name): one for one in case.inventory.nodepools.items}
     pools |= {("Provisioner", pool.name): pool for pool in case.inventory.provisioners.items}
     by = managed(pools[evidence[0].kind, evidence[0].name].metadata)

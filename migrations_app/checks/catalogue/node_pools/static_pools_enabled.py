@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    CHART_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import WHOLE, apart, cause
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.inventory.facts.controller import given_gates, installation
@@ -29,7 +38,7 @@ GATE = "StaticCapacity"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pools = own_pools(case.inventory)
     strange, pools = apart(pools, {REPLICAS: WHOLE})
     yield from strange
@@ -40,14 +49,14 @@ def judge(case: Case) -> Iterator[Word]:
     default = bool(row and row.gate_default(GATE))
     given = given_gates(found) if found else None
     if fixed and given is not None and not given.text:
-        yield CannotTell(f"{given.path} is empty or taken from an object that is not read")
+        yield Unknown(f"{given.path} is empty or taken from an object that is not read")
     elif not parse_gates(given.text if given else "").get(GATE, default):
         for pool in fixed:
             yield cause(pool, REPLICAS, seen=f"{pool.get(REPLICAS)}, {GATE} off", wanted=f"{GATE}=true, or no replicas")
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield from chart_values(
         case, {"settings.featureGates.staticCapacity": "true"}, about="opens the gate for all pools"
     )

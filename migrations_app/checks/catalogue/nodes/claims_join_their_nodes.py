@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
 from migrations_app.checks.shell import word
 from migrations_app.inventory.facts.node_claims import ALPHA_PREFIX, first_steps, moment
 from migrations_app.inventory.facts.node_pools import own_claims
-from migrations_app.inventory.objects.karpenter import Claim
+from migrations_app.inventory.objects.karpenter import KarpenterClaim
 from migrations_app.karpenter import kinds
 
 check = Check(
@@ -31,7 +31,7 @@ LOST = "claim-without-node"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     lost = {(one.kind, one.name) for one in case.ownership.anomalies if one.id == LOST}
     now = moment(case.now)
     every = first_steps(case.inventory)
@@ -42,10 +42,10 @@ def judge(case: Case) -> Iterator[Word]:
             yield from _judge(claim, kind, now=now, missing=missing)
 
 
-def _judge(claim: Claim, kind: str, *, now: datetime | None, missing: str) -> Iterator[Word]:
+def _judge(claim: KarpenterClaim, kind: str, *, now: datetime | None, missing: str) -> Iterator[JudgeResult]:
     born = moment(claim.metadata.creation_timestamp)
     if born is None or now is None:
-        yield CannotTell(f"{kind} {claim.name}: metadata.creationTimestamp cannot be read")
+        yield Unknown(f"{kind} {claim.name}: metadata.creationTimestamp cannot be read")
     elif now - born > PATIENCE:
         told = f"{missing.removeprefix(ALPHA_PREFIX)} is {claim.condition(missing) or 'not set'}"
         seen = told if missing else "no node with it"
@@ -54,7 +54,7 @@ def _judge(claim: Claim, kind: str, *, now: datetime | None, missing: str) -> It
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     plural = {kind.kind: kind.crd_name for kind in (kinds.MACHINE, kinds.NODE_CLAIM)}
     yield kubectl(
         "# Why it did not join: role, security groups, user data; where the instance is gone, delete the claim",

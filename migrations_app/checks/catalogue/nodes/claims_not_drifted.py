@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import cause
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.remedies.karpenter_objects import described
@@ -31,7 +31,7 @@ CONDITIONS = {"NodeClaim": "Drifted", "Machine": "MachineDrifted"}
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not own_claims(case.inventory) and not case.inventory.machines.items:
         yield NotApplicable("there is no NodeClaim and no Machine")
     yield from _drifted(case.inventory)
@@ -50,7 +50,7 @@ def _drifted(inventory: Inventory) -> tuple[Evidence, ...]:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for kind in CONDITIONS:
         if found := [row for row in evidence if row.kind == kind]:
             yield kubectl(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import kubectl, names
 from migrations_app.inventory.facts.node_pools import own_claims
 from migrations_app.inventory.inventory import Inventory, once
@@ -35,7 +35,7 @@ CURRENT = kinds.NODE_POOL.api_version("v1")
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     running = case.running.release
     if running is not None and minor_order(running.minor) < minor_order(CONVERTED):
         yield NotApplicable(f"up to {CONVERTED} that is the current version; ask again once it runs")
@@ -65,7 +65,7 @@ def _is_old(owner: OwnerReference) -> bool:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         "# Replace these before a pool is deleted; each deletion drains one node and ends its instance",
         f'for claim in {names(evidence)}; do kubectl delete nodeclaims.karpenter.sh "$claim"; done',

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
 from migrations_app.checks.shell import word
 from migrations_app.inventory.facts.node_pools import own_claims
@@ -27,10 +27,10 @@ DEMANDED = "0.37"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     running = case.running.release
     if running is None:
-        yield CannotTell(f"which release runs is not known: {case.running.how}")
+        yield Unknown(f"which release runs is not known: {case.running.how}")
     elif minor_order(running.minor) < minor_order(DEMANDED):
         yield NotApplicable(f"{DEMANDED} fills them in; ask again once it runs")
     else:
@@ -49,7 +49,7 @@ def _bare(inventory: Inventory) -> tuple[Evidence, ...]:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         "# First bring the CRDs to the tag of the controller; where a claim stays as it is, write the reason in",
         *(

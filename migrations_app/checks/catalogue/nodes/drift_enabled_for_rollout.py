@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    OBJECT_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import at_controller
 from migrations_app.checks.remedies.commands import chart_values, kubectl, names
 from migrations_app.inventory.facts.controller import FEATURE_GATES, given_gates, installation
@@ -38,13 +47,13 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     running, found = case.running.release, installation(case.inventory)
     machines = case.inventory.machines.items
     if not machines:
         yield NotApplicable("no Machine is left to be replaced")
     elif running is None or found is None:
-        yield CannotTell(f"which release runs is not known: {case.running.how}")
+        yield Unknown(f"which release runs is not known: {case.running.how}")
     elif running.minor != ROLLS_ON:
         yield NotApplicable(f"nodes are replaced on {ROLLS_ON}, and {running} runs")
     else:
@@ -52,7 +61,7 @@ def judge(case: Case) -> Iterator[Word]:
         gates = given.text if given else None
         settings = next((config.data for config in case.inventory.settings.items if config.data), None)
         if given is not None and not given.text:
-            yield CannotTell(f"{given.path} is empty or taken from an object that is not read")
+            yield Unknown(f"{given.path} is empty or taken from an object that is not read")
         elif not drift_is_on(running, feature_gates=gates, global_settings=settings):
             path = f"containers[].env[{FEATURE_GATES}]"
             yield at_controller(found, path, seen=gates or "absent", wanted="Drift=true")
@@ -63,7 +72,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     if any(row.kind == "Deployment" for row in evidence):
         yield from chart_values(case, {"settings.featureGates.drift": "true"})
     old = [row for row in evidence if row.kind == "Machine"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.commands import kubectl, names
 from migrations_app.inventory.facts.node_claims import expired
 from migrations_app.inventory.facts.node_pools import own_claims
@@ -31,7 +31,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     claims = own_claims(case.inventory)
     if not claims:
         yield NotApplicable("there is no NodeClaim yet")
@@ -39,7 +39,7 @@ def judge(case: Case) -> Iterator[Word]:
     for claim in claims:
         over = expired(claim, pools, now=case.now)
         if over is None:
-            yield CannotTell(f"NodeClaim {claim.name}: its expiry cannot be told from its pool and its age")
+            yield Unknown(f"NodeClaim {claim.name}: its expiry cannot be told from its pool and its age")
         elif over:
             yield Evidence(
                 kind="NodeClaim",
@@ -51,7 +51,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         "# See what holds each one up, clear it, then replace them while budgets still apply",
         f"kubectl describe nodeclaims.karpenter.sh {names(evidence)}",

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.commands import kubectl, merged
 from migrations_app.checks.shell import word
-from migrations_app.inventory.facts.node_claims import Hashed, hashed
+from migrations_app.inventory.facts.node_claims import DriftHashes, drift_hashes
 from migrations_app.karpenter.hops import hops_from
 from migrations_app.karpenter.releases import change_to, find
 from migrations_app.karpenter.versions import Release
@@ -30,13 +30,13 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
-    every, now = hashed(case.inventory), _versions(case.running.release)
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
+    every, now = drift_hashes(case.inventory), _versions(case.running.release)
     if not every:
         yield NotApplicable("there is no NodePool and no EC2NodeClass yet")
         return
     if now is None:
-        yield CannotTell(f"which hashes the running release writes is not known: {case.running.how}")
+        yield Unknown(f"which hashes the running release writes is not known: {case.running.how}")
         return
     after = _versions(case.step.release) or now
     for one in every:
@@ -54,21 +54,21 @@ def _versions(release: Release | None) -> dict[str, str | None] | None:
     return dict(zip(("NodePool", "EC2NodeClass"), row.hash_versions(release), strict=True)) if row and release else None
 
 
-def _settled(one: Hashed, *, expected: str | None) -> Iterator[Word]:
+def _settled(one: DriftHashes, *, expected: str | None) -> Iterator[JudgeResult]:
     if one.version is None and expected:
-        yield CannotTell(f"{one.kind} {one.name}: metadata.annotations[{one.annotation}] is absent")
+        yield Unknown(f"{one.kind} {one.name}: metadata.annotations[{one.annotation}] is absent")
     for version, count in one.behind.items():
         seen = f"claims at {version}: drift is not judged until they agree"
         yield _evidence(one, seen=seen, wanted=f"all at {one.version}", count=count)
 
 
-def _evidence(one: Hashed, *, seen: str, wanted: str, count: int) -> Evidence:
+def _evidence(one: DriftHashes, *, seen: str, wanted: str, count: int) -> Evidence:
     path = f"metadata.annotations[{one.annotation}]"
     return Evidence(kind=one.kind, name=one.name, path=path, seen=seen, wanted=wanted, count=count)
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     patch = merged("spec.disruption.budgets", [{"nodes": "0"}])
     names = (pool.name for pool in case.inventory.nodepools.items)
     pools = (f"kubectl patch nodepools.karpenter.sh {word(name)} --type=merge -p {patch}" for name in names)

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterable, Iterator
 
-from migrations_app.checks.base import AtLeast, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    LowerBound,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.shell import note, word
 from migrations_app.inventory.parts import Seen
 
@@ -24,21 +33,21 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     groups = case.inventory.aws.instances.items
     if not groups:
         yield NotApplicable("there is no instance of Karpenter's")
         return
     parts = (case.inventory.machines, case.inventory.nodeclaims, case.inventory.nodes)
     if any(isinstance(part, Seen) and part.quarantined for part in parts):
-        yield CannotTell("claims or nodes that could not be read may stand behind instances")
+        yield Unknown("claims or nodes that could not be read may stand behind instances")
         return
     known, others = _known(case), _ids(node.spec.provider_id for node in case.inventory.nodes.items)
     running = sum(group.count for group in groups)
     lost = [one for group in groups for one in group.samples if one not in known | others]
     count = max(running - len(known), len(lost))
     if count > 0:
-        yield AtLeast("a claim may stand in the place of an instance that is gone")
+        yield LowerBound("a claim may stand in the place of an instance that is gone")
         yield Evidence(
             kind="Instance",
             name=" ".join(lost) or "ids not kept",
@@ -49,7 +58,7 @@ def judge(case: Case) -> Iterator[Word]:
         )
 
 
-def _known(case: Case) -> frozenset[str]:
+def _known(case: CheckContext) -> frozenset[str]:
     """The instances that claims and Karpenter's own nodes name."""
     mine = {node.name for node in case.ownership.nodes if node.owner.startswith("karpenter_")}
     nodes = (node.spec.provider_id for node in case.inventory.nodes.items if node.name in mine)
@@ -62,7 +71,7 @@ def _ids(provider_ids: Iterable[str | None]) -> frozenset[str]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     place = case.inventory.aws.place
     owned = f"Name=tag:kubernetes.io/cluster/{place.cluster or 'CLUSTER'},Values=owned"
     query = "Reservations[].Instances[].[InstanceId,LaunchTime,PrivateDnsName]"

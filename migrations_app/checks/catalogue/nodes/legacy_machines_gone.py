@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.remedies.commands import kubectl, names
 from migrations_app.inventory.inventory import Inventory, once
 from migrations_app.karpenter import kinds
@@ -30,7 +30,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     yield from _left(case.inventory)
 
 
@@ -45,7 +45,7 @@ def _left(inventory: Inventory) -> tuple[Evidence, ...]:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         "# On 0.32, with a NodePool that fits ready: each deletion drains one node and terminates its instance",
         f'for machine in {names(evidence)}; do kubectl delete machines.karpenter.sh "$machine"; done',

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from migrations_app.checks.base import Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
 from migrations_app.checks.shell import word
 from migrations_app.inventory.facts.node_claims import moment
 from migrations_app.inventory.inventory import Inventory, once
-from migrations_app.inventory.objects.karpenter import Claim, Node
+from migrations_app.inventory.objects.karpenter import KarpenterClaim, Node
 from migrations_app.karpenter import labels
 
 check = Check(
@@ -32,7 +32,7 @@ REASONS = ("DisruptionReason", "Drifted", "Expired", "Empty", "Consolidatable")
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     now = moment(case.now)
     for node, claim in _tainted(case.inventory):
         for taint in node.spec.taints or ():
@@ -42,14 +42,14 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @once
-def _tainted(inventory: Inventory) -> tuple[tuple[Node, Claim | None], ...]:
+def _tainted(inventory: Inventory) -> tuple[tuple[Node, KarpenterClaim | None], ...]:
     """The nodes with a taint, each with its claim."""
     nodes = [node for node in inventory.nodes.items if node.spec.taints]
     claims = {claim.provider_id: claim for claim in inventory.nodeclaims.items if claim.provider_id} if nodes else {}
     return tuple((node, claims.get(node.spec.provider_id or "")) for node in nodes)
 
 
-def _why(case: Case, node: Node, *, key: str, claim: Claim | None, now: datetime | None) -> str:
+def _why(case: CheckContext, node: Node, *, key: str, claim: KarpenterClaim | None, now: datetime | None) -> str:
     running = case.running.release
     if key == labels.UNREGISTERED_TAINT:
         born = moment(node.metadata.creation_timestamp)
@@ -64,7 +64,7 @@ def _why(case: Case, node: Node, *, key: str, claim: Claim | None, now: datetime
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         "# Where the node is to stay; one that never registered is better replaced",
         *(f"kubectl taint node {word(row.name)} {word(f'{_key(row)}-')}" for row in evidence[:NAMES_SHOWN]),

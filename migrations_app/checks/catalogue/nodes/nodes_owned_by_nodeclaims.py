@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl, names
 from migrations_app.checks.shared.replaced_nodes import fenced
 from migrations_app.inventory.facts.ownership import OwnedNode
@@ -33,7 +33,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     nodes = case.ownership.nodes
     mine = [node for node in nodes if node.owner.startswith("karpenter_")]
     unknown = [node for node in nodes if node.owner == "unknown"]
@@ -45,7 +45,7 @@ def judge(case: Case) -> Iterator[Word]:
                 kind="Node", name=node.name, path="metadata.ownerReferences", seen=_seen(node), wanted="NodeClaim"
             )
     if unknown:
-        yield CannotTell(f"{len(unknown)} nodes belong to nobody we know, first {unknown[0].name}")
+        yield Unknown(f"{len(unknown)} nodes belong to nobody we know, first {unknown[0].name}")
 
 
 def _seen(node: OwnedNode) -> str:
@@ -55,7 +55,7 @@ def _seen(node: OwnedNode) -> str:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     shown = {row.name for row in evidence[:NAMES_SHOWN]}
     pools = {node.pool for node in case.ownership.nodes if node.name in shown and node.owner == "karpenter_alpha"}
     yield kubectl(

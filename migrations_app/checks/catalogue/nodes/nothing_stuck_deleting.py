@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
 from migrations_app.checks.shell import word
 from migrations_app.inventory.facts.node_claims import moment
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects.karpenter import EC2NodeClass, Named, Node
+from migrations_app.inventory.objects.karpenter import EC2NodeClass, NamedObject, Node
 from migrations_app.inventory.parse import is_karpenter
 from migrations_app.karpenter import kinds
 
@@ -43,26 +43,26 @@ KINDS = (
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     now = moment(case.now)
     for kind in KINDS:
         for one in case.inventory.part(kind.plural).items:
-            if isinstance(one, Named) and one.metadata.deleting and (held := _held(one)):
+            if isinstance(one, NamedObject) and one.metadata.deleting and (held := _held(one)):
                 since = moment(one.metadata.deletion_timestamp)
                 if since is None or now is None:
-                    yield CannotTell(f"{kind.kind} {one.name}: metadata.deletionTimestamp cannot be read")
+                    yield Unknown(f"{kind.kind} {one.name}: metadata.deletionTimestamp cannot be read")
                 elif now - since > PATIENCE:
                     seen = f"since {one.metadata.deletion_timestamp}, {' '.join(held)}{_users(case.inventory, one)}"
                     yield Evidence(kind=kind.kind, name=one.name, path="metadata.finalizers", seen=seen, wanted="gone")
 
 
-def _held(one: Named) -> list[str]:
+def _held(one: NamedObject) -> list[str]:
     """The finalizers that hold it; of a Node Karpenter's own, for others are nobody's here."""
     every = one.metadata.finalizers or []
     return [each for each in every if is_karpenter(each)] if isinstance(one, Node) else every
 
 
-def _users(inventory: Inventory, one: Named) -> str:
+def _users(inventory: Inventory, one: NamedObject) -> str:
     if not isinstance(one, EC2NodeClass):
         return ""
     references = (claim.spec.node_class_ref for claim in inventory.nodeclaims.items)
@@ -71,7 +71,7 @@ def _users(inventory: Inventory, one: Named) -> str:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     plural = {kind.kind: kind.crd_name.rstrip(".") for kind in KINDS}
     yield kubectl(
         "# In this order: claims with their nodes, then pools, then classes; see what each one waits for",

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kubectl, ordered
 from migrations_app.checks.shared.replaced_nodes import LEGACY_TAINT, fenced
 from migrations_app.inventory.facts.managers import managed
@@ -34,7 +34,7 @@ KEEPS_OFF = ("NoSchedule", "NoExecute")
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pools = own_pools(case.inventory)
     if not pools or not case.inventory.provisioners.items:
         yield NotApplicable("there is no NodePool yet" if not pools else "no Provisioner is left")
@@ -67,7 +67,7 @@ def _closed(one: Provisioner) -> bool:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     mine = {one.name: one for one in case.inventory.provisioners.items}
     by = managed(mine[evidence[0].name].metadata)
     lines = (fenced(mine[row.name]) for row in evidence[:NAMES_SHOWN])

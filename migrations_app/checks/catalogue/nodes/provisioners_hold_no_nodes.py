@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import kubectl, names
 from migrations_app.checks.shared.replaced_nodes import there
 from migrations_app.karpenter.hops import ALPHA_LEFT
@@ -31,7 +31,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not case.inventory.provisioners.items:
         yield NotApplicable("no Provisioner is left")
     pools = {node.name: node.pool for node in case.ownership.nodes if node.owner == "karpenter_alpha"}
@@ -48,7 +48,7 @@ def judge(case: Case) -> Iterator[Word]:
             )
 
 
-def _alone(case: Case, pools: Mapping[str, str]) -> Counter[str]:
+def _alone(case: CheckContext, pools: Mapping[str, str]) -> Counter[str]:
     """How many workloads run on the nodes of one Provisioner and nowhere else, by Provisioner."""
     whole: set[tuple[str, str, str, str]] = set()
     for one in there(case, pools, wanted=lambda group: group.nodes):
@@ -63,7 +63,7 @@ def _alone(case: Case, pools: Mapping[str, str]) -> Counter[str]:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         "# Empty each before it is deleted: fence it, then replace its Machines one by one",
         f"for pool in {names(evidence)}; do",

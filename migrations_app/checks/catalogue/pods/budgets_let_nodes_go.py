@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    OBJECT_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import MAPS, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, patched
 from migrations_app.inventory.facts.node_pools import BUDGETS, closed, own_pools, unreadable
@@ -26,7 +35,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
@@ -34,14 +43,14 @@ def judge(case: Case) -> Iterator[Word]:
     yield from strange
     for pool in pools:
         for place in unreadable(pool):
-            yield CannotTell(f"NodePool {pool.name}: {BUDGETS}[{place}].nodes is neither a number nor a share")
+            yield Unknown(f"NodePool {pool.name}: {BUDGETS}[{place}].nodes is neither a number nor a share")
         for place, told in closed(pool):
             path = f"{BUDGETS}[{place}].nodes"
             yield cause(pool, path, seen=told, wanted="more than 0, or a schedule")
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("Only once the hop is done and replacement is wanted: nodes that drifted meanwhile go then",)
     line = patched(BUDGETS, [{"nodes": "10%"}])
     yield from changed(case, evidence, what="raise the budget once replacement is wanted", line=line, notes=notes)

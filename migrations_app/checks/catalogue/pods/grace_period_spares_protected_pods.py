@@ -3,7 +3,16 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    OBJECT_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.remedies.commands import from_source, kubectl, merged, ordered
 from migrations_app.checks.shared.replaced_nodes import BOUND, there
 from migrations_app.checks.shell import word
@@ -41,7 +50,7 @@ ABOUT = "# Where its owners do not agree; new nodes take it over, those that are
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     limited = [pool for pool in own_pools(case.inventory) if pool.get(PATH) not in (None, NEVER)]
     if not limited:
         yield NotApplicable(f"no NodePool sets {PATH}")
@@ -53,11 +62,11 @@ def judge(case: Case) -> Iterator[Word]:
         yield from _ended(case, pool, nodes=nodes[pool.name])
 
 
-def _ended(case: Case, pool: NodePool, *, nodes: set[str]) -> Iterator[Word]:
+def _ended(case: CheckContext, pool: NodePool, *, nodes: set[str]) -> Iterator[JudgeResult]:
     limit = pool.get(PATH)
     length = nanoseconds(limit) if isinstance(limit, str) else None
     if length is None:
-        yield CannotTell(f"NodePool {pool.name}: {PATH} cannot be read")
+        yield Unknown(f"NodePool {pool.name}: {PATH} cannot be read")
         return
     for one in there(case, nodes, wanted=lambda group: _kept(group) or group.grace_seconds * 10**9 > length):
         seen = labels.DO_NOT_DISRUPT if _kept(one.group) else f"{one.group.grace_seconds} s of grace"
@@ -72,7 +81,7 @@ def _kept(group: PodGroup) -> bool:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     named = {row.value("pool") for row in evidence}
     pools = [pool for pool in case.inventory.nodepools.items if pool.name in named]
     by, patch = managed(pools[0].metadata), merged(PATH, "48h")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
 from migrations_app.checks.shared.replaced_nodes import BOUND, NOTHING_ROLLED, rolled_nodes, there
 from migrations_app.checks.shell import word, words
@@ -29,7 +29,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     nodes = rolled_nodes(case)
     if not nodes:
         yield NotApplicable(NOTHING_ROLLED)
@@ -45,7 +45,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         "# With the owners: keep one of them, or let each select pods of its own",
         *dict.fromkeys(_line(row) for row in evidence[:NAMES_SHOWN]),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl, merged
 from migrations_app.checks.shared.replaced_nodes import NOTHING_ROLLED, rolled_nodes
 from migrations_app.checks.shell import word
@@ -31,7 +31,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     nodes = rolled_nodes(case)
     if not nodes:
         yield NotApplicable(NOTHING_ROLLED)
@@ -42,9 +42,7 @@ def judge(case: Case) -> Iterator[Word]:
             continue
         status = budget.status
         if status is None or status.disruptions_allowed is None:
-            yield CannotTell(
-                f"PodDisruptionBudget {budget.namespace}/{budget.name}: status.disruptionsAllowed is not set"
-            )
+            yield Unknown(f"PodDisruptionBudget {budget.namespace}/{budget.name}: status.disruptionsAllowed is not set")
         elif status.disruptions_allowed == 0 and (status.expected_pods or 0) > 0:
             path, seen = what_holds(budget)
             yield Evidence(
@@ -58,7 +56,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     patch = merged("spec", {"minAvailable": None, "maxUnavailable": 1})
     yield kubectl(
         "# With the owners' consent, for the time of the rollout; where it is a single pod, add a replica first",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import kubectl, names
 from migrations_app.inventory.facts.node_pools import misfit, own_pools
 from migrations_app.inventory.objects.karpenter import NodePool, Provisioner
@@ -32,7 +32,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     running, provisioners = case.running.release, case.inventory.provisioners.items
     if not provisioners:
         yield NotApplicable("no Provisioner is left")
@@ -61,7 +61,7 @@ def _conditions(pool: NodePool) -> list[dict[str, object]]:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         "# Convert these and apply the NodePools before anything is fenced",
         f"kubectl get provisioners.karpenter.sh {names(evidence)} -o yaml > provisioners.yaml",

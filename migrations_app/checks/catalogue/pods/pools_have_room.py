@@ -4,7 +4,16 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from migrations_app.checks.base import OBJECT_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    OBJECT_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kubectl, ordered
 from migrations_app.checks.shared.replaced_nodes import NOTHING_ROLLED, rolled_nodes
 from migrations_app.checks.shell import json_word, word
@@ -30,7 +39,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not rolled_nodes(case):
         yield NotApplicable(NOTHING_ROLLED)
         return
@@ -40,18 +49,18 @@ def judge(case: Case) -> Iterator[Word]:
         yield from [word for word in words if isinstance(word, Evidence)][:1] or words
 
 
-def _limits(pool: NodePool, nodes: int) -> Iterator[Word]:
+def _limits(pool: NodePool, nodes: int) -> Iterator[JudgeResult]:
     limits, used = pool.get("spec.limits", {}), pool.get("status.resources", {})
     for resource, limit in limits.items() if isinstance(limits, dict) else ():
         taken = used.get(resource, "0") if isinstance(used, dict) else None
         yield from _full(pool, resource, limit=limit, taken=taken, nodes=nodes)
 
 
-def _full(pool: NodePool, resource: str, *, limit: Any, taken: Any, nodes: int) -> Iterator[Word]:  # noqa: ANN401 - plain JSON of the object
+def _full(pool: NodePool, resource: str, *, limit: Any, taken: Any, nodes: int) -> Iterator[JudgeResult]:  # noqa: ANN401 - plain JSON of the object
     most, now = quantities.read(str(limit)), quantities.read(str(taken))
     path = f"spec.limits.{resource}"
     if most is None or now is None:
-        yield CannotTell(f"NodePool {pool.name}: {path} or status.resources.{resource} cannot be read")
+        yield Unknown(f"NodePool {pool.name}: {path} or status.resources.{resource} cannot be read")
     elif now[0] + (now[0] // nodes if nodes else 1) > most[0]:
         seen = f"{limit}, {taken} of it used by {nodes} nodes"
         found = Evidence(kind="NodePool", name=pool.name, path=path, seen=seen, wanted="room for one node more")
@@ -59,7 +68,7 @@ def _full(pool: NodePool, resource: str, *, limit: Any, taken: Any, nodes: int) 
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     pools = {pool.name: pool for pool in case.inventory.nodepools.items}
     by = managed(pools[evidence[0].name].metadata)
     lines = (_raised(row) for row in evidence[:NAMES_SHOWN])

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
 from migrations_app.checks.shared.replaced_nodes import BOUND, NOTHING_ROLLED, rolled_nodes, there
 from migrations_app.checks.shell import word
@@ -37,7 +37,7 @@ PATH = "metadata.annotations[{key}]"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     nodes = rolled_nodes(case)
     if not nodes:
         yield NotApplicable(NOTHING_ROLLED)
@@ -61,7 +61,7 @@ def _protects(marks: Mapping[str, str], old: str) -> str:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         "# Let such work finish first; where its owners agree, take the protection off for the rollout",
         *map(_line, evidence[:NAMES_SHOWN]),

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
 from migrations_app.checks.shared.replaced_nodes import NOTHING_ROLLED, rolled_nodes, there
 from migrations_app.checks.shell import word
@@ -33,7 +33,7 @@ SCALED = ("Deployment", "StatefulSet")
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     nodes = rolled_nodes(case)
     if not nodes:
         yield NotApplicable(NOTHING_ROLLED)
@@ -51,7 +51,7 @@ def _workload(group: PodGroup) -> tuple[str, str, str]:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         "# For the time of the rollout, where the workload can run twice; else replace its node in a quiet hour",
         *(

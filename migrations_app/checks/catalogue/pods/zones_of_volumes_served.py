@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
 from migrations_app.checks.shared.replaced_nodes import BOUND, NOTHING_ROLLED, rolled_nodes, there
 from migrations_app.checks.shell import word
@@ -28,7 +28,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     nodes = rolled_nodes(case)
     pools = case.inventory.nodepools.items
     if not nodes or not pools:
@@ -45,7 +45,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     homes = list(dict.fromkeys(row.namespace for row in evidence))[:NAMES_SHOWN]
     columns = "NAME:.metadata.name,CLASS:.spec.storageClassName,ZONE:.spec.nodeAffinity.required.nodeSelectorTerms"
     yield kubectl(

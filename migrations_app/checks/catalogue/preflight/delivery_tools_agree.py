@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import at
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import word
 from migrations_app.inventory.facts.managers import appliers
-from migrations_app.inventory.objects.karpenter import Named
+from migrations_app.inventory.objects.karpenter import NamedObject
 
 check = Check(
     __name__,
@@ -28,9 +28,9 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     parts = (case.inventory.part(name) for name in check.reads)
-    every = [one for part in parts for one in part.items if isinstance(one, Named)]
+    every = [one for part in parts for one in part.items if isinstance(one, NamedObject)]
     if not every:
         yield NotApplicable("nothing of Karpenter is installed")
     for one in every:
@@ -40,7 +40,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     shown = dict.fromkeys(
         f"kubectl {f'-n {word(row.namespace)} ' if row.namespace else ''}get {word(row.kind.lower())} {word(row.name)} "
         "-o yaml --show-managed-fields"

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import at
 from migrations_app.checks.shell import word
-from migrations_app.inventory.objects.karpenter import Delivery
+from migrations_app.inventory.objects.karpenter import GitOpsDelivery
 
 check = Check(
     __name__,
@@ -29,7 +29,7 @@ PAUSE = {"HelmRelease": "flux suspend helmrelease", "Kustomization": "flux suspe
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     every = case.inventory.deliveries.items
     if not every:
         yield NotApplicable("neither Flux nor Argo CD delivers Karpenter")
@@ -39,7 +39,7 @@ def judge(case: Case) -> Iterator[Word]:
             yield at(one, path, seen=seen, wanted="paused for changes made by hand, or the hop made in its source")
 
 
-def _acts(one: Delivery) -> tuple[str, str]:
+def _acts(one: GitOpsDelivery) -> tuple[str, str]:
     """Where it says that it acts by itself, and how; two empty texts where it does not."""
     if one.kind == "Application":
         automated = one.get("spec.syncPolicy.automated")
@@ -55,7 +55,7 @@ def _acts(one: Delivery) -> tuple[str, str]:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for row in evidence:
         where = f"{word(row.name)} --namespace {word(row.namespace)}"
         if row.kind == "Application":

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.inventory.facts.controller import installation
 from migrations_app.karpenter import labels
@@ -25,10 +25,10 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     running, found = case.running.release, installation(case.inventory)
     if running is None or found is None:
-        yield CannotTell(f"which release runs is not known: {case.running.how}")
+        yield Unknown(f"which release runs is not known: {case.running.how}")
     elif running < case.step.start:
         yield Evidence(
             kind="Deployment",
@@ -41,5 +41,5 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(f"# Take the earlier hops first: this one starts from {case.step.start}, {evidence[0].seen} runs")

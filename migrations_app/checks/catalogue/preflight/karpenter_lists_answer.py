@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import word
 from migrations_app.errors import CONVERSION_FAILED
@@ -42,7 +42,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     parts = {name: case.inventory.part(name) for name in LISTS}
     unseen = {name: part for name, part in parts.items() if isinstance(part, Unseen)}
     for name, part in unseen.items():
@@ -52,7 +52,7 @@ def judge(case: Case) -> Iterator[Word]:
             yield found.with_data(why=part.why)
     not_tried = [f"{name} ({part.why})" for name, part in unseen.items() if part.why in OURS]
     if not_tried:
-        yield CannotTell(f"whether these lists answer is not known: {', '.join(not_tried)}")
+        yield Unknown(f"whether these lists answer is not known: {', '.join(not_tried)}")
 
 
 def _listed(name: str) -> str:
@@ -61,7 +61,7 @@ def _listed(name: str) -> str:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         "# What the server says of each list:", *(f"kubectl get {word(row.name)} -A -o name" for row in evidence)
     )

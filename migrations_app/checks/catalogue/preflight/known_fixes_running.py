@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.inventory.facts.controller import installation
 from migrations_app.karpenter.tables.fix_rows import missing_fixes
@@ -25,12 +25,12 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     running, found = case.running.release, installation(case.inventory)
     if found is None:
         yield NotApplicable("there is no Karpenter Deployment")
     elif running is None:
-        yield CannotTell(f"which patch runs is not known: {case.running.how}")
+        yield Unknown(f"which patch runs is not known: {case.running.how}")
     else:
         for row, patch in missing_fixes(running):
             yield Evidence(
@@ -44,5 +44,5 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(f"# The hop itself brings the fix: it lands on {case.step.release}, CRDs first, then the controller")

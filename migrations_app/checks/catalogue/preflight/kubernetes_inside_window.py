@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import word
 from migrations_app.karpenter.releases import find
@@ -26,11 +26,11 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     text = next((version.git_version for version in case.inventory.version.items), "")
     minor = kubernetes_minor(text)
     if minor is None:
-        yield CannotTell(f"the server's version {text[:40]!r} names no Kubernetes minor")
+        yield Unknown(f"the server's version {text[:40]!r} names no Kubernetes minor")
     elif not case.step.kubernetes.holds(minor):
         yield Evidence(
             kind="Cluster",
@@ -43,7 +43,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     seen, window = evidence[0].value("minor"), case.step.kubernetes
     if minor_order(seen) < minor_order(window.min):
         yield kubectl(

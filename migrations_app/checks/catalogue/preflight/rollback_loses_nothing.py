@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import at
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.inventory.objects.karpenter import NodePool
@@ -29,7 +29,7 @@ AFTER = "spec.disruption.consolidateAfter"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     part = case.inventory.nodepools
     if not part.items:
         yield NotApplicable("there is no NodePool yet")
@@ -53,7 +53,7 @@ def _only_v1(pool: NodePool) -> Iterator[tuple[str, str]]:
 
 
 @check.advise
-def advise(_case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield kubectl(
         "# Keep what there is before the hop, CRDs and objects; applied again they bring the fields back",
         "kubectl get crd,nodepools,ec2nodeclasses,nodeclaims -o yaml > before-the-hop.yaml",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CannotTell, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import word
 from migrations_app.inventory.facts.controller import installation
@@ -28,10 +28,10 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found = installation(case.inventory)
     if case.running.certainty != "exact" or found is None:
-        yield CannotTell(f"no source names the running release exactly: {case.running.how}")
+        yield Unknown(f"no source names the running release exactly: {case.running.how}")
         return
     for sentence in case.running.disagreements:
         yield Evidence(
@@ -45,7 +45,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     found = evidence[0]
     yield kubectl(
         f"kubectl -n {word(found.namespace)} get deployment {word(found.name)} -o yaml | grep -E 'image:|/version:'",

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    CHART_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.inventory.facts.controller import installation
 from migrations_app.karpenter.hops import NAMED
@@ -29,10 +38,10 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     running, found = case.running.release, installation(case.inventory)
     if running is None or found is None or find(running) is None:
-        yield CannotTell(f"whether the running release can be gone back to is not known: {case.running.how}")
+        yield Unknown(f"whether the running release can be gone back to is not known: {case.running.how}")
         return
     if running < case.step.start:
         yield NotApplicable(f"the hop starts from {case.step.start}, which does not run yet")
@@ -48,7 +57,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     running = case.running.release
     own = [target for target in case.step.rollback_to if running and target.minor == running.minor]
     if own:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.shared.metric_queries import outdated_queries, renamed_queries
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
@@ -32,10 +32,10 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     yield from outdated_queries(case, "prometheus_rules")
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield from renamed_queries(case, "prometheus_rules", evidence=evidence)

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    CHART_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import at_variable
 from migrations_app.checks.remedies.aws import unread_reason
 from migrations_app.checks.remedies.commands import chart_values
@@ -33,12 +42,12 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found = installation(case.inventory)
     if found is None:
         yield NotApplicable("there is no Karpenter Deployment")
     elif found.hides(VARIABLE):
-        yield CannotTell(f"{VARIABLE} may be taken from an object that is not read")
+        yield Unknown(f"{VARIABLE} may be taken from an object that is not read")
     elif not found.env.get(VARIABLE) and not _by_flag(found):
         yield from _without(case, found)
 
@@ -48,16 +57,16 @@ def _by_flag(found: Installation) -> bool:
     return any(arg.partition("=")[0] == FLAG for arg in given)
 
 
-def _without(case: Case, found: Installation) -> Iterator[Word]:
+def _without(case: CheckContext, found: Installation) -> Iterator[JudgeResult]:
     """Neither variable nor flag: until 0.32 the ConfigMap may say it; another check carries it over."""
     running = case.running.release
     if running is None:
-        yield CannotTell(f"{VARIABLE} is absent, and which release runs is not known")
+        yield Unknown(f"{VARIABLE} is absent, and which release runs is not known")
     elif minor_order(running.minor) > minor_order(LAST_READ):
         yield at_variable(found, VARIABLE, seen="absent", wanted="the name of the cluster in EKS")
     elif isinstance(case.inventory.settings, Unseen):
         told = f"{VARIABLE} is absent, and settings could not be read: {case.inventory.settings.why}"
-        yield CannotTell(told, unread_reason("settings", case.inventory.settings))
+        yield Unknown(told, unread_reason("settings", case.inventory.settings))
     elif not _configured(case.inventory):
         yield at_variable(found, VARIABLE, seen="absent", wanted="the name of the cluster in EKS")
 
@@ -67,6 +76,6 @@ def _configured(inventory: Inventory) -> bool:
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     name = case.inventory.aws.place.cluster or "CLUSTER"
     yield from chart_values(case, {"settings.clusterName": name}, about="The name of the cluster in EKS")

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    CHART_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.inventory.facts.controller import given_values, installation, value_at
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
@@ -32,7 +41,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found = installation(case.inventory)
     if found is None:
         yield NotApplicable("there is no Karpenter Deployment")
@@ -48,7 +57,7 @@ def judge(case: Case) -> Iterator[Word]:
         )
         return
     if found.hides(SWITCH):
-        yield CannotTell(f"{SWITCH} may be taken from an object that is not read")
+        yield Unknown(f"{SWITCH} may be taken from an object that is not read")
     values = given_values(case.inventory)
     if values is not None and value_at(values.tree, VALUE) is False:
         yield Evidence(
@@ -62,5 +71,5 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield from chart_values(case, {VALUE: "true"}, about="In the chart karpenter-crd as well")

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import at
 from migrations_app.checks.shell import note, one_line
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
-from migrations_app.inventory.objects.karpenter import Delivery
+from migrations_app.inventory.objects.karpenter import GitOpsDelivery
 from migrations_app.karpenter.releases import find
 from migrations_app.karpenter.versions import parse
 
@@ -29,7 +29,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     every = [one for one in case.inventory.deliveries.items if _chart(one) in (CHART, CRD_CHART)]
     if not every:
         yield NotApplicable("no Flux HelmRelease and no Argo CD Application names a chart of Karpenter")
@@ -43,13 +43,13 @@ def judge(case: Case) -> Iterator[Word]:
             yield at(one, path, seen=given, wanted=right).with_data(right=right)
 
 
-def _chart(one: Delivery) -> str:
+def _chart(one: GitOpsDelivery) -> str:
     found = one.get(PATHS[one.kind][0], "") if one.kind in PATHS else ""
     return found if isinstance(found, str) else ""
 
 
 @check.advise
-def advise(_case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for row in evidence:
         text = f"{note(f'{row.kind} {row.namespace}/{row.name}')}\n{one_line(row.path)}: {one_line(row.value('right'))}"
         yield Remedy(how="flux" if row.kind == "HelmRelease" else "argocd", text=text)

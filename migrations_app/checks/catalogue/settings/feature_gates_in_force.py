@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    CHART_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import at_controller, at_value
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.inventory.facts.controller import (
@@ -37,23 +46,23 @@ BRANCH, UNREADABLE = "settings.featureGates", "the controller cannot read it and
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found, running = installation(case.inventory), case.running.release
     row = find(running) if running else None
     if found is None:
         yield NotApplicable("there is no Karpenter Deployment")
     elif row is None:
-        yield CannotTell(f"the gates of the running release are not known: {case.running.how}")
+        yield Unknown(f"the gates of the running release are not known: {case.running.how}")
     else:
         gates = given_gates(found)
         if gates is not None and not gates.text:
-            yield CannotTell(f"{gates.path} is empty or taken from an object that is not read")
+            yield Unknown(f"{gates.path} is empty or taken from an object that is not read")
         elif gates is not None:
             yield from _given(case, found, gates=gates, row=row)
         yield from _flipped(case, found, row=row)
 
 
-def _given(case: Case, found: Installation, *, gates: GivenGates, row: MinorRelease) -> Iterator[Word]:
+def _given(case: CheckContext, found: Installation, *, gates: GivenGates, row: MinorRelease) -> Iterator[JudgeResult]:
     for part in gates.malformed:
         yield at_controller(found, gates.path, seen=f"{part}: {UNREADABLE}", wanted="a gate, = and true or false")
     told, coming = told_gates(found), find(case.step.release)
@@ -67,13 +76,13 @@ def _given(case: Case, found: Installation, *, gates: GivenGates, row: MinorRele
             yield at_controller(found, gates.path, seen=seen, wanted=f"{name} from {first_known(name)} on")
 
 
-def _flipped(case: Case, found: Installation, *, row: MinorRelease) -> Iterator[Word]:
+def _flipped(case: CheckContext, found: Installation, *, row: MinorRelease) -> Iterator[JudgeResult]:
     """Gates that nobody set, with another default after the hop. The chart writes every gate, so values decide."""
     values, told, coming = given_values(case.inventory), told_gates(found), find(case.step.release)
     for gate, before, after in felt_flips(row, coming) if coming else ():
         keys = (f"{BRANCH}.{gate.value}", f"{BRANCH}.{gate.value}Enabled")
         if values is None and told.get(gate.name, before) == before:
-            yield CannotTell(f"whether {gate.name} was chosen is not known without Helm values: {after} after the hop")
+            yield Unknown(f"whether {gate.name} was chosen is not known without Helm values: {after} after the hop")
         elif values is not None and all(value_at(values.tree, key) is ABSENT for key in keys):
             seen = f"absent: {before} on {row.minor}, {after} on {case.step.release.minor}".lower()
             flipped = at_value(values, keys[0], seen=seen, wanted="true or false, as it is meant")
@@ -81,6 +90,6 @@ def _flipped(case: Case, found: Installation, *, row: MinorRelease) -> Iterator[
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     kept = {f"{BRANCH}.{row.value('gate')}": row.value("value") for row in evidence if row.data}
     yield from chart_values(case, kept, about="As it is today; takes effect as the controller restarts")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.base import CHART_TOOLS, Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.inventory.facts.controller import ABSENT, given_values, installation, value_at
 from migrations_app.inventory.objects.karpenter import ConfigMap
@@ -32,7 +32,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for config in case.inventory.settings.items:
         for key, value in (config.data or {}).items():
             row = setting_row(key)
@@ -40,16 +40,16 @@ def judge(case: Case) -> Iterator[Word]:
                 yield from _carried(case, config, row=row, value=value)
 
 
-def _carried(case: Case, config: ConfigMap, *, row: SettingRow, value: str) -> Iterator[Word]:
+def _carried(case: CheckContext, config: ConfigMap, *, row: SettingRow, value: str) -> Iterator[JudgeResult]:
     values, running, found = given_values(case.inventory), case.running.release, installation(case.inventory)
     if values is not None:
         missing = value_at(values.tree, row.value) is ABSENT
     elif found is None or running is None or minor_order(running.minor) <= minor_order(LAST_READ):
         # Until 0.32 the chart fills the variable from the old value too, so the variable proves nothing.
-        yield CannotTell(f"the Helm values are not known, so neither is whether {row.value} is given")
+        yield Unknown(f"the Helm values are not known, so neither is whether {row.value} is given")
         return
     elif found.hides(row.env):
-        yield CannotTell(f"{row.env} may be taken from an object that is not read")
+        yield Unknown(f"{row.env} may be taken from an object that is not read")
         return
     else:
         missing = not found.env.get(row.env)
@@ -66,6 +66,6 @@ def _carried(case: Case, config: ConfigMap, *, row: SettingRow, value: str) -> I
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     given = {row.value("key"): row.value("value") for row in evidence}
     yield from chart_values(case, given, about="0.32 reads the new names already; the old ones may go with 0.33")

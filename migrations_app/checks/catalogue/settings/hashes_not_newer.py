@@ -2,9 +2,18 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    CHART_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.remedies.commands import chart_values
-from migrations_app.inventory.facts.node_claims import hashed
+from migrations_app.inventory.facts.node_claims import drift_hashes
 from migrations_app.karpenter.releases import find, number
 
 check = Check(
@@ -25,28 +34,28 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
-    running, every = case.running.release, hashed(case.inventory)
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
+    running, every = case.running.release, drift_hashes(case.inventory)
     row = find(running) if running else None
     if not every:
         yield NotApplicable("there is no NodePool and no EC2NodeClass yet")
         return
     if running is None or row is None:
-        yield CannotTell(f"which hashes the running release writes is not known: {case.running.how}")
+        yield Unknown(f"which hashes the running release writes is not known: {case.running.how}")
         return
     known = dict(zip(("NodePool", "EC2NodeClass"), row.hash_versions(running), strict=True))
     for one in every:
         have, most = number(one.version), number(known[one.kind]) or 0
         path = f"metadata.annotations[{one.annotation}]"
         if have is None:
-            yield CannotTell(f"{one.kind} {one.name}: {path} is no version")
+            yield Unknown(f"{one.kind} {one.name}: {path} is no version")
         elif have > most:
             wanted = f"{known[one.kind] or 'no version'}, as {running} writes it"
             yield Evidence(kind=one.kind, name=one.name, path=path, seen=one.version or "", wanted=wanted)
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     row = find(case.running.release) if case.running.release else None
     better = row.newest_good if row else None
     yield from chart_values(

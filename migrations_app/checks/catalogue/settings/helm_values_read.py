@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    CHART_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import at_value, value_key
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.inventory.facts.controller import given_values
@@ -23,19 +32,19 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     values = given_values(case.inventory)
     if not case.inventory.controller.items:
         yield NotApplicable("there is no Karpenter Deployment")
     elif values is None:
-        yield CannotTell("no Helm record and no Flux or Argo CD object tells the values of the chart karpenter")
+        yield Unknown("no Helm record and no Flux or Argo CD object tells the values of the chart karpenter")
     else:
         for key in unknown_helm_keys(values.tree):
             yield at_value(values, key, seen="read by no release of the chart", wanted="absent, or the right name")
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     values = given_values(case.inventory)
     keys = {value_key(values, row): "" for row in evidence if values}
     yield from chart_values(case, keys, about="Nothing changes in the cluster: nobody reads these")

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    CHART_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import at_value, value_key
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.inventory.facts.controller import ABSENT, Values, given_values, installation, value_at
@@ -28,12 +37,12 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     values, found, running = given_values(case.inventory), installation(case.inventory), case.running.release
     if found is None:
         yield NotApplicable("there is no Karpenter Deployment")
     elif values is None or running is None:
-        yield CannotTell("the Helm values of the chart karpenter, or the running release, are not known")
+        yield Unknown("the Helm values of the chart karpenter, or the running release, are not known")
     else:
         if _enters(case, running, minor=(0, 32)) and _absent(values, "logEncoding", "logConfig.logEncoding"):
             told = at_value(
@@ -48,7 +57,7 @@ def judge(case: Case) -> Iterator[Word]:
             yield at_value(values, "logConfig.enabled", seen=seen, wanted="true").with_data(value="true")
 
 
-def _enters(case: Case, running: Release, *, minor: tuple[int, int]) -> bool:
+def _enters(case: CheckContext, running: Release, *, minor: tuple[int, int]) -> bool:
     return minor_order(running.minor) < minor <= minor_order(case.step.release.minor)
 
 
@@ -62,7 +71,7 @@ def _configured(values: Values) -> bool:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     values = given_values(case.inventory)
     given = {value_key(values, row): row.value("value") for row in evidence if values}
     yield from chart_values(case, given, to=case.step.release, about="With the hop, to keep the logs as they are")

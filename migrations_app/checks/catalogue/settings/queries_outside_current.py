@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import ByHand, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, ManualCheck, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.karpenter.metrics import outside_between, renamed_between, spoken_row
 from migrations_app.karpenter.tables.outside_rows import OutsideRow
@@ -27,7 +27,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     names, others = _renamed(case), _others(case)
     if not names and not others:
         yield NotApplicable("no name of a metric goes on this hop")
@@ -36,19 +36,21 @@ def judge(case: Case) -> Iterator[Word]:
         f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     )
     told = "; ".join(word for word in (shown, *map(spoken_row, others)) if word)
-    yield ByHand(f"search rules, dashboards and log queries outside this cluster for: {told}", tuple(advise(case, ())))
+    yield ManualCheck(
+        f"search rules, dashboards and log queries outside this cluster for: {told}", tuple(advise(case, ()))
+    )
 
 
-def _renamed(case: Case) -> tuple[str, ...]:
+def _renamed(case: CheckContext) -> tuple[str, ...]:
     return renamed_between(case.step.start, case.step.release)
 
 
-def _others(case: Case) -> tuple[OutsideRow, ...]:
+def _others(case: CheckContext) -> tuple[OutsideRow, ...]:
     return outside_between("queries", case.step.start, landing=case.step.release)
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     names = _renamed(case)
     grep = (f"grep -rnwE '{'|'.join(names)}' .",) if names else ()
     yield kubectl("# in the repositories that hold them", *grep, *(f"# {spoken_row(row)}" for row in _others(case)))

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    CHART_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.inventory.facts.controller import FEATURE_GATES, Installation, installation
 from migrations_app.karpenter.controller_settings import CHART_SWITCHES, unread_env_names, unread_gates
@@ -25,7 +34,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found = installation(case.inventory)
     if found is None:
         yield NotApplicable("there is no Karpenter Deployment")
@@ -34,12 +43,12 @@ def judge(case: Case) -> Iterator[Word]:
         if unread.key not in CHART_SWITCHES:
             yield _evidence(found, name=unread.key, seen=unread.fate, wanted=unread.replacement or "absent")
     if found.env_elsewhere:
-        yield CannotTell("more variables are taken from an object that is not read (envFrom)")
+        yield Unknown("more variables are taken from an object that is not read (envFrom)")
     for gate in _strange_gates(case, found.env.get(FEATURE_GATES, "")):
         yield _evidence(found, name=FEATURE_GATES, seen=f"{gate}: no such gate", wanted=f"without {gate}")
 
 
-def _strange_gates(case: Case, gates: str) -> list[str]:
+def _strange_gates(case: CheckContext, gates: str) -> list[str]:
     """A gate that the running release knows was written by its chart, and goes with it."""
     running = case.running.release
     here = unread_gates(gates, running) if running else []
@@ -58,6 +67,6 @@ def _evidence(found: Installation, *, name: str, seen: str, wanted: str) -> Evid
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     old = ", ".join(dict.fromkeys(row.path.partition("env[")[2].rstrip("]") for row in evidence))
     yield from chart_values(case, {}, to=case.step.release, about=f"Take {old} out of controller.env")

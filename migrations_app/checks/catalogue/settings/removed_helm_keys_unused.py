@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, CannotTell, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import (
+    CHART_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.inventory.facts.controller import given_values, records_unread, value_at
 from migrations_app.karpenter.controller_settings import lost_helm_keys
@@ -26,13 +35,13 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not case.inventory.controller.items:
         yield NotApplicable("there is no Karpenter Deployment")
         return
     values = given_values(case.inventory)
     if values is None:
-        yield CannotTell(_why(case))
+        yield Unknown(_why(case))
         return
     for unread in lost_helm_keys(values.tree, case.step.release):
         yield Evidence(
@@ -45,14 +54,14 @@ def judge(case: Case) -> Iterator[Word]:
         )
 
 
-def _why(case: Case) -> str:
+def _why(case: CheckContext) -> str:
     if unread := records_unread(case.inventory):
         return f"Helm's records could not be read ({unread}), so the values are not known"
     return "no Helm record and no Flux or Argo CD object tells the values of the chart karpenter"
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     values = given_values(case.inventory)
     unread = lost_helm_keys(values.tree, case.step.release) if values else []
     new = {

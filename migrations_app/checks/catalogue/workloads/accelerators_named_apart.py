@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kept_by, kubectl, ordered
 from migrations_app.checks.shared.node_pools import requirements
 from migrations_app.checks.shell import word
@@ -31,7 +31,7 @@ WANTED = f"{' or '.join(NEW)} as well, where the nodes have them"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for one in placed(case.inventory, {KEY}):
         if _alone(one.value.removeprefix("In ").split(" ")):
             yield Evidence(
@@ -54,7 +54,7 @@ def _alone(values: list[str] | tuple[str, ...]) -> bool:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     by = kept_by(case.inventory, evidence[0])
     source = from_source(by, f"list {' and '.join(NEW)} beside {OLD} in {KEY}")
     yield from ordered(by, (*source, kubectl(*map(_line, evidence[:NAMES_SHOWN]))))

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import ByHand, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, ManualCheck, NotApplicable, Remedy
 from migrations_app.checks.evidence import MAP, WHOLE, apart, cause
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.remedies.karpenter_objects import patched
 from migrations_app.inventory.facts.node_pools import is_v1
-from migrations_app.inventory.facts.workloads import Asking, metadata_users
+from migrations_app.inventory.facts.workloads import KnownMetadataUser, metadata_users
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
 
 check = Check(
@@ -31,7 +31,7 @@ LIMIT = f"{OPTIONS}.httpPutResponseHopLimit"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     part = case.inventory.ec2nodeclasses
     strange, classes = apart(part.items, {OPTIONS: MAP, LIMIT: WHOLE})
     yield from strange
@@ -42,13 +42,13 @@ def judge(case: Case) -> Iterator[Word]:
     for found in metadata_users(case.inventory) if near else ():
         yield _evidence(found)
     for one in near:
-        yield ByHand(
+        yield ManualCheck(
             f"EC2NodeClass {one.name}: {LIMIT} is 1; look for pods without host network that have neither "
             "a role by annotation nor Pod Identity and ask instance metadata"
         )
 
 
-def _evidence(found: Asking) -> Evidence:
+def _evidence(found: KnownMetadataUser) -> Evidence:
     return Evidence(
         kind=found.kind,
         namespace=found.workload.namespace,
@@ -60,7 +60,7 @@ def _evidence(found: Asking) -> Evidence:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     part = case.inventory.ec2nodeclasses
     near = [cause(one, LIMIT, seen=1, wanted="2") for one in part.items if is_v1(part, one) and one.get(LIMIT, 1) == 1]
     lines = [patched(LIMIT, 2)(row) for row in near]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kept_by, kubectl, ordered
 from migrations_app.checks.shared.node_pools import requirements
 from migrations_app.checks.shell import word
@@ -30,7 +30,7 @@ TERMS = "spec.capacityReservationSelectorTerms"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not any(one.get(TERMS) for one in case.inventory.ec2nodeclasses.items):
         yield NotApplicable(f"no EC2NodeClass sets {TERMS}")
         return
@@ -56,7 +56,7 @@ def _without(values: list[str] | tuple[str, ...]) -> bool:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     by = kept_by(case.inventory, evidence[0])
     source = from_source(by, f"list {evidence[0].wanted} in {labels.CAPACITY_TYPE}")
     yield from ordered(by, (*source, kubectl(*map(_line, evidence[:NAMES_SHOWN]))))

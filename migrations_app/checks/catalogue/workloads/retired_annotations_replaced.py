@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kept_by, kubectl, merged, ordered
 from migrations_app.checks.shell import word
 from migrations_app.inventory.facts.ownership import protected
@@ -33,7 +33,7 @@ POOL_PATH = "spec.template.metadata.annotations"
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     kept = {_owner(one) for one in marked(case.inventory, {labels.DO_NOT_DISRUPT}) if one.value == "true"}
     for one in marked(case.inventory, RETIRED):
         if one.value == "true" and _owner(one) not in kept:
@@ -62,7 +62,7 @@ def _evidence(kind: str, name: str, *, path: str, key: str, namespace: str = "",
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     by = kept_by(case.inventory, evidence[0])
     source = from_source(by, f"add {evidence[0].wanted} beside the old annotation, which may stay until 1.0 runs")
     yield from ordered(by, (*source, kubectl(*map(_line, evidence[:NAMES_SHOWN]))))

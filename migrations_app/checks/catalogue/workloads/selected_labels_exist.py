@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kept_by, kubectl, ordered
 from migrations_app.checks.shared.node_pools import requirements
 from migrations_app.checks.shell import word
@@ -29,7 +29,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     own = {labels.PROVISIONER_NAME}
     gone = {row.key for row in labels.KEYS if row.kind == "label" and row.retired_in(case.step.release)} - own
     for one in placed(case.inventory, gone):
@@ -50,7 +50,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     by = kept_by(case.inventory, evidence[0])
     source = from_source(by, "ask for instance family, size or CPU in its place")
     yield from ordered(by, (*source, kubectl(*map(_line, evidence[:NAMES_SHOWN]))))

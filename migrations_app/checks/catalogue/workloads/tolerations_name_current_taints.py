@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kept_by, kubectl, ordered
 from migrations_app.checks.shell import word, words
 from migrations_app.inventory.facts.workloads import POD_PARTS, placed
@@ -34,7 +34,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     old, new = _keys(case)
     found = placed(case.inventory, {old, new})
     current = {(one.kind, one.namespace, one.name) for one in found if one.key == new}
@@ -51,14 +51,14 @@ def judge(case: Case) -> Iterator[Word]:
             )
 
 
-def _keys(case: Case) -> tuple[str, str]:
+def _keys(case: CheckContext) -> tuple[str, str]:
     if case.hop == "0.32":
         return labels.UNSCHEDULABLE_TAINT, labels.DISRUPTION_TAINT
     return labels.DISRUPTION_TAINT, labels.DISRUPTED_TAINT
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     by = kept_by(case.inventory, evidence[0])
     source = from_source(by, f"tolerate {evidence[0].wanted} as well, if the toleration is really wanted")
     lines = (

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import ByHand, Case, Check, Evidence, NotApplicable, Remedy, Word
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, ManualCheck, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.karpenter.metrics import outside_between, spoken_row
 from migrations_app.karpenter.tables.outside_rows import UNREAD_KINDS, OutsideRow
@@ -25,20 +25,20 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     rows = _rows(case)
     if rows:
-        yield ByHand(f"not read; search for: {'; '.join(map(spoken_row, rows))}", tuple(advise(case, ())))
+        yield ManualCheck(f"not read; search for: {'; '.join(map(spoken_row, rows))}", tuple(advise(case, ())))
     else:
         yield NotApplicable("nothing in these objects loses its meaning on this hop")
 
 
-def _rows(case: Case) -> tuple[OutsideRow, ...]:
+def _rows(case: CheckContext) -> tuple[OutsideRow, ...]:
     return outside_between("unread", case.step.start, landing=case.step.release)
 
 
 @check.advise
-def advise(case: Case, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     words = "|".join(word.replace(".", "\\.") for row in _rows(case) for word in row.search.split(", "))
     yield kubectl(
         "# a kind that the cluster does not serve is an error that tells nothing",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kept_by, kubectl, merged, ordered
 from migrations_app.checks.shared.node_pools import names_old_label_alone
 from migrations_app.checks.shell import word, words
@@ -34,7 +34,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found = placed(case.inventory, {labels.PROVISIONER_NAME, labels.NODEPOOL})
     both = {_place(one) for one in found if one.key == labels.NODEPOOL and one.value.startswith(AVOIDS)}
     charts = {(one.namespace, one.name) for one in case.inventory.controller.items if names_old_label_alone(case)}
@@ -59,13 +59,13 @@ def _place(one: Mention) -> tuple[str, str, str, str]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     by = kept_by(case.inventory, evidence[0])
     source = from_source(by, f"put {labels.NODEPOOL} in the place of {labels.PROVISIONER_NAME}")
     yield from ordered(by, (*source, kubectl(*(_line(case, row) for row in evidence[:NAMES_SHOWN]))))
 
 
-def _line(case: Case, row: Evidence) -> str:
+def _line(case: CheckContext, row: Evidence) -> str:
     home, target = f"-n {word(row.namespace)} " if row.namespace else "", words((row.kind.lower(), row.name))
     if row.path.endswith("template.spec.nodeSelector"):
         pool = _pool(case, row.value("provisioner"))
@@ -74,7 +74,7 @@ def _line(case: Case, row: Evidence) -> str:
     return f"kubectl {home}edit {target}  # {row.path}: {row.wanted}"
 
 
-def _pool(case: Case, provisioner: str) -> str:
+def _pool(case: CheckContext, provisioner: str) -> str:
     """The NodePool of that name, or the only one; a word to fill in where that does not tell."""
     pools = [pool.name for pool in own_pools(case.inventory)]
     return provisioner if provisioner in pools else pools[0] if len(pools) == 1 else "POOL"

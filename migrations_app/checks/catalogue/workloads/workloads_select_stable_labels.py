@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Case, Check, Evidence, Remedy, Word
+from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kept_by, kubectl, ordered
 from migrations_app.checks.shared.node_pools import requirements
 from migrations_app.checks.shell import word
@@ -32,7 +32,7 @@ check = Check(
 
 
 @check.judge
-def judge(case: Case) -> Iterator[Word]:
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for one in placed(case.inventory, ALIASES.keys()):
         yield Evidence(
             kind=one.kind,
@@ -52,7 +52,7 @@ def judge(case: Case) -> Iterator[Word]:
 
 
 @check.advise
-def advise(case: Case, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     first = evidence[0]
     by = kept_by(case.inventory, first)
     source = from_source(by, f"write {first.value('stable')} in the place of {first.value('label')}")

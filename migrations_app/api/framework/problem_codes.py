@@ -1,0 +1,119 @@
+"""The codes of the API's problems, and the exception that carries one. Codes are stable; titles and texts may change.
+
+Imports no views, so that REST framework's defaults can be made of our classes.
+"""
+
+from dataclasses import dataclass
+
+from rest_framework.exceptions import APIException
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCode:
+    """What a code means and what a client can do about it."""
+
+    status: int
+    title: str
+    meaning: str
+
+
+CODES: dict[str, ErrorCode] = {
+    "bad_input": ErrorCode(400, "Bad input", "A value cannot be used; `errors` points at it."),
+    "invalid": ErrorCode(400, "Invalid request", "Fields or parameters are missing, unknown or wrong; see `errors`."),
+    "malformed": ErrorCode(400, "Malformed body", "The body is not the JSON or form it says it is."),
+    "bad_cursor": ErrorCode(400, "Bad cursor", "The cursor is none that this list gave out; start without one."),
+    "bad_kubeconfig": ErrorCode(400, "Kubeconfig refused", "It holds what is never used, or lacks what is needed."),
+    "bad_bundle": ErrorCode(400, "Bundle refused", "The bundle cannot be read, or is larger than what is taken."),
+    "unknown_target": ErrorCode(
+        400, "Unknown target", "The target is neither a known release, nor a minor, nor a hop."
+    ),
+    "unknown_action": ErrorCode(400, "Unknown action", "There is no action of that id."),
+    "unknown_parameter": ErrorCode(400, "Unknown choice", "The action asks for no such choice."),
+    "missing_parameter": ErrorCode(400, "Choice missing", "The action needs this choice."),
+    "bad_parameter": ErrorCode(400, "Bad choice", "The choice is of another shape than the action asks for."),
+    "name_not_typed": ErrorCode(400, "Name not typed", "Send the cluster's name, exactly as it is, in `typed`."),
+    "reason_needed": ErrorCode(400, "Reason needed", "This is only done with a reason."),
+    "bad_window": ErrorCode(400, "Bad window", "A change window has days 0 to 6 and goes from HH:MM to HH:MM, UTC."),
+    "bad_approvals": ErrorCode(400, "Bad approvals", "A number for each risk; destructive plans are never below 1."),
+    "out_of_range": ErrorCode(
+        400, "Out of range", "The number is too small or too large; the detail says what is taken."
+    ),
+    "key_needed": ErrorCode(
+        400, "Idempotency-Key needed", "Send a key of your own making; a retry then does nothing new."
+    ),
+    "not_signed_in": ErrorCode(
+        401, "Not signed in", "Send a bearer token, or the session cookie of a signed-in browser."
+    ),
+    "bad_token": ErrorCode(401, "Token refused", "The token is unknown, expired or revoked, or its owner is disabled."),
+    "forbidden": ErrorCode(403, "Not allowed", "The token lacks a scope, or its owner the right; the detail names it."),
+    "csrf": ErrorCode(
+        403, "Cross-site request refused", "A browser's change needs the CSRF token, from our own pages."
+    ),
+    "password_change_needed": ErrorCode(403, "Choose a password first", "The account still has a one-time password."),
+    "person_needed": ErrorCode(
+        403, "A person is needed", "People approve and settle in the browser, never over the API."
+    ),
+    "second_person": ErrorCode(
+        403, "A second person is needed", "Whoever made or asked for it does not agree to it alone."
+    ),
+    "sign_in_again": ErrorCode(
+        403, "Sign in again", "What cannot be undone wants proof of the person again, in the browser."
+    ),
+    "not_found": ErrorCode(404, "Not found", "There is no such thing, or it is not yours."),
+    "method_not_allowed": ErrorCode(405, "Method not allowed", "The Allow header names what may be done here."),
+    "conflict": ErrorCode(409, "Conflict", "Somebody else was first, or the state moved."),
+    "name_taken": ErrorCode(409, "Name taken", "There is another one of that name."),
+    "derived": ErrorCode(
+        409, "Told by the ARN", "The label stands in the ARN of the cluster and cannot be set otherwise."
+    ),
+    "draft_used": ErrorCode(409, "Draft used", "An external id belongs to one cluster; ask for a new draft."),
+    "no_identity": ErrorCode(409, "No AWS identity", "karpdash is nobody to AWS yet; the detail names the settings."),
+    "in_progress": ErrorCode(409, "Still under way", "The first request with this Idempotency-Key has no answer yet."),
+    "answer_lost": ErrorCode(409, "Answer lost", "The request was done; its answer can no longer be read."),
+    "moved": ErrorCode(
+        409, "Moved", "The rollout is in another state now, in which this cannot be done; read it again."
+    ),
+    "digest_moved": ErrorCode(409, "Another plan", "The digest is not that of this plan."),
+    "approval_missing": ErrorCode(
+        409, "Approval missing", "Too few approvals hold now; people give them in the browser."
+    ),
+    "closed": ErrorCode(409, "Closed", "The policy lets this not begin now; the detail says why."),
+    "policy_moved": ErrorCode(
+        409, "Policy changed", "The policy was changed since the plan was made; make a new plan."
+    ),
+    "kill_switch": ErrorCode(409, "Stopped", "All changes of clusters are stopped; two people lift it in the browser."),
+    "busy": ErrorCode(409, "Cluster busy", "Another rollout holds this cluster; the detail names it."),
+    "expired": ErrorCode(409, "Plan too old", "A plan is good for four hours; make a new one."),
+    "disk_full": ErrorCode(409, "Disk full", "No scan begins while the disk is nearly full; it goes on by itself."),
+    "audit_blocked": ErrorCode(
+        409, "Audit log behind", "Nothing is changed while the audit log cannot be carried outside."
+    ),
+    "rollout_holds": ErrorCode(409, "A rollout is under way", "A cluster is not forgotten while a rollout holds it."),
+    "export_unproven": ErrorCode(409, "Export unreadable", "What was kept of before does not open any more."),
+    "stale": ErrorCode(412, "Changed meanwhile", "The If-Match does not fit: read again and decide anew."),
+    "too_large": ErrorCode(413, "Too large", "The body is larger than what is taken here."),
+    "unsupported_media_type": ErrorCode(415, "Unsupported media type", "Send application/json, or a form for uploads."),
+    "key_reused": ErrorCode(422, "Key reused", "This Idempotency-Key came with another request before."),
+    "if_match_needed": ErrorCode(428, "If-Match needed", "Send the ETag of what you have read in an If-Match header."),
+    "throttled": ErrorCode(429, "Too many requests", "Wait as long as Retry-After says."),
+    "failed": ErrorCode(500, "Server failed", "A fault of karpdash; the request id finds it in the log."),
+    "not_answered": ErrorCode(
+        503, "No answer", "AWS or the cluster could not be asked; the detail says why. Try again."
+    ),
+    "unavailable": ErrorCode(503, "Not available", "The database or a key of karpdash is not there; try again later."),
+}
+
+
+def known(code: str, *, otherwise: str) -> str:
+    """The code itself where the catalogue has it, else the general one."""
+    return code if code in CODES else otherwise
+
+
+class Problem(APIException):
+    """A refusal of our own, by its code."""
+
+    def __init__(self, code: str, detail: str = "", *, retry_after: int | None = None) -> None:
+        super().__init__(detail or CODES[code].meaning, code=code)
+        self.code = code
+        self.status_code = CODES[code].status
+        self.retry_after = retry_after
