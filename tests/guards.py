@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from django.db import connection
 from django.db.backends.base.operations import BaseDatabaseOperations
 
-GUARDS = importlib.import_module("migrations_app.migrations.0007_guards")
-MORE = importlib.import_module("migrations_app.migrations.0008_checkpoints")
+GUARDS = importlib.import_module("migrations_app.migrations.0002_guards")
 TABLES = ("migrations_app_auditevent", "migrations_app_audithead", "migrations_app_checkpoint")
 _flush = BaseDatabaseOperations.execute_sql_flush
 
@@ -27,13 +26,13 @@ def resting() -> Iterator[None]:
 
 def _off() -> tuple[str, ...]:
     if connection.vendor == "sqlite":
-        return (*GUARDS.UNDO_SQLITE, *MORE.UNDO_SQLITE)
+        return GUARDS.UNDO_SQLITE
     return tuple(f"ALTER TABLE {table} DISABLE TRIGGER USER" for table in TABLES)
 
 
 def _on() -> tuple[str, ...]:
     if connection.vendor == "sqlite":
-        return (*GUARDS.SQLITE, *MORE.SQLITE)
+        return GUARDS.SQLITE
     return tuple(f"ALTER TABLE {table} ENABLE TRIGGER USER" for table in TABLES)
 
 

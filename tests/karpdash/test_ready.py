@@ -84,5 +84,5 @@ def test_the_tables_fit_are_behind_or_ahead():  # R27
     recorder.record_applied("migrations_app", "9999_of_tomorrow")
     assert schema.schema_fit() == "ahead"
     recorder.record_unapplied("migrations_app", "9999_of_tomorrow")
-    recorder.record_unapplied("migrations_app", "0001_first")
+    recorder.record_unapplied("migrations_app", "0002_guards")
     assert schema.schema_fit() == "behind"

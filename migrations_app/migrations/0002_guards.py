@@ -1,4 +1,9 @@
-"""Guards that hold even where our code does not: the audit log only grows, and states follow the table (A08, A52)."""
+"""Guards that hold even where our code does not: the audit log only grows, and states follow the table (A08, A52, A53).
+
+Dropped before they are created, so that a database which has them already is left with the same ones. SQLite makes a
+table anew to add a column with a default and loses its triggers: a later step that does so to a guarded table calls
+`guard` at its end; a test looks for them.
+"""
 
 from django.db import migrations
 
@@ -48,6 +53,13 @@ SQLITE = (
     """CREATE TRIGGER rollout_plan_frozen BEFORE UPDATE OF plan, digest ON migrations_app_rollout
        WHEN OLD.state <> 'draft' AND (OLD.plan <> NEW.plan OR OLD.digest <> NEW.digest)
        BEGIN SELECT RAISE(ABORT, 'a plan is never changed'); END""",
+    """CREATE TRIGGER checkpoint_never_changes BEFORE UPDATE ON migrations_app_checkpoint
+       BEGIN SELECT RAISE(ABORT, 'the audit log only grows'); END""",
+    """CREATE TRIGGER checkpoint_never_shrinks BEFORE DELETE ON migrations_app_checkpoint
+       BEGIN SELECT RAISE(ABORT, 'the audit log only grows'); END""",
+    """CREATE TRIGGER audit_head_steps BEFORE UPDATE ON migrations_app_audithead
+       WHEN NEW.seq <> OLD.seq + 1
+       BEGIN SELECT RAISE(ABORT, 'the audit log only grows'); END""",
 )
 POSTGRES = (
     """CREATE FUNCTION karpdash_audit_only_grows() RETURNS trigger LANGUAGE plpgsql AS
@@ -68,21 +80,37 @@ POSTGRES = (
        RETURN NEW; END $$""",
     """CREATE TRIGGER rollout_states BEFORE UPDATE ON migrations_app_rollout
        FOR EACH ROW EXECUTE FUNCTION karpdash_rollout_states()""",
+    """CREATE TRIGGER checkpoint_never_changes BEFORE UPDATE OR DELETE ON migrations_app_checkpoint
+       FOR EACH ROW EXECUTE FUNCTION karpdash_audit_only_grows()""",
+    """CREATE TRIGGER checkpoint_never_emptied BEFORE TRUNCATE ON migrations_app_checkpoint
+       FOR EACH STATEMENT EXECUTE FUNCTION karpdash_audit_only_grows()""",
+    """CREATE TRIGGER audit_head_never_emptied BEFORE TRUNCATE ON migrations_app_audithead
+       FOR EACH STATEMENT EXECUTE FUNCTION karpdash_audit_only_grows()""",
+    """CREATE TRIGGER audit_head_steps BEFORE UPDATE ON migrations_app_audithead
+       FOR EACH ROW WHEN (NEW.seq <> OLD.seq + 1) EXECUTE FUNCTION karpdash_audit_only_grows()""",
 )
 UNDO_SQLITE = tuple(
     f"DROP TRIGGER IF EXISTS {name}"
     for name in (
-        "audit_never_changes", "audit_never_shrinks", "audit_head_stays", "rollout_states", "rollout_plan_frozen",
+        "audit_never_changes",
+        "audit_never_shrinks",
+        "audit_head_stays",
+        "rollout_states",
+        "rollout_plan_frozen",
+        "checkpoint_never_changes",
+        "checkpoint_never_shrinks",
+        "audit_head_steps",
     )
-)  # fmt: skip
+)
 UNDO_POSTGRES = (
     "DROP FUNCTION IF EXISTS karpdash_audit_only_grows() CASCADE",
     "DROP FUNCTION IF EXISTS karpdash_rollout_states() CASCADE",
 )
 
 
-def _guard(apps, schema_editor):
-    for statement in SQLITE if schema_editor.connection.vendor == "sqlite" else POSTGRES:
+def guard(apps, schema_editor):
+    sqlite = schema_editor.connection.vendor == "sqlite"
+    for statement in (*UNDO_SQLITE, *SQLITE) if sqlite else (*UNDO_POSTGRES, *POSTGRES):
         schema_editor.execute(statement)
 
 
@@ -92,6 +120,6 @@ def _unguard(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("migrations_app", "0006_rollouts")]
+    dependencies = [("migrations_app", "0001_initial")]
 
-    operations = [migrations.RunPython(_guard, _unguard, elidable=False)]
+    operations = [migrations.RunPython(guard, _unguard, elidable=False)]
