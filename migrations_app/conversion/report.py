@@ -24,24 +24,26 @@ _TEMPLATE_MARKS: Final = re.compile(r"[$%]\{")
 
 def terraform(bodies: Iterable[Body]) -> str:
     """One kubectl_manifest resource for each object, in order; names are made unique."""
-    taken: set[str] = set()
+    taken: dict[str, int] = {}
     return "\n".join(_resource(body, taken) for body in bodies)
 
 
-def _resource(body: Body, taken: set[str]) -> str:
+def _resource(body: Body, taken: dict[str, int]) -> str:
     name = _terraform_name(body, taken)
     text = _TEMPLATE_MARKS.sub(lambda match: match[0][0] + match[0], writer.text_of(body))
     mark = _free_mark(text)
     return f'resource "kubectl_manifest" "{name}" {{\n  yaml_body = <<{mark}\n{text}{mark}\n}}\n'
 
 
-def _terraform_name(body: Body, taken: set[str]) -> str:
+def _terraform_name(body: Body, taken: dict[str, int]) -> str:
+    """A name that is free; `taken` holds the last number tried for each, so that equal names cost no more."""
     wanted = _NOT_IN_NAMES.sub("_", f"{body['kind']}_{name_of(body)}".lower()).strip("_")
-    name, number = wanted, 1
+    name, number = wanted, taken.get(wanted, 1)
     while name in taken:
         number += 1
         name = f"{wanted}_{number}"
-    taken.add(name)
+    taken[wanted] = number
+    taken[name] = 1 if name != wanted else number
     return name
 
 

@@ -2,8 +2,10 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import yaml
@@ -24,16 +26,19 @@ class JsonDocument:
 
 
 class _LazyLines(Composed):
-    """JSON was read without lines; they are looked up in the text when somebody asks."""
+    """JSON was read without lines; the text is read again as YAML, once, when the first line is asked for."""
 
     text = ""
 
-    def line_of(self, path: Path) -> int:
+    @cached_property
+    def _with_lines(self) -> Composed | None:
         try:
-            again = next(compose(self.text))
+            return next(compose(self.text))
         except (NotReadable, yaml.YAMLError):
-            return self.line
-        return again.line_of(path)
+            return None
+
+    def line_of(self, path: Path) -> int:
+        return self._with_lines.line_of(path) if self._with_lines else self.line
 
 
 class _Repeated(dict[str, Any]):
@@ -47,8 +52,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) == len(pairs):
         return found
     marked = _Repeated(found)
-    keys = [key for key, _ in pairs]
-    marked.key = next(key for key in keys if keys.count(key) > 1)
+    times = Counter(key for key, _ in pairs)
+    marked.key = next(key for key, count in times.items() if count > 1)
     return marked
 
 
@@ -84,15 +89,15 @@ def documents_of(text: str) -> list[JsonDocument] | None:
         composed = _LazyLines(value)
         composed.text = text[position:end]
         composed.repeats = [Repeat(path, composed.line_of(path)) for path in _repeats(value)]
-        _refuse_half_characters(value, text, start=position)
+        _refuse_half_characters(value, text, start=position, end=end)
         found.append(JsonDocument(composed, position, composed.text))
         position = _end_of_space(text, end)
     return found
 
 
-def _refuse_half_characters(value: Plain, text: str, *, start: int) -> None:
+def _refuse_half_characters(value: Plain, text: str, *, start: int, end: int) -> None:
     """Half of a surrogate pair is no character; it could never be written out again."""
-    found = _SURROGATE.search(text, start)
+    found = _SURROGATE.search(text, start, end)
     if found:
         try:
             json.dumps(value, ensure_ascii=False).encode()

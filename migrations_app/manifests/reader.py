@@ -8,7 +8,7 @@ import codecs
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import yaml
@@ -54,6 +54,16 @@ class ManifestDocument:
     head: str
     odd_numbers: bool = False
     """Whether its text may hold numbers that JSON has not; looked at once, for a List may hold thousands of objects."""
+    _under: dict[int, dict[Path, list[Repeat]]] = field(default_factory=dict, compare=False, repr=False)
+
+    def repeats_under(self, at: Path) -> list[Repeat]:
+        """The repeated keys below that path; grouped once for paths of that length, not searched for each item."""
+        groups = self._under.get(len(at))
+        if groups is None:
+            groups = self._under[len(at)] = {}
+            for repeat in self.composed.repeats:
+                groups.setdefault(repeat.path[: len(at)], []).append(repeat)
+        return groups.get(at, [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +151,10 @@ def _chunks(text: str) -> Iterator[_Chunk]:
         chunk = _Chunk(before + part, line - before.count("\n"))
         line += part.count("\n")
         before = chunk.text if chunk.is_directive else ""
-        comments = [*comments, *chunk.comments] if not before else comments
-        if not before and not chunk.is_empty:
+        if before:
+            continue
+        comments += chunk.comments
+        if not chunk.is_empty:
             chunk.comments, comments = comments, []
             yield chunk
 
@@ -209,7 +221,7 @@ class _ManifestReader:
 
     def _take_list(self, value: dict[str, Any], document: ManifestDocument, *, item: int | None, at: Path) -> None:
         """Its items; a List inside a List counts as part of the outer one's item."""
-        lost = [repeat for repeat in document.composed.repeats if repeat.path == (*at, "items")]
+        lost = [repeat for repeat in document.repeats_under((*at, "items")) if len(repeat.path) == len(at) + 1]
         if lost:
             self.faults += [_repeated(repeat, document, body=value) for repeat in lost]
             return
@@ -223,8 +235,7 @@ class _ManifestReader:
 
     def _take_object(self, body: dict[str, Any], document: ManifestDocument, *, item: int | None, at: Path) -> None:
         ours = str(body.get("apiVersion")).startswith(_OURS)
-        repeats = [repeat for repeat in document.composed.repeats if repeat.path[: len(at)] == at]
-        faults = [_repeated(repeat, document, body=body) for repeat in repeats if ours]
+        faults = [_repeated(repeat, document, body=body) for repeat in document.repeats_under(at) if ours]
         if ours and document.odd_numbers:
             faults += [_endless(path, document, at=at) for path in _endless_paths(body)]
         self.faults += faults
@@ -275,8 +286,11 @@ def _documents(chunk: _Chunk) -> Iterator[tuple[Composed, int, str]]:
     if body.lstrip()[:1] in ("{", "["):
         found = documents_of(body)
         if found is not None:
+            line, counted = chunk.line, 0
             for document in found:
-                yield document.composed, chunk.line + body.count("\n", 0, document.start), document.text
+                line += body.count("\n", counted, document.start)
+                counted = document.start
+                yield document.composed, line, document.text
             return
     for composed in compose(chunk.text):
         yield composed, chunk.line, chunk.text
