@@ -84,10 +84,12 @@ LOGOUT_REDIRECT_URL = "login"
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = 0.25
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_USERNAME_CALLABLE = "migrations_app.use_cases.accounts.sign_in.throttled_name"
 AXES_HTTP_RESPONSE_CODE = 429
 AXES_VERBOSE = False
 AXES_LOCKOUT_TEMPLATE = "sign_in/locked.html"
 
+SESSION_ENGINE = "karpdash.sessions"
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"

@@ -77,3 +77,10 @@ def test_expired_revoked_or_ownerless_tokens_open_nothing(api: Tool, ada: User) 
     assert api("GET", "checks").status_code == 200
     User.objects.update(is_active=False)
     assert api("GET", "checks").status_code == 401
+
+
+def test_a_replayed_answer_holds_no_secret(api: Tool, ada: User) -> None:
+    body = {"name": "ci", "scopes": ["read"], "days": 7}
+    first, second = (api("POST", "tokens", body, idempotency_key="same") for _ in range(2))
+    assert (first.json() | {"secret": ""}, second["Idempotency-Replayed"]) == (second.json(), "true")
+    assert first.json()["secret"] != ""

@@ -2,8 +2,12 @@
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.contrib.sessions.models import Session
+from django.test import Client
 
+from karpdash.sessions import stored_key
 from migrations_app.models.account import TemporaryPassword
+from migrations_app.use_cases.accounts import tokens
 from tests.web.conftest import PASSWORD
 from tests.web.pages import text
 
@@ -80,3 +84,42 @@ def test_a_disabled_person_is_out_at_once(eve, dan):
     sign_in(dan)
     get_user_model().objects.filter(pk=eve.pk).update(is_active=False)
     assert dan.get("/").status_code == 302
+
+
+def change(client, old, **more):
+    return client.post("/password", {"old_password": old, "new_password1": FRESH, "new_password2": FRESH, **more})
+
+
+def test_wrong_old_passwords_are_counted_like_wrong_sign_ins(eve, dan, settings):  # T27
+    sign_in(dan)
+    answers = [change(dan, "wrong").status_code for _ in range(settings.AXES_FAILURE_LIMIT)]
+    assert (answers[:-1], answers[-1]) == ([200] * 9, 429)
+    assert change(dan, PASSWORD).status_code == 429
+    assert sign_in(Client()).status_code == 429
+
+
+def test_every_spelling_of_a_name_shares_the_tries(eve, dan, settings):
+    spellings = ["eve", "EVE", "e\u00adve", "\ufeffeve", "ev\uff45", " eve"]
+    for number in range(settings.AXES_FAILURE_LIMIT):
+        dan.post("/login", {"username": spellings[number % len(spellings)], "password": "wrong"})
+    assert sign_in(dan).status_code == 429
+
+
+def test_the_table_of_sessions_holds_no_key_of_a_cookie(eve, dan):
+    sign_in(dan)
+    key = dan.cookies["sessionid"].value
+    kept = Session.objects.get()
+    assert kept.session_key == stored_key(key) != key
+    thief = Client()
+    thief.cookies["sessionid"] = kept.session_key
+    assert (thief.get("/").status_code, dan.get("/").status_code) == (302, 200)
+    dan.logout()
+    assert Session.objects.count() == 0
+
+
+@pytest.mark.parametrize(("chosen", "left"), [({}, True), ({"end_tokens": "on"}, False)])
+def test_a_new_password_ends_tokens_where_that_is_chosen(eve, dan, chosen, left):
+    secret = tokens.issue(eve, name="ci", scopes=["read"], days=1).secret
+    sign_in(dan)
+    assert change(dan, PASSWORD, **chosen).status_code == 302
+    assert (tokens.authenticate(secret) is not None) is left

@@ -18,6 +18,7 @@ from migrations_app.use_cases.runtime import idempotency
 from migrations_app.use_cases.runtime.idempotency import NewRequest, StoredResponse
 
 HEADER = "Idempotency-Key"
+SHOWN_ONCE = "secret"
 KEPT_HEADERS = ("Location", "ETag")
 _KEY = re.compile(r"[\x21-\x7e]{1,128}")
 Post = Callable[..., Response]
@@ -72,12 +73,19 @@ def _kept(begun: NewRequest, work: Callable[[], Response]) -> Response:
     try:
         answer = work()
         kept = {name: answer[name] for name in KEPT_HEADERS if name in answer}
-        idempotency.finish(begun, StoredResponse(answer.status_code, kept, JSONRenderer().render(answer.data)))
+        idempotency.finish(begun, StoredResponse(answer.status_code, kept, _without_secret(answer)))
         done = True
     finally:
         if not done:
             idempotency.forget(begun)
     return answer
+
+
+def _without_secret(answer: Response) -> bytes:
+    """The body as it is kept: a secret is shown once, so the second answer has it empty."""
+    data = answer.data
+    shown = data | {SHOWN_ONCE: ""} if isinstance(data, dict) and SHOWN_ONCE in data else data
+    return bytes(JSONRenderer().render(shown))
 
 
 def _told_again(answer: StoredResponse) -> HttpResponse:

@@ -3,9 +3,12 @@
 A password given again counts for some minutes: what cannot be undone wants a person who is there now (A44).
 """
 
+import unicodedata
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from django.contrib.auth import get_user_model
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
@@ -16,6 +19,16 @@ SPAN = timedelta(minutes=1)
 MOST_OF_ADDRESS = 10
 MOST = 100
 REFUSED = "sign_in.refused"
+
+
+def throttled_name(request: HttpRequest | None, credentials: Mapping[str, object] | None) -> str:
+    """The name that wrong tries are counted under: the same for every spelling, so that none gives fresh tries.
+
+    Compatibility forms are folded together, case is ignored, and characters that are not seen are left out.
+    """
+    name = str((credentials or {}).get("username") or (request.POST.get("username", "") if request else ""))
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    return "".join(letter for letter in folded if unicodedata.category(letter)[0] not in "CZ")[:150]
 
 
 def signed_in(user_id: int, name: str, *, address: str) -> int:

@@ -97,6 +97,15 @@ def revoke(token_id: uuid.UUID, *, owner_id: int) -> None:
         record_audit_event("token.revoked", row.name, **_told(row, row.owner.get_username()))
 
 
+def revoke_all(owner_id: int) -> int:
+    """Ends every token of that person at once; how many there were."""
+    live = ApiToken.objects.filter(owner_id=owner_id, revoked_at=None, expires_at__gt=timezone.now())
+    ended = list(live.values_list("pk", flat=True))
+    for token_id in ended:
+        revoke(token_id, owner_id=owner_id)
+    return len(ended)
+
+
 def _told(row: ApiToken, owner: str) -> dict[str, Any]:
     mark = token_mark(str(row.pk))
     return {"mark": mark, "owner": owner, "scopes": row.scopes, "expires_at": row.expires_at.isoformat()}

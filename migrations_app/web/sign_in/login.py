@@ -3,7 +3,7 @@
 Proof of the person once more, by password or at the provider, before what cannot be undone is approved (A44).
 """
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.conf import settings
@@ -21,6 +21,7 @@ from migrations_app.use_cases.accounts import sign_in
 from migrations_app.use_cases.accounts.oidc import provider_of
 from migrations_app.use_cases.accounts.rights import must_change_password, password_changed
 from migrations_app.use_cases.accounts.sign_in import GOOD_FOR, SESSION_KEY, refused_again, signed_in_again
+from migrations_app.use_cases.accounts.tokens import revoke_all
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.web.access import address_of, next_page, require_right
 
@@ -49,20 +50,44 @@ class SignIn(views.LoginView):
         return super().get_context_data(tries=settings.AXES_FAILURE_LIMIT, wait=wait, oidc=settings.ENV.oidc, **kwargs)
 
 
+class CountedPasswordChangeForm(PasswordChangeForm):
+    """Wrong old passwords are counted as wrong sign-ins are, and locked out in the same way (T27)."""
+
+    end_tokens = forms.BooleanField(required=False, label="End my API tokens, too")
+    request: HttpRequest
+
+    def clean_old_password(self) -> str:
+        name = self.user.get_username()
+        if authenticate(request=self.request, username=name, password=self.cleaned_data["old_password"]) is None:
+            locked = bool(getattr(self.request, "axes_locked_out", False))
+            refused_again(actor(), locked=locked)
+        return super().clean_old_password()
+
+
 class ChangePassword(views.PasswordChangeView):
     """Where everybody lands whose password somebody else has seen."""
 
     template_name = "sign_in/password.html"
+    form_class = CountedPasswordChangeForm
     success_url = reverse_lazy("fleet")
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:  # noqa: ANN401 - the signature of Django's view
         return super().get_context_data(forced=must_change_password(int(self.request.user.pk or 0)), **kwargs)
 
+    def get_form(self, form_class: Any = None) -> CountedPasswordChangeForm:  # noqa: ANN401 - Django's signature
+        form = cast(CountedPasswordChangeForm, super().get_form(form_class))
+        form.request = self.request
+        return form
+
     def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
+        ended = 0
         with transaction.atomic():
             answer = super().form_valid(form)
             password_changed(int(self.request.user.pk or 0))
-        messages.success(self.request, "Your password is changed.")
+            if form.cleaned_data["end_tokens"]:
+                ended = revoke_all(int(self.request.user.pk or 0))
+        tokens = f" {ended} API token{'' if ended == 1 else 's'} ended." if ended else ""
+        messages.success(self.request, f"Your password is changed.{tokens}")
         return answer
 
 
