@@ -10,7 +10,7 @@ from migrations_app.cli import cluster_eks
 from migrations_app.cli.django_setup import at_terminal, setup_django
 from migrations_app.cli.terminal import Exit, print_note, show
 from migrations_app.errors import InvalidInput
-from migrations_app.readiness.outputs.wording import plain
+from migrations_app.readiness.outputs.plain import plain
 
 if TYPE_CHECKING:
     from migrations_app.queries.fleet.clusters import FleetRow

@@ -50,7 +50,7 @@ def _create(options: argparse.Namespace) -> int:
 
 def _list(_options: argparse.Namespace) -> int:
     from migrations_app.queries.accounts.people import accounts, grant_page
-    from migrations_app.readiness.outputs.wording import plain
+    from migrations_app.readiness.outputs.plain import plain
 
     given = grant_page().rows
     for row in accounts():

@@ -88,6 +88,6 @@ def _registered(options: argparse.Namespace, policies: Policies, *, progress: Pr
     from migrations_app.cli.django_setup import setup_django
 
     setup_django()
-    from migrations_app.use_cases.scans.one_off import look_again
+    from migrations_app.use_cases.scans.registered import look_again
 
     return look_again(options.cluster, target=options.to, policies=policies, on_part=progress.part)

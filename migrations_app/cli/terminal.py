@@ -6,7 +6,7 @@ import threading
 from enum import IntEnum
 from typing import TextIO
 
-from migrations_app.readiness.outputs.wording import plain_lines
+from migrations_app.readiness.outputs.plain import plain_lines
 
 
 class Exit(IntEnum):

@@ -47,7 +47,7 @@ def _create(options: argparse.Namespace) -> int:
 
 def _list(options: argparse.Namespace) -> int:
     from migrations_app.queries.accounts.tokens import tokens_of
-    from migrations_app.readiness.outputs.wording import plain
+    from migrations_app.readiness.outputs.plain import plain
     from migrations_app.use_cases.accounts.tokens import owner_named
 
     for row in tokens_of(owner_named(options.user).pk):

@@ -6,7 +6,7 @@ from pathlib import Path
 from migrations_app.cli.convert import _parser
 from migrations_app.conversion import findings
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "convert.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "convert.md"
 
 
 def test_the_table_of_findings_is_current() -> None:

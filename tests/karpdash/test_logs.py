@@ -68,8 +68,8 @@ def test_a_crash_in_a_scan_is_told_with_its_id_and_without_its_text(lines, monke
         raise RuntimeError(CANARY)
 
     monkeypatch.setattr("migrations_app.tasks.scan_claimed", broken)
-    monkeypatch.setattr("migrations_app.tasks.schedule.claim", lambda _scan: object())
-    monkeypatch.setattr("migrations_app.tasks.schedule.crashed", lambda *_: None)
+    monkeypatch.setattr("migrations_app.tasks.queue.claim", lambda _scan: object())
+    monkeypatch.setattr("migrations_app.tasks.queue.crashed", lambda *_: None)
     scan_cluster("5e2f3c8a-0000-4000-8000-000000000000")
     line = next(line for line in lines() if line["event"] == "scan crashed")
     assert line["scan"] == "5e2f3c8a-0000-4000-8000-000000000000"

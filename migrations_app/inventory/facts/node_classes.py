@@ -92,14 +92,14 @@ BARRED = "UnregisteredTaintNotFound"
 
 
 @dataclass(frozen=True, slots=True)
-class UntaintedUserData:
+class UntaintedNodeClass:
     """A node class whose user data starts the kubelet without the taint; `how` says by what."""
 
     node_class: EC2NodeClass
     how: str
 
 
-def untainted(classes: Iterable[EC2NodeClass]) -> Iterator[UntaintedUserData]:
+def untainted(classes: Iterable[EC2NodeClass]) -> Iterator[UntaintedNodeClass]:
     """Those whose nodes would join without the taint karpenter.sh/unregistered."""
     for one in classes:
         told = text(one, USER_DATA)
@@ -107,11 +107,11 @@ def untainted(classes: Iterable[EC2NodeClass]) -> Iterator[UntaintedUserData]:
             continue
         call = starts_kubelet(family(one), told)
         if family(one) == CUSTOM:
-            yield UntaintedUserData(
+            yield UntaintedNodeClass(
                 one, "amiFamily Custom, and user data without the taint" if told else "Custom, no user data"
             )
         elif call:
-            yield UntaintedUserData(one, f"{call} called without the taint")
+            yield UntaintedNodeClass(one, f"{call} called without the taint")
 
 
 @once

@@ -11,7 +11,7 @@ import msgspec
 
 from migrations_app.checks.base import Reason
 from migrations_app.readiness.iam_sheet.values import SCHEMA, IamSheet
-from migrations_app.readiness.outputs.wording import escaped_json
+from migrations_app.readiness.outputs.plain import escaped_json
 from migrations_app.readiness.published import INTERNAL, published
 from migrations_app.readiness.report import Report
 from migrations_app.readiness.runbook import Runbook

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from xml.sax.saxutils import escape, quoteattr
 
 from migrations_app.checks.base import Finding
-from migrations_app.readiness.outputs.wording import left_out, object_line, plain
+from migrations_app.readiness.outputs.plain import plain
+from migrations_app.readiness.outputs.wording import left_out, object_line
 from migrations_app.readiness.report import HopLine, Report
 
 EVIDENCE_SHOWN = 20

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from migrations_app.checks.base import Remedy
 from migrations_app.readiness.next_step import FindingGroup, group_findings, next_step
+from migrations_app.readiness.outputs.plain import plain, plain_lines
 from migrations_app.readiness.outputs.wording import (
     OPEN,
     STAGES,
@@ -14,8 +15,6 @@ from migrations_app.readiness.outputs.wording import (
     left_out,
     nodes_line,
     object_line,
-    plain,
-    plain_lines,
     sized,
 )
 from migrations_app.readiness.report import Report

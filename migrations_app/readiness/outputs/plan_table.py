@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Remedy
 from migrations_app.readiness.next_step import FindingGroup, group_findings
+from migrations_app.readiness.outputs.plain import plain, plain_lines
 from migrations_app.readiness.outputs.wording import (
     STAGES,
     VERDICTS,
@@ -13,8 +14,6 @@ from migrations_app.readiness.outputs.wording import (
     left_out,
     object_line,
     path_line,
-    plain,
-    plain_lines,
     settled,
     stage_title,
 )

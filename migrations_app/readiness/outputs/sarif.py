@@ -9,7 +9,8 @@ from typing import Any
 
 from migrations_app.checks.base import Evidence, Finding
 from migrations_app.readiness.outputs.json_schema import written
-from migrations_app.readiness.outputs.wording import object_line, plain
+from migrations_app.readiness.outputs.plain import plain
+from migrations_app.readiness.outputs.wording import object_line
 from migrations_app.readiness.report import PartLine, Report
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from migrations_app.checks.base import Finding
 from migrations_app.readiness.next_step import FindingGroup, OpenQuestion, group_findings, next_step
+from migrations_app.readiness.outputs.plain import plain, plain_lines
 from migrations_app.readiness.outputs.wording import (
     OPEN,
     STAGES,
@@ -15,8 +16,6 @@ from migrations_app.readiness.outputs.wording import (
     nodes_line,
     object_line,
     path_line,
-    plain,
-    plain_lines,
     sized,
 )
 from migrations_app.readiness.report import HopLine, PartLine, Report

@@ -1,45 +1,12 @@
-"""Text that came from a cluster or a file, made harmless for terminals, XML and tables.
-
-Lines of a runbook that its outputs share.
-
-Words and short lines that several outputs share, so that they say the same.
-"""
+"""Words and lines that several outputs share, so that they say the same."""
 
 from collections.abc import Iterable, Iterator
 
 from migrations_app.checks.base import Evidence, Finding
 from migrations_app.readiness.next_step import FindingGroup
+from migrations_app.readiness.outputs.plain import plain
 from migrations_app.readiness.report import Counts, PathStep, Report
 from migrations_app.readiness.runbook import ForecastLine, Stage
-
-
-def plain(text: str) -> str:
-    """The text on one line: every control, bidi or other invisible character is shown as its escape."""
-    return text if text.isprintable() else "".join(map(_shown, text))
-
-
-def plain_lines(text: str) -> str:
-    """As `plain`, with the line breaks kept: for commands and manifests."""
-    return "\n".join(plain(line.replace("\t", "    ")) for line in text.splitlines())
-
-
-def escaped_json(text: str) -> str:
-    """Indented JSON whose invisible characters are escapes: they occur inside strings only, so the value stays."""
-    return text if text.isprintable() else "".join(one if _harmless(one) else _unit_escapes(one) for one in text)
-
-
-def _shown(one: str) -> str:
-    return one if one.isprintable() else repr(one)[1:-1]
-
-
-def _harmless(one: str) -> bool:
-    return one == "\n" or one.isprintable()
-
-
-def _unit_escapes(one: str) -> str:
-    units = one.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
-
 
 PARTS = {"before": "Before", "land": "Land", "after": "After", "verify": "Verify"}
 PHASES = {"iam": "IAM", "crds": "CRDs", "cleanup": "clean-up"}

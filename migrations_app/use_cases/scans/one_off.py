@@ -1,6 +1,4 @@
-"""A registered cluster -> Scanned, now and without storing it: for the terminal.
-
-A source on the command line -> Scanned, without a database: a kubeconfig or a bundle is read and judged at once.
+"""A source on the command line -> Scanned, without a database: a kubeconfig or a bundle is read and judged at once.
 
 A live cluster -> a redacted file: a scan runs over a recording, so the file holds what a scan asks for.
 """
@@ -18,44 +16,13 @@ from migrations_app.clients.bundle.writer import Recording
 from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
 from migrations_app.clients.kubernetes.limits import ClientLimits
 from migrations_app.clients.kubernetes.reader import LiveApi, open_live
-from migrations_app.errors import InvalidInput, InvalidKubeconfig, InvalidPolicy, NotFound
+from migrations_app.errors import InvalidInput, InvalidKubeconfig, InvalidPolicy
 from migrations_app.iam.policy import parse_policy
 from migrations_app.iam.templates import MOST_BYTES, policy_texts
-from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import Scanned
 from migrations_app.use_cases.collect.aws import hand_in
 from migrations_app.use_cases.collect.collect import Progress, collect
-from migrations_app.use_cases.runtime.connections import connect
-from migrations_app.use_cases.scans.worker import look_into_aws
-
-
-def look_again(
-    name: str,
-    *,
-    target: str | None = None,
-    policies: Mapping[str, bytes] | None = None,
-    on_part: Progress | None = None,
-) -> Scanned:
-    """Judges the cluster of that name; `policies` take the place of what AWS shows.
-
-    Raises NotFound, BadInput for the target, CouldNotLook when nothing answers.
-    """
-    cluster = Cluster.objects.filter(name=name).first()
-    if cluster is None:
-        raise NotFound(f"no cluster named {name!r}", where="--cluster")
-    with connect(cluster) as api:
-        if isinstance(api, LiveApi):
-            api.get("/version")
-        collected = collect(api, cluster=cluster.name, on_part=on_part)
-        collected = hand_in(look_into_aws(cluster, api, collected=collected), policies or {})
-    if target or not cluster.target:
-        return evaluate(collected, target=target)
-    try:
-        return evaluate(collected, target=cluster.target)
-    except InvalidInput:  # the cluster has passed its registered target
-        return evaluate(collected)
-
 
 LARGEST_KUBECONFIG = 1024 * 1024
 SECONDS = 600.0

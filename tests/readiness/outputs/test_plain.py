@@ -3,7 +3,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.readiness.outputs.wording import escaped_json, plain, plain_lines
+from migrations_app.readiness.outputs.plain import escaped_json, plain, plain_lines
 
 
 def test_controls_and_bidi_marks_become_visible() -> None:

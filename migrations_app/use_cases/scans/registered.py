@@ -1,0 +1,40 @@
+"""A registered cluster -> Scanned, now and without storing it: for the terminal."""
+
+from collections.abc import Mapping
+
+from migrations_app.clients.kubernetes.reader import LiveApi
+from migrations_app.errors import InvalidInput, NotFound
+from migrations_app.models.cluster import Cluster
+from migrations_app.readiness.evaluate import evaluate
+from migrations_app.readiness.report import Scanned
+from migrations_app.use_cases.collect.aws import hand_in
+from migrations_app.use_cases.collect.collect import Progress, collect
+from migrations_app.use_cases.runtime.connections import connect
+from migrations_app.use_cases.scans.worker import look_into_aws
+
+
+def look_again(
+    name: str,
+    *,
+    target: str | None = None,
+    policies: Mapping[str, bytes] | None = None,
+    on_part: Progress | None = None,
+) -> Scanned:
+    """Judges the cluster of that name; `policies` take the place of what AWS shows.
+
+    Raises NotFound, BadInput for the target, CouldNotLook when nothing answers.
+    """
+    cluster = Cluster.objects.filter(name=name).first()
+    if cluster is None:
+        raise NotFound(f"no cluster named {name!r}", where="--cluster")
+    with connect(cluster) as api:
+        if isinstance(api, LiveApi):
+            api.get("/version")
+        collected = collect(api, cluster=cluster.name, on_part=on_part)
+        collected = hand_in(look_into_aws(cluster, api, collected=collected), policies or {})
+    if target or not cluster.target:
+        return evaluate(collected, target=target)
+    try:
+        return evaluate(collected, target=cluster.target)
+    except InvalidInput:  # the cluster has passed its registered target
+        return evaluate(collected)
