@@ -12,7 +12,7 @@ from typing import NamedTuple
 from migrations_app.checks.base import PHASES, Finding, Reason, Remedy, Severity, Status
 from migrations_app.checks.remedies.aws import NOT_LOOKED_AT
 from migrations_app.inventory.inventory import AWS_PREFIX
-from migrations_app.readiness.rbac import PART_KINDS, cluster_role, kinds_of
+from migrations_app.readiness.rbac import PART_KINDS, kinds_of, scan_roles
 from migrations_app.readiness.report import Verdict
 
 _FORBIDDEN, _NOT_ASKED = "forbidden", "not_asked"
@@ -64,7 +64,7 @@ def _aws_access(cluster: str) -> str:
 
 
 def _right_to_list(part: str) -> str:
-    role = cluster_role(kinds_of([part]), name=f"karpdash-scan-{part.replace('_', '-')}")
+    role = scan_roles(kinds_of([part]))
     about = "# Allows reading only; bind it to the account that karpdash uses, then scan again"
     return f"{about}\nkubectl apply -f - <<'ROLE'\n{role}ROLE"
 

@@ -93,29 +93,17 @@ def kinds_of(parts: Iterable[str]) -> tuple[Missing, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def cluster_role(missing: Iterable[Missing], *, name: str = "karpdash-scan") -> str:
-    """A ClusterRole as YAML that grants `list` on those kinds; the text needs a binding to be of use."""
-    by_group: dict[str, list[str]] = {}
-    for kind in missing:
-        by_group.setdefault(kind.group, []).append(kind.plural)
-    rules = "".join(_rule(group, sorted(plurals)) for group, plurals in sorted(by_group.items()))
-    head = f"apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: {name}\nrules:\n"
-    return head + rules if rules else ""
-
-
 def everything() -> tuple[Missing, ...]:
     """All that a scan reads, for the ClusterRole of a new cluster."""
     return tuple(Missing(kind.group, kind.plural) for kind in READ)
 
 
-def _rule(group: str, plurals: list[str]) -> str:
-    resources = ", ".join(plurals)
-    return f'  - apiGroups: ["{group}"]\n    resources: [{resources}]\n    verbs: ["list"]\n'
-
-
 SCAN = "karpdash-scan"
 RELEASES = "karpdash-scan-releases"
 ACT = "karpdash-act"
+SCAN_BOUND = "What a scan reads; it replaces a role of this name by the whole one. Bind it with a ClusterRoleBinding."
+RELEASES_BOUND = """Helm's release records are Secrets. Bind this one with a RoleBinding in the namespace of
+Karpenter's release, never with a ClusterRoleBinding: it would open every Secret of the cluster."""
 
 NARROWED: dict[tuple[str, str], tuple[str, ...]] = {
     (kinds.CRD.group, kinds.CRD.plural): tuple(kind.crd_name for kind in kinds.KARPENTER_KINDS),
@@ -168,6 +156,19 @@ def act_rules(actions: Iterable[Action]) -> tuple[RbacRule, ...]:
     declared = {need for action in actions for need in action.may}
     read = {RbacNeed(verb="get", group=need.group, plural=need.plural) for need in declared}
     return (IDENTITY, REVIEWS, *_lists(PICTURE), *_merged(declared | read))
+
+
+def scan_roles(missing: Iterable[Missing]) -> str:
+    """The published roles that grant what is missing, as YAML; empty when nothing is.
+
+    Each is whole: a role of the same name with less in it would take rights away. Secrets are never part of the
+    ClusterRole that is bound for the whole cluster.
+    """
+    secret = Missing(kinds.SECRET.group, kinds.SECRET.plural)
+    wanted = set(missing)
+    texts = [manifest(SCAN, scan_rules(), said=SCAN_BOUND)] if wanted - {secret} else []
+    texts += [manifest(RELEASES, release_rules(), said=RELEASES_BOUND)] if secret in wanted else []
+    return "---\n".join(texts)
 
 
 def _lists(rows: Iterable[Kind]) -> tuple[RbacRule, ...]:

@@ -1,9 +1,12 @@
 """The printed rule grants reading and nothing else."""
 
+from typing import Any
+
 import yaml
 
 from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.readiness import rbac
+from migrations_app.readiness.rbac_docs import scan_file
 from migrations_app.use_cases.collect import parts
 
 
@@ -13,17 +16,38 @@ def test_every_part_says_what_it_is_read_from():
     assert sorted(given) == sorted(PART_NAMES)
 
 
-def test_the_role_lists_all_kinds_and_only_reads():
-    role = yaml.safe_load(rbac.cluster_role(rbac.everything()))
-    assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"list"}
-    listed = {(group, plural) for rule in role["rules"] for group in rule["apiGroups"] for plural in rule["resources"]}
-    assert listed == {(kind.group, kind.plural) for kind in rbac.READ}
+def granted(role: dict[str, Any]) -> set[tuple[str, str, str]]:
+    """(group, resource, verb) of all rules."""
+    return {
+        (group, plural, verb)
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for plural in rule["resources"]
+        for verb in rule["verbs"]
+    }
 
 
-def test_only_what_is_missing_is_asked_for():
-    role = yaml.safe_load(rbac.cluster_role(rbac.kinds_of(["pods", "controller_pods", "machines"])))
-    assert [(rule["apiGroups"], rule["resources"]) for rule in role["rules"]] == [
-        ([""], ["pods"]),
-        (["karpenter.sh"], ["machines"]),
-    ]
-    assert rbac.cluster_role([]) == ""
+def test_the_roles_list_all_kinds_and_only_read():
+    scan, releases = yaml.safe_load_all(rbac.scan_roles(rbac.everything()))
+    lists = {(group, plural) for group, plural, verb in granted(scan) | granted(releases) if verb == "list"}
+    assert lists == {(kind.group, kind.plural) for kind in rbac.READ}
+    assert {one for one in granted(scan) if one[2] != "list"} == {
+        ("", "namespaces", "get"),
+        ("authorization.k8s.io", "selfsubjectaccessreviews", "create"),
+    }
+
+
+def test_a_printed_role_is_the_published_one_so_that_it_takes_nothing_away():
+    (role,) = yaml.safe_load_all(rbac.scan_roles(rbac.kinds_of(["pods", "machines"])))
+    (published, _) = yaml.safe_load_all(scan_file())
+    assert role == published
+    assert rbac.scan_roles([]) == ""
+
+
+def test_secrets_are_a_role_of_their_own_for_one_namespace():
+    text = rbac.scan_roles(rbac.kinds_of(["helm_releases"]))
+    (role,) = yaml.safe_load_all(text)
+    assert (role["metadata"]["name"], granted(role)) == ("karpdash-scan-releases", {("", "secrets", "list")})
+    assert "RoleBinding in the namespace" in text
+    (whole, _) = yaml.safe_load_all(rbac.scan_roles(rbac.everything()))
+    assert "secrets" not in {plural for _, plural, _ in granted(whole)}

@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from migrations_app.errors import InvalidKubeconfig
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
-from migrations_app.readiness.rbac import Missing, cluster_role
+from migrations_app.readiness.rbac import Missing, scan_roles
 from migrations_app.use_cases.clusters.registration import ConnectionTest
 from tests.builders_rows import a_cluster
 from tests.servers.pki import Authority
@@ -156,7 +156,7 @@ def test_the_connection_test_stores_nothing(ada, looked):
 
 def test_the_connection_test_prints_the_missing_rule(ada, looked):
     looked["answer"]["result"] = ConnectionTest(
-        reachable=True, kubernetes="v1.29.8", missing=MISSING, rule=cluster_role(MISSING)
+        reachable=True, kubernetes="v1.29.8", missing=MISSING, rule=scan_roles(MISSING)
     )
     words = text(ada.post("/clusters/new", form(do="test")))
     assert "Connected, with 2 rights missing." in words
@@ -199,7 +199,7 @@ def test_the_page_prints_the_whole_rule(ada):
 
 
 def test_connection_of_a_registered_cluster(ada, monkeypatch):
-    result = ConnectionTest(reachable=True, kubernetes="v1.29.8", missing=MISSING, rule=cluster_role(MISSING))
+    result = ConnectionTest(reachable=True, kubernetes="v1.29.8", missing=MISSING, rule=scan_roles(MISSING))
     monkeypatch.setattr("migrations_app.use_cases.clusters.registration.try_cluster", lambda cluster_id: result)
     answer = ada.post(f"/clusters/{a_cluster('shop').pk}/connection")
     assert "Connected, with 2 rights missing." in text(answer)

@@ -12,7 +12,7 @@ from migrations_app.errors import KarpdashError, ReadError
 from migrations_app.inventory.objects.karpenter import ServerVersion
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
-from migrations_app.readiness.rbac import READ, Missing, cluster_role
+from migrations_app.readiness.rbac import READ, Missing, scan_roles
 from migrations_app.use_cases.collect.reading import HOME_NAMESPACES
 from migrations_app.use_cases.runtime.connections import limits, network_policy
 
@@ -46,7 +46,7 @@ def look(api: LiveApi, url: str) -> ConnectionTest:
     denied = [kind for kind in READ if not _may_list(api, kind)]
     missing = tuple(Missing(kind.group, kind.plural) for kind in denied)
     return ConnectionTest(
-        reachable=True, server=url, kubernetes=found.git_version, missing=missing, rule=cluster_role(missing)
+        reachable=True, server=url, kubernetes=found.git_version, missing=missing, rule=scan_roles(missing)
     )
 
 

@@ -24,7 +24,7 @@ from migrations_app.queries.fleet.labels import labels_told
 from migrations_app.readiness.action_offers import Offer, by_check, offers, reason_disabled
 from migrations_app.readiness.look import Look
 from migrations_app.readiness.next_step import FindingGroup, NextStep, group_findings, next_step
-from migrations_app.readiness.rbac import cluster_role, kinds_of
+from migrations_app.readiness.rbac import kinds_of, scan_roles
 from migrations_app.readiness.report import FORBIDDEN, HopLine, PartLine, PathStep, Report
 from migrations_app.readiness.verdict import order
 from migrations_app.web.access import OPERATE, require_right
@@ -259,7 +259,7 @@ def parts(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     report = context["report"]
     if report is not None:
         forbidden = [part.name for part in report.parts if part.why == FORBIDDEN or part.partly_forbidden]
-        context["rule"] = cluster_role(kinds_of(forbidden))
+        context["rule"] = scan_roles(kinds_of(forbidden))
         context["seen"] = [part for part in report.parts if part.seen]
         context["set_aside"] = [part for part in report.parts if part.quarantined]
     return render(request, "cluster/parts.html", context)

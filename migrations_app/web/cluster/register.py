@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from migrations_app.errors import Conflict, InvalidInput, KarpdashError
-from migrations_app.readiness.rbac import cluster_role, everything
+from migrations_app.readiness.rbac import everything, scan_roles
 from migrations_app.tasks import wake
 from migrations_app.use_cases.clusters import eks_registration
 from migrations_app.use_cases.clusters import registration as clusters
@@ -48,7 +48,7 @@ def _form_page(
     draft: AccessDraft | None = None,
 ) -> HttpResponse:
     way = request.POST.get("way") or request.GET.get("way") or "paste"
-    context = {"section": "fleet", "form": form, "way": way, "test": test, "whole_rule": cluster_role(everything())}
+    context = {"section": "fleet", "form": form, "way": way, "test": test, "whole_rule": scan_roles(everything())}
     context |= {"start": start or EksForm(), "draft": draft or connection.brought(request), "rights": example_rights()}
     bad = (bool(form.errors) and test is None) or bool(start and start.errors)
     return render(request, "register/page.html", context, status=422 if bad else 200)
