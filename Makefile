@@ -1,4 +1,4 @@
-# make run: a dashboard with a sample fleet.  make test: every test, on real servers.
+# make run: a dashboard with a sample fleet.  make test: every test, on real servers.  make check: before a commit.
 # make lint, format, bench, docs, figures, lock.
 #
 # Needs Python 3.11 or newer; `make test` also Debian or Ubuntu's apt-get, as root or with sudo.
@@ -13,7 +13,7 @@ PYTEST_ARGS ?= -n auto --dist loadgroup
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TYPED := karpdash migrations_app tests/servers tests/upstream tests/conftest.py
 
-.PHONY: help run test servers lint format bench docs figures lock clean
+.PHONY: help run test check servers lint format bench docs figures lock clean
 help:
 	@head -n 4 Makefile | cut -c3-
 
@@ -23,6 +23,12 @@ run: $(VENV)/.run
 test: $(VENV)/.dev servers
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 	$(BIN)/python -m tests.servers.on_postgres $(PYTEST_ARGS)
+
+# Before a commit: lint, types, the deciding half, and the tests of what is not committed yet.
+PURE := $(addprefix tests/,actions checks conversion iam inventory karpenter readiness upstream)
+check: lint
+	$(BIN)/python -m pytest $(PYTEST_ARGS) --quiet -m "not apiserver and not moto and not browser" \
+		--ignore tests/karpenter/test_next_minor.py $(PURE) $$($(BIN)/python -m tests.touched)
 
 # Without apt-get the tests that miss a server are skipped, unless KARPDASH_REQUIRE_SERVICES is 1.
 servers:
