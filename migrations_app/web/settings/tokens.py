@@ -1,4 +1,4 @@
-"""One's own API tokens: what there is, a new one, and ending one."""
+"""The user's own API tokens: list, create, revoke."""
 
 import uuid
 
@@ -16,7 +16,7 @@ from migrations_app.web.access import require_right
 @require_right()
 @require_http_methods(["GET", "HEAD", "POST"])
 def tokens(request: HttpRequest) -> HttpResponse:
-    """The list; a POST makes a token and shows its secret, once."""
+    """The list; a POST creates a token and shows its secret once."""
     refused: InvalidInput | None = None
     made: IssuedToken | None = None
     if request.method == "POST":
@@ -45,7 +45,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
 @require_right()
 @require_POST
 def end(request: HttpRequest, token_id: uuid.UUID) -> HttpResponse:
-    """Ends one of one's own tokens at once."""
+    """Revokes one of the user's own tokens at once."""
     revoke(token_id, owner_id=int(request.user.pk or 0))
     messages.success(request, "The token is revoked.")
     return redirect("tokens")
