@@ -70,7 +70,7 @@ def objects_of(inventory: Inventory) -> dict[tuple[str, str], int]:
         part = inventory.part(name)
         if not isinstance(part, Seen) or not part.served:
             continue
-        found[kind, part.served] += len(part.quarantined)  # also creates the entry: a kind that is served and empty counts as 0
+        found[kind, part.served] += len(part.quarantined)  # also creates the entry: an empty kind counts as 0
         for one in part.items:
             found[kind, str(getattr(one, "api_version", "") or part.served)] += 1
     return dict(found)
