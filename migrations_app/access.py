@@ -98,8 +98,7 @@ def may_stop(person: Person) -> Refusal | None:
 
 
 def may_approve(person: Person, *, author: int, editors: Collection[int], risk: Risk, now: datetime) -> Refusal | None:
-    """A person, not a token; neither the author nor the last editor; re-authenticated for a destructive plan (A42,
-    A44)."""
+    """A person, not a token; neither author nor last editor; re-authenticated for a destructive plan (A42, A44)."""
     if person.method != "session":
         return Refusal(code="person_needed", why="a plan is approved by a person in the browser, never by a token")
     if refusal := _lacks(person, "approve", what="approve plans"):

@@ -87,8 +87,7 @@ def prepare_rollout(rollout_id: str) -> None:
 
 @shared_task(name="advance_rollout", ignore_result=True)
 def advance_rollout(rollout_id: str) -> None:
-    """Makes progress on one rollout if it gets the cluster's lease; enqueues itself again while there is more to do
-    (A12)."""
+    """Makes progress on one rollout if it gets the cluster's lease; enqueues itself until all is done (A12)."""
     holder = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     with bound_contextvars(rollout=rollout_id):
         more = worker.advance(uuid.UUID(rollout_id), holder=holder)

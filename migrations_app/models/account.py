@@ -60,8 +60,7 @@ class ApiIdempotency(models.Model):
 
 
 class Identity(models.Model):
-    """Links an account to the provider's issuer and subject. Names and addresses may be reassigned later; these may
-    not."""
+    """Links an account to the provider's issuer and subject, which never change; names and addresses may."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE, related_name="identity"
@@ -84,8 +83,7 @@ class TemporaryPassword(models.Model):
 
 
 class ApiToken(models.Model):
-    """An API token. `digest` is the SHA-256 of a random 256-bit secret shown once; `prefix` lets people tell tokens
-    apart."""
+    """An API token. `digest` is the SHA-256 of a random 256-bit secret; `prefix` lets people tell tokens apart."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")

@@ -14,8 +14,7 @@ from migrations_app.readiness.report import IamSheet, OwnedNode, Report
 
 
 class FleetScan(models.Model):
-    """A scan of the whole fleet. `begun_at` is null until each cluster's scan is enqueued; only one is `open` at a
-    time."""
+    """A scan of the whole fleet. `begun_at` is null until all its scans are enqueued; only one is `open` at a time."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     requested_by = models.CharField(max_length=150, blank=True, default="")
@@ -43,8 +42,7 @@ class FleetScanPart(models.Model):
 
 
 class KeptObjects(models.Model):
-    """Karpenter objects of the newest snapshot, encrypted and bound to the cluster's id, since user data may hold
-    secrets.
+    """Karpenter objects of the newest snapshot, encrypted for the cluster's id, since user data may hold secrets.
 
     Written again only when `digest`, of the objects and the encryption key, changes.
     """

@@ -1,5 +1,4 @@
-"""Keyset pagination: cursors as opaque texts of sort keys, and pages as values. Cursors are checked when they come in.
-"""
+"""Keyset pagination: cursors as opaque texts of sort keys, checked when they come in, and pages as values."""
 
 import base64
 import binascii

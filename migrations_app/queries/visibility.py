@@ -121,8 +121,7 @@ def visibility_scope(sight: VisibilityScope) -> Iterator[None]:
 
 
 def set_scope(sight: VisibilityScope) -> None:
-    """As `visibility_scope`, until the surrounding block ends: for code that authenticates the caller halfway through.
-    """
+    """As `visibility_scope`, until the surrounding block ends: for code that authenticates halfway through."""
     _now.set(sight)
 
 

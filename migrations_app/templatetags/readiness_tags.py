@@ -85,7 +85,7 @@ def fact_word(value: str | None, name: str) -> str:
 
 
 @register.filter
-def finding_look(finding: Any) -> Look:  # noqa: ANN401 - a Finding, or None where a check was not asked
+def finding_look(finding: Any) -> Look:  # noqa: ANN401 - a Finding, or None for a check that was not asked
     """The look of one finding; `Not asked` for None."""
     return look_of(finding.status, finding.severity) if finding else Look("Not asked", "muted", "never")
 
@@ -114,7 +114,7 @@ def owner_counts(segments: Sequence[Any]) -> str:
 
 
 @register.filter
-def cell_classes(cell: Any) -> str:  # noqa: ANN401 - one cell of the sheet of permissions, which the view makes
+def cell_classes(cell: Any) -> str:  # noqa: ANN401 - a cell of the IAM matrix, made by the view
     """The CSS classes of a cell: its tone, and whether it is faint, empty or unknown."""
     marks = (("faint", cell.faint), ("none", cell.look.id == "not_needed"), ("hatched", cell.look.id == "unknown"))
     return " ".join([f"is-{cell.look.tone}", *(name for name, holds in marks if holds)])
@@ -196,7 +196,7 @@ def road(stage: str) -> tuple[tuple[Look, str], ...]:
 
 
 @register.simple_tag
-def seen_at(head: Any, mark: str = "?") -> str:  # noqa: ANN401 - the head of a cluster's pages, which the view makes
+def seen_at(head: Any, mark: str = "?") -> str:  # noqa: ANN401 - the header of a cluster page, made by the view
     """Keeps a link in the chosen snapshot: `?at=<id>`, or nothing for the newest one."""
     return "" if head.is_latest else f"{mark}at={head.snapshot.id}"
 

@@ -66,7 +66,7 @@ def require_right(right: str = LOOK, *others: str, with_any_password: bool = Fal
             except NotFound as missing:
                 raise Http404(missing.message) from None
 
-        guarded.right = right  # type: ignore[attr-defined]  # a mark for the test that walks the addresses
+        guarded.right = right  # type: ignore[attr-defined]  # a mark for the test that checks all URLs
         return guarded
 
     return wrap
@@ -92,7 +92,7 @@ def open_page(view: View[P]) -> View[P]:
         with visibility_scope(NOTHING):
             return view(request, *args, **kwargs)
 
-    guarded.right = OPEN  # type: ignore[attr-defined]  # as in `page`
+    guarded.right = OPEN  # type: ignore[attr-defined]  # as in `require_right`
     return guarded
 
 

@@ -1,5 +1,4 @@
-"""Double-submit protection: each form carries a one-time key; a second submit redirects to the result of the first
-(R33)."""
+"""Double-submit protection: forms carry a one-time key; a second submit redirects to the first one's result (R33)."""
 
 import hashlib
 import secrets
@@ -25,8 +24,7 @@ def form_key() -> str:
 
 
 def submit_once(view: Post[P]) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
-    """Decorator for views that redirect on success. Only successes are stored: a refused form may be submitted again.
-    """
+    """Decorator for views that redirect on success. Only success is stored: a refused form may be sent again."""
 
     @wraps(view)
     def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:

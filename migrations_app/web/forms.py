@@ -95,7 +95,7 @@ class KubeconfigForm(forms.Form):
     )
     version = forms.IntegerField(widget=forms.HiddenInput)
 
-    def __init__(self, *given: Any, **named: Any) -> None:  # noqa: ANN401 - as of a form
+    def __init__(self, *given: Any, **named: Any) -> None:  # noqa: ANN401 - Django's signature
         # The page has other forms with fields of the same names.
         super().__init__(*given, **{"auto_id": "file_%s"} | named)
 

@@ -24,8 +24,7 @@ FAMILIES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditAsk:
-    """Filters of the audit log; empty means no filter. `verb` is a verb or a family, `text` matches in any text column.
-    """
+    """Filters of the audit log; empty means no filter. `verb` is a verb or family, `text` matches in any column."""
 
     actor: str = ""
     verb: str = ""
@@ -79,8 +78,7 @@ def audit_page(ask: AuditAsk, *, after: str, limit: int) -> Page[AuditLine]:
 
 
 def audit_lines(ask: AuditAsk) -> Iterator[AuditLine]:
-    """All matching events that exist now, oldest first, read in chunks, so that no query stays open while they are
-    sent.
+    """All matching events that exist now, oldest first, read in chunks: no query stays open while they are sent.
 
     Visibility is decided when this is called, not when the first line is read.
     """

@@ -95,7 +95,7 @@ class ClusterHead:
 
     @property
     def unreachable(self) -> bool:
-        """Whether so many scans failed that the snapshot is outdated, or the only scans failed."""
+        """Whether UNREACHABLE_AFTER scans in a row failed, or scans failed and there is no snapshot."""
         return self.failures >= UNREACHABLE_AFTER or (self.failures > 0 and self.snapshot is None)
 
 
@@ -106,8 +106,7 @@ class SnapshotPage:
 
 
 def cluster_head(cluster_id: uuid.UUID, *, now: datetime, at: uuid.UUID | None = None) -> ClusterHead:
-    """The header with the latest snapshot or snapshot `at`. Raises NotFound if the cluster or the snapshot does not
-    exist."""
+    """The header with the latest snapshot or snapshot `at`. Raises NotFound for a missing cluster or snapshot."""
     rows = visible_clusters().select_related("latest").defer("sealed").annotate(kept=Count("snapshots"))
     row: Any = with_intervals(rows).filter(pk=cluster_id).first()  # with its annotations, as in `report_of`
     if row is None:

@@ -1,5 +1,4 @@
-"""The fleet list: clusters grouped by status, counted, sorted and paged in the database; and those that fail one check.
-"""
+"""The fleet list: clusters by status, counted, sorted and paged in the database, and those that fail a check."""
 
 import uuid
 from collections.abc import Mapping
@@ -140,8 +139,7 @@ class FleetRow:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counts over all clusters that match search and environment. `legacy_exact` is False if `legacy` is a lower bound.
-    """
+    """Counts over all clusters that match search and environment. `legacy` is a lower bound unless `legacy_exact`."""
 
     clusters: int = 0
     stages: dict[str, int] = field(default_factory=dict)

@@ -119,8 +119,7 @@ def _members(groups: set[uuid.UUID]) -> Mapping[uuid.UUID | None, tuple[uuid.UUI
 
 
 def covered(now: datetime, *, cluster: str) -> Q:
-    """Filter for rows of findings: whether a waiver covers the failing check. `cluster` names the column of the
-    cluster."""
+    """Filter for rows of findings: whether a waiver covers the failing check. `cluster` names the cluster's column."""
     mine = Q(cluster=None, scope=None) | Q(cluster=OuterRef(cluster)) | Q(scope__group__clusters=OuterRef(cluster))
     rows = Waiver.objects.filter(holding(now), mine, check_id=OuterRef("check_id"))
     return Q(status="fail") & (Exists(rows.filter(blockers=True)) | ~Q(severity="blocker") & Exists(rows))

@@ -36,15 +36,16 @@ class RoleGrant:
 
 
 def may(person: Person | None) -> None:
-    """Raises PermissionDenied unless the person may manage accounts. None means the command line on the server:
-    allowed."""
+    """Raises PermissionDenied unless the person may manage accounts. None is the server's command line: allowed."""
     if person is not None:
         refuse_person(may_appoint(over(person, None)))
 
 
 def make_account(name: str, *, person: Person | None) -> str:
-    """Creates an account and returns its one-time password. Raises PermissionDenied, InvalidInput, Conflict
-    `name_taken`."""
+    """Creates an account and returns its one-time password.
+
+    Raises PermissionDenied, InvalidInput, Conflict `name_taken`.
+    """
     may(person)
     try:
         UnicodeUsernameValidator()(name)
@@ -104,8 +105,10 @@ def remove_from_team(team: str, *, member: str, person: Person | None) -> None:
 
 
 def grant_role(gift: RoleGrant, *, person: Person | None) -> uuid.UUID:
-    """Creates a role grant and returns its id. Raises PermissionDenied, NotFound, InvalidInput, Conflict
-    `given_already`."""
+    """Creates a role grant and returns its id.
+
+    Raises PermissionDenied, NotFound, InvalidInput, Conflict `given_already`.
+    """
     may(person)
     if gift.role not in ROLES:
         raise InvalidInput(f"a role is one of {', '.join(ROLES)}", where="role", code="bad_role")

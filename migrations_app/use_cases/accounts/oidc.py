@@ -122,8 +122,7 @@ def claims_for(ticket: OidcState) -> dict[str, Any]:
 
 
 def account_of(claims: Mapping[str, Any]) -> User:
-    """The account for these claims, created at the first sign-in, with its teams synchronized. Raises PermissionDenied.
-    """
+    """The account for these claims, created if needed, with its teams synchronized. Raises PermissionDenied."""
     name, teams = _name(claims), _teams(claims)
     issuer, subject = str(claims["iss"]), str(claims["sub"])
     if not 0 < len(subject) <= 255:
@@ -189,8 +188,7 @@ def _name(claims: Mapping[str, Any]) -> str:
 
 
 def _teams(claims: Mapping[str, Any]) -> frozenset[str]:
-    """The usable groups of the token, without their prefix; empty when the token names none. Raises PermissionDenied.
-    """
+    """The usable groups of the token, without their prefix; may be empty. Raises PermissionDenied."""
     told = claims.get(client().groups_claim) or []
     if not isinstance(told, list) or not all(isinstance(one, str) for one in told) or len(told) > 10 * MOST_TEAMS:
         raise _refused("the token's groups cannot be read")

@@ -1,5 +1,4 @@
-"""Retention: exports a segment of the audit log with its checkpoints, verifies it and records it. Nothing is deleted
-(A56)."""
+"""Retention: exports a verified segment of the audit log with its checkpoints. Nothing is deleted (A56)."""
 
 import hashlib
 import json

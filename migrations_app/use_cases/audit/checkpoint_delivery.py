@@ -1,5 +1,4 @@
-"""Signs a checkpoint a minute while there are new events, and delivers every checkpoint to every audit sink (A53, R30).
-"""
+"""Signs a checkpoint a minute while there are new events, and delivers them to every audit sink (A53, R30)."""
 
 import logging
 from datetime import datetime, timedelta
@@ -26,8 +25,7 @@ CLAIM = timedelta(seconds=10)
 
 
 def keep_up() -> int:
-    """Signs a checkpoint if one is due, and delivers the rest to all sinks. Returns how many checkpoints were
-    delivered."""
+    """Signs a checkpoint if one is due and delivers to all sinks. Returns how many checkpoints were delivered."""
     sign_news()
     return sum(deliver(target) for target in settings.ENV.audit_sinks.targets)
 
@@ -43,8 +41,7 @@ def sign_news() -> bool:
 
 
 def deliver(target: str) -> int:
-    """Sends what the sink has not received, oldest first, until it is up to date or fails. Returns the number of
-    checkpoints.
+    """Sends what the sink has not received, oldest first. Returns the number of checkpoints delivered.
 
     Delivery is at least once: a failed batch is sent again, and a line that arrives twice has the same content.
     """

@@ -31,8 +31,7 @@ def due(seq: int, verb: str) -> str:
 
 
 def sign(seq: int, hash_of_event: str, *, why: str) -> bool:
-    """Signs a checkpoint of that event unless it exists. False without a signing key. The caller has locked the head
-    row."""
+    """Signs a checkpoint of that event unless it exists. False without a key. The caller has locked the head row."""
     key = _key(settings.ENV.audit_signing_key)
     if key is None:
         return False

@@ -15,8 +15,7 @@ LONGEST = timedelta(seconds=300)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lag:
-    """The lag of one sink: `behind` events not covered by a delivered checkpoint, the oldest of them written at
-    `since`."""
+    """The lag of one sink: `behind` events lack a delivered checkpoint, the oldest of them was written at `since`."""
 
     target: str
     seq: int

@@ -141,8 +141,7 @@ def assert_writable() -> None:
 
 
 def sign_head(why: str) -> int:
-    """Signs a checkpoint of the newest event unless it has one. Returns its number; 0 for an empty log or without a
-    key."""
+    """Signs a checkpoint of the newest event unless it has one. Returns its number; 0 without events or a key."""
     with transaction.atomic():
         head = _held_head()
         return head.seq if head.seq and checkpoints.sign(head.seq, head.hash, why=why) else 0

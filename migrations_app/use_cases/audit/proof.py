@@ -19,8 +19,7 @@ NEWEST = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainStatus:
-    """The state of the log for the page: `sealed` is the newest event with a checkpoint, `since` the first one verified
-    here."""
+    """The state of the log: `sealed` is the newest event with a checkpoint, `since` the first one verified here."""
 
     events: int
     sealed: int

@@ -1,5 +1,4 @@
-"""Replaces the kubeconfig of a registered cluster; it is tested first, and refused if it leads to another cluster
-(A05)."""
+"""Replaces the kubeconfig of a cluster; it is tested first, and refused if it leads to another cluster (A05)."""
 
 import uuid
 from contextlib import closing

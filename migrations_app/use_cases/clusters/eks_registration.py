@@ -42,8 +42,7 @@ NO_IDENTITY = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessDraft:
-    """`text` is the signed draft that the second step submits. The account in `place` is empty if it is not yet known.
-    """
+    """`text` is the signed draft that the second step submits. The account in `place` is empty if unknown."""
 
     text: str
     place: AwsPlace
@@ -140,8 +139,7 @@ UNGUARDED = "role_unguarded"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessTest:
-    """Result of an AWS access test. `guarded` is None if it could not be tested; `arn` is the cluster that AWS
-    described."""
+    """Result of an AWS access test. `guarded` is None if it was not tested; `arn` is the cluster that AWS described."""
 
     result: ConnectionTest
     guarded: bool | None = None

@@ -37,8 +37,7 @@ def make_group(name: str, *, interval: int | None = None) -> uuid.UUID:
 
 
 def change_group(group_id: uuid.UUID, *, name: str, interval: int | None, version: int) -> None:
-    """Changes name and interval; the clusters' next scans follow the new interval. Raises NotFound, InvalidInput,
-    Conflict."""
+    """Changes name and interval; the clusters' next scans follow it. Raises NotFound, InvalidInput, Conflict."""
     called = _checked(name, interval)
     try:
         with transaction.atomic():
@@ -57,8 +56,7 @@ def change_group(group_id: uuid.UUID, *, name: str, interval: int | None, versio
 
 
 def put_in(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID]) -> int:
-    """Adds clusters and returns how many were not in the group before. Raises NotFound for a missing group or cluster.
-    """
+    """Adds clusters and returns how many are new in the group. Raises NotFound for a missing group or cluster."""
     return _moved(group_id, cluster_ids, into=True)
 
 
@@ -68,7 +66,9 @@ def take_out(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID]) -> int:
 
 
 def drop_group(group_id: uuid.UUID, *, version: int | None = None) -> None:
-    """Deletes the group and the roles over it, and revokes its waivers; its clusters stay. Raises NotFound, Conflict.
+    """Deletes the group and the roles over it, and revokes its waivers; its clusters stay.
+
+    Raises NotFound, Conflict.
     """
     with transaction.atomic():
         row = _held(group_id, version=version)
@@ -108,8 +108,7 @@ def _moved(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID], *, into: boo
 
 
 def _retime(clusters: QuerySet[Cluster]) -> None:
-    """Sets the next scan by the current interval, except for clusters with their own interval, failing or never
-    scanned."""
+    """Sets the next scan by the current interval; not for clusters with their own one, failing or never scanned."""
     now = timezone.now()
     rows = list(
         with_intervals(clusters.filter(interval_seconds=None, failures=0).exclude(next_due_at=None)).defer("sealed")

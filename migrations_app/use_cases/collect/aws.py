@@ -1,5 +1,4 @@
-"""Reads AWS into the inventory: the caller's identity first, then the EKS cluster, then everything that its objects
-name.
+"""Reads AWS into the inventory: the caller's identity, the EKS cluster, then everything that its objects name.
 
 Policy documents from the user can take the place of what AWS showed.
 """

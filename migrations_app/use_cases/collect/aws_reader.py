@@ -68,8 +68,7 @@ def role_part(reading: AwsReading, arn: RoleArn) -> Part[Role]:
 
 
 def policies(reading: AwsReading, role: Part[Role]) -> Part[PolicyDocument]:
-    """All policies of a role, attached ones first. Unseen as soon as one is unreadable, since each could allow or deny.
-    """
+    """All policies of a role, attached ones first. Unseen if any is unreadable, since each could allow or deny."""
     if isinstance(role, Unseen):
         return role
     return part(lambda: Seen(tuple(document for found in role.items for document in _documents(reading, found.name))))

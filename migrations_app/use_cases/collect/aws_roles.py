@@ -125,8 +125,7 @@ def controller_roles(reading: AwsReading) -> Part[ControllerRole]:
 
 
 def _of_account(reading: AwsReading, account: ServiceAccountRef) -> Part[_Found]:
-    """The roles of one service account. If associations cannot be read, its annotation counts and a doubt is
-    quarantined."""
+    """The roles of one service account. Without access to associations, its annotation counts, with a doubt."""
     annotated: list[_Found] = [("irsa", account.annotated, account)] if account.annotated else []
     try:
         associated = list(_associated(reading, account))

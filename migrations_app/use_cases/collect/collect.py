@@ -1,5 +1,4 @@
-"""Reads every part of a cluster into an inventory, a few at a time. A part that cannot be read is Unseen with the
-reason."""
+"""Reads every part of a cluster into an inventory, a few at a time. An unreadable part is Unseen with the reason."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -67,8 +66,7 @@ class _Run:
 def collect(
     api: ClusterApi, *, cluster: str, deadline: float = 600.0, on_part: Progress | None = None, now: str = ""
 ) -> Collected:
-    """Reads everything that a scan needs. `deadline` is in seconds from now; parts not read by then are Unseen
-    (`timeout`)."""
+    """Reads everything that a scan needs. `deadline` is in seconds; parts not read by then are Unseen (`timeout`)."""
     run = _Run(Reading(api, time.monotonic() + deadline), on_part, {}, {})
     run.read(readers.VERSION)
     run.read(readers.DISCOVERY)

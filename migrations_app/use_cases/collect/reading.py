@@ -59,8 +59,7 @@ class Reading:
         return self.candidates(kind, **narrow)[0]
 
     def each_page(self, resource: Resource, begin: Callable[[], Callable[[ListPage], None]]) -> None:
-        """Passes every page to the function that `begin` returns. Calls `begin` again when the resource version
-        expires."""
+        """Passes every page to the function that `begin` returns. Starts again if the resource version expires."""
         for attempt in range(RESTARTS + 1):
             take = begin()
             try:
@@ -83,8 +82,8 @@ class Reading:
         return Seen((), None)
 
     def refuse_doubtful(self, kind: Kind) -> None:
-        """Raises ServerFailed when discovery of the kind's group failed: the group may return 404 for kinds that it
-        serves."""
+        """Raises ServerFailed if discovery of the kind's group failed: a 404 then does not mean that it is not served.
+        """
         for bad in getattr(self.found.get("discovery"), "quarantined", ()):
             if bad.name.partition("/")[0] == kind.group and kind.group:
                 raise ServerFailed(f"discovery of {bad.name} failed: {bad.why}", code=bad.why)
@@ -114,8 +113,7 @@ class Reading:
 
     @property
     def homes(self) -> tuple[str, ...]:
-        """Namespaces of the controllers and of the Helm releases that own the CRDs; the default ones if there are none.
-        """
+        """Namespaces of the controllers and of the Helm releases that own the CRDs; if there are none, the defaults."""
         owners = (crd.metadata.annotation("meta.helm.sh/release-namespace") for crd in self.found["crds"].items)
         named = [workload.namespace for workload in self.controllers] + [owner for owner in owners if owner]
         return tuple(dict.fromkeys(named)) or HOME_NAMESPACES

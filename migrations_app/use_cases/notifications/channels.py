@@ -85,8 +85,10 @@ def add_channel(wanted: ChannelSettings, *, by: str, now: datetime) -> CreatedCh
 
 
 def change_channel(channel_id: uuid.UUID, change: ChannelUpdate, *, version: int | None = None) -> None:
-    """Changes a channel. Raises NotFound, InvalidInput, Conflict `name_taken`, Conflict `stale` for an outdated
-    version."""
+    """Changes a channel.
+
+    Raises NotFound, InvalidInput, Conflict `name_taken`, Conflict `stale` for an outdated version.
+    """
     with transaction.atomic():
         row = _held(channel_id)
         if version is not None and version != row.version:

@@ -80,8 +80,7 @@ def deliver(channel_id: uuid.UUID) -> int:
 
 
 def _taken(channel: Channel, now: datetime) -> list[Delivery]:
-    """The deliveries of the next message, with this attempt counted. Deliveries with too many attempts are given up
-    (R36)."""
+    """The deliveries of the next message, with this attempt counted. Others are given up after TRIES attempts (R36)."""
     waiting = Delivery.objects.filter(channel=channel, state=Delivery.State.WAITING)
     with transaction.atomic():
         # Each mail to people goes to those who have rights over its cluster, so events are not combined.
@@ -149,8 +148,7 @@ def _mailed(channel: Channel, events: Sequence[Event]) -> str:
 
 
 def _everybody(events: Sequence[Event]) -> tuple[str, ...]:
-    """Addresses of the active users who may approve or administer every cluster in the events (or any, if none is
-    named)."""
+    """Addresses of active users who may approve or administer every cluster in the events (any cluster, if none)."""
     people = User.objects.filter(is_active=True).exclude(email="").order_by("pk")
     asked = frozenset({"approve", "administer"})
     clusters = sorted({event["data"]["cluster"] for event in events if event["data"].get("cluster")})
@@ -164,8 +162,7 @@ def _everybody(events: Sequence[Event]) -> tuple[str, ...]:
 
 
 def _note(channel: Channel, rows: Iterable[Delivery], *, wrong: str, now: datetime) -> None:
-    """Records the outcome on the rows and on the channel, which pauses longer after each failure (exponential backoff).
-    """
+    """Records the outcome on rows and channel. The channel pauses longer after each failure (exponential backoff)."""
     failures = channel.failures + 1 if wrong else 0
     pause = min(FIRST_PAUSE * 2 ** min(failures - 1, 10), LONGEST_PAUSE) if wrong else QUIET
     again = now + pause * (1 + share(channel.pk) / 10 if wrong else 1)

@@ -1,5 +1,4 @@
-"""Publishes events through the outbox, in the transaction of the change, so that neither exists without the other
-(A08)."""
+"""Publishes events through the outbox, in the same transaction as the change that they report (A08)."""
 
 import uuid
 from collections.abc import Iterable

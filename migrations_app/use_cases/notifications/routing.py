@@ -1,5 +1,4 @@
-"""Turns outbox rows into deliveries: one for each event and subscribed channel, merged with waiting ones where
-possible."""
+"""Turns outbox rows into deliveries: one for each event and subscribed channel, merged where possible."""
 
 import uuid
 from collections.abc import Iterable, Mapping
@@ -147,8 +146,7 @@ def _joined(channel: Channel, event: Event, *, about: str) -> bool:
 
 
 def _wait(channel: Channel, event: Event, *, about: str, now: datetime) -> timedelta:
-    """How long to wait before sending: not at all for urgent events, longer the more often the same key recurs in a
-    day."""
+    """How long to wait before sending: not at all if urgent, longer the more often the same key recurs in a day."""
     if event["type"] in URGENT:
         return timedelta()
     told = Delivery.objects.filter(channel=channel, key=about, made_at__gt=now - DAY, attempts__gt=0)

@@ -45,8 +45,7 @@ TYPED: tuple[str, ...] = ("high", "destructive")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalRequest:
-    """What an approver submits (A40): the digest that they reviewed, the form's nonce, and the steps that they accept.
-    """
+    """What an approver submits (A40): the digest that they reviewed, the form's nonce, and the accepted steps."""
 
     digest: str
     nonce: str

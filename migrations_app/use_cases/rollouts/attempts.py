@@ -1,5 +1,4 @@
-"""Crash-loop guard: attempts are counted before work starts; after too many lost workers a person has to decide (R36).
-"""
+"""Crash-loop guard: attempts are counted before the work; after too many lost workers a person decides (R36)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -55,8 +54,7 @@ def reset_attempts(row: Rollout) -> None:
 
 
 def _forget(row: Rollout, fence: LeaseToken) -> None:
-    """Resets the count, also after the lease expired: a slow worker did not crash. Not if another worker has the lease.
-    """
+    """Resets the count unless another worker has the lease. A worker whose lease expired was slow and did not crash."""
     try:
         with transaction.atomic():
             lease.check_untaken(fence)

@@ -25,8 +25,7 @@ EXPORT_FIELD = "exported"
 
 
 def export(row: Rollout, target: ObjectTarget, *, read: Tree) -> Exported:
-    """Stores a backup and verifies that it decrypts to what was read. Raises Conflict `export_unproven` if it does not.
-    """
+    """Stores a backup and verifies that it decrypts to what was read. Raises Conflict `export_unproven` if not."""
     plain = msgspec.json.encode(restorable(read), order="deterministic")
     digest = hashlib.sha256(plain).hexdigest()
     sealed = keys().seal(plain, owner=str(row.pk), field=EXPORT_FIELD)

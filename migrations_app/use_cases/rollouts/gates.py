@@ -83,8 +83,7 @@ class _Budget(NamedObject, frozen=True):
 
 
 def cluster_counters(writer: Writer, *, standing: Iterable[ObjectTarget]) -> ClusterCounters:
-    """Counts the cluster's current state; None for what could not be read. `standing` are targets that have to be gone.
-    """
+    """Counts the cluster's current state; None if it could not be read. `standing` are targets that must be gone."""
     nodes = _counted(writer, Resource("", "v1", "nodes"), kind=_WatchedNode)
     pending = _counted(writer, Resource("", "v1", "pods", field_selector=PENDING), kind=_Pod)
     claims = _claims(writer)

@@ -1,6 +1,6 @@
 """The journal of a rollout: an intent before each request and its outcome after it, each with its audit event.
 
-The tests of crashes replace `reached` to stop a worker at named points.
+Crash tests replace `reached` to stop a worker at a named point.
 """
 
 import uuid
@@ -35,8 +35,7 @@ reached: Callable[[str], None] = _nothing
 
 
 class StopRequested(Conflict):
-    """No request may be sent now: someone asked to stop, the kill switch is on, or the state moved. `code` says which.
-    """
+    """No request may be sent now: a person, the kill switch or a change of state stops it. `code` says which."""
 
     code = "stopped"
 
@@ -160,8 +159,7 @@ def record_skipped(
 
 
 def note(work: ExecutionContext, **columns: object) -> None:
-    """Writes columns other than the state, such as counters. Raises LeaseLost, so that a lost worker writes nothing
-    (A14)."""
+    """Writes columns other than the state. Raises LeaseLost: a worker without its lease writes nothing (A14)."""
     with transaction.atomic():
         lease.check(work.fence)
         Rollout.objects.filter(pk=work.row.pk).update(**columns)

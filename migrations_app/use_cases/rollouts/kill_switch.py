@@ -28,8 +28,10 @@ def stop_everything(person: Person, *, why: str, by: Actor) -> None:
 
 
 def ask_to_lift(person: Person, *, by: Actor) -> None:
-    """The first of two people asks to turn it off. Raises PermissionDenied, Conflict if it is off or was asked for
-    already."""
+    """The first of two people asks to turn it off.
+
+    Raises PermissionDenied, Conflict if it is off or someone has asked already.
+    """
     _refuse_lifting(person)
     with transaction.atomic():
         row = _on()

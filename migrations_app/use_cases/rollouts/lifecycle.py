@@ -45,8 +45,7 @@ def start(rollout_id: uuid.UUID, person: Person, *, digest: str, by: Actor, vers
 
 
 def _make_way(row: Rollout, *, by: Actor) -> None:
-    """Moves the rollout that is rolled back to `rolling_back`, so that it no longer holds the cluster. Not if it
-    succeeded."""
+    """Moves the rollout that is rolled back to `rolling_back`, which frees the cluster; not if it succeeded."""
     if row.rolls_back_id is None:
         return
     original = _locked(row.rolls_back_id)
@@ -117,8 +116,7 @@ def resolve_by_person(
 
 
 def _tell_original(row: Rollout) -> None:
-    """If an aborted or failed rollback leaves its original in `rolling_back`, a person has to decide on the original.
-    """
+    """After a failed or aborted rollback, a person has to decide on the rollout that it was to roll back."""
     original = row.rolls_back
     if original is not None and original.state == "rolling_back":
         transition(original, "needs_attention", by=WORKER, cause=TransitionCause(code=f"rollback_{row.state}"))

@@ -1,5 +1,4 @@
-"""Changes policies: required approvals, allowed actions, change windows. Plans made under an old policy cannot start.
-"""
+"""Changes policies: approvals, allowed actions, change windows. Plans made under an old policy cannot start."""
 
 import uuid
 from collections.abc import Mapping

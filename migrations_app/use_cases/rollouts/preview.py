@@ -72,8 +72,11 @@ LATER = "rests on what an earlier step brings, so no dry run can prove it now"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProofResult:
-    """`read` are the objects by target, `doubts` the reasons for steps without a successful dry run, `diffs` the object
-    now and as the server would store it."""
+    """The result of the dry runs.
+
+    `read` are the objects by target, `doubts` the reasons for steps without a successful dry run, `diffs` the object
+    now and as the server would store it.
+    """
 
     steps: tuple[Step, ...]
     read: dict[ObjectTarget, Tree]

@@ -1,5 +1,4 @@
-"""What must hold before a rollout starts or resumes: policy, approvals, kill switch, audit log (A10, A33, A36, A41,
-A55)."""
+"""What must hold before a rollout starts or resumes, such as policy and approvals (A10, A33, A36, A41, A55)."""
 
 import uuid
 from datetime import datetime, time
@@ -32,8 +31,7 @@ def closed(policy: Policy, action: str, *, now: datetime) -> str:
 
 
 def _open(window: object, now: datetime) -> bool:
-    """Whether the window is open now (UTC). One that ends before it begins spans midnight. Malformed ones are never
-    open."""
+    """Whether the window is open now (UTC). It spans midnight if it ends before it begins; malformed: never open."""
     if not isinstance(window, dict):
         return False
     try:

@@ -155,8 +155,7 @@ def _sent(
 
 
 def _pass_over(work: ExecutionContext, *, here: Position, read: Tree | None) -> None:
-    """Records that the result is there already: `applied` if it may be due to an earlier request of this rollout (A25).
-    """
+    """Records that the result is there already: `applied` if an earlier request may have caused it (A25)."""
     step, change = here.step, here.step.change
     if change is None:
         return
@@ -275,8 +274,7 @@ def settle(work: ExecutionContext, writer: Writer, *, here: Position) -> bool:
 
 
 def _brought(work: ExecutionContext, line: Attempt, *, read: Tree | None) -> bool:
-    """The result is there. A new object without the rollout's marks was created by someone else: `not_applied` (A23).
-    """
+    """The result is there; but a new object without the rollout's marks was created by someone else (A23)."""
     made = line.uid or holds(Exists(marks=marks(str(work.row.pk), work.row.digest)), read)
     if not made:
         return _settle_concluded(work, line, outcome="not_applied", reason="somebody else has made it")

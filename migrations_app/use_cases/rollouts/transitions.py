@@ -1,7 +1,7 @@
-"""State transitions of rollouts, the only code that changes a state: compare-and-set, audit event and outbox row in one
-transaction (A08).
+"""State transitions of rollouts: compare-and-set, audit event and outbox row in one transaction (A08).
 
-A rollout that ended requests a new scan, since earlier snapshots no longer describe the cluster (R09).
+No other code changes a state. A rollout that ended requests a new scan, since earlier snapshots no longer describe the
+cluster (R09).
 """
 
 import uuid
@@ -27,8 +27,7 @@ BY = "rollout"
 
 
 def ask_for_scan(row: Rollout) -> None:
-    """Enqueues a scan in the transaction that ends the rollout. If one is active, it began too early: makes the next
-    one due."""
+    """Enqueues a scan in the transaction that ends the rollout. If one is active, the next one is due at once."""
     if row.started_at is None:
         return
     if not enqueue(row.cluster, by=BY).created:
@@ -36,8 +35,7 @@ def ask_for_scan(row: Rollout) -> None:
 
 
 def waiting_scan(rollout_id: uuid.UUID) -> uuid.UUID | None:
-    """The scan requested by the end of the rollout while it is queued, to wake a worker without waiting for the sweep.
-    """
+    """The scan that the end of the rollout requested, while it is queued, to wake a worker without the sweep."""
     ended = Rollout.objects.filter(pk=rollout_id, state__in=ENDED).values("cluster_id")
     asked = Scan.objects.filter(cluster_id__in=ended, state=Scan.State.QUEUED, requested_by=BY)
     return asked.values_list("pk", flat=True).first()

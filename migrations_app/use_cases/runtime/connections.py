@@ -1,5 +1,4 @@
-"""Opens clients for a registered cluster: decrypts its credentials and connects to its API server, bundle, sample or
-AWS."""
+"""Opens clients for a registered cluster: decrypts its credentials, connects to API server, bundle, sample or AWS."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -108,8 +107,7 @@ def connect_aws(cluster: Cluster, *, user: str = "", action: str = "scan") -> It
 
 
 def entry_of(cluster: Cluster, *, user: str = "", action: str = "scan") -> ClusterAccountAccess | None:
-    """The role to assume for the cluster's account; None when it has none. `user` and `action` appear in CloudTrail
-    (T20)."""
+    """The role to assume in the cluster's account; None if it has none. CloudTrail shows `user` and `action` (T20)."""
     if not (cluster.eks_arn and cluster.role_arn and cluster.external_id):
         return None
     place = read_place(cluster.eks_arn)

@@ -34,8 +34,7 @@ def add(subject: str, what: str, *, counts: Mapping[tuple[str, str], int]) -> No
 
 
 def add_requests(cluster_id: uuid.UUID, calls: Mapping[tuple[str, str], int]) -> None:
-    """Adds requests to a cluster's counters in a transaction of its own. If the database fails, only these counts are
-    lost."""
+    """Adds requests to a cluster's counters, in a transaction of its own. A database error loses only these counts."""
     if not calls:
         return
     try:

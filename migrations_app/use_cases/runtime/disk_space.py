@@ -1,5 +1,4 @@
-"""No scan starts while free disk space is below the limit, so that approvals and audit events can still be written
-(R25)."""
+"""No scan starts while free disk space is low, so that approvals and audit events can still be written (R25)."""
 
 import shutil
 from pathlib import Path
@@ -13,8 +12,7 @@ MIB = 1024 * 1024
 
 
 def why_full() -> str:
-    """Which disk has too little free space, in words; empty while there is enough. Scans resume without intervention.
-    """
+    """Which disk has too little free space, in words; empty while there is enough. Scans resume by themselves."""
     return next((why for word, place in _places() if (why := _short(word, place))), "")
 
 
@@ -25,8 +23,7 @@ def refuse_when_full() -> None:
 
 
 def _places() -> list[tuple[str, Path]]:
-    """The data folder and the folder of the SQLite file. The disk of a PostgreSQL server cannot be checked from here.
-    """
+    """The data folder and the folder of the SQLite file. The disk of a PostgreSQL server cannot be checked here."""
     places = [("the data folder", Path(settings.ENV.data_dir))]
     name = Path(str(connection.settings_dict["NAME"]))
     if connection.vendor == "sqlite" and name.is_absolute():

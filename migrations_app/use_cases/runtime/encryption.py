@@ -1,5 +1,4 @@
-"""Encryption of secrets at rest (T22): AES-256-GCM with a fresh data key per record, wrapped by a key from the
-settings.
+"""Encryption of secrets at rest (T22): AES-256-GCM with a fresh data key per record, wrapped by a configured key.
 
 A sealed value is bound to its owner's id and its field: copied to another row, it is refused.
 """
@@ -43,8 +42,7 @@ class EncryptionKeys:
         return msgspec.msgpack.encode(_Box(self.newest, wrap_nonce, wrapped, nonce, body))
 
     def open(self, sealed: bytes, *, owner: str, field: str) -> bytes:
-        """The decrypted value. Raises InvalidSetting when the key is missing or the value belongs to another row or
-        field."""
+        """The decrypted value. Raises InvalidSetting if the key is missing or the value belongs elsewhere."""
         bound = _bound(owner, field)
         try:
             box = msgspec.msgpack.decode(sealed, type=_Box)

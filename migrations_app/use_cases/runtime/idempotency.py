@@ -56,8 +56,7 @@ def finish(begun: NewRequest, answer: StoredResponse) -> None:
 
 
 def forget(begun: NewRequest) -> None:
-    """Releases the key: the request failed and changed nothing, so it may be corrected and sent again under the same
-    key."""
+    """Releases the key: the request changed nothing, so it may be corrected and sent again under the same key."""
     ApiIdempotency.objects.filter(pk=begun.id, status=None).delete()
 
 

@@ -23,8 +23,11 @@ def convert_cluster(cluster_id: uuid.UUID, options: Options, *, known: KnownName
 
 
 def known_of(report: Report, nodes: Iterable[OwnedNode], *, profiles: Iterable[IamProfile] = ()) -> KnownNames:
-    """What a scan contributes to a conversion: node counts per pool, whether every pool was read, and the roles of the
-    instance profiles found in AWS."""
+    """What a scan contributes to a conversion.
+
+    These are the node counts per pool, whether every pool was read, and the roles of the instance profiles found in
+    AWS.
+    """
     seen = {part.name for part in report.parts if part.seen and not part.quarantined}
     held = tuple(profiles)
     return KnownNames(

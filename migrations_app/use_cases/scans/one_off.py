@@ -125,8 +125,10 @@ def scan_kubeconfig(
     policies: Policies | None = None,
     on_part: Progress | None = None,
 ) -> Scanned:
-    """Evaluates a live cluster. Raises InvalidKubeconfig, InvalidInput for the target, ReadError when it does not
-    answer."""
+    """Evaluates a live cluster.
+
+    Raises InvalidKubeconfig, InvalidInput for the target, ReadError when the cluster does not answer.
+    """
     name, api = open_kubeconfig(path, context=context, reachable=reachable)
     with closing(api):
         api.get("/version")

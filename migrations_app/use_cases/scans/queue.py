@@ -26,8 +26,7 @@ SCHEDULE = "schedule"
 MAX_SCANS_PER_TICK = 200
 """Maximum number of scans that one beat tick requests."""
 MAX_WAKE_UPS = 100
-"""Maximum number of scans that one sweep wakes. A long queue still has its messages and must not get all of them again.
-"""
+"""Maximum number of scans that one sweep wakes, so that a long queue does not get all its messages twice."""
 # Leases use the database's clock, so that workers with different clocks agree on them.
 ABANDONED_STATES = Q(state=Scan.State.RUNNING, lease_until__lt=Now())
 
@@ -77,8 +76,7 @@ def enqueue(cluster: Cluster, *, by: str, told: bool = False, due_at: datetime |
 
 
 def _first_is_under_way(cluster: Cluster) -> None:
-    """Sets the due time of a new cluster after its first scan was requested by hand, so that it is not scanned twice.
-    """
+    """Sets the due time of a new cluster whose first scan was requested by hand, so that it is not scanned twice."""
     interval = interval_of(cluster)
     if interval:
         first = next_slot(cluster.pk, interval, now=timezone.now())
@@ -160,8 +158,7 @@ def _claim_due(cluster: Cluster, now: datetime) -> uuid.UUID | None:
 
 
 def stranded() -> tuple[uuid.UUID, ...]:
-    """Scans to wake: queued ones without a message, and those of dead workers. Those without attempts left are failed
-    here."""
+    """Scans to wake: queued ones without a message, and those of dead workers. Fails those without attempts left."""
     now = timezone.now()
     for scan in Scan.objects.filter(ABANDONED_STATES, attempts__gte=ATTEMPTS):
         _give_up(scan, now)
@@ -192,6 +189,5 @@ def _give_up(scan: Scan, now: datetime) -> None:
 
 
 def crashed(held: ScanClaim, kind: str) -> None:
-    """Fails a scan whose code raised. `kind` is the exception's type; its text may hold data and goes only to the log.
-    """
+    """Fails a scan whose code raised. `kind` is the exception's type; its text may hold data and is only logged."""
     store.fail(held.scan_id, fence=held.fence, code="scan_crashed", detail=f"{kind} in the scan; see the worker's log")

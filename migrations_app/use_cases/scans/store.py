@@ -119,8 +119,7 @@ COLUMNS: Mapping[str, str] = {
 
 
 def note_legacy(cluster_id: uuid.UUID, legacy: Mapping[str, int | None], *, day: date) -> None:
-    """Records how many alpha objects remain in the cluster; the last scan of a day wins. An empty `legacy` counts as
-    zero."""
+    """Records how many alpha objects remain; the last scan of a day wins. An empty `legacy` counts as zero."""
     counts = {column: legacy.get(kind) if legacy else 0 for kind, column in COLUMNS.items()}
     LegacyDay.objects.update_or_create(cluster_id=cluster_id, day=day, defaults=counts)
 
@@ -152,8 +151,7 @@ NOTHING = ScanExtras()
 
 
 def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, beside: ScanExtras = NOTHING) -> Snapshot:
-    """Stores the snapshot and ends the scan. Raises Conflict if another worker has taken the scan over (fencing token).
-    """
+    """Stores the snapshot and ends the scan. Raises Conflict if another worker has taken the scan over."""
     packed = _packed(scanned)
     now = timezone.now()
     with transaction.atomic():
@@ -276,8 +274,7 @@ def _seconds(scan: Scan, now: datetime) -> float:
 def fail(
     scan_id: uuid.UUID, *, fence: int, code: str, detail: str, calls: Mapping[tuple[str, str], int] = NO_CALLS
 ) -> None:
-    """Ends the scan without a snapshot; the previous one stays. Does nothing if another worker has taken the scan over.
-    """
+    """Ends the scan without a snapshot; the previous one stays. Does nothing if another worker took the scan over."""
     now = timezone.now()
     with transaction.atomic():
         held = Scan.objects.filter(pk=scan_id, state=Scan.State.RUNNING, fence=fence)

@@ -27,8 +27,7 @@ from migrations_app.use_cases.scans.store import ScanExtras, objects_of
 
 
 def look_into_aws(cluster: Cluster, api: ClusterApi, *, collected: Collected) -> Collected:
-    """Adds what AWS shows, or the policy documents of a bundle. AWS errors become Unseen parts and do not fail the
-    scan."""
+    """Adds what AWS shows, or a bundle's policy documents. AWS errors become Unseen parts and fail nothing."""
     if isinstance(api, Bundle):
         collected = hand_in(collected, api.iam_documents())
     try:
@@ -43,8 +42,7 @@ HEARTBEAT_SECONDS = 1.0
 
 
 def scan_claimed(claim: ScanClaim) -> None:
-    """Runs the scan; it ends with a published snapshot, or failed with an error code and the previous snapshot in
-    place.
+    """Runs the scan. It ends with a published snapshot, or fails with a code and leaves the previous snapshot.
 
     1. Start the heartbeat, which renews the lease and stores progress every second.
     2. Connect, and collect the cluster's parts, then those of AWS. A failure ends the scan through `store.fail`.

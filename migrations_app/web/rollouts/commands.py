@@ -34,7 +34,7 @@ def told(act: Act) -> Act:
     def guarded(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
         try:
             # Rendered outside of the action, so that its transaction is rolled back first.
-            return submit_once(act)(request, rollout_id)  # type: ignore[return-value]  # `once` gives what the act gives
+            return submit_once(act)(request, rollout_id)  # type: ignore[return-value]  # `submit_once` returns what the action returns
         except (PermissionDenied, Conflict, InvalidInput) as refused:
             return rollout_page(request, rollout_id, refused=refused, status=refusal_status(refused))
 

@@ -1,5 +1,4 @@
-"""The page to create a rollout: an action's parameters as form fields, with objects of the newest snapshot to choose
-from."""
+"""The page to create a rollout: an action's parameters as form fields, with objects of the newest snapshot."""
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence

@@ -60,8 +60,7 @@ class Counter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowedActions:
-    """The actions available to the user: empty text if allowed, a text says why not, None if the state does not offer
-    it."""
+    """The actions available to the user: empty if allowed, a text says why not, None if the state does not offer it."""
 
     ask: str | None = None
     approve: str | None = None

@@ -60,7 +60,7 @@ class ChannelForm(forms.Form):
 
 
 class EditForm(ChannelForm):
-    kind = None  # type: ignore[assignment]  # Django's way to leave a field of the base out
+    kind = None  # type: ignore[assignment]  # Django's way to remove a field of the base class
     target = forms.CharField(
         max_length=2000,
         required=False,

@@ -23,7 +23,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
         days = request.POST.get("days", "")
         try:
             made = issue(
-                request.user,  # type: ignore[arg-type]  # `page` lets nobody in who is not signed in
+                request.user,  # type: ignore[arg-type]  # `require_right` needs a signed-in user
                 name=request.POST.get("name", "")[:80],
                 scopes=request.POST.getlist("scopes"),
                 days=int(days) if days.isdecimal() and len(days) < 4 else 0,

@@ -27,8 +27,7 @@ KEPT = "oidc"
 MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
 """Sessions are loaded by Django's own backend, so that a closed account is signed out at once."""
 Kept = Mapping[str, Any]
-"""What the session stores until the callback: state, nonce, verifier and `next`; for re-authentication also `again` and
-`since`."""
+"""What the session stores until the callback: state, nonce, verifier, `next`; also `again` and `since` for step-up."""
 log = logging.getLogger(__name__)
 
 
