@@ -1,4 +1,4 @@
-"""Who may look, prepare, approve and start: decided here, once, for pages, API and workers alike."""
+"""Who may view, prepare, approve and start: decided once, for pages, API and workers alike."""
 
 import uuid
 from collections.abc import Collection, Mapping
@@ -34,14 +34,14 @@ ROLES: Mapping[Role, frozenset[Right]] = {
     "approver": frozenset(("view", "approve")),
     "admin": RIGHTS - {"break_glass"},
 }
-"""What each role brings. Approving alone in an emergency comes with none: it is given by name (A45)."""
+"""The rights of each role. Emergency approval is in none of them; it is granted by name (A45)."""
 SOMEWHERE: frozenset[Right] = frozenset(("view", "operate", "approve", "change", "audit"))
-"""Rights that open a page about no cluster in particular when they are held over one; the others need them all."""
+"""Rights that open a page about no particular cluster if they are held over one; the others must cover all clusters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectivePermissions:
-    """What an account may do where: over every cluster, and beside that over those of a group."""
+    """An account's rights: those over every cluster, and in addition those over groups of clusters."""
 
     everywhere: frozenset[Right] = frozenset()
     by_group: Mapping[uuid.UUID, frozenset[Right]] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class EffectivePermissions:
         return self.everywhere.union(*(self.by_group.get(group, frozenset()) for group in groups))
 
     def over_nothing_named(self) -> frozenset[Right]:
-        """The rights where no cluster is meant in particular."""
+        """The rights if no particular cluster is concerned."""
         return self.everywhere | self.over(tuple(self.by_group)) & SOMEWHERE
 
     def groups_with(self, right: Right) -> frozenset[uuid.UUID]:
@@ -61,7 +61,7 @@ class EffectivePermissions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """Who asks. `method` is how they proved who they are; `fresh_until` until when a step-up sign-in counts."""
+    """The caller. `method` is how they authenticated; `fresh_until` is when their re-authentication expires."""
 
     id: int
     name: str
@@ -72,7 +72,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """Why not: a stable code and words for the page."""
+    """Why an action is refused: a stable code and words for the page."""
 
     code: str
     why: str
@@ -91,14 +91,14 @@ def may_start(person: Person) -> Refusal | None:
 
 
 def may_stop(person: Person) -> Refusal | None:
-    """Whoever may start or approve may stop (A10)."""
+    """Those who may start or approve may also stop (A10)."""
     if "approve" in person.rights:
         return None
     return _lacks(person, "operate", what="stop rollouts")
 
 
 def may_approve(person: Person, *, author: int, editors: Collection[int], risk: Risk, now: datetime) -> Refusal | None:
-    """A person, not a token, not the author nor who edited last, freshly signed in where it destroys (A42, A44)."""
+    """A person, not a token; neither author nor last editor; re-authenticated for a destructive plan (A42, A44)."""
     if person.method != "session":
         return Refusal(code="person_needed", why="a plan is approved by a person in the browser, never by a token")
     if refusal := _lacks(person, "approve", what="approve plans"):
@@ -111,22 +111,24 @@ def may_approve(person: Person, *, author: int, editors: Collection[int], risk: 
 
 
 def may_administer(person: Person) -> Refusal | None:
-    """Policies, and lifting the kill switch."""
+    """Changing policies, and turning off the kill switch."""
     if "administer" in person.rights:
         return None
     return Refusal(code="forbidden", why="the account may not change policies")
 
 
 def may_appoint(person: Person) -> Refusal | None:
-    """Accounts, teams, and who gets which role."""
+    """Managing accounts, teams and role grants."""
     if "people" in person.rights:
         return None
     return Refusal(code="forbidden", why="the account may not decide what others may do")
 
 
 def may_waive(person: Person, *, blocker: bool, everywhere: bool) -> Refusal | None:
-    """Accepting a failing check, which takes the right to change the cluster, or taking that back. What blocks, and
-    what is accepted for all clusters, is for those who set the policies."""
+    """Accepting a failing check, or revoking that, needs the right to change the cluster.
+
+    Accepting blockers, or anything for all clusters, needs the right to change policies.
+    """
     if refusal := _lacks(person, "change", what="accept failing checks"):
         return refusal
     if "administer" in person.rights or not (blocker or everywhere):
@@ -136,12 +138,12 @@ def may_waive(person: Person, *, blocker: bool, everywhere: bool) -> Refusal | N
 
 
 def may_resolve(person: Person) -> Refusal | None:
-    """What a rollout that needs attention came to is told by a person (A09)."""
+    """Resolving a rollout that needs attention, by a person (A09)."""
     return _no_person(person) or _lacks(person, "operate", what="settle rollouts")
 
 
 def may_break_glass(person: Person, *, now: datetime) -> Refusal | None:
-    """One person alone, in an emergency: a right of its own, and freshly signed in whatever the risk (A45)."""
+    """Approving alone in an emergency: a right of its own, and re-authentication whatever the risk (A45)."""
     if refusal := _no_person(person):
         return refusal
     if "break_glass" not in person.rights:
@@ -152,7 +154,7 @@ def may_break_glass(person: Person, *, now: datetime) -> Refusal | None:
 
 
 def approval_still_valid(rights: Collection[Right], *, alone: bool) -> bool:
-    """Whether somebody with these rights may still stand by the yes they gave (A41)."""
+    """Whether an approval still counts, given the approver's current rights (A41)."""
     return bool({"break_glass"} & set(rights) if alone else {"approve", "administer"} & set(rights))
 
 

@@ -1,23 +1,24 @@
 """Every error of the product. Each has a stable `code`; the text may change.
 
 KarpdashError
-├── BadInput            what a person or file gave us cannot be used (exit code 2, HTTP 400)
-│   ├── BadKubeconfig
-│   ├── BadBundle
-│   ├── BadManifest
-│   └── BadPolicy
-├── CouldNotLook        something we wanted to read did not answer (exit code 3, a part is Unseen)
-│   ├── Forbidden  Unauthorized  NotServed  NotAsked  TimedOut  Unreachable  TooLarge  Expired  Garbled  ServerFailed
+├── InvalidInput        input of a person or file cannot be used (exit code 2, HTTP 400)
+│   ├── InvalidKubeconfig
+│   ├── InvalidBundle
+│   ├── InvalidManifest
+│   └── InvalidPolicy
+├── ReadError           a cluster, AWS or another server did not give what was read (exit code 3, a part is Unseen)
+│   ├── Forbidden  Unauthorized  NotServed  NotCollected  TimedOut  Unreachable  TooLarge  Expired
+│   ├── InvalidResponse  ServerFailed
 │   └── AddressRefused  TlsRefused
-├── NotFound            no such row, or not yours (HTTP 404)
-├── Conflict            somebody else was first, or the state moved (HTTP 409)
-├── Denied              this person may not do that; the code says why (HTTP 403)
-└── BadSetting          our own configuration cannot be used (exit code 2)
+├── NotFound            no such row, or not visible to the caller (HTTP 404)
+├── Conflict            a concurrent change came first, or the state does not allow it (HTTP 409)
+├── PermissionDenied    the caller may not do that; the code says why (HTTP 403)
+└── InvalidSetting      karpdash's own configuration cannot be used (exit code 2)
 """
 
 
 class KarpdashError(Exception):
-    """Carries `code` for machines and the message for people; `detail` is safe to show."""
+    """Base class: `code` is for machines, `message` for people and safe to show, `where` names the field or file."""
 
     code = "error"
 
@@ -49,7 +50,7 @@ class InvalidManifest(InvalidInput):
 
 
 class InvalidPolicy(InvalidInput):
-    """An IAM policy document that AWS itself could not read, or one far beyond any size AWS stores."""
+    """An IAM policy document that AWS could not parse, or one far larger than any that AWS stores."""
 
     code = "bad_policy"
 
@@ -71,7 +72,7 @@ class NotServed(ReadError):
 
 
 class NotCollected(ReadError):
-    """The source, a bundle, was never asked for this: neither absent nor present."""
+    """A bundle that does not hold this part, because it was not read: neither absent nor present."""
 
     code = "not_asked"
 
@@ -89,13 +90,13 @@ class TooLarge(ReadError):
 
 
 class Expired(ReadError):
-    """A list could not be finished in one resource version (410 on continue)."""
+    """A list could not be completed in one resource version (HTTP 410 on continue)."""
 
     code = "expired"
 
 
 class InvalidResponse(ReadError):
-    """The answer is not what the API promises: broken JSON, wrong types, endless continue."""
+    """The response breaks the API's contract: broken JSON, wrong types, endless continue."""
 
     code = "garbled"
 
@@ -105,7 +106,7 @@ class ServerFailed(ReadError):
 
 
 CONVERSION_FAILED = "conversion_failed"
-"""The code of a ServerFailed whose server could not convert objects from the version in which they are stored."""
+"""Code of ServerFailed if the server could not convert objects from the version in which they are stored."""
 
 
 class AddressRefused(ReadError):

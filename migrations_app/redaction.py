@@ -1,7 +1,7 @@
-"""What a secret is, by its form and by the name before it: the one answer for every text and tree that leaves.
+"""Detection and removal of secrets, by their format and by the name before them, for all text that leaves karpdash.
 
-Logs, the audit log, Helm values, bundles, answers of servers and messages to people all ask here. Every pattern takes
-time that grows no faster than the text: no part may begin anew inside a run that it has read, or it is bounded.
+Used for logs, the audit log, Helm values, bundles, server responses and messages. Every pattern runs in linear time: no
+part may restart inside a run that it has read, or it is bounded.
 """
 
 import re
@@ -11,14 +11,14 @@ from typing import Any
 REMOVED = "(removed)"
 DEEPEST = 40
 Substitute = Callable[[str], str]
-"""Makes the text that stands in the place of a secret."""
+"""Makes the text that replaces a secret."""
 
 _PLAIN = r"\[secret\]|\(removed\)|\*{3}|hmac:|(?:null|none|true|false)\b|[$%][({]|<"
-"""How a value begins that is no secret: it is removed already, left to be filled in, or a word of the format."""
+"""The beginning of a value that is not a secret: already removed, a placeholder, or a keyword of the format."""
 _VALUE = rf"(?!{_PLAIN})([^\s&,;\\\"'<>()\[\]{{}}]{{1,8192}})"
 _QUOTED = rf"(?!{_PLAIN})([^\"'\\\r\n]{{1,8192}})"
 _RANDOM = r"(?=[A-Za-z_+/~-]{0,200}(?:[0-9=]|(?<=[a-z])[A-Z]))"
-"""What follows is no plain word."""
+"""Lookahead: what follows is not a plain word."""
 _STRONG = (
     r"password|passwd|passphrase|pass_?phrase|(?<![a-z])pwd|(?<![a-z])pass|smtp_?pass|client[_-]?secret|secret[_-]?key"
     r"|secret[_-]?access[_-]?key|session[_-]?token|security[_-]?token|(?:access|refresh|id|auth|api)[_-]?token"
@@ -35,11 +35,11 @@ _SCHEME = rf"(?!{_SCHEMES}(?:{_PLAIN}))(?:{_SCHEMES})?"
 _BEGIN = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _END = _BEGIN.replace("BEGIN", "END")
 _FORMS = (
-    # a whole key, also on one line with written line breaks, and in base64 as a kubeconfig holds it
+    # a complete key, also on one line with escaped line breaks, and base64-encoded as in a kubeconfig
     rf"{_BEGIN}(?s:.*?)(?:{_END}|\Z)",
     r"LS0tLS1CRUdJTiB(?:QUklW|SU0Eg|FQyBQ|PUEVOU1NI|FTkNSWVBU|EU0Eg)[A-Za-z0-9+/=]*",
     r"AGE-SECRET-KEY-1[A-Z0-9]{20,}",
-    # tokens that carry the name of who made them
+    # tokens with a prefix of the product that made them
     r"(?<![A-Za-z0-9])kd_[A-Za-z0-9_-]{20,}",
     r"k8s-aws-v1\.[A-Za-z0-9_=-]{8,}",
     r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?",
@@ -48,14 +48,14 @@ _FORMS = (
     r"(?<![A-Za-z0-9])(?:xox[a-z]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,})",
     r"(?<![A-Za-z0-9])(?:[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,})",
     r"(?<![A-Za-z0-9])(?:hv[sb]\.[A-Za-z0-9_-]{20,}|do[opr]_v1_[a-f0-9]{40,}|SG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,})",
-    # addresses that are keys themselves
+    # URLs that contain a secret
     r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_+-]{8,})",
     r"webhook\.office\.com/webhookb2/([^\s\"'<>]{8,})",
     r"discord(?:app)?\.com/api/webhooks/([A-Za-z0-9/_-]{8,})",
     r"(?<=://)([^\s/?#:@]{0,256}:[^\s/?#]{1,1024})(?=@)",
     r"(?<=://)([^\s/?#:@]{20,256})(?=@)",
     r"(?<=:)([^\s:@/]{1,256})(?=@(?:tcp|unix)\()",
-    # what a name stands before
+    # values after a telling name
     rf"(?i:(?<![a-z])(?:proxy-)?authorization{_IS}{_QUOTE}?{_SCHEME}{_VALUE})",
     rf"(?i:(?<![a-z])(?:set-)?cookie{_QUOTE}?:[ \t]{{0,4}}+{_QUOTE}?{_QUOTED})",
     rf"(?i:(?<![a-z])bearer[ \t]{{1,4}}(?!auth|token|{_PLAIN})([a-z0-9._~+/=-]{{12,}}))",
@@ -115,7 +115,7 @@ _HINTS = (
     *("webhook", "@", "auth", "cookie", "bearer", "basic", "pass", "pwd", "token", "credential", "sig", "session"),
     *("apikey", "api-key", "api_key", "account", "access", "signing", "routing", "client"),
 )
-"""In small letters; a text without any of them holds none of the forms. To look for them costs a fiftieth."""
+"""In lower case. A text without any of these holds no secret; checking them costs a fiftieth of the patterns."""
 _SECRET = re.compile("|".join(f"(?:{form})" for form in _FORMS))
 
 _NAMES = re.compile(
@@ -123,27 +123,27 @@ _NAMES = re.compile(
     r"|clientkey|externalid|authorization|cookie|kubeconfig|bearer|auth$"
 )
 _HARMLESS_NAMES = frozenset(("tokens", "httptokens"))
-"""`httpTokens` says how the metadata of an instance is read."""
+"""`httpTokens` says how an instance's metadata is read."""
 _HARMLESS_ENDS = frozenset(("id", "ids", "name", "names", "prefix", "version", "count"))
-"""`token_id` or `secret_name` tell which secret it is, not the secret."""
+"""`token_id` or `secret_name` identify a secret but do not contain it."""
 _IDS = frozenset(("externalid", "accesskeyid"))
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
 
 
 def find(text: str) -> Iterator[tuple[int, int]]:
-    """Where secrets stand in the text, from and to, in order."""
+    """The (start, end) positions of secrets in the text, in order."""
     small = text.lower()
     for found in _SECRET.finditer(text) if any(hint in small for hint in _HINTS) else ():
         yield found.span(found.lastindex or 0)
 
 
 def holds(text: str) -> bool:
-    """Whether a secret stands in the text."""
+    """Whether the text contains a secret."""
     return next(find(text), None) is not None
 
 
 def replace(text: str, by: str | Substitute = REMOVED) -> str:
-    """The text with `by`, or what `by` makes of it, in the place of every secret; what tells its kind stays."""
+    """The text with every secret replaced by `by`, or by the result of `by`; the name before it stays."""
     parts, done = [], 0
     for start, end in find(text):
         parts += [text[done:start], by if isinstance(by, str) else by(text[start:end])]
@@ -152,7 +152,7 @@ def replace(text: str, by: str | Substitute = REMOVED) -> str:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether what stands under that name, key or variable is a secret."""
+    """Whether the value of a field, key or variable with that name is a secret."""
     words = [word.lower() for word in _WORDS.findall(name)]
     whole = "".join(words)
     if not words or whole in _HARMLESS_NAMES:
@@ -163,7 +163,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def redacted(tree: Any, *, by: str = REMOVED, longest: int = 2000, depth: int = 0) -> Any:  # noqa: ANN401 - any JSON
-    """The same tree without secrets, told by their names or their forms; each text is cut to `longest` characters."""
+    """A copy of the tree without secrets, found by name or format; each text is cut to `longest` characters."""
     if depth > DEEPEST:
         return by
     if isinstance(tree, dict):

@@ -1,4 +1,4 @@
-"""Celery's door: load an id, call flow, nothing else. A message is only a wake-up; the rows tell what is to be done."""
+"""Celery tasks: each loads an id and calls a use case. A message is only a wake-up; the rows say what is to be done."""
 
 import logging
 import os
@@ -31,12 +31,12 @@ from migrations_app.use_cases.scans.worker import scan_claimed
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 RETAIN_SECONDS = 30.0
-"""How long one sweep of old rows goes on; the next one continues."""
+"""How long one sweep of expired rows runs, in seconds; the next one continues."""
 
 
 @shared_task(name="scan_cluster", ignore_result=True)
 def scan_cluster(scan_id: str) -> None:
-    """Makes progress on one scan if nobody else has it."""
+    """Runs one scan unless another worker has it."""
     with bound_contextvars(scan=scan_id):
         claim = _unless_full(queue.claim, scan_id)
         if claim is not None:
@@ -45,7 +45,7 @@ def scan_cluster(scan_id: str) -> None:
 
 @shared_task(name="probe_cluster", ignore_result=True)
 def probe_cluster(scan_id: str) -> None:
-    """Looks for five seconds whether the cluster answers; one that does is scanned, in another lane."""
+    """Five-second reachability check; on success the scan is enqueued for the scan workers."""
     with bound_contextvars(scan=scan_id):
         claim = _unless_full(queue.claim_probe, scan_id)
         if claim is not None and _guarded(claim, probe_claimed):
@@ -53,7 +53,7 @@ def probe_cluster(scan_id: str) -> None:
 
 
 def _unless_full(claim: Callable[[uuid.UUID], ScanClaim | None], scan_id: str) -> ScanClaim | None:
-    """The claim; None while the disk is full: the scan stays queued, and the sweeper comes back to it (R25)."""
+    """The claim; None while the disk is full: the scan stays queued, and the sweep retries it (R25)."""
     if why := disk_space.why_full():
         log.warning("no room for a scan", extra={"reason": why})
         return None
@@ -61,15 +61,15 @@ def _unless_full(claim: Callable[[uuid.UUID], ScanClaim | None], scan_id: str) -
 
 
 def _guarded(claim: ScanClaim, work: Callable[[ScanClaim], T]) -> T | None:
-    """What the work gives; None when it crashed."""
+    """The result of `work`; None if it crashed."""
     try:
         return work(claim)
     except SystemExit:
-        # The worker was told to stop, and its grace is over: somebody else begins anew at once (R28).
+        # The worker was asked to stop and its grace period is over: another worker can start again at once (R28).
         queue.requeue(claim)
         raise
     except Exception as crash:
-        # The broad except of the task wrapper: a crash ends the scan with a code, never silently.
+        # The only broad except of the tasks: a crash ends the scan with a code, never silently.
         log.exception("scan crashed")
         queue.crashed(claim, type(crash).__name__)
         return None
@@ -77,7 +77,7 @@ def _guarded(claim: ScanClaim, work: Callable[[ScanClaim], T]) -> T | None:
 
 @shared_task(name="prepare_rollout", ignore_result=True)
 def prepare_rollout(rollout_id: str) -> None:
-    """Works a draft out into a preview, or ends it with the reason."""
+    """Turns a draft into a preview, or ends it with the reason."""
     with bound_contextvars(rollout=rollout_id):
         try:
             preview.prepare(uuid.UUID(rollout_id))
@@ -87,7 +87,7 @@ def prepare_rollout(rollout_id: str) -> None:
 
 @shared_task(name="advance_rollout", ignore_result=True)
 def advance_rollout(rollout_id: str) -> None:
-    """Makes progress on one rollout if it gets the cluster's lease; comes again while there is more to do (A12)."""
+    """Makes progress on one rollout if it gets the cluster's lease; enqueues itself until all is done (A12)."""
     holder = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     with bound_contextvars(rollout=rollout_id):
         more = worker.advance(uuid.UUID(rollout_id), holder=holder)
@@ -99,40 +99,40 @@ def advance_rollout(rollout_id: str) -> None:
 
 @shared_task(name="sweep_rollouts", ignore_result=True)
 def sweep_rollouts() -> None:
-    """Ends plans that are too old; wakes drafts and running rollouts that lost their message or their worker."""
+    """Expires old plans, and wakes drafts and running rollouts that lost their message or worker."""
     expire_old_plans()
     for rollout_id, state in stranded_rollouts():
         wake_rollout(rollout_id, prepare_rollout if state == "draft" else advance_rollout)
 
 
 def wake_rollout(rollout_id: uuid.UUID, task: "Task[[str], None]") -> bool:
-    """Nudges a worker; False when the broker is down: the sweeper comes back to it (R05)."""
+    """Enqueues a task; False when the broker is down: the sweep retries it (R05)."""
     return _send(task, str(rollout_id))
 
 
 @shared_task(name="scan_fleet", ignore_result=True)
 def scan_fleet() -> None:
-    """Requests what is due and wakes it."""
+    """Requests the scans that are due and wakes a worker for each."""
     for scan_id in queue.due_scans():
         wake(scan_id)
 
 
 @shared_task(name="checkpoint", ignore_result=True)
 def checkpoint() -> None:
-    """Signs what is due of the audit log and carries it outside (A53)."""
+    """Signs due checkpoints of the audit log and delivers them to the sinks (A53)."""
     checkpoint_delivery.keep_up()
 
 
 @shared_task(name="begin_fleet_scan", ignore_result=True)
 def begin_fleet_scan(fleet_scan_id: str) -> None:
-    """Makes the scans of a wish to scan the fleet."""
+    """Creates and wakes the scans of a fleet scan."""
     for scan_id in scan_fleet_flow.begin(uuid.UUID(fleet_scan_id)):
         wake(scan_id)
 
 
 @shared_task(name="sweep", ignore_result=True)
 def sweep() -> None:
-    """Wakes what lost its message or its worker, and ends what is over. That it runs shows that the timetable does."""
+    """Wakes scans that lost their message or worker, and closes ended fleet scans. Also sends beat's heartbeat."""
     heartbeat.beat(heartbeat.BEAT, [heartbeat.BEAT])
     for scan_id in queue.stranded():
         wake(scan_id)
@@ -143,13 +143,13 @@ def sweep() -> None:
 
 @shared_task(name="keep_waivers", ignore_result=True)
 def keep_waivers() -> None:
-    """Ends waivers that are over, and counts again what a waiver changed."""
+    """Expires waivers and updates counts that a waiver changed."""
     waivers.expire_waivers(timezone.now())
 
 
 @shared_task(name="notify", ignore_result=True)
 def notify() -> None:
-    """Sorts the news to its channels, and wakes those that have something to send."""
+    """Routes events to channels, and wakes the channels that have something to send."""
     now = timezone.now()
     route_events(now)
     for channel_id in notify_flow.due(now):
@@ -165,24 +165,24 @@ def deliver(channel_id: str) -> None:
 
 @shared_task(name="retain", ignore_result=True)
 def retain() -> None:
-    """Takes away what is kept no longer, a little at a time (R26)."""
+    """Deletes expired rows, a few at a time (R26)."""
     done = sweep_old(within=RETAIN_SECONDS)
     if done:
         log.info("old rows taken away", extra={"rows": done})
 
 
 def wake(scan_id: uuid.UUID) -> bool:
-    """Nudges a worker; False when the broker is down: the row stays queued and the sweeper comes back to it (R05)."""
+    """Enqueues a scan; False when the broker is down: the row stays queued and the sweep retries it (R05)."""
     return _send(probe_cluster if queue.needs_probe(scan_id) else scan_cluster, str(scan_id))
 
 
 def wake_fleet_scan(fleet_scan_id: uuid.UUID) -> bool:
-    """As `wake`, for a wish to scan the fleet."""
+    """As `wake`, for a fleet scan."""
     return _send(begin_fleet_scan, str(fleet_scan_id))
 
 
 def wake_channel(channel_id: uuid.UUID) -> bool:
-    """Nudges a worker; False when the broker is down: the timetable comes back to it (R05)."""
+    """Enqueues a delivery; False when the broker is down: the next `notify` retries it (R05)."""
     return _send(deliver, str(channel_id))
 
 

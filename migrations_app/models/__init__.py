@@ -1,4 +1,4 @@
-"""Rows. Nouns only; no decisions and no outside calls. Re-exports nothing, so that imports name their module."""
+"""Database rows: nouns, without decisions and outside calls. Re-exports nothing, so that imports name their module."""
 
 from migrations_app.models import account, audit, checkpoint, cluster, monitoring, notification, policy, rollout, scan
 

@@ -1,13 +1,4 @@
-"""Who may do what to which clusters.
-
-Answers kept for a day, so that a request that is sent twice is done once.
-
-Accounts that sign in at an identity provider.
-
-What karpdash adds to Django's user.
-
-API tokens, kept as digests.
-"""
+"""Accounts beyond Django's user: role grants, OIDC identities, one-time passwords, API tokens, idempotency keys."""
 
 import uuid
 
@@ -16,7 +7,7 @@ from django.db import models
 
 
 class Grant(models.Model):
-    """A role, given to a person or to a team (a group of accounts), over a group of clusters or over all of them."""
+    """A role, granted to a person or a team (a Django group), over one group of clusters or over all."""
 
     class Role(models.TextChoices):
         VIEWER = "viewer"
@@ -32,7 +23,7 @@ class Grant(models.Model):
     over = models.ForeignKey(
         "migrations_app.ClusterGroup", null=True, blank=True, on_delete=models.CASCADE, related_name="grants"
     )
-    """None: every cluster there is and will be."""
+    """None means every cluster, including future ones."""
     role = models.CharField(max_length=20, choices=Role.choices)
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.CharField(max_length=150, blank=True, default="")
@@ -51,8 +42,10 @@ class Grant(models.Model):
 
 
 class ApiIdempotency(models.Model):
-    """`digest` is of the request; `sealed` holds the answer, encrypted, for it may hold a token's secret. `status` is
-    null while the request is under way."""
+    """An idempotency key of the API. `digest` is of the request; `status` is null while it is under way.
+
+    `sealed` is the response, encrypted because it may hold a token's secret.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -67,7 +60,7 @@ class ApiIdempotency(models.Model):
 
 
 class Identity(models.Model):
-    """Ties an account to what the provider calls it. Names and addresses may be given to others later; this may not."""
+    """Links an account to the provider's issuer and subject, which never change; names and addresses may."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE, related_name="identity"
@@ -84,13 +77,13 @@ class Identity(models.Model):
 
 
 class TemporaryPassword(models.Model):
-    """Marks a user whose password was printed or sent: it is good for one thing, choosing another."""
+    """Marks a user with a one-time password, who has to choose another one first."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE)
 
 
 class ApiToken(models.Model):
-    """`digest` is the SHA-256 of a random 256-bit secret that was shown once; `prefix` lets people tell them apart."""
+    """An API token. `digest` is the SHA-256 of a random 256-bit secret; `prefix` lets people tell tokens apart."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")

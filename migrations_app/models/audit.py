@@ -1,21 +1,21 @@
-"""The audit log: rows that are only ever added, each sealed to the one before it. Written by flow/record alone."""
+"""The audit log: append-only rows in a hash chain. Written only by use_cases/audit/log.py."""
 
 from django.db import models
 
 
 class AuditHead(models.Model):
-    """One row: the number and hash of the newest event. Who adds an event holds this row (A51)."""
+    """One row with number and hash of the newest event. A writer locks it while it adds an event (A51)."""
 
     seq = models.PositiveBigIntegerField(default=0)
     hash = models.CharField(max_length=64, default="")
 
 
 class AuditEvent(models.Model):
-    """One event (A50). `hash` covers every other column and the hash before it; triggers refuse any later change."""
+    """One event (A50). `hash` covers every other column and the previous hash; triggers refuse later changes."""
 
     seq = models.PositiveBigIntegerField(primary_key=True)
     at = models.CharField(max_length=32)
-    """RFC 3339 in UTC with microseconds, as text: it is part of what is hashed."""
+    """RFC 3339 in UTC with microseconds, as text, because it is part of what is hashed."""
     actor = models.CharField(max_length=150)
     method = models.CharField(max_length=20)
     token_id = models.CharField(max_length=64, blank=True, default="")

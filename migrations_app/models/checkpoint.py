@@ -1,10 +1,10 @@
-"""Signed checkpoints of the audit log, and how far each sink outside of the database has received them."""
+"""Signed checkpoints of the audit log, and how far each audit sink has received them."""
 
 from django.db import models
 
 
 class Checkpoint(models.Model):
-    """Event `seq` had `hash`, signed with a key that the database does not hold (A53). Never changed nor deleted."""
+    """Event `seq` had `hash`, signed with a key that the database does not hold (A53). Never changed or deleted."""
 
     class Why(models.TextChoices):
         COUNT = "count"
@@ -16,11 +16,11 @@ class Checkpoint(models.Model):
     seq = models.PositiveBigIntegerField(primary_key=True)
     hash = models.CharField(max_length=64)
     at = models.CharField(max_length=32)
-    """RFC 3339 in UTC with microseconds, as text: it is part of what is signed."""
+    """RFC 3339 in UTC with microseconds, as text, because it is part of what is signed."""
     why = models.CharField(max_length=10, choices=Why.choices)
     key = models.CharField(max_length=16)
     previous = models.CharField(max_length=64, blank=True, default="")
-    """Digest of the checkpoint before this one."""
+    """Digest of the previous checkpoint."""
     signature = models.CharField(max_length=88)
 
     class Meta:
@@ -28,7 +28,7 @@ class Checkpoint(models.Model):
 
 
 class AuditSink(models.Model):
-    """One place outside, by where it is; another one begins anew. `seq` is the last event that it vouches for."""
+    """One audit sink, identified by its address. `seq` is the last event covered by a delivered checkpoint."""
 
     target = models.CharField(max_length=500, primary_key=True)
     seq = models.PositiveBigIntegerField(default=0)
@@ -37,7 +37,7 @@ class AuditSink(models.Model):
     error = models.CharField(max_length=60, blank=True, default="")
     detail = models.CharField(max_length=300, blank=True, default="")
     busy_until = models.DateTimeField(null=True)
-    """A worker delivers until then; only one at a time does."""
+    """A worker holds the sink until then; only one delivers at a time."""
 
     class Meta:
         ordering = ["target"]

@@ -1,9 +1,4 @@
-"""A registered cluster and its sealed credentials.
-
-Clusters taken together: groups that roles, intervals, waivers and notifications are given to, and labels.
-
-Ways to look at the fleet that somebody keeps under a name.
-"""
+"""Registered clusters with encrypted credentials, their groups and labels, and saved views of the fleet page."""
 
 import uuid
 
@@ -14,9 +9,10 @@ from migrations_app.inventory.objects.cluster_arn import LONGEST_ROLE_ARN
 
 
 class Cluster(models.Model):
-    """One place that is scanned. `sealed` holds the kubeconfig or bundle, encrypted under the row's id.
+    """One scanned cluster. `sealed` is the kubeconfig or bundle, encrypted and bound to the row's id.
 
-    `eks_arn`, `role_arn` and `external_id` are the way into its AWS account, all of them or none; no credentials.
+    `eks_arn`, `role_arn` and `external_id` are the access to its AWS account, all set or none; they are not
+    credentials.
     """
 
     class Source(models.TextChoices):
@@ -63,12 +59,12 @@ class Cluster(models.Model):
 
 
 class ClusterGroup(models.Model):
-    """Clusters that are looked after alike. A cluster may be in several."""
+    """Clusters that are managed alike. A cluster may be in several groups."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=80, unique=True)
     interval_seconds = models.PositiveIntegerField(null=True)
-    """Between scans of a cluster that has none of its own; of several groups the shortest counts."""
+    """Seconds between scans of a cluster without its own interval; of several groups the shortest counts."""
     clusters = models.ManyToManyField("migrations_app.Cluster", related_name="groups")
     version = models.PositiveIntegerField(default=1)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -82,7 +78,7 @@ class ClusterGroup(models.Model):
 
 
 class ClusterLabel(models.Model):
-    """A word about a cluster, such as team or region, by which the fleet is narrowed and grouped."""
+    """A label of a cluster, such as team or region, to filter and group the fleet by."""
 
     cluster = models.ForeignKey("migrations_app.Cluster", on_delete=models.CASCADE, related_name="labels")
     key = models.CharField(max_length=63)
@@ -97,7 +93,7 @@ class ClusterLabel(models.Model):
 
 
 class SavedView(models.Model):
-    """The filters and order of the fleet page, as its address holds them; `shared` views are offered to everybody."""
+    """Filters and order of the fleet page as a query string; `shared` views are offered to everyone."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_views")

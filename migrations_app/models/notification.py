@@ -1,4 +1,4 @@
-"""Where news goes to, and each piece of news on its way there."""
+"""Notification channels and deliveries."""
 
 import uuid
 
@@ -7,10 +7,10 @@ from django.db.models import Q
 
 
 class Channel(models.Model):
-    """`sealed` holds the address and the signing secrets; `place` is what may be shown of the address.
+    """A channel. `sealed` holds the address and the signing secrets; `place` is the part that may be displayed.
 
-    `everywhere` is False for a channel that is narrowed to `groups`: one whose last group is gone hears of no cluster,
-    instead of all of them.
+    `everywhere` is False for a channel limited to `groups`. If its last group is deleted, it receives events of no
+    cluster, not of all.
     """
 
     class Kind(models.TextChoices):
@@ -18,7 +18,7 @@ class Channel(models.Model):
         SLACK = "slack"
         EMAIL = "email"
         PEOPLE = "people"
-        """The one that is always there: a mail to everybody who approves or administers."""
+        """The built-in channel: mail to everyone who approves or administers."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=80, unique=True)
@@ -34,16 +34,16 @@ class Channel(models.Model):
     made_at = models.DateTimeField()
     busy_until = models.DateTimeField(null=True)
     not_before = models.DateTimeField(null=True)
-    """No message before that: the last one was just sent, or could not be."""
+    """No message before this time: the last one was just sent, or failed."""
     failures = models.PositiveIntegerField(default=0)
-    """Messages in a row that were not received."""
+    """Consecutive messages that were not received."""
 
     class Meta:
         ordering = ["name"]
 
 
 class Delivery(models.Model):
-    """One event for one channel. `key` is the same for events that tell of the same matter."""
+    """One event for one channel. `key` is the merge key: waiting events with the same key become one."""
 
     class State(models.TextChoices):
         WAITING = "waiting"
@@ -59,11 +59,11 @@ class Delivery(models.Model):
     urgent = models.BooleanField(default=False)
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
     attempts = models.PositiveIntegerField(default=0)
-    """Counted before the sending: what was tried once keeps its event id and its words for ever."""
+    """Counted before sending: once tried, the event id and content never change."""
     tries_from = models.PositiveIntegerField(default=0)
-    """What `attempts` was when somebody asked for it to be sent again."""
+    """The value of `attempts` when a person resent it."""
     log = models.JSONField(default=list)
-    """The last attempts, each with its time and code; an empty code: received."""
+    """The latest attempts with time and code; an empty code means received."""
     made_at = models.DateTimeField()
     next_at = models.DateTimeField()
     sent_at = models.DateTimeField(null=True)
@@ -80,7 +80,7 @@ class Delivery(models.Model):
 
 
 class Announced(models.Model):
-    """What was announced once and is not to be announced again, such as a waiver's nearing end."""
+    """Marks of events that are published only once, such as an expiring waiver."""
 
     mark = models.CharField(max_length=120, unique=True)
     at = models.DateTimeField()

@@ -1,7 +1,4 @@
-"""What is allowed where: how many have to agree, which actions, when; and the switch that stops everything.
-
-A failing check that somebody accepted, with a reason and an end.
-"""
+"""What is allowed: policies, the kill switch, and waivers of failing checks."""
 
 import uuid
 
@@ -19,7 +16,7 @@ def _every() -> list[str]:
 
 
 class Policy(models.Model):
-    """The policy of one cluster; the row without a cluster is that of all which have none of their own.
+    """The policy of one cluster; the row without a cluster is for all clusters without their own.
 
     `windows` are lists of {"days": [0..6], "from": "HH:MM", "to": "HH:MM"} in UTC; without any it is always open.
     """
@@ -40,7 +37,7 @@ class Policy(models.Model):
 
 
 class KillSwitch(models.Model):
-    """One row. While `on`, no request that changes a cluster is sent. Two people lift it."""
+    """One row. While `on`, no request that changes a cluster is sent. Two people turn it off."""
 
     on = models.BooleanField(default=False)
     why = models.CharField(max_length=500, blank=True, default="")
@@ -48,15 +45,15 @@ class KillSwitch(models.Model):
     since = models.DateTimeField(null=True)
     lifting_by = models.CharField(max_length=150, blank=True, default="")
     lifting_id = models.PositiveBigIntegerField(null=True)
-    """Who asked to lift it: another person has to agree (A36)."""
+    """Who asked to turn it off; another person has to confirm (A36)."""
     version = models.PositiveIntegerField(default=1)
 
 
 class Waiver(models.Model):
-    """Without a cluster it holds for those of its `scope`, a group, or without that for all. Never edited and never
-    removed: it ends, or is revoked.
+    """An accepted failing check. Without a cluster it holds for the group in `scope`, or without one for all clusters.
 
-    `blockers`: whoever made it may accept what blocks; without that it covers warnings only.
+    Never edited or deleted: it ends or is revoked. `blockers` if its author may accept blockers; else it covers
+    warnings only.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -71,7 +68,7 @@ class Waiver(models.Model):
     revoked_by_name = models.CharField(max_length=150, blank=True, default="")
     revoked_at = models.DateTimeField(null=True)
     ended_told_at = models.DateTimeField(null=True)
-    """When its end was recorded; null while it holds, and for one that was revoked."""
+    """When its end was recorded; null while it is active, and if it was revoked."""
 
     class Meta:
         ordering = ["-made_at", "-pk"]
@@ -79,7 +76,7 @@ class Waiver(models.Model):
 
 
 class GroupWaiver(models.Model):
-    """Narrows a waiver without a cluster to the clusters of a group. One whose group is gone holds nowhere."""
+    """Limits a waiver without a cluster to a group. If the group is deleted, the waiver holds nowhere."""
 
     waiver = models.OneToOneField(Waiver, primary_key=True, on_delete=models.CASCADE, related_name="scope")
     group = models.ForeignKey(

@@ -1,4 +1,4 @@
-"""A plan on its way to being carried out, and everything its execution leaves behind."""
+"""Rollouts: a plan, its approvals, and everything that its execution records."""
 
 import uuid
 
@@ -10,10 +10,10 @@ from migrations_app.actions.states import HOLDING, STATES
 
 
 class Rollout(models.Model):
-    """One plan and its one execution. A draft holds what was asked for; from `previewed` on `plan` is the canonical
-    JSON that `digest` addresses, and is never written again.
+    """One plan and its only execution. A draft holds the request.
 
-    `version` grows with each change of state; `wish` is what a person asked for between two requests.
+    From `previewed` on, `plan` is the canonical JSON with the digest `digest` and never changes. `version` grows with
+    each change of state; `wish` is a person's request to stop between two requests.
     """
 
     class Wish(models.TextChoices):
@@ -42,15 +42,15 @@ class Rollout(models.Model):
     policy_version = models.PositiveIntegerField(default=1)
     nonce = models.CharField(max_length=64, blank=True, default="")
     accepted = models.JSONField(default=list)
-    """Ids of steps that the approver takes although no dry run proves them, or although a tool would revert them."""
+    """Ids of steps accepted by an approver although no dry run succeeded or a tool may revert them."""
     provable = models.JSONField(default=dict)
-    """What the dry run said of each step that it did not prove: id -> reason."""
+    """Steps without a successful dry run: id to reason."""
     baseline = models.JSONField(default=dict)
-    """The picture of the cluster before the batch under way."""
+    """The cluster's counters before the current batch."""
     picture = models.JSONField(default=dict)
-    """The newest picture, for the page of the run."""
+    """The latest counters, for the rollout's page."""
     waits_for = models.CharField(max_length=1000, blank=True, default="")
-    """What the worker waits for, in words; empty while it gets on."""
+    """What the worker waits for, in words; empty while there is progress."""
     gate_since = models.DateTimeField(null=True)
     unknown_since = models.DateTimeField(null=True)
     made_at = models.DateTimeField()
@@ -79,7 +79,7 @@ class Rollout(models.Model):
 
 
 class Attempt(models.Model):
-    """One line of the journal: the intent before a request, and its outcome after it. Empty outcome: not yet known."""
+    """One journal line: the intent before a request and its outcome. An empty outcome is not yet known."""
 
     class Outcome(models.TextChoices):
         OPEN = ""
@@ -116,7 +116,7 @@ class Attempt(models.Model):
 
 
 class Lease(models.Model):
-    """Which worker may change a cluster: the token only ever grows, time is the database's."""
+    """Which worker may change a cluster. The fencing token only grows; times are by the database's clock."""
 
     cluster = models.OneToOneField("migrations_app.Cluster", on_delete=models.CASCADE, primary_key=True)
     holder = models.CharField(max_length=120, blank=True, default="")
@@ -125,7 +125,7 @@ class Lease(models.Model):
 
 
 class Approval(models.Model):
-    """One person's yes to exactly one digest."""
+    """One person's approval of exactly one digest."""
 
     rollout = models.ForeignKey(Rollout, on_delete=models.CASCADE, related_name="approvals")
     approver = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
@@ -143,7 +143,7 @@ class Approval(models.Model):
 
 
 class Exported(models.Model):
-    """An object as it was before the rollout, sealed; `proven_at` is when it was read back and found the same."""
+    """Encrypted backup of an object before the rollout; `proven_at` is when it was read back and verified."""
 
     rollout = models.ForeignKey(Rollout, on_delete=models.CASCADE, related_name="exported")
     path = models.CharField(max_length=1000)
@@ -158,7 +158,7 @@ class Exported(models.Model):
 
 
 class StepDiff(models.Model):
-    """The object of a step before it and as the server would store it, sealed under the rollout's id."""
+    """The object of a step before it and as the server would store it, encrypted and bound to the rollout's id."""
 
     rollout = models.ForeignKey(Rollout, on_delete=models.CASCADE, related_name="diffs")
     step = models.CharField(max_length=8)
@@ -170,7 +170,7 @@ class StepDiff(models.Model):
 
 
 class Outbox(models.Model):
-    """Something to be told or woken after the transaction that wrote it; done once, later, by whoever sweeps."""
+    """Transactional outbox: an event to publish or a worker to wake after commit; the sweep marks the row done."""
 
     topic = models.CharField(max_length=60)
     body = models.JSONField(default=dict)

@@ -1,12 +1,6 @@
-"""One wish to scan every cluster, and which scans came of it.
+"""Scans of clusters and of the whole fleet, and their results: snapshots, stored objects, daily legacy counts.
 
-The objects of a cluster that a conversion takes.
-
-What is left of the older generation, day by day.
-
-One attempt to look at a cluster.
-
-What was seen and how it was judged at one moment; never edited.
+Snapshots are never edited, except for the counts that depend on waivers.
 """
 
 import uuid
@@ -20,7 +14,7 @@ from migrations_app.readiness.report import IamSheet, OwnedNode, Report
 
 
 class FleetScan(models.Model):
-    """`begun_at` is null until each cluster has its scan; `open` ends with the last of them. One is open at a time."""
+    """A scan of the whole fleet. `begun_at` is null until all its scans are enqueued; only one is `open` at a time."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     requested_by = models.CharField(max_length=150, blank=True, default="")
@@ -36,7 +30,7 @@ class FleetScan(models.Model):
 
 
 class FleetScanPart(models.Model):
-    """The scan of one cluster in it; a scan that was under way already counts as well."""
+    """One cluster's scan within a fleet scan; a scan that was already active counts as well."""
 
     fleet_scan = models.ForeignKey(FleetScan, on_delete=models.CASCADE, related_name="parts")
     cluster = models.ForeignKey("migrations_app.Cluster", on_delete=models.CASCADE, related_name="+")
@@ -48,8 +42,10 @@ class FleetScanPart(models.Model):
 
 
 class KeptObjects(models.Model):
-    """As the newest snapshot saw them. `sealed` is encrypted under the cluster's id, for user data may hold secrets;
-    the row is written again only when `digest`, of the objects and the sealing key, has changed."""
+    """Karpenter objects of the newest snapshot, encrypted for the cluster's id, since user data may hold secrets.
+
+    Written again only when `digest`, of the objects and the encryption key, changes.
+    """
 
     cluster = models.OneToOneField(
         "migrations_app.Cluster", on_delete=models.CASCADE, primary_key=True, related_name="kept_objects"
@@ -60,7 +56,7 @@ class KeptObjects(models.Model):
 
 
 class LegacyDay(models.Model):
-    """The last scan of a cluster on a day, in UTC. A count is null where that scan could not read the kind."""
+    """Legacy counts of a cluster's last scan on a day (UTC). A count is null if that scan could not read the kind."""
 
     cluster = models.ForeignKey("migrations_app.Cluster", on_delete=models.CASCADE, related_name="legacy_days")
     day = models.DateField(db_index=True)
@@ -74,7 +70,7 @@ class LegacyDay(models.Model):
 
 
 class Scan(models.Model):
-    """Its state lives here, never in the broker. `fence` grows with every claim; writes name the fence they hold."""
+    """One scan. Its state is here, never in the broker. `fence` is a fencing token: it grows with every claim."""
 
     class State(models.TextChoices):
         QUEUED = "queued"
@@ -93,13 +89,15 @@ class Scan(models.Model):
     fence = models.PositiveIntegerField(default=0)
     attempts = models.PositiveIntegerField(default=0)
     due_at = models.DateTimeField(null=True)
-    """The moment it was due by the timetable; null for one that somebody asked for."""
+    """When it was due by schedule; null if a person requested it."""
     probed_at = models.DateTimeField(null=True)
-    """When the short look found that the cluster answers; null before it, and for what needs none."""
+    """When the reachability check passed; null before that, and if none is needed."""
     progress = models.JSONField(default=dict)
     calls = models.JSONField(null=True)
-    """Requests to the cluster's API server, as "verb code" -> count. Null for not known: a worker of the release before
-    adds scans without it (R27)."""
+    """Requests to the cluster's API server, as "verb code" to count.
+
+    Null for unknown: workers of the previous release do not write it (R27).
+    """
     error_code = models.CharField(max_length=60, blank=True, default="")
     error_detail = models.CharField(max_length=2000, blank=True, default="")
     snapshot = models.ForeignKey("migrations_app.Snapshot", null=True, on_delete=models.SET_NULL, related_name="+")
@@ -115,8 +113,10 @@ class Scan(models.Model):
 
 
 class Content(models.Model):
-    """The report, node rows and sheet of permissions of one or many snapshots, stored once per digest: an unchanged
-    scan costs a row. `iam` is empty where there is no sheet."""
+    """Report, nodes and IAM sheet of one or more snapshots, stored once per digest: an unchanged scan costs one row.
+
+    `iam` is empty without a sheet.
+    """
 
     digest = models.CharField(primary_key=True, max_length=64)
     report = models.BinaryField()
@@ -124,11 +124,11 @@ class Content(models.Model):
     iam = models.BinaryField(default=b"")
     created_at = models.DateTimeField(auto_now_add=True)
     retired_at = models.DateTimeField(null=True)
-    """When no snapshot named it any more: from then on its findings are taken away, a few at a time."""
+    """When no snapshot used it any more; from then on its findings are deleted in batches."""
 
 
 class Snapshot(models.Model):
-    """Complete, or marked as partial; the columns repeat what lists are sorted and filtered by."""
+    """The result of a scan, complete or partial. The columns repeat what lists sort and filter by."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     cluster = models.ForeignKey("migrations_app.Cluster", on_delete=models.CASCADE, related_name="snapshots")
@@ -147,14 +147,14 @@ class Snapshot(models.Model):
     legacy_left = models.PositiveIntegerField(null=True)
     nodes_total = models.PositiveIntegerField(default=0)
     waived = models.JSONField(null=True)
-    """The waivers that the numbers were counted with; null or empty: none."""
+    """The waivers that the counts were made with; null or empty for none."""
 
     class Meta:
         ordering = ["-scanned_at"]
         indexes = [models.Index(fields=["cluster", "-scanned_at"])]
 
     def report(self) -> Report:
-        """The report, with this snapshot's own times put back."""
+        """The report with this snapshot's own times."""
         stored = msgspec.json.decode(zlib.decompress(self.content.report), type=Report)
         seconds = msgspec.json.decode(self.parts or b"{}", type=dict[str, float])
         parts = tuple(msgspec.structs.replace(line, seconds=seconds.get(line.name, 0.0)) for line in stored.parts)
@@ -165,13 +165,13 @@ class Snapshot(models.Model):
         return msgspec.json.decode(zlib.decompress(self.content.nodes), type=tuple[OwnedNode, ...])
 
     def iam_sheet(self) -> IamSheet | None:
-        """The sheet of permissions; None for a cluster without Karpenter, and for snapshots older than the sheet."""
+        """The IAM sheet; None for a cluster without Karpenter and for snapshots older than the sheet."""
         packed = bytes(self.content.iam)
         return msgspec.json.decode(zlib.decompress(packed), type=IamSheet) if packed else None
 
 
 class FindingRow(models.Model):
-    """One finding of a content, for questions across the fleet; evidence and remedies stay in the report."""
+    """One finding of a content, for queries across the fleet; evidence and remedies stay in the report."""
 
     content = models.ForeignKey(Content, on_delete=models.CASCADE, related_name="findings")
     check_id = models.CharField(max_length=80)
@@ -182,7 +182,7 @@ class FindingRow(models.Model):
     summary = models.CharField(max_length=500)
     evidence_total = models.PositiveIntegerField(default=0)
     evidence_exact = models.BooleanField(null=True)
-    """Whether `evidence_total` is all there is, not a lower bound; null: written by an older release."""
+    """Whether `evidence_total` is exact, not a lower bound; null if written by an older release."""
 
     class Meta:
         ordering = ["id"]

@@ -1,1 +1,1 @@
-"""Reading rows for pages, the API and the command line. Nothing here changes anything."""
+"""Reading rows for pages, the API and the command line. Nothing here changes rows."""

@@ -1,7 +1,4 @@
-"""Keyset cursors: where a list goes on, as one opaque text. They hold sort keys only and are checked on the way in.
-
-Keyset pages as values, for lists that tools walk through.
-"""
+"""Keyset pagination: cursors as opaque texts of sort keys, checked when they come in, and pages as values."""
 
 import base64
 import binascii
@@ -19,13 +16,13 @@ LONGEST = 1500
 
 
 def encode(keys: Sequence[Key]) -> str:
-    """One text for a query string."""
+    """The cursor for these keys, safe in a query string."""
     packed = json.dumps(list(keys), separators=(",", ":"), ensure_ascii=False).encode()
     return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
 
 def decode(text: str, kinds: Sequence[type[Key]]) -> tuple[Key, ...] | None:
-    """The keys of a cursor, checked against the types expected; None when it is none of ours."""
+    """The keys of a cursor, checked against the expected types; None if it is empty or invalid."""
     if not text or len(text) > LONGEST:
         return None
     try:
@@ -43,7 +40,7 @@ Source = TypeVar("Source")
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Row]):
-    """`next_cursor` is empty on the last page."""
+    """One page; `next_cursor` is empty on the last page."""
 
     rows: tuple[Row, ...]
     next_cursor: str
@@ -52,13 +49,13 @@ class Page(Generic[Row]):
 def page_of(
     found: Sequence[Source], *, limit: int, row: Callable[[Source], Row], key: Callable[[Source], str]
 ) -> Page[Row]:
-    """The page out of `limit + 1` rows that were asked for: the one too many tells that there is more."""
+    """The page from `limit + 1` rows: the extra row shows that there is a next page."""
     following = key(found[limit - 1]) if len(found) > limit else ""
     return Page(tuple(row(one) for one in found[:limit]), following)
 
 
 def keys_of(text: str, kinds: Sequence[type[Key]]) -> tuple[Key, ...] | None:
-    """The keys of a cursor; None for an empty one. Raises BadInput for one that we did not give out."""
+    """The keys of a cursor; None for an empty one. Raises InvalidInput `bad_cursor` for an invalid one."""
     if not text:
         return None
     keys = decode(text, kinds)
@@ -68,7 +65,7 @@ def keys_of(text: str, kinds: Sequence[type[Key]]) -> tuple[Key, ...] | None:
 
 
 def moment_and_id(text: str) -> tuple[datetime, uuid.UUID] | None:
-    """The keys of a list that is ordered by a moment and then by id. Raises BadInput."""
+    """The cursor keys of a list ordered by time and id; None for an empty one. Raises InvalidInput `bad_cursor`."""
     keys = keys_of(text, (str, str))
     if keys is None:
         return None

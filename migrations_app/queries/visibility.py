@@ -1,8 +1,7 @@
-"""What an account may do where, worked out from its permissions and grants as they stand now.
+"""Visibility: an account's effective rights from permissions and grants, and which clusters the caller may see (T11).
 
-Which clusters whoever asks may see: every query that lists or opens something goes through here (T11).
-
-Who asks is set once, where a request comes in; workers and the terminal see everything.
+Every query that lists or opens something filters by the caller's scope. The scope is set once per request; workers and
+the command line see everything.
 """
 
 import uuid
@@ -39,14 +38,14 @@ PERMISSIONS: Mapping[Right, str] = {
     "people": f"{APP}.change_grant",
     "break_glass": f"{APP}.break_glass",
 }
-"""Django's names of the rights; one that is given to an account or a team holds over every cluster."""
+"""Django's names of the rights. A permission given to an account or a team holds over every cluster."""
 _KEPT = "_karpdash_standing"
 _NAMED = {name: right for right, name in PERMISSIONS.items()}
 _ROLES = dict(ROLES)
 
 
 def permissions_of(user: AbstractBaseUser | AnonymousUser) -> EffectivePermissions:
-    """Of this moment; read once for each object of the account, as Django does with permissions."""
+    """The account's current rights, cached on the account object as Django does with permissions."""
     if not isinstance(user, User) or not user.is_active:
         return EffectivePermissions()
     kept = getattr(user, _KEPT, None)
@@ -57,12 +56,12 @@ def permissions_of(user: AbstractBaseUser | AnonymousUser) -> EffectivePermissio
 
 
 def right_named(permission: str) -> Right | None:
-    """The right that Django's permission stands for; None for one of another app, or of no meaning here."""
+    """The right for a Django permission; None for one of another app or without meaning here."""
     return _NAMED.get(permission)
 
 
 def rights_over(user: AbstractBaseUser | AnonymousUser, cluster_id: uuid.UUID | None) -> frozenset[Right]:
-    """What the account may do with that cluster; with None: with all of them."""
+    """The account's rights over that cluster; with None, over all clusters."""
     standing = permissions_of(user)
     if cluster_id is None or not standing.by_group:
         return standing.everywhere
@@ -93,7 +92,7 @@ def _granted(user: User) -> EffectivePermissions:
 
 @dataclass(frozen=True, slots=True)
 class VisibilityScope:
-    """What whoever asks may do where, and the cluster that the request is about, if it is about one."""
+    """The caller's rights, and the cluster that the request is about, or None."""
 
     standing: EffectivePermissions = field(default_factory=EffectivePermissions)
     about: uuid.UUID | None = None
@@ -107,13 +106,13 @@ OWNED: Mapping[str, Manager[Any]] = {
     "snapshot": Snapshot.objects,
     "waiver": Waiver.objects,
 }
-"""Things that belong to a cluster, by the word that addresses use."""
+"""Objects that belong to a cluster, by the word used in URLs."""
 _now: ContextVar[VisibilityScope] = ContextVar("sight")
 
 
 @contextmanager
 def visibility_scope(sight: VisibilityScope) -> Iterator[None]:
-    """Whatever is read inside the block is read with that sight."""
+    """Queries inside the block use this scope."""
     token = _now.set(sight)
     try:
         yield
@@ -122,27 +121,27 @@ def visibility_scope(sight: VisibilityScope) -> Iterator[None]:
 
 
 def set_scope(sight: VisibilityScope) -> None:
-    """As `seeing`, until the block around ends: for a frame that learns in the middle who it is."""
+    """As `visibility_scope`, until the surrounding block ends: for code that authenticates halfway through."""
     _now.set(sight)
 
 
 def current_scope() -> VisibilityScope:
-    """The sight of this moment."""
+    """The current scope; everything if none is set."""
     return _now.get(ALL)
 
 
 def sees_all(right: Right = "view") -> bool:
-    """Whether the right is held over every cluster: what belongs to none may then be shown, too."""
+    """Whether the caller has the right over every cluster; objects without a cluster may then be shown, too."""
     return right in current_scope().standing.everywhere
 
 
 def visible_clusters() -> QuerySet[Cluster]:
-    """The clusters that whoever asks may see."""
+    """The clusters that the caller may see."""
     return Cluster.objects.filter(visible("pk"))
 
 
 def visible(column: str = "cluster_id", *, right: Right = "view") -> Q:
-    """For rows of anything: whether that right is held over their cluster; `column` names its id."""
+    """Filter for rows of any table: the caller has the right over their cluster. `column` names the cluster's id."""
     if sees_all(right):
         return Q()
     groups = current_scope().standing.groups_with(right)
@@ -151,22 +150,22 @@ def visible(column: str = "cluster_id", *, right: Right = "view") -> Q:
 
 
 def visible_or_of_all(column: str = "cluster_id") -> Q:
-    """As `visible`, and rows that hold for every cluster."""
+    """As `visible`, plus rows that belong to no cluster because they hold for all."""
     seen = visible(column)
     return seen | Q(**{f"{column}__isnull": True}) if seen else seen
 
 
 def visible_texts(right: Right) -> frozenset[str] | None:
-    """The ids as texts, for tables that keep them so; None where the right is held over everything."""
+    """The ids of visible clusters as texts, for tables that store them so; None if the right covers everything."""
     if sees_all(right):
         return None
     return frozenset(map(str, Cluster.objects.filter(visible("pk", right=right)).values_list("pk", flat=True)))
 
 
 def subject_of(kind: str, key: uuid.UUID, *, standing: EffectivePermissions) -> uuid.UUID | None:
-    """The cluster that a thing is about; None where it is about none. Raises NotFound for one out of sight.
+    """The cluster that an object belongs to; None if it belongs to none. Raises NotFound if it is not visible.
 
-    Not read for who sees and may the same everywhere: there it decides nothing.
+    Callers with equal rights everywhere get None without a query, since the cluster makes no difference.
     """
     if not standing.by_group and "view" in standing.everywhere:
         return None

@@ -1,4 +1,4 @@
-"""Filters that make texts of other people safe to read: control and bidi characters stand as escapes (T08, T10)."""
+"""Filters that make untrusted text safe to display: control and bidi characters are escaped (T08, T10)."""
 
 import re
 import unicodedata
@@ -16,7 +16,7 @@ register = template.Library()
 
 KEPT = {"\n", "\t"}
 INVISIBLE = frozenset(["Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"])
-"""Unicode categories that a reader cannot see or that reorder what stands around them."""
+"""Unicode categories that are invisible or reorder the text around them."""
 FAKE_SPACE = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000\u2800\u3164"
 BREAKS = re.compile(r"(?<=[./=,\[\]])")
 STEPS = ((60, "second", 1), (3600, "minute", 60), (86400, "hour", 3600))
@@ -24,16 +24,16 @@ STEPS = ((60, "second", 1), (3600, "minute", 60), (86400, "hour", 3600))
 
 @register.filter
 def shown(text: object) -> str:
-    """One line of somebody else's text, with everything invisible written as an escape."""
+    """Untrusted text on one line, with invisible characters escaped."""
     line = str(text)
-    if line.isascii() and line.isprintable():  # as nearly all are: this runs some hundred times a page
+    if line.isascii() and line.isprintable():  # nearly all are: this runs some hundred times a page
         return line
     return "".join(_visible(char, kept=frozenset()) for char in line)
 
 
 @register.filter
 def shown_block(text: object) -> str:
-    """The same for texts of several lines, such as YAML: line ends and tabs stay."""
+    """The same for text of several lines, such as YAML: line breaks and tabs stay."""
     return "".join(_visible(char, kept=frozenset(KEPT)) for char in str(text))
 
 
@@ -47,26 +47,26 @@ def _visible(char: str, *, kept: frozenset[str]) -> str:
 
 @register.filter
 def breakable(text: object) -> SafeString:
-    """The same as `shown`, with places where a long path, key or name may go on in the next line."""
+    """As `shown`, with optional line breaks in long paths, keys and names."""
     first, *rest = BREAKS.split(shown(text))
     return format_html("{}{}", first, format_html_join("", "<wbr>{}", ((piece,) for piece in rest if piece)))
 
 
 @register.filter
 def short_version(text: str) -> str:
-    """A Kubernetes version without its v and build: `1.29.8` of `v1.29.8-eks-a737599`."""
+    """A Kubernetes version without v and build: `1.29.8` of `v1.29.8-eks-a737599`."""
     return text.removeprefix("v").partition("-")[0].partition("+")[0]
 
 
 @register.filter
 def as_moment(text: str) -> datetime | None:
-    """An RFC 3339 text as a time; None when it is none."""
+    """An RFC 3339 text as a time; None if it is invalid."""
     return moment_of(text)
 
 
 @register.simple_tag
 def ago(moment: datetime | None, missing: str = "never") -> SafeString | str:
-    """A relative time that carries the exact one: in its title, and for machines."""
+    """A relative time in a `time` element, with the exact time in its title and `datetime`."""
     if moment is None:
         return missing
     words = relative(timezone.now() - moment)
@@ -88,7 +88,7 @@ def on(moment: datetime) -> SafeString:
 
 
 def relative(age: timedelta) -> str:
-    """`5 minutes ago`, `in 2 hours`; the same steps as static/js/page.js."""
+    """`5 minutes ago`, `in 2 hours`; the same steps as in static/js/page.js."""
     seconds = round(age.total_seconds())
     size = abs(seconds)
     if size < 45:
@@ -113,7 +113,7 @@ def every(seconds: int | None) -> str:
 
 @register.filter
 def signed(number: int | None) -> str:
-    """A difference with its sign; a question mark where it is not known."""
+    """A difference with its sign; a question mark if unknown."""
     if number is None:
         return "?"
     return f"+{number:,}" if number > 0 else f"\u2212{-number:,}" if number else "\u00b10"
@@ -121,5 +121,5 @@ def signed(number: int | None) -> str:
 
 @register.filter
 def thousands(number: Any) -> str:  # noqa: ANN401 - templates pass whatever the row holds
-    """A whole number with separators."""
+    """An integer with thousands separators; empty for other values."""
     return f"{number:,}" if isinstance(number, int) else ""

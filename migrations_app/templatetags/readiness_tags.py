@@ -25,7 +25,7 @@ NONE = Look("?", "muted", "na")
 @register.simple_tag
 @cache
 def icon(name: str, size: str = "") -> SafeString:
-    """A symbol of icons.svg; decoration only, a word stands beside it."""
+    """A symbol of icons.svg; decorative, always beside a word."""
     extra = f" icon-{size}" if size else ""
     return format_html(
         '<svg class="icon{}" aria-hidden="true" focusable="false"><use href="{}#{}"/></svg>', extra, _icons(), name
@@ -49,7 +49,7 @@ def verdict_badge(verdict: str) -> SafeString:
 
 @register.simple_tag
 def status_badge(status: str, severity: str = "blocker") -> SafeString:
-    """The status of a check; a failure takes the tone of its severity."""
+    """The status of a check; a failure has the tone of its severity."""
     return _badge(look_of(status, severity))
 
 
@@ -80,18 +80,18 @@ def stage_word(stage: str) -> str:
 
 @register.filter
 def fact_word(value: str | None, name: str) -> str:
-    """One side of a fact that changed between two snapshots: a stage by its word, nothing as `unknown`."""
+    """One side of a fact that changed between two snapshots: a stage by its word, a missing value as `unknown`."""
     return stage_word(value or "") if name == "stage" else shown(value or "unknown")
 
 
 @register.filter
-def finding_look(finding: Any) -> Look:  # noqa: ANN401 - a Finding, or None where a check was not asked
-    """Look of one finding; None gives `not asked`."""
+def finding_look(finding: Any) -> Look:  # noqa: ANN401 - a Finding, or None for a check that was not asked
+    """The look of one finding; `Not asked` for None."""
     return look_of(finding.status, finding.severity) if finding else Look("Not asked", "muted", "never")
 
 
 def look_of(status: str, severity: str) -> Look:
-    """A failed check looks like its severity, everything else like its status."""
+    """A failed check looks like its severity, any other like its status."""
     if status == "fail" and severity != "blocker":
         return wording.SEVERITIES.get(severity, NONE)._replace(word="Fails")
     return wording.STATUSES.get(status, NONE)
@@ -109,13 +109,13 @@ def owner_word(owner: str) -> str:
 
 @register.filter
 def owner_counts(segments: Sequence[Any]) -> str:
-    """Each owner and its number of nodes, in one line: `Karpenter 12, managed node group 3`."""
+    """Each owner with its number of nodes in one line: `Karpenter 12, managed node group 3`."""
     return ", ".join(f"{owner_word(segment.owner)} {segment.count}" for segment in segments)
 
 
 @register.filter
-def cell_classes(cell: Any) -> str:  # noqa: ANN401 - one cell of the sheet of permissions, which the view makes
-    """The classes of a cell: its tone, and what is quiet, empty or not known."""
+def cell_classes(cell: Any) -> str:  # noqa: ANN401 - a cell of the IAM matrix, made by the view
+    """The CSS classes of a cell: its tone, and whether it is faint, empty or unknown."""
     marks = (("faint", cell.faint), ("none", cell.look.id == "not_needed"), ("hatched", cell.look.id == "unknown"))
     return " ".join([f"is-{cell.look.tone}", *(name for name, holds in marks if holds)])
 
@@ -127,7 +127,7 @@ def part_word(part: str) -> str:
 
 @register.filter
 def remedy_word(how: str) -> str:
-    """The tool that a remedy is for, as the screen calls it."""
+    """The name of the tool that a remedy is for."""
     return wording.REMEDIES.get(how, how)
 
 
@@ -138,7 +138,7 @@ def source_word(source: str) -> str:
 
 @register.filter
 def remedy_tabs(remedies: Sequence[Remedy]) -> tuple[tuple[str, Remedy], ...]:
-    """The remedies that fit in one row of tabs, each with its word; a second one of a kind carries its number."""
+    """The remedies that fit in one row of tabs, each with its word; repeated words are numbered."""
     labelled = []
     seen: Counter[str] = Counter()
     for remedy in remedies[:TABS]:
@@ -161,7 +161,7 @@ def spoken(code: str) -> str:
 
 @register.simple_tag
 def environment_badge(name: str) -> SafeString | str:
-    """The environment in its colour; nothing where none was given."""
+    """The environment in its colour; nothing if it is empty."""
     if not name:
         return ""
     return format_html('<span class="env is-{}">{}</span>', wording.environment_tone(name), name)
@@ -170,7 +170,7 @@ def environment_badge(name: str) -> SafeString | str:
 @register.simple_tag
 @cache
 def minirail(stage: str) -> SafeString:
-    """Where a cluster stands on the road, in five dots; the stage's word stands beside it."""
+    """The cluster's stage as five dots; decorative, beside the stage's word."""
     at = wording.ROAD.index(stage) if stage in wording.ROAD else -1
     places = ((x, _where(index, at)) for index, x in enumerate(GEOMETRY))
     dots = format_html_join("", '<circle cx="{}" cy="6" r="3.2" class="{}"/>', places)
@@ -190,20 +190,20 @@ def _where(index: int, at: int) -> str:
 
 @register.simple_tag
 def road(stage: str) -> tuple[tuple[Look, str], ...]:
-    """The five stops of the stage rail, each with past, here or ahead."""
+    """The five stages of the rail, each with past, here or ahead."""
     at = wording.ROAD.index(stage) if stage in wording.ROAD else -1
     return tuple((wording.STAGES[name], _where(index, at)) for index, name in enumerate(wording.ROAD))
 
 
 @register.simple_tag
-def seen_at(head: Any, mark: str = "?") -> str:  # noqa: ANN401 - the head of a cluster's pages, which the view makes
-    """What keeps a link in the snapshot that is looked at: `?at=<id>`, or nothing in the newest one."""
+def seen_at(head: Any, mark: str = "?") -> str:  # noqa: ANN401 - the header of a cluster page, made by the view
+    """Keeps a link in the chosen snapshot: `?at=<id>`, or nothing for the newest one."""
     return "" if head.is_latest else f"{mark}at={head.snapshot.id}"
 
 
 @register.simple_tag(takes_context=True)
 def here_with(context: dict[str, Any], **changes: object) -> str:
-    """This page's address with some parameters changed: an empty value removes one. Every change starts at page one."""
+    """This page's query string with some parameters changed (empty removes one), starting at page one."""
     asked = {name: value for name, value in context["request"].GET.items() if name not in ("cursor", "page")}
     asked |= {name: "" if value is None else str(value) for name, value in changes.items()}
     return "?" + urlencode({name: value for name, value in asked.items() if value})

@@ -1,4 +1,4 @@
-"""Badges of rollouts, the kill switch on top of pages, and the buttons that begin something."""
+"""Badges of rollouts, the kill switch banner, and lines of diffs."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -35,19 +35,19 @@ def standing_look(standing: str) -> Look:
 
 @register.filter
 def line_tone(line: Any) -> str:  # noqa: ANN401 - a line of the journal
-    """The tone of a line of the journal: a gate that was passed, or what came of a request."""
+    """The tone of a journal line: a passed gate, or a request's outcome."""
     return "pass" if line.verb == "gate" else words.OUTCOME_TONES.get(line.outcome, "muted")
 
 
 @register.filter
 def changes_clusters(perms: Any) -> bool:  # noqa: ANN401 - what Django's context processor puts into each page
-    """Whether the reader of the page may plan, approve or stop changes of clusters."""
+    """Whether the user may plan, approve or stop changes to clusters."""
     return any(f"migrations_app.{right}" in perms for right in CHANGING)
 
 
 @register.filter
 def cause_word(code: str) -> str:
-    """What the code of a cause means; empty for one without words."""
+    """The meaning of a cause's code; empty for an unknown code."""
     return words.CAUSES.get(code, "")
 
 
@@ -59,20 +59,20 @@ def state_badge(state: str) -> SafeString:
 
 @register.simple_tag
 def risk_badge(risk: str) -> SafeString | str:
-    """The risk of a plan; nothing for a draft that has none yet."""
+    """The risk of a plan; nothing for a draft without one."""
     return _badge(words.RISKS[risk]) if risk in words.RISKS else ""
 
 
 @register.simple_tag
 def diff_lines(diff: Iterable[tuple[str, str]]) -> SafeString:
-    """The lines of a difference, each with its sign; `@` stands for lines that are left out."""
+    """The lines of a diff, each with its sign; `@` stands for omitted lines."""
     lines = ((DIFF_CLASSES.get(sign, ""), "…" if sign == "@" else f"{sign} {shown_block(text)}") for sign, text in diff)
     return format_html_join("", '<span class="diff-line{}">{}\n</span>', lines)
 
 
 @register.inclusion_tag("rollout/_stopped.html", takes_context=True)
 def stopped(context: dict[str, Any]) -> dict[str, Any]:
-    """The kill switch, for pages where something can be changed: a banner while it is on."""
+    """The kill switch banner, shown while it is on to users who may change clusters."""
     user = context["request"].user
     concerned = any(user.has_perm(f"migrations_app.{right}") for right in CHANGING)
     return {"switch": switch_now() if concerned else KillSwitchState(), "person": user}

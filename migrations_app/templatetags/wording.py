@@ -1,7 +1,4 @@
-"""The words, tones and icons of rollouts.
-
-The words, tones and icons of the screen; one table a vocabulary, so that a word is changed in one place.
-"""
+"""The words, tones and icons of all pages: one table for each vocabulary, so that a word is changed in one place."""
 
 from migrations_app.readiness.look import Look
 
@@ -44,7 +41,7 @@ OUTCOME_TONES: dict[str, str] = {
     "refused": "blocker",
     "changed_by_other": "blocker",
 }
-"""The tone of what came of a request; an empty outcome is one that has no answer yet."""
+"""The tone of a request's outcome; an empty outcome has no answer yet."""
 CAUSES: dict[str, str] = {
     "pause": "A person asked it to pause.",
     "asked": "A person ended it.",
@@ -67,7 +64,7 @@ CAUSES: dict[str, str] = {
     "no_approval_asked": "The policy asks nobody about a plan of this risk.",
     "settled": "A person told what it came to.",
 }
-"""What a cause's code means; the cause's own words stand beside it."""
+"""The meaning of a cause's code; the cause's own text is shown beside it."""
 
 
 VERDICTS: dict[str, Look] = {
@@ -232,15 +229,15 @@ ENVIRONMENTS: tuple[tuple[str, str], ...] = (
     ("dev", "pass"),
     ("sandbox", "pass"),
 )
-"""The beginning of an environment's name, and its colour on every page where something can be changed."""
+"""The beginning of an environment's name, and its colour."""
 
 
 def environment_tone(name: str) -> str:
-    """The tone of an environment; muted for a name that says nothing."""
+    """The tone of an environment; muted for an unknown name."""
     lowered = name.lower()
     return next((tone for start, tone in ENVIRONMENTS if lowered.startswith(start)), "muted")
 
 
 def spoken(code: str) -> str:
-    """A code of ours as words, for those that have no row in a table."""
+    """A code as words, for codes without a row in a table."""
     return code.replace("_", " ").replace("-", " ")

@@ -1,3 +1,1 @@
-"""The arrows, in order: register (draft, prove), connect, collect, evaluate, save (and keep), schedule, convert.
-
-Transactions start and end here; no network call is made inside one."""
+"""Use cases: everything that changes rows. Transactions begin and end here; no network call runs inside one."""

@@ -1,1 +1,1 @@
-"""The browser: pages and forms. They call flow and queries, and decide nothing."""
+"""Pages and forms for the browser. They call use cases and queries, and decide nothing."""

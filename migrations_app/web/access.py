@@ -1,10 +1,6 @@
-"""Who may open a page. Every page of `urls` is wrapped by `page` or `open_page`; a test walks the addresses.
+"""Access to pages: who may open a page, who is signed in, and where to go after sign-in.
 
-Where a person goes on after a sign-in: a page of this site and no other.
-
-Who is at the browser, as those who decide want to know it.
-
-Ids as forms send them.
+Every view in `urls` is wrapped by `require_right` or `open_page`; a test checks all URLs.
 """
 
 import uuid
@@ -28,11 +24,11 @@ from migrations_app.use_cases.audit.log import Actor, acting_as
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 LOOK = "look"
-"""The right of everybody who is signed in; what they see is what they hold a role over."""
+"""The right of everyone who is signed in; what they see depends on their roles."""
 OPERATE = ("operate_rollout", "administer_policy")
 OPEN = "open"
 SUBJECTS = {"cluster_id": "cluster", "rollout_id": "rollout", "waiver_id": "waiver"}
-"""What the names in addresses stand for."""
+"""The kind of object that a URL parameter identifies."""
 OWN_SITE = {"same-origin", "none"}
 RIGHTS = {
     "add_cluster": "register clusters",
@@ -49,8 +45,10 @@ RIGHTS = {
 
 
 def require_right(right: str = LOOK, *others: str, with_any_password: bool = False) -> Callable[[View[P]], View[P]]:
-    """A page for people who are signed in and hold that right, or one of `others`; a right is a codename of this app,
-    or LOOK."""
+    """Decorator for views: the user must be signed in and have that right or one of `others`.
+
+    A right is a codename of this app, or LOOK.
+    """
 
     def wrap(view: View[P]) -> View[P]:
         @wraps(view)
@@ -68,25 +66,25 @@ def require_right(right: str = LOOK, *others: str, with_any_password: bool = Fal
             except NotFound as missing:
                 raise Http404(missing.message) from None
 
-        guarded.right = right  # type: ignore[attr-defined]  # a mark for the test that walks the addresses
+        guarded.right = right  # type: ignore[attr-defined]  # a mark for the test that checks all URLs
         return guarded
 
     return wrap
 
 
 def actor_of(request: HttpRequest) -> Actor:
-    """The person at the browser, as the audit log names them."""
+    """The signed-in user as an actor for the audit log."""
     name = request.user.get_username() or "nobody"
     return Actor(name=name, id=request.user.pk, address=address_of(request))
 
 
 def address_of(request: HttpRequest) -> str:
-    """Where the request came from, as far as our own socket knows."""
+    """The client's IP address as karpdash's own socket sees it."""
     return str(request.META.get("REMOTE_ADDR", ""))
 
 
 def open_page(view: View[P]) -> View[P]:
-    """A page for everybody: the sign-in."""
+    """Decorator for views that need no sign-in, such as the sign-in page."""
 
     @wraps(view)
     def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
@@ -94,18 +92,18 @@ def open_page(view: View[P]) -> View[P]:
         with visibility_scope(NOTHING):
             return view(request, *args, **kwargs)
 
-    guarded.right = OPEN  # type: ignore[attr-defined]  # as in `page`
+    guarded.right = OPEN  # type: ignore[attr-defined]  # as in `require_right`
     return guarded
 
 
 def _refuse_other_sites(request: HttpRequest) -> None:
-    """Beside the CSRF token (T09): browsers say where a request comes from, and scripts of a page cannot change it."""
+    """In addition to the CSRF token (T09): browsers send the origin of a request, and scripts cannot change it."""
     if request.method not in ("GET", "HEAD") and request.headers.get("Sec-Fetch-Site", "none") not in OWN_SITE:
         raise PermissionDenied("The request came from another site.")
 
 
 def _sight(request: HttpRequest, named: Mapping[str, Any]) -> VisibilityScope:
-    """What the person sees, and which cluster the address is about. Raises NotFound for what is out of sight (T11)."""
+    """The user's visibility scope and the cluster that the URL is about. Raises NotFound if it is not visible (T11)."""
     standing = permissions_of(request.user)
     subject = next(((kind, named[name]) for name, kind in SUBJECTS.items() if name in named), None)
     return VisibilityScope(standing, subject_of(*subject, standing=standing) if subject else None)
@@ -118,13 +116,13 @@ def _require(request: HttpRequest, right: str, *others: str) -> None:
 
 
 def next_page(request: HttpRequest) -> str:
-    """The path that the request names as `next`; the fleet where it names none, or another site."""
+    """The path in the parameter `next`; the fleet page if it is missing or on another site."""
     wanted = request.POST.get("next") or request.GET.get("next") or ""
     return wanted if url_has_allowed_host_and_scheme(wanted, allowed_hosts=None) and wanted.startswith("/") else "/"
 
 
 def person_of(request: HttpRequest) -> Person:
-    """The person with the rights of this moment, and until when their password counts as just given."""
+    """The signed-in user with their current rights, and when their re-authentication expires."""
     return Person(
         id=int(request.user.pk or 0),
         name=request.user.get_username(),
@@ -134,12 +132,12 @@ def person_of(request: HttpRequest) -> Person:
 
 
 def uuids_in(texts: Iterable[str]) -> tuple[uuid.UUID, ...]:
-    """Those of the texts that are ids, each once."""
+    """The valid ids among the texts, each once."""
     return tuple(dict.fromkeys(found for text in texts if (found := uuid_in(text))))
 
 
 def uuid_in(text: str) -> uuid.UUID | None:
-    """None for a text that is no id."""
+    """The id in the text; None if it is not a UUID."""
     try:
         return uuid.UUID(text)
     except ValueError:

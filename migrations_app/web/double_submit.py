@@ -1,4 +1,4 @@
-"""A form that is sent twice is done once: its key, made with the page, leads the second one to the same place (R33)."""
+"""Double-submit protection: forms carry a one-time key; a second submit redirects to the first one's result (R33)."""
 
 import hashlib
 import secrets
@@ -19,12 +19,12 @@ Post = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
 def form_key() -> str:
-    """A new key, for a hidden field."""
+    """A new key for a hidden field."""
     return secrets.token_urlsafe(16)
 
 
 def submit_once(view: Post[P]) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
-    """Decorates a view whose success is a redirect. Only successes are kept: a refused form may be sent again."""
+    """Decorator for views that redirect on success. Only success is stored: a refused form may be sent again."""
 
     @wraps(view)
     def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
@@ -49,7 +49,7 @@ def submit_once(view: Post[P]) -> Callable[Concatenate[HttpRequest, P], HttpResp
 
 
 REPEATED = (Conflict, InvalidInput)
-"""What the second of two forms with one key may be refused with: the first is under way, or said something else."""
+"""Errors for a reused key: the first submit is still running, or had other content."""
 
 
 def _digest(request: HttpRequest) -> str:

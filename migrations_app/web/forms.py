@@ -1,4 +1,4 @@
-"""Plain forms. They read what a page sends; whether it makes sense is for flow to say."""
+"""Forms that parse what a page sends. The use cases decide whether it is valid."""
 
 from typing import Any
 
@@ -10,14 +10,14 @@ LARGEST_BUNDLE = 64 * MIB
 
 
 class Unshown(forms.Textarea):
-    """Takes a secret and never gives it back, not even when the form is shown again."""
+    """A field for a secret that is never rendered again, not even when the form is redisplayed."""
 
     def format_value(self, _value: object) -> None:
         return None
 
 
 class DetailsForm(forms.Form):
-    """What a person says about a cluster."""
+    """What a person enters about a cluster."""
 
     name = forms.CharField(max_length=120, label="Name", help_text="As your team calls it; it can be changed later.")
     environment = forms.CharField(
@@ -44,7 +44,7 @@ class RemoveForm(forms.Form):
 
 
 class EksForm(forms.Form):
-    """Which EKS cluster; the first step of a way into its account."""
+    """Which EKS cluster: the first step of its registration or AWS access."""
 
     eks_cluster = forms.CharField(
         max_length=300, label="EKS cluster", help_text="Its ARN, or its name together with the region."
@@ -65,7 +65,7 @@ def role_field(*, required: bool = True) -> forms.CharField:
 
 
 class AccessForm(forms.Form):
-    """The second step, for a cluster that is registered already."""
+    """The second step of AWS access, for a registered cluster."""
 
     role_arn = role_field()
     draft = forms.CharField(max_length=4000, widget=forms.HiddenInput)
@@ -73,7 +73,7 @@ class AccessForm(forms.Form):
 
 
 class KubeconfigForm(forms.Form):
-    """Another kubeconfig for a cluster that is registered already."""
+    """A new kubeconfig for a registered cluster."""
 
     kubeconfig = forms.CharField(
         max_length=LARGEST_KUBECONFIG,
@@ -95,13 +95,13 @@ class KubeconfigForm(forms.Form):
     )
     version = forms.IntegerField(widget=forms.HiddenInput)
 
-    def __init__(self, *given: Any, **named: Any) -> None:  # noqa: ANN401 - as of a form
-        # Its page holds other forms with fields of the same names.
+    def __init__(self, *given: Any, **named: Any) -> None:  # noqa: ANN401 - Django's signature
+        # The page has other forms with fields of the same names.
         super().__init__(*given, **{"auto_id": "file_%s"} | named)
 
 
 class RegisterForm(DetailsForm):
-    """One of four ways in; the others are ignored."""
+    """Registration with one of four sources; the fields of the others are ignored."""
 
     way = forms.ChoiceField(choices=[(name, name) for name in ("paste", "file", "bundle", "eks")])
     kubeconfig = forms.CharField(
@@ -128,7 +128,7 @@ class RegisterForm(DetailsForm):
     draft = forms.CharField(required=False, max_length=4000, widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, object]:
-        """Asks for the one source that was chosen, within its size."""
+        """Requires the chosen source within its size limit."""
         cleaned = super().clean() or {}
         if cleaned.get("way") == "eks" and not cleaned.get("draft"):
             self.add_error(None, "Make the external id first: the role is made with it.")

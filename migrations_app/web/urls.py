@@ -1,4 +1,4 @@
-"""Addresses of the pages."""
+"""URLs of the pages."""
 
 from django.contrib.auth.views import LogoutView
 from django.urls import path

@@ -1,4 +1,4 @@
-"""Accounts, teams and the roles that they were given."""
+"""Accounts, teams and role grants."""
 
 import uuid
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from migrations_app.queries import pagination
 from migrations_app.queries.pagination import Page, moment_and_id, page_of
 
 MOST = 1000
-"""Accounts, teams and groups that a page names."""
+"""Maximum number of accounts, teams or groups on a page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountRow:
-    """`everything`: a superuser, who needs no role. `local`: it may sign in with a password."""
+    """`everything` means a superuser, who needs no role; `local` an account that may sign in with a password."""
 
     id: int
     name: str
@@ -38,7 +38,7 @@ class Team:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrantRow:
-    """A role of a person or of a team; `over` is None where it is over every cluster."""
+    """A role grant of a person or a team; `over` is None if it covers every cluster."""
 
     id: uuid.UUID
     role: str
@@ -51,7 +51,7 @@ class GrantRow:
 
 
 def accounts() -> tuple[AccountRow, ...]:
-    """By name."""
+    """All accounts, by name."""
     rows = User.objects.prefetch_related("groups").order_by("username")[:MOST]
     return tuple(
         AccountRow(
@@ -68,7 +68,7 @@ def accounts() -> tuple[AccountRow, ...]:
 
 
 def teams() -> tuple[Team, ...]:
-    """By name."""
+    """All teams, by name."""
     rows = Group.objects.prefetch_related("user_set").order_by("name")[:MOST]
     return tuple(
         Team(id=row.pk, name=row.name, members=tuple(sorted(one.username for one in row.user_set.all())))
@@ -77,7 +77,7 @@ def teams() -> tuple[Team, ...]:
 
 
 def grant_page(*, after: str = "", limit: int = MOST) -> Page[GrantRow]:
-    """One page, newest first. Raises BadInput for a cursor of another list."""
+    """One page of role grants, newest first. Raises InvalidInput for an invalid cursor."""
     rows = Grant.objects.select_related("person", "team", "over").order_by("-created_at", "-pk")
     keys = moment_and_id(after)
     if keys:

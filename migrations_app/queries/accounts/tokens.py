@@ -1,4 +1,4 @@
-"""API tokens of a person; never their secrets, which nobody keeps."""
+"""The API tokens of a person, without their secrets, which are not stored."""
 
 import uuid
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from migrations_app.queries.pagination import Page, moment_and_id, page_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenRow:
-    """`prefix` is how the secret begins, for telling tokens apart."""
+    """`prefix` is the beginning of the secret, to tell tokens apart."""
 
     id: uuid.UUID
     name: str
@@ -45,7 +45,7 @@ def token_page(owner_id: int, *, after: str, limit: int) -> Page[TokenRow]:
 
 
 def token_of(token_id: uuid.UUID, *, owner_id: int) -> TokenRow:
-    """One token of that user. Raises NotFound for one that is absent or another's."""
+    """One token of that user. Raises NotFound if it does not exist or belongs to another user."""
     row = ApiToken.objects.filter(pk=token_id, owner_id=owner_id).first()
     if row is None:
         raise NotFound("no such token")

@@ -1,4 +1,4 @@
-"""The only reader of the audit log: pages for people and tools, and the whole of it as lines for whoever proves it."""
+"""The only reader of the audit log: pages for people and tools, and full exports as lines for verification."""
 
 import uuid
 from collections.abc import Iterable, Iterator
@@ -19,12 +19,12 @@ FAMILIES = (
     "rollout", "step", "policy", "switch", "cluster", "group", "view", "waiver", "access", "scan", "token", "sign_in",
     "account", "audit",
 )  # fmt: skip
-"""What verbs begin with."""
+"""Families of verbs: the part before the dot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditAsk:
-    """What is looked for; empty texts mean no filter. `verb` is a whole verb or a family, `text` stands anywhere."""
+    """Filters of the audit log; empty means no filter. `verb` is a verb or family, `text` matches in any column."""
 
     actor: str = ""
     verb: str = ""
@@ -41,7 +41,7 @@ class AuditAsk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditLine:
-    """One event, as it was written (A50)."""
+    """One event as it was written (A50)."""
 
     seq: int
     at: str
@@ -68,7 +68,7 @@ COLUMNS = tuple(column.name for column in fields(AuditLine))
 
 
 def audit_page(ask: AuditAsk, *, after: str, limit: int) -> Page[AuditLine]:
-    """One page, newest first. Raises BadInput for a cursor that is none of this list."""
+    """One page of events, newest first. Raises InvalidInput for an invalid cursor."""
     rows = matching(ask).order_by("-seq")
     keys = keys_of(after, (int,))
     if keys:
@@ -78,9 +78,9 @@ def audit_page(ask: AuditAsk, *, after: str, limit: int) -> Page[AuditLine]:
 
 
 def audit_lines(ask: AuditAsk) -> Iterator[AuditLine]:
-    """Every event that fits and is there now, oldest first, in short reads: nothing is held open while it is sent.
+    """All matching events that exist now, oldest first, read in chunks: no query stays open while they are sent.
 
-    What may be seen is settled by the call, and not when the first line is asked for.
+    Visibility is decided when this is called, not when the first line is read.
     """
     return _walked(matching(ask), first=ask.first or 1, last=min(ask.last or head_seq(), head_seq()))
 
@@ -96,7 +96,7 @@ def _walked(fitting: QuerySet[AuditEvent], *, first: int, last: int) -> Iterator
 
 
 def export_lines(ask: AuditAsk | None = None) -> Iterator[bytes]:
-    """The same as lines that `audit verify` reads, each with its end."""
+    """The events as JSON lines for `audit verify`, each with its newline."""
     return map(as_line, audit_lines(ask or AuditAsk()))
 
 
@@ -106,7 +106,7 @@ def as_line(event: AuditLine) -> bytes:
 
 
 def density(ask: AuditAsk, *, now: datetime, days: int = 30) -> tuple[tuple[str, int], ...]:
-    """How many events that fit fell on each of the last days, oldest first."""
+    """The number of matching events on each of the last `days` days, oldest first."""
     start = now.astimezone(UTC) - timedelta(days=days - 1)
     rows = matching(ask).filter(at__gte=f"{start:%Y-%m-%d}").order_by()
     counted = rows.annotate(day=Substr("at", 1, 10)).values("day").annotate(number=Count("seq"))
@@ -116,7 +116,7 @@ def density(ask: AuditAsk, *, now: datetime, days: int = 30) -> tuple[tuple[str,
 
 
 def cluster_names(lines: Iterable[AuditLine]) -> dict[str, str]:
-    """The names that the clusters of these events have now, by id; a removed one is missing."""
+    """The current names of the events' clusters, by id; removed clusters are missing."""
     ids = {line.cluster_id for line in lines if line.cluster_id}
     return {str(row.pk): row.name for row in visible_clusters().filter(pk__in=[one for one in ids if _is_id(one)])}
 
@@ -130,7 +130,7 @@ def _is_id(text: str) -> bool:
 
 
 def head() -> Link:
-    """The newest event as the head row names it; number 0 for an empty log."""
+    """The newest event according to the head row; number 0 for an empty log."""
     row = AuditHead.objects.filter(pk=1).first()
     return Link(row.seq, "", row.hash) if row else Link(0, "", "")
 
@@ -141,30 +141,30 @@ def head_seq() -> int:
 
 
 def moment_of(seq: int) -> datetime | None:
-    """When that event was written; None when there is none."""
+    """When that event was written; None if it does not exist."""
     at = AuditEvent.objects.filter(pk=seq).values_list("at", flat=True).first()
     return datetime.fromisoformat(at) if at else None
 
 
 def count_since(verb: str, *, since: datetime, address: str = "") -> int:
-    """How many events of that verb there were since then, of that address if one is named."""
+    """The number of events of that verb since then, optionally only those from one address."""
     rows = AuditEvent.objects.filter(verb=verb, at__gte=as_text(since))
     return (rows.filter(address=address) if address else rows).count()
 
 
 def newest(verb: str) -> AuditLine | None:
-    """The newest event of that verb."""
+    """The newest event of that verb; None if there is none."""
     row = AuditEvent.objects.filter(verb=verb).order_by("-seq").first()
     return _line(row) if row else None
 
 
 def as_text(moment: datetime) -> str:
-    """A moment as the log writes it: texts of one length, which sort as the moments do."""
+    """The time as the log stores it: texts of equal length, which sort by time."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def matching(ask: AuditAsk) -> QuerySet[AuditEvent]:
-    """The rows that fit."""
+    """The visible rows that match the filters."""
     wanted = {
         "actor": ask.actor,
         "outcome": ask.outcome,

@@ -1,4 +1,4 @@
-"""One cluster: its head, the scan under way, one snapshot of it, and the list of its snapshots."""
+"""One cluster: its header, its active scan, one of its snapshots, and the list of its snapshots."""
 
 import uuid
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ SPARK = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotRow:
-    """The numbers of one snapshot; evidence and nodes are read apart."""
+    """The counts of one snapshot; evidence and nodes are read separately."""
 
     id: uuid.UUID
     scanned_at: datetime
@@ -46,7 +46,7 @@ class SnapshotRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanRow:
-    """One attempt to look. `parts_done` of `parts_total` is 0 of 0 before the first part arrived."""
+    """One scan. `parts_done` and `parts_total` are 0 until the first part was read."""
 
     id: uuid.UUID
     state: str
@@ -64,7 +64,7 @@ class ScanRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterHead:
-    """What every page about a cluster shows on top. `snapshot` is None for one that was never scanned."""
+    """The header of every page about a cluster. `snapshot` is None for a cluster that was never scanned."""
 
     id: uuid.UUID
     name: str
@@ -95,7 +95,7 @@ class ClusterHead:
 
     @property
     def unreachable(self) -> bool:
-        """Failed so often that the result shown is history, or never answered at all."""
+        """Whether UNREACHABLE_AFTER scans in a row failed, or scans failed and there is no snapshot."""
         return self.failures >= UNREACHABLE_AFTER or (self.failures > 0 and self.snapshot is None)
 
 
@@ -106,7 +106,7 @@ class SnapshotPage:
 
 
 def cluster_head(cluster_id: uuid.UUID, *, now: datetime, at: uuid.UUID | None = None) -> ClusterHead:
-    """The head with the latest snapshot, or with snapshot `at`. Raises NotFound for either that is not there."""
+    """The header with the latest snapshot or snapshot `at`. Raises NotFound for a missing cluster or snapshot."""
     rows = visible_clusters().select_related("latest").defer("sealed").annotate(kept=Count("snapshots"))
     row: Any = with_intervals(rows).filter(pk=cluster_id).first()  # with its annotations, as in `report_of`
     if row is None:
@@ -144,27 +144,29 @@ def cluster_head(cluster_id: uuid.UUID, *, now: datetime, at: uuid.UUID | None =
 
 
 def active_scan(cluster_id: uuid.UUID) -> ScanRow | None:
-    """The scan that is queued or runs; None when there is none. There is never more than one."""
+    """The queued or running scan; None if there is none. There is never more than one."""
     row = Scan.objects.filter(cluster_id=cluster_id, state__in=ACTIVE).first()
     return _scan_row(row) if row else None
 
 
 def report_of(snapshot_id: uuid.UUID) -> Report:
-    """The whole report of a snapshot, with the waivers put over it: those that hold now where it is the latest of its
-    cluster, else those it was counted with last. Raises NotFound."""
-    row: Any = _with_content(snapshot_id)  # with its annotation, which the plugin loses between functions
+    """The report of a snapshot with the waivers applied. Raises NotFound.
+
+    For the latest snapshot of a cluster these are the active waivers, else those that it was last counted with.
+    """
+    row: Any = _with_content(snapshot_id)  # Any, because the mypy plugin loses annotations between functions
     now, latest = timezone.now(), row.is_latest
     held = held_at(row.cluster_id, now) if latest else from_stored(row.waived)
     return apply(row.report(), held, now=now if latest else row.scanned_at)
 
 
 def nodes_of(snapshot_id: uuid.UUID) -> tuple[OwnedNode, ...]:
-    """Every node of a snapshot and whose it is. Raises NotFound."""
+    """Every node of a snapshot and its owner. Raises NotFound."""
     return _with_content(snapshot_id).nodes()
 
 
 def snapshots_of(cluster_id: uuid.UUID, *, after: str = "", limit: int = PAGE) -> SnapshotPage:
-    """Newest first, one page."""
+    """One page of a cluster's snapshots, newest first."""
     rows = Snapshot.objects.filter(cluster_id=cluster_id).order_by("-scanned_at", "-pk")
     keys = pagination.decode(after, (str, str))
     if keys is not None:
@@ -175,7 +177,7 @@ def snapshots_of(cluster_id: uuid.UUID, *, after: str = "", limit: int = PAGE) -
 
 
 def legacy_trend(cluster_id: uuid.UUID, *, limit: int = SPARK) -> tuple[tuple[datetime, int | None], ...]:
-    """Legacy objects left at each of the newest snapshots, oldest first; None where they could not be counted."""
+    """Legacy objects in the newest snapshots, oldest first; None where they could not be counted."""
     rows = (
         Snapshot.objects.filter(cluster_id=cluster_id).order_by("-scanned_at").values_list("scanned_at", "legacy_left")
     )
@@ -202,7 +204,7 @@ def _snapshot(cluster_id: uuid.UUID, snapshot_id: uuid.UUID) -> Snapshot:
 
 
 def _with_content(snapshot_id: uuid.UUID) -> Snapshot:
-    # The sheet of permissions has a reader of its own, in queries/iam.py.
+    # The IAM sheet has its own reader, in queries/cluster/reports.py.
     latest = Cluster.objects.filter(latest_id=OuterRef("pk"))
     rows = Snapshot.objects.filter(visible()).annotate(is_latest=Exists(latest))
     row = rows.select_related("content").defer("content__iam").filter(pk=snapshot_id).first()

@@ -1,7 +1,4 @@
-"""The sheet of permissions of one cluster or snapshot.
-
-The runbook of a cluster, as its newest snapshot tells it.
-"""
+"""The IAM sheet of a snapshot or cluster, and the runbook of a cluster's newest snapshot."""
 
 import uuid
 from datetime import datetime
@@ -16,7 +13,7 @@ from migrations_app.readiness.runbook import Runbook, runbook
 
 
 class NewestIamSheet(NamedTuple):
-    """The sheet of the newest snapshot of a cluster."""
+    """The IAM sheet of a cluster's newest snapshot."""
 
     snapshot: uuid.UUID
     scanned_at: datetime
@@ -24,7 +21,7 @@ class NewestIamSheet(NamedTuple):
 
 
 def sheet_of(snapshot_id: uuid.UUID) -> IamSheet | None:
-    """The sheet of a snapshot; None where it has none. Raises NotFound."""
+    """The IAM sheet of a snapshot; None if it has none. Raises NotFound."""
     rows = Snapshot.objects.select_related("content").defer("content__report", "content__nodes")
     row = rows.filter(visible(), pk=snapshot_id).first()
     if row is None:
@@ -33,7 +30,7 @@ def sheet_of(snapshot_id: uuid.UUID) -> IamSheet | None:
 
 
 def newest_sheet(cluster_id: uuid.UUID) -> NewestIamSheet:
-    """The newest sheet. Raises NotFound for a cluster that has none, or that is none."""
+    """The newest IAM sheet of a cluster. Raises NotFound if the cluster does not exist or has no sheet."""
     row = visible_clusters().select_related("latest").defer("sealed").filter(pk=cluster_id).first()
     if row is None:
         raise NotFound("no such cluster")
@@ -49,7 +46,7 @@ class NewestRunbook(NamedTuple):
 
 
 def newest_runbook(cluster_id: uuid.UUID) -> NewestRunbook:
-    """The runbook of the newest snapshot. Raises NotFound for a cluster that was never scanned, or that is none."""
+    """The runbook of the newest snapshot. Raises NotFound if the cluster does not exist or was never scanned."""
     row = visible_clusters().select_related("latest").defer("sealed").filter(pk=cluster_id).first()
     if row is None:
         raise NotFound("no such cluster")

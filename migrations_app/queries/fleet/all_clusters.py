@@ -1,4 +1,4 @@
-"""Clusters by name, and all of them in a row: for the terminal, which pages through nothing."""
+"""Clusters for the command line: by name, and all of them without paging."""
 
 import uuid
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What is left of the older generation over the last ninety days, of a cluster, a group or the whole fleet."""
+"""Burndown of legacy objects over the last ninety days, for a cluster, a group or the whole fleet."""
 
 import uuid
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ from migrations_app.readiness.burndown import (
 )
 
 MOST_GROUPS = 50
-"""Groups that are told beside each other, by name."""
+"""Maximum number of groups that are listed, by name."""
 BEFORE = 90
-"""Days before the window in which the number that goes into it is looked for."""
+"""Days before the window that are searched for the initial count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BurndownCurve:
-    """One curve and where it leads."""
+    """One curve and its projection."""
 
     points: tuple[Point, ...]
     projection: BurndownProjection
@@ -43,7 +43,7 @@ class BurndownCurve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Burndown:
-    """Legacy objects (Provisioners, AWSNodeTemplates, Machines), and the nodes that they own, apart."""
+    """Two curves: legacy objects (Provisioners, AWSNodeTemplates, Machines), and the nodes that they own."""
 
     clusters: int
     objects: BurndownCurve
@@ -59,7 +59,7 @@ class GroupLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BurndownAsk:
-    """What counts: one cluster, a group, or the clusters with these labels; with none of them, all in sight."""
+    """What is counted: one cluster, a group, or the clusters with these labels; all visible clusters by default."""
 
     cluster: uuid.UUID | None = None
     group: uuid.UUID | None = None
@@ -72,7 +72,7 @@ def burndown(ask: BurndownAsk, *, now: datetime) -> Burndown:
 
 
 def burndown_by_group(ask: BurndownAsk, *, now: datetime) -> tuple[Burndown, tuple[GroupLine, ...]]:
-    """The same, and that of each group in sight, in four queries."""
+    """The curves in total and for each visible group with clusters, in four queries."""
     read = _Read(_chosen(ask), now.date())
     groups = list(ClusterGroup.objects.filter(groups_in_sight()).order_by("name")[:MOST_GROUPS])
     members: dict[uuid.UUID, set[str]] = {group.pk: set() for group in groups}
@@ -84,7 +84,7 @@ def burndown_by_group(ask: BurndownAsk, *, now: datetime) -> tuple[Burndown, tup
 
 
 class _Read:
-    """The days of some clusters, as they were stored."""
+    """The stored daily counts of some clusters."""
 
     def __init__(self, clusters: QuerySet[Cluster], today: date) -> None:
         self.today = today
@@ -98,7 +98,7 @@ class _Read:
         ]
 
     def of(self, clusters: set[str]) -> "_Read":
-        """The same for some of the clusters."""
+        """The same data for some of the clusters."""
         part = object.__new__(_Read)
         part.today = self.today
         part.registered = {key: since for key, since in self.registered.items() if key in clusters}

@@ -1,7 +1,4 @@
-"""Clusters that one check stands in the way of.
-
-The fleet: clusters by what they wait for, counted, sorted and paged in the database.
-"""
+"""The fleet list: clusters by status, counted, sorted and paged in the database, and those that fail a check."""
 
 import uuid
 from collections.abc import Mapping
@@ -39,11 +36,11 @@ from migrations_app.queries.visibility import visible_clusters
 from migrations_app.readiness.waivers import Waived
 
 NEXT = "next"
-"""The hop that each cluster takes next, whichever that is."""
+"""Stands for the hop that each cluster takes next."""
 
 
 def where_it_fails(rows: QuerySet[Cluster], check: str, *, hop: str, now: datetime) -> QuerySet[Cluster]:
-    """The clusters whose latest snapshot has the check fail, not waived, at that hop; without one: at any."""
+    """Clusters whose latest snapshot fails the check at that hop (empty: any hop) without a waiver."""
     found = FindingRow.objects.filter(content=OuterRef("latest__content"), check_id=check, status="fail")
     if hop:
         found = found.filter(hop=OuterRef("latest__next_hop") if hop == NEXT else hop)
@@ -53,7 +50,7 @@ def where_it_fails(rows: QuerySet[Cluster], check: str, *, hop: str, now: dateti
 
 
 def _waived(held: Mapping[uuid.UUID | None, tuple[Waived, ...]], check: str, *, blockers: bool = False) -> Q:
-    """Clusters at which a waiver covers the check; `blockers`: also where it blocks."""
+    """Clusters where a waiver covers the check; with `blockers`, also as a blocker."""
     fit = {place: [one for one in ones if one.check == check] for place, ones in held.items()}
     places = {place for place, ones in fit.items() if any(one.blockers or not blockers for one in ones)}
     everywhere = Q(pk__isnull=False)
@@ -71,23 +68,23 @@ BUCKETS: tuple[str, ...] = (
     "done",
     "no_karpenter",
 )
-"""What a cluster waits for, in the order in which the fleet page shows the groups."""
+"""Status of a cluster, in the order of the groups on the fleet page."""
 STAGES: tuple[str, ...] = ("alpha", "mixed", "beta", "beta_v1", "v1", "no_karpenter", "unknown")
 SORTS: tuple[str, ...] = ("name", "stage", "hop", "blockers", "legacy", "scanned")
 GROUP = "group"
 UNREACHABLE_AFTER = 3
-"""Failed scans in a row after which a cluster counts as unreachable; before that its old result stands."""
+"""Consecutive failed scans after which a cluster counts as unreachable; before that its last result is shown."""
 STALE_INTERVALS = 3
 PAGE = 60
-"""Rows of one page: every fleet of 50 fits, and a page of a large one costs little more than that."""
+"""Rows per page: a fleet of 50 fits on one page, and a page of a large fleet costs little more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetAsk:
-    """What a reader asked for. Empty texts mean no filter; `flat` sorts across all groups.
+    """Filters and order of the fleet list; empty means no filter, `flat` sorts across all groups.
 
-    `labels` are texts such as team:shop, all of which must fit; `check` with `hop`: where that check fails, see
-    `where_it_fails`. `by` arranges the rows by GROUP, or by the label of a key, instead of by what they wait for.
+    `labels` are texts such as team:shop that must all match. `check` with `hop` selects by failing check, see
+    `where_it_fails`. `by` groups the rows by GROUP or by a label's key instead of by status.
     """
 
     q: str = ""
@@ -107,8 +104,11 @@ class FleetAsk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetRow:
-    """One cluster as the fleet page shows it; `active` is the state of a scan under way, or empty. `groups` are the
-    names of those in sight; `part` is the group or label under which the row stands, where it is arranged so."""
+    """One cluster on the fleet page; `active` is the state of its active scan, or empty.
+
+    `groups` are the names of its visible groups; `part` is the group or label value under which the row is listed, if
+    the list is grouped so.
+    """
 
     id: uuid.UUID
     name: str
@@ -139,7 +139,7 @@ class FleetRow:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counts over the whole of what the search and the environment leave. `legacy_exact` is False for a lower bound."""
+    """Counts over all clusters that match search and environment. `legacy` is a lower bound unless `legacy_exact`."""
 
     clusters: int = 0
     stages: dict[str, int] = field(default_factory=dict)
@@ -150,8 +150,11 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class FleetPage:
-    """`matching` counts all clusters the filters leave; `next_cursor` is empty on the last page. `parts` counts those
-    under each heading, where they are arranged by group or label: a cluster stands under each of its groups."""
+    """`matching` counts all clusters that match the filters; `next_cursor` is empty on the last page.
+
+    `parts` counts the clusters of each heading if the list is grouped by group or label; a cluster is listed under each
+    of its groups.
+    """
 
     rows: tuple[FleetRow, ...]
     totals: Totals
@@ -176,7 +179,7 @@ def fleet_page(ask: FleetAsk, *, now: datetime, limit: int = PAGE) -> FleetPage:
 
 
 def fleet_ids(ask: FleetAsk, *, now: datetime) -> tuple[uuid.UUID, ...]:
-    """Every cluster that the filters leave."""
+    """The ids of all clusters that match the filters."""
     chosen = _narrowed(_annotated(), ask, now=now).filter(**_chosen(ask))
     return tuple(chosen.order_by("pk").values_list("pk", flat=True))
 
@@ -193,29 +196,29 @@ def _parts(chosen: QuerySet[Cluster], ask: FleetAsk) -> dict[str, int]:
 
 
 def _arranged(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
-    """Each row with its heading: a number, or a text where groups or labels are asked for."""
+    """Each row with its heading: the status as a number, or a text if grouped by group or label."""
     if ask.flat or not ask.by:
         return rows.annotate(heading=Value(0) if ask.flat else F("bucket"))
     if ask.by != GROUP:
         return rows.annotate(heading=label_expression(ask.by))
-    # Joined to the groups, once: a cluster out of all groups in sight is only seen by those who see every group.
+    # Joined to the groups once. A cluster without a visible group is only visible to those who see every group.
     mine = Q(groups=ask.group) if ask.group else groups_in_sight("groups")
     return rows.filter(mine).annotate(heading=Coalesce(F("groups__name"), Value("")))
 
 
 def _cells(rows: QuerySet[Cluster]) -> tuple[dict[str, Any], ...]:
-    """Clusters and legacy objects by bucket and stage: one small table that every count is made from."""
+    """Clusters and legacy objects by status and stage: one small table from which all counts are made."""
     grouped: QuerySet[Any, dict[str, Any]] = rows.order_by().values("bucket", "stage_shown")  # type: ignore[misc]  # the plugin loses annotations between functions
     return tuple(grouped.annotate(n=Count("pk"), known=Count("latest__legacy_left"), legacy=Sum("latest__legacy_left")))
 
 
 def stale_after(interval: int) -> timedelta | None:
-    """The age from which a result is called stale; None where scans run on demand only, every 0 seconds."""
+    """The age from which a result counts as stale; None if the interval is 0 (scans on demand only)."""
     return timedelta(seconds=STALE_INTERVALS * interval) if interval else None
 
 
 def status_group_case() -> Case:
-    """What a cluster waits for, as an index into BUCKETS."""
+    """The status of a cluster as an index into BUCKETS."""
     failed = Q(failures__gte=UNREACHABLE_AFTER) | Q(latest=None, failures__gt=0)
     verdicts = [When(latest__verdict=name, then=_rank(name)) for name in BUCKETS[2:8]]
     return Case(
@@ -274,8 +277,10 @@ def _chosen(ask: FleetAsk) -> dict[str, int]:
 
 
 def _sort_expression(sort: str) -> Any:  # noqa: ANN401 - Django's expressions share no public base type
-    """Never null, so that a keyset comparison cannot lose rows; signed, since Django drops a comparison of a positive
-    field with -1 as one that nothing can fulfil."""
+    """The sort key. Never null, so that keyset paging loses no rows.
+
+    Signed, since Django drops a comparison of a positive field with -1 as always false.
+    """
     return {
         "name": Value(0),
         "stage": F("stage_shown"),

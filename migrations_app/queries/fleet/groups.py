@@ -1,4 +1,4 @@
-"""Groups of clusters, as far as whoever asks may see them."""
+"""Groups of clusters that the caller may see."""
 
 import uuid
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from migrations_app.queries.pagination import Page, keys_of, page_of
 from migrations_app.queries.visibility import current_scope, sees_all, visible_clusters
 
 MOST, MOST_OUTSIDE = 200, 2000
-"""Groups, and clusters outside of a group, that a page offers to choose from."""
+"""Maximum number of groups, and of clusters outside a group, that a page offers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRow:
-    """`interval_seconds` is None where its clusters are scanned as often as everything else."""
+    """`interval_seconds` is None if the group's clusters use the default interval."""
 
     id: uuid.UUID
     name: str
@@ -37,14 +37,14 @@ class Member:
 
 
 def groups_in_sight(column: str = "pk") -> Q:
-    """For rows that name a group: those over which whoever asks may look."""
+    """Filter for rows that name a group: the groups over which the caller has the right to view."""
     if sees_all():
         return Q()
     return Q(**{f"{column}__in": current_scope().standing.groups_with("view")})
 
 
 def group_page(*, after: str = "", limit: int = 100) -> Page[GroupRow]:
-    """One page, by name."""
+    """One page of groups, by name."""
     keys = keys_of(after, (str,))
     rows = _rows().filter(name__gt=keys[0]) if keys else _rows()
     found = list(rows.order_by("name")[: limit + 1])
@@ -60,27 +60,27 @@ def group_of(group_id: uuid.UUID) -> GroupRow:
 
 
 def members_of(group_id: uuid.UUID) -> tuple[Member, ...]:
-    """Its clusters by name: whoever sees a group sees all of them."""
+    """The group's clusters, by name: who sees a group sees all of its clusters."""
     rows = ClusterGroup.clusters.through.objects.filter(groups_in_sight("clustergroup_id"), clustergroup_id=group_id)
     found = rows.order_by("cluster__name").values_list("cluster_id", "cluster__name", "cluster__environment")
     return tuple(Member(*one) for one in found)
 
 
 def outside_of(group_id: uuid.UUID) -> tuple[Member, ...]:
-    """The clusters in sight that are not in the group, by name; at most MOST_OUTSIDE."""
+    """Visible clusters outside the group, by name; at most MOST_OUTSIDE."""
     inside = ClusterGroup.clusters.through.objects.filter(clustergroup_id=group_id).values("cluster_id")
     rows = visible_clusters().exclude(pk__in=inside).order_by("name").values_list("pk", "name", "environment")
     return tuple(Member(*one) for one in rows[:MOST_OUTSIDE])
 
 
 def groups_of_cluster(cluster_id: uuid.UUID) -> tuple[tuple[uuid.UUID, str], ...]:
-    """Ids and names of the groups in sight that the cluster is in, by name."""
+    """(id, name) of the cluster's visible groups, by name."""
     rows = ClusterGroup.objects.filter(groups_in_sight(), clusters=cluster_id).order_by("name")
     return tuple(rows.values_list("pk", "name"))
 
 
 def group_choices() -> tuple[tuple[uuid.UUID, str], ...]:
-    """Ids and names, by name."""
+    """(id, name) of the visible groups, by name."""
     rows = ClusterGroup.objects.filter(groups_in_sight()).order_by("name").values_list("pk", "name")
     return tuple(rows[:MOST])
 

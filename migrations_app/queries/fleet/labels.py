@@ -1,7 +1,7 @@
-"""Labels of clusters: what is said of them, and what their ARN tells, as one list of keys and values.
+"""Labels of clusters as one list: stored labels, and those derived from the cluster's ARN.
 
-`environment` is the column of that name, and no row beside it. The account and region of an EKS cluster stand in its
-ARN, and what somebody said of them before counts no more.
+`environment` is a column of the cluster. For an EKS cluster the account and region of its ARN replace stored labels of
+these keys.
 """
 
 import uuid
@@ -17,16 +17,16 @@ from migrations_app.queries.visibility import visible, visible_clusters
 
 ENVIRONMENT = "environment"
 DERIVED = ("region", "account")
-"""Keys that an ARN answers."""
+"""Keys that are derived from an ARN."""
 USUAL = (ENVIRONMENT, "team", *DERIVED)
-"""Keys that are offered before anybody used them."""
+"""Keys that are offered before anyone has used them."""
 MOST_CHOICES = 300
 _BEFORE_REGION = ":eks:"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Label:
-    """`derived`: it stands in the cluster's ARN and cannot be said otherwise."""
+    """One label; `derived` if it comes from the cluster's ARN and cannot be changed."""
 
     key: str
     value: str
@@ -34,19 +34,19 @@ class Label:
 
     @property
     def text(self) -> str:
-        """As filters name it."""
+        """The label as filters write it, key:value."""
         return f"{self.key}:{self.value}"
 
 
 def place_in(arn: str) -> dict[str, str]:
-    """Region and account of an EKS cluster's ARN; nothing where there is none."""
+    """Region and account of an EKS cluster's ARN; empty without an ARN."""
     parts = arn.split(":")
     found = {"region": parts[3], "account": parts[4]} if len(parts) > 5 else {}
     return {key: value for key, value in found.items() if value}
 
 
 def labels_in(row: Cluster, said: Iterable[tuple[str, str]]) -> tuple[Label, ...]:
-    """All labels of a row, by key; `said` are those that are stored."""
+    """All labels of a row, by key; `said` are the stored ones."""
     place = place_in(row.eks_arn)
     own = [(ENVIRONMENT, row.environment)] if row.environment else []
     told = [Label(key, value) for key, value in (*own, *said) if key not in place]
@@ -54,24 +54,24 @@ def labels_in(row: Cluster, said: Iterable[tuple[str, str]]) -> tuple[Label, ...
 
 
 def labels_of(cluster_id: uuid.UUID) -> tuple[Label, ...]:
-    """All labels of one cluster; none for one that is not there, or out of sight."""
+    """All labels of one cluster; empty if it does not exist or is not visible."""
     row = visible_clusters().defer("sealed").prefetch_related("labels").filter(pk=cluster_id).first()
     return shown_labels(row) if row else ()
 
 
 def labels_told(cluster_id: uuid.UUID, *, environment: str, arn: str) -> tuple[Label, ...]:
-    """The same for a cluster that was read already: one query."""
+    """All labels of a cluster whose columns were already read: one query."""
     said = ClusterLabel.objects.filter(cluster_id=cluster_id).values_list("key", "value")
     return labels_in(Cluster(environment=environment, eks_arn=arn), said)
 
 
 def shown_labels(row: Cluster) -> tuple[Label, ...]:
-    """All labels of a row that was read with its `labels`."""
+    """All labels of a row that was prefetched with its `labels`."""
     return labels_in(row, ((one.key, one.value) for one in row.labels.all()))
 
 
 def label_expression(key: str) -> Any:  # noqa: ANN401 - Django's expressions share no public base type
-    """The value of that label, for rows of clusters; empty where there is none."""
+    """Database expression for the value of that label; empty if the cluster does not have it."""
     if key == ENVIRONMENT:
         return F("environment")
     said = ClusterLabel.objects.filter(cluster=OuterRef("pk"), key=key).values("value")[:1]
@@ -82,14 +82,14 @@ def label_expression(key: str) -> Any:  # noqa: ANN401 - Django's expressions sh
 
 
 def _in_arn(key: str) -> Any:  # noqa: ANN401 - as above
-    """That part of the ARN, cut out in the database."""
+    """Database expression for that part of the ARN."""
     rest = Substr("eks_arn", StrIndex(F("eks_arn"), Value(_BEFORE_REGION)) + len(_BEFORE_REGION))
     end = StrIndex(rest, Value(":"))
     return Substr(rest, 1, end - 1) if key == "region" else Substr(rest, end + 1, 12)
 
 
 def with_labels(rows: QuerySet[Cluster], wanted: Iterable[str]) -> QuerySet[Cluster]:
-    """The clusters that have all these labels, each told as key:value; an empty value means: without that label."""
+    """The clusters that have all these labels, given as key:value; an empty value means without that label."""
     for number, text in enumerate(wanted):
         key, _, value = text.partition(":")
         rows = rows.alias(**{f"label_{number}": label_expression(key)}).filter(**{f"label_{number}": value})
@@ -97,7 +97,7 @@ def with_labels(rows: QuerySet[Cluster], wanted: Iterable[str]) -> QuerySet[Clus
 
 
 def label_choices() -> Mapping[str, tuple[str, ...]]:
-    """The values in use, by key, among the clusters in sight; in two queries."""
+    """The values in use by visible clusters, by key, in two queries."""
     said = ClusterLabel.objects.filter(visible()).order_by("key", "value").values_list("key", "value")
     found = {Label(key, value) for key, value in said.distinct()[:MOST_CHOICES]}
     places = visible_clusters().annotate(region=label_expression("region"), account=label_expression("account"))

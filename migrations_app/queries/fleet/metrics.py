@@ -1,4 +1,4 @@
-"""The numbers of a scrape, in four queries whatever the size of the fleet."""
+"""The numbers for a Prometheus scrape, in four queries whatever the size of the fleet."""
 
 import uuid
 from collections.abc import Mapping
@@ -14,12 +14,12 @@ from migrations_app.queries.fleet.waivers import waiver_states
 from migrations_app.queries.visibility import visible_clusters
 
 Cell = tuple[Any, ...]
-"""Values of the labels, and the number last."""
+"""Values of the labels, with the number last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """How many scans fell into each bucket, told by its upper end in seconds; not added up yet."""
+    """Histogram of scan durations: counts by upper bound in seconds, not cumulative."""
 
     buckets: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
@@ -27,7 +27,7 @@ class Duration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetNumbers:
-    """Labels begin with the cluster's name. `ages` are in seconds, of clusters that were scanned at all."""
+    """The first label is the cluster's name. `ages` are in seconds, for clusters that were scanned."""
 
     verdicts: tuple[Cell, ...] = ()
     checks: tuple[Cell, ...] = ()
@@ -38,12 +38,12 @@ class FleetNumbers:
     requests: tuple[Cell, ...] = ()
     rollouts: tuple[Cell, ...] = ()
     waivers: tuple[Cell, ...] = ()
-    """By state alone: a label of the cluster would make a series of each."""
+    """By state only: a label for the cluster would make a series of each."""
     duration: Duration = Duration()
 
 
 def numbers(*, now: datetime) -> FleetNumbers:
-    """Everything that is told to the monitoring."""
+    """All numbers for monitoring."""
     rows = list(visible_clusters().values_list("pk", "name", "last_success_at", "gauges__body").order_by("name"))
     names = {key: name for key, name, _, _ in rows}
     told = [(name, body) for _, name, _, body in rows if isinstance(body, dict)]

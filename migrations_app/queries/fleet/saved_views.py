@@ -1,4 +1,4 @@
-"""Ways to look at the fleet that are kept under a name: one's own, and those that others share."""
+"""Saved views of the fleet page: one's own, and those that others share."""
 
 import uuid
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from migrations_app.queries.pagination import Page, keys_of, page_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewRow:
-    """`query` is what stands behind the question mark of the fleet page; `own`: whoever asks may change it."""
+    """`query` is the query string of the fleet page; `own` if the caller may change the view."""
 
     id: uuid.UUID
     name: str
@@ -26,7 +26,7 @@ class ViewRow:
 
 
 def view_page(person_id: int, *, after: str = "", limit: int = 100) -> Page[ViewRow]:
-    """One page, by name."""
+    """One page of views, by name."""
     rows = SavedView.objects.filter(Q(owner_id=person_id) | Q(shared=True)).select_related("owner")
     keys = keys_of(after, (str, str))
     if keys:
@@ -37,7 +37,7 @@ def view_page(person_id: int, *, after: str = "", limit: int = 100) -> Page[View
 
 
 def view_of(view_id: uuid.UUID, *, person_id: int) -> ViewRow:
-    """One view. Raises NotFound for another's that is not shared."""
+    """One view. Raises NotFound if it does not exist or is another person's and not shared."""
     rows = SavedView.objects.filter(Q(owner_id=person_id) | Q(shared=True)).select_related("owner")
     row = rows.filter(pk=view_id).first()
     if row is None:

@@ -1,4 +1,4 @@
-"""How often a cluster is scanned: the one place that knows whose word counts."""
+"""How often a cluster is scanned: which interval applies, and when the next scan is due."""
 
 import hashlib
 import uuid
@@ -13,8 +13,10 @@ OF_GROUPS = "of_groups"
 
 
 def interval_of(cluster: Cluster) -> int:
-    """Seconds between two scans: the cluster's own, else the shortest of its groups', else the default; 0: on demand
-    only. Rows of `with_intervals` are not asked about again."""
+    """Seconds between scans: the cluster's own, else the shortest of its groups, else the default; 0 is on demand only.
+
+    Rows from `with_intervals` need no further query.
+    """
     if cluster.interval_seconds:
         return cluster.interval_seconds
     told = vars(cluster)
@@ -23,7 +25,7 @@ def interval_of(cluster: Cluster) -> int:
 
 
 def with_intervals(rows: QuerySet[Cluster]) -> QuerySet[Cluster]:
-    """The same rows, each with the shortest interval of its groups."""
+    """The same rows, each annotated with the shortest interval of its groups."""
     mine = _timed().filter(clusters=OuterRef("pk")).order_by("interval_seconds").values("interval_seconds")
     return rows.annotate(**{OF_GROUPS: Subquery(mine[:1])})
 
@@ -38,17 +40,17 @@ def _timed() -> QuerySet[ClusterGroup]:
 
 
 def on_a_timetable() -> Q:
-    """Clusters that are scanned without being asked."""
+    """Filter for clusters that are scanned on a schedule."""
     if settings.ENV.scan_interval:
         return Q()
     return Q(interval_seconds__gt=0) | Q(pk__in=_timed().values("clusters"))
 
 
 def next_slot(cluster_id: uuid.UUID, interval: int, *, now: datetime) -> datetime:
-    """The next moment of the cluster's own timetable, half an interval away at least.
+    """The next slot in the cluster's schedule, at least half an interval away.
 
-    Each cluster has its own second within the interval, always the same one: so a fleet that was added, or waited for
-    a beat, at one moment is spread over the whole interval from the next scan on.
+    Each cluster has a fixed offset within the interval, so that scans of a fleet that was added at once are spread over
+    the whole interval.
     """
     earliest = now + timedelta(seconds=interval / 2)
     late = (earliest.timestamp() - share(cluster_id) * interval) % interval
@@ -56,5 +58,5 @@ def next_slot(cluster_id: uuid.UUID, interval: int, *, now: datetime) -> datetim
 
 
 def share(cluster_id: uuid.UUID) -> float:
-    """A number from 0 to below 1 that belongs to this cluster."""
+    """A fixed number for this cluster, from 0 to below 1."""
     return int.from_bytes(hashlib.sha256(cluster_id.bytes).digest()[:6]) / 2**48

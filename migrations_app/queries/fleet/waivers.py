@@ -1,4 +1,4 @@
-"""Waivers: those that hold at a cluster, and the list of all that ever were."""
+"""Waivers: the active ones of a cluster, and the list of all that were ever made."""
 
 import uuid
 from collections.abc import Mapping
@@ -25,8 +25,10 @@ _MEMBERS = ClusterGroup.clusters.through
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaiverRow:
-    """`cluster` is None for a waiver of a group, named by `group`, and for one of all clusters. `group` is None as well
-    where the group is gone; its name stays. `days_left` is 0 on its last day, and once it is over."""
+    """`cluster` is None for a waiver of a group (`group`) or of all clusters.
+
+    `group` is also None if the group was deleted; its name stays. `days_left` is 0 on the last day and afterwards.
+    """
 
     id: uuid.UUID
     check: str
@@ -49,7 +51,7 @@ class WaiverRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaiverAsk:
-    """Empty texts mean no filter; `cluster` leaves those of its groups and of all in, since they hold there too."""
+    """Filters of waivers; empty means no filter. `cluster` includes waivers of its groups and of all clusters."""
 
     cluster: uuid.UUID | None = None
     group: uuid.UUID | None = None
@@ -58,17 +60,17 @@ class WaiverAsk:
 
 
 def holding(now: datetime) -> Q:
-    """Waivers that are neither over nor revoked."""
+    """Filter for active waivers: neither ended nor revoked."""
     return Q(revoked_at=None, ends_at__gt=now)
 
 
 def held_at(cluster_id: uuid.UUID, now: datetime) -> tuple[Waived, ...]:
-    """What holds at one cluster."""
+    """The active waivers of one cluster."""
     return tuple(_waived(row) for row in Waiver.objects.filter(holding(now), reaching(cluster_id)))
 
 
 def held_everywhere(now: datetime) -> Mapping[uuid.UUID | None, tuple[Waived, ...]]:
-    """What holds, by cluster; under None stands what holds at all of them."""
+    """The active waivers by cluster; those of all clusters are under None."""
     found: dict[uuid.UUID | None, tuple[Waived, ...]] = {}
     rows = list(Waiver.objects.filter(holding(now)).select_related("scope"))
     members = _members({scope.group_id for row in rows if (scope := _scope(row)) and scope.group_id})
@@ -80,18 +82,18 @@ def held_everywhere(now: datetime) -> Mapping[uuid.UUID | None, tuple[Waived, ..
 
 
 def reaching(cluster_id: uuid.UUID) -> Q:
-    """Waivers that are given for that cluster, for a group that it is in, or for all clusters."""
+    """Filter for waivers of that cluster, of its groups, or of all clusters."""
     in_group = Q(scope__group__in=_MEMBERS.objects.filter(cluster_id=cluster_id).values("clustergroup_id"))
     return Q(cluster=None, scope=None) | Q(cluster=cluster_id) | in_group
 
 
 def waivers_in_sight() -> Q:
-    """Those of clusters and groups that whoever asks may see, and those of all clusters."""
+    """Filter for waivers of visible clusters and groups, and those of all clusters."""
     return visible_or_of_all() & (Q(scope=None) | Q(groups_in_sight("scope__group"), scope__isnull=False))
 
 
 def waiver_states(now: datetime) -> dict[str, int]:
-    """How many waivers in sight there are in each state; those that end soon are counted as `ending`, not as active."""
+    """The number of visible waivers in each state; active ones that end soon are counted as `ending` instead."""
     soon = Q(ends_at__lte=now + SOON)
     wanted = {
         "active": holding(now) & ~soon,
@@ -108,7 +110,7 @@ def _scope(row: Waiver) -> GroupWaiver | None:
 
 
 def _members(groups: set[uuid.UUID]) -> Mapping[uuid.UUID | None, tuple[uuid.UUID, ...]]:
-    """The clusters of each group; asked for only where there is a group."""
+    """The clusters of each group; no query without groups."""
     found: dict[uuid.UUID | None, tuple[uuid.UUID, ...]] = {}
     rows = _MEMBERS.objects.filter(clustergroup_id__in=groups) if groups else _MEMBERS.objects.none()
     for group, cluster in rows.order_by("pk").values_list("clustergroup_id", "cluster_id"):
@@ -117,7 +119,7 @@ def _members(groups: set[uuid.UUID]) -> Mapping[uuid.UUID | None, tuple[uuid.UUI
 
 
 def covered(now: datetime, *, cluster: str) -> Q:
-    """For rows of findings: whether a waiver covers the failing check; `cluster` names the column of its cluster."""
+    """Filter for rows of findings: whether a waiver covers the failing check. `cluster` names the cluster's column."""
     mine = Q(cluster=None, scope=None) | Q(cluster=OuterRef(cluster)) | Q(scope__group__clusters=OuterRef(cluster))
     rows = Waiver.objects.filter(holding(now), mine, check_id=OuterRef("check_id"))
     return Q(status="fail") & (Exists(rows.filter(blockers=True)) | ~Q(severity="blocker") & Exists(rows))
@@ -138,7 +140,7 @@ def waiver_of(waiver_id: uuid.UUID, *, now: datetime) -> WaiverRow:
 
 
 def waiver_page(ask: WaiverAsk, *, now: datetime, after: str = "", limit: int = 100) -> Page[WaiverRow]:
-    """One page, newest first."""
+    """One page of waivers, newest first."""
     rows = Waiver.objects.filter(_in_state(ask.state, now), waivers_in_sight())
     rows = rows.select_related("cluster", "scope").defer("cluster__sealed")
     if ask.cluster:

@@ -1,4 +1,4 @@
-"""Channels for news, and the log of what was sent; never an address or a secret."""
+"""Notification channels and the delivery log, without full addresses or secrets."""
 
 import uuid
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ MOST = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupName:
-    """A group of clusters that a channel may be narrowed to."""
+    """A group of clusters that a channel may be limited to."""
 
     id: uuid.UUID
     name: str
@@ -25,7 +25,7 @@ class GroupName:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelRow:
-    """`place` is the host of an address, or a mailbox. Without `everywhere` it hears of the clusters of its groups."""
+    """`place` is the host of the address, or a mailbox. If `everywhere` is False, only events of `groups` are sent."""
 
     id: uuid.UUID
     name: str
@@ -43,7 +43,7 @@ class ChannelRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryAttempt:
-    """One try; an empty code: it was received."""
+    """One attempt; an empty code means that it was received."""
 
     at: datetime
     code: str
@@ -51,7 +51,7 @@ class DeliveryAttempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryRow:
-    """One event for one channel. `last_error` is a code; empty when nothing went wrong."""
+    """One event for one channel. `last_error` is a code; empty if nothing failed."""
 
     id: uuid.UUID
     channel: uuid.UUID
@@ -70,7 +70,7 @@ class DeliveryRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryAsk:
-    """What a reader asked for. Nothing told: everything."""
+    """Filters of deliveries; empty means no filter."""
 
     channel: uuid.UUID | None = None
     state: str = ""
@@ -80,7 +80,7 @@ STATES: tuple[str, ...] = tuple(Delivery.State.values)
 
 
 def all_channels() -> tuple[ChannelRow, ...]:
-    """Every channel by name; there are few."""
+    """Every channel, by name; there are few."""
     return tuple(_channel(row) for row in _rows()[: MOST + 1])
 
 
@@ -93,7 +93,7 @@ def channel_row(channel_id: uuid.UUID) -> ChannelRow:
 
 
 def group_names() -> tuple[GroupName, ...]:
-    """The groups of clusters there are, by name."""
+    """All groups of clusters, by name."""
     return tuple(GroupName(id=key, name=name) for key, name in ClusterGroup.objects.values_list("pk", "name")[:1000])
 
 
@@ -106,7 +106,7 @@ def delivery_row(delivery_id: uuid.UUID) -> DeliveryRow:
 
 
 def delivery_page(ask: DeliveryAsk | None = None, *, after: str = "", limit: int = 50) -> Page[DeliveryRow]:
-    """One page of the log, newest first."""
+    """One page of the delivery log, newest first."""
     wanted, rows = ask or DeliveryAsk(), _deliveries()
     if wanted.channel:
         rows = rows.filter(channel_id=wanted.channel)

@@ -1,4 +1,4 @@
-"""One rollout whole: its plan read, where each step stands, who agreed, what was last counted."""
+"""One rollout in detail: its plan, the state of each step, its approvals, and the latest counters."""
 
 import uuid
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ MOST_LINES = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalLine:
-    """One request, or a gate that was passed. An empty outcome: sent, and no answer yet."""
+    """One request or passed gate. An empty outcome means sent and not yet answered."""
 
     id: int
     step: str
@@ -42,7 +42,7 @@ class JournalLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepLine:
-    """A step of the plan and how far it is. `doubt`: what an approver takes on themselves, or empty."""
+    """A step of the plan and its state. `doubt` is what an approver has to accept, or empty."""
 
     step: Step
     standing: ApprovalStanding
@@ -53,7 +53,7 @@ class StepLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalRow:
-    """One person's approval. `alone`: in an emergency, without a second one."""
+    """One person's approval. `alone` marks an emergency approval without a second person."""
 
     by: str
     at: datetime
@@ -64,7 +64,7 @@ class ApprovalRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
-    """An object that was kept as it was before; `proven_at` is when it was read back and found the same."""
+    """A backup of an object; `proven_at` is when it was read back and verified."""
 
     path: str
     digest: str
@@ -73,7 +73,7 @@ class Export:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutDetail:
-    """`plan` is None while a draft is worked out, and for one that never was. `picture` may be old: it says when."""
+    """`plan` is None while a draft is planned, and if planning failed. `picture` has its own time and may be old."""
 
     row: RolloutRow
     parameters: dict[str, Any]
@@ -89,12 +89,12 @@ class RolloutDetail:
 
     @property
     def done(self) -> int:
-        """Steps that are through, with their gate."""
+        """The number of steps that passed their gate."""
         return sum(line.standing == "done" for line in self.steps)
 
 
 def rollout_detail(rollout_id: uuid.UUID) -> RolloutDetail:
-    """The whole of it. Raises NotFound."""
+    """One rollout in detail. Raises NotFound."""
     head = rollout_row(rollout_id)
     row = Rollout.objects.get(pk=rollout_id)
     plan = msgspec.json.decode(bytes(row.plan), type=Plan) if row.plan else None
@@ -120,7 +120,7 @@ def rollout_detail(rollout_id: uuid.UUID) -> RolloutDetail:
 
 
 def journal_of(rollout_id: uuid.UUID, *, limit: int = MOST_LINES) -> tuple[JournalLine, ...]:
-    """The newest lines, oldest of them first. Raises NotFound."""
+    """The newest `limit` journal lines, in order of time. Raises NotFound."""
     if not Rollout.objects.filter(visible(), pk=rollout_id).exists():
         raise NotFound("no such rollout")
     newest = Attempt.objects.filter(rollout_id=rollout_id).order_by("-pk")[:limit]
@@ -128,7 +128,7 @@ def journal_of(rollout_id: uuid.UUID, *, limit: int = MOST_LINES) -> tuple[Journ
 
 
 def picture_of(rollout_id: uuid.UUID) -> ClusterCounters | None:
-    """What was last counted; None before anything was. Raises NotFound."""
+    """The latest counters; None if nothing was counted yet. Raises NotFound."""
     found = Rollout.objects.filter(visible(), pk=rollout_id).values_list("picture", flat=True).first()
     if found is None:
         raise NotFound("no such rollout")
@@ -136,7 +136,7 @@ def picture_of(rollout_id: uuid.UUID) -> ClusterCounters | None:
 
 
 def standing_of(lines: Sequence[JournalLine]) -> ApprovalStanding:
-    """How far a step is, told from its lines alone."""
+    """The state of a step, derived from its journal lines alone."""
     if any(line.verb == GATE for line in lines):
         return "done"
     if not lines:
@@ -173,7 +173,7 @@ def _steps(row: Rollout, plan: Plan | None) -> tuple[StepLine, ...]:
 
 
 def doubts_of(row: Rollout, plan: Plan) -> dict[str, str]:
-    """What an approver takes on themselves, by step: no dry run proves it, or a tool would revert it."""
+    """What an approver has to accept, by step: no successful dry run, or a tool that may revert the change."""
     kept = {step.id: f"{step.manager} keeps this object and may revert it" for step in plan.steps if step.manager}
     return kept | {str(step): str(why) for step, why in row.provable.items()}
 

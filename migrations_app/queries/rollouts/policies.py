@@ -1,4 +1,4 @@
-"""Policies and the kill switch, as they stand now: read by pages, by the API and by every start."""
+"""Policies and the kill switch as they are now, for pages, the API and the checks before a start."""
 
 import uuid
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.queries.visibility import visible
 
 NEVER_ALONE: dict[Risk, int] = {"destructive": 1}
-"""Approvals that no policy can do without (A43)."""
+"""Minimum approvals that no policy can lower (A43)."""
 ENVIRONMENT = "KARPDASH_STOP_ALL_ACTIONS is set: whoever runs karpdash takes it away"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyRow:
-    """The policy that holds. `own` is False where a cluster follows the policy of all."""
+    """The policy in force. `own` is False if the cluster uses the general policy."""
 
     cluster: uuid.UUID | None
     own: bool
@@ -36,7 +36,7 @@ class PolicyRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KillSwitchState:
-    """The kill switch. `by_environment`: it is on because of a setting, and no page can lift it."""
+    """The kill switch. `by_environment` if a setting turned it on; pages cannot turn it off then."""
 
     on: bool = False
     by_environment: bool = False
@@ -49,13 +49,13 @@ class KillSwitchState:
 
 
 def policy_of(cluster_id: uuid.UUID | None) -> Policy:
-    """The cluster's own policy, else that of all; an unsaved one with the defaults where nobody made any."""
+    """The cluster's own policy, else the general one; an unsaved row with the defaults if there is none."""
     own = Policy.objects.filter(cluster_id=cluster_id).first() if cluster_id else None
     return own or Policy.objects.filter(cluster=None).first() or Policy()
 
 
 def policy_row(cluster_id: uuid.UUID | None) -> PolicyRow:
-    """The same as a value; the numbers of approvals as they count, whatever the row holds."""
+    """The policy as a value, with the effective numbers of approvals."""
     row = policy_of(cluster_id)
     return PolicyRow(
         cluster=cluster_id,
@@ -73,35 +73,35 @@ def policy_row(cluster_id: uuid.UUID | None) -> PolicyRow:
 
 
 def own_policies() -> tuple[tuple[uuid.UUID, str, int], ...]:
-    """(id, name, version) of the clusters that have a policy of their own, by name."""
+    """(id, name, version) of the clusters that have their own policy, by name."""
     rows = Policy.objects.filter(visible()).exclude(cluster=None).select_related("cluster").order_by("cluster__name")
     return tuple((row.cluster.pk, row.cluster.name, row.version) for row in rows if row.cluster)
 
 
 def approvals_asked(policy: Policy, risk: Risk) -> int:
-    """How many different people have to agree; unreadable numbers count as the default."""
+    """How many different people have to approve; an invalid number counts as the default."""
     told = policy.approvals.get(risk)
     asked = told if isinstance(told, int) and not isinstance(told, bool) and told >= 0 else ASKED[risk]
     return max(asked, NEVER_ALONE.get(risk, 0))
 
 
 def needed(row: Rollout) -> int:
-    """How many approvals its risk asks for now."""
+    """How many approvals the rollout's risk needs now."""
     return approvals_asked(policy_of(row.cluster_id), risk_of(row.risk))
 
 
 def risk_of(word: str) -> Risk:
-    """The risk of that word; an unknown one counts as the highest."""
+    """The risk with that name; an unknown name counts as the highest."""
     return next((risk for risk in RISKS if risk == word), "destructive")
 
 
 def everything_stopped() -> bool:
-    """Whether nothing may change any cluster now: by the environment, or by the switch."""
+    """Whether changes to clusters are stopped now, by the environment or the kill switch."""
     return settings.ENV.stop_all_actions or KillSwitch.objects.filter(on=True).exists()
 
 
 def switch_now() -> KillSwitchState:
-    """Whether everything is stopped, by whom and why."""
+    """The state of the kill switch: whether it is on, by whom and why."""
     row = KillSwitch.objects.order_by("pk").first()
     if settings.ENV.stop_all_actions:
         return KillSwitchState(on=True, by_environment=True, why=ENVIRONMENT, version=row.version if row else 0)

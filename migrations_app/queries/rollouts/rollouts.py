@@ -1,4 +1,4 @@
-"""Plans and rollouts: lists, one whole, and what waits for somebody's approval."""
+"""Rollouts: lists, single rows, and those that wait for a person's approval."""
 
 import uuid
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ GROUPS: dict[str, frozenset[str]] = {
     "under_way": frozenset(HOLDING) | {"rolling_back"},
     "ended": frozenset(FINAL) | {"failed", "aborted"},
 }
-"""What a reader may narrow a list to, beside single states."""
+"""Groups of states that a list can be filtered by, besides single states."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutAsk:
-    """What a reader asked for; empty means no filter. `state` is a state or one of GROUPS."""
+    """Filters of rollouts; empty means no filter. `state` is a state or one of GROUPS."""
 
     cluster: uuid.UUID | None = None
     state: str = ""
@@ -34,7 +34,7 @@ class RolloutAsk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutRow:
-    """One plan and its execution, without the plan itself. `alone`: one person approved it in an emergency (A45)."""
+    """One rollout without its plan. `alone` if one person approved it in an emergency (A45)."""
 
     id: uuid.UUID
     cluster: uuid.UUID
@@ -66,7 +66,7 @@ class RolloutRow:
 
 
 def rollout_page(ask: RolloutAsk, *, after: str = "", limit: int = PAGE) -> Page[RolloutRow]:
-    """Newest first. Raises NotFound for a cluster that is not there, BadInput for a cursor of another list."""
+    """One page, newest first. Raises NotFound for a missing cluster, InvalidInput for an invalid cursor."""
     rows = _rows()
     if ask.cluster is not None:
         if not visible_clusters().filter(pk=ask.cluster).exists():
@@ -85,7 +85,7 @@ def rollout_page(ask: RolloutAsk, *, after: str = "", limit: int = PAGE) -> Page
 
 
 def rollout_row(rollout_id: uuid.UUID) -> RolloutRow:
-    """One, without its plan. Raises NotFound."""
+    """One rollout without its plan. Raises NotFound."""
     found = _rows().filter(pk=rollout_id).first()
     if found is None:
         raise NotFound("no such rollout")
@@ -93,7 +93,7 @@ def rollout_row(rollout_id: uuid.UUID) -> RolloutRow:
 
 
 def inbox(person_id: int) -> tuple[RolloutRow, ...]:
-    """What waits for the approval of that person, the oldest first: not their own, not what they approved."""
+    """Rollouts that wait for this person's approval, oldest first, without their own and those that they approved."""
     mine = Approval.objects.filter(rollout=OuterRef("pk"), approver_id=person_id)
     waiting = (
         _rows()
@@ -105,19 +105,19 @@ def inbox(person_id: int) -> tuple[RolloutRow, ...]:
 
 
 def lately_alone(since: datetime) -> tuple[RolloutRow, ...]:
-    """What one person approved alone since then: every approver is told of it (A45)."""
+    """Rollouts approved alone since then, which every approver is shown (A45)."""
     told = Approval.objects.filter(break_glass=True, at__gte=since).values("rollout_id")
     return tuple(row_of(row) for row in _rows().filter(pk__in=told).order_by("-made_at")[:MOST_WAITING])
 
 
 def holder_of(cluster_id: uuid.UUID) -> RolloutRow | None:
-    """The rollout that holds the cluster; None where another may begin."""
+    """The rollout that holds the cluster; None if another one may start."""
     row = _rows().filter(cluster_id=cluster_id, state__in=sorted(HOLDING)).first()
     return row_of(row) if row else None
 
 
 def counts_by_group(cluster_id: uuid.UUID | None = None) -> dict[str, int]:
-    """How many rollouts each group holds."""
+    """The number of rollouts in each group of states."""
     rows = Rollout.objects.filter(visible())
     rows = rows.filter(cluster_id=cluster_id) if cluster_id else rows
     counted = dict(rows.order_by().values_list("state").annotate(n=Count("pk")))
@@ -135,7 +135,7 @@ def _rows() -> QuerySet[Rollout]:
 
 
 def row_of(row: Rollout) -> RolloutRow:
-    """The row as a value; of rows that `_rows` annotated."""
+    """The row as a value; expects the annotations of `_rows`."""
     return RolloutRow(
         id=row.pk,
         cluster=row.cluster_id,

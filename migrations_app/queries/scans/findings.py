@@ -1,4 +1,4 @@
-"""Findings across the fleet: those of the latest snapshot of each cluster."""
+"""Findings across the fleet: those in the latest snapshot of each cluster."""
 
 import uuid
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from migrations_app.readiness.waivers import Waived, covering
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingAsk:
-    """Empty texts mean no filter."""
+    """Filters of findings; empty means no filter."""
 
     check: str = ""
     status: str = ""
@@ -30,7 +30,7 @@ class FindingAsk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingLine:
-    """One answer of one check; its evidence and remedies are in the snapshot."""
+    """One finding of one check; its evidence and remedies are in the snapshot."""
 
     cluster: uuid.UUID
     cluster_name: str
@@ -43,7 +43,7 @@ class FindingLine:
     summary: str
     evidence_total: int
     evidence_exact: bool | None
-    """False: a lower bound; None: not told by the release that wrote it."""
+    """False for a lower bound; None if the release that wrote it did not record that."""
 
 
 _COLUMNS = (
@@ -53,7 +53,7 @@ _COLUMNS = (
 
 
 def finding_page(ask: FindingAsk, *, after: str, limit: int) -> Page[FindingLine]:
-    """One page, by cluster name and then in the order of the report."""
+    """One page, by cluster name and in the order of the report."""
     now = timezone.now()
     named = FindingRow.objects.annotate(
         snapshot=F("content__snapshots__pk"),
@@ -82,7 +82,7 @@ def _wanted(ask: FindingAsk) -> dict[str, Any]:
     chosen: dict[str, Any] = {
         "check_id": ask.check,
         "shown": ask.status,
-        # What is waived was found as a failure; without this the index of the column would not be used.
+        # Waived findings are stored as failures; without this condition the column's index would not be used.
         "status": "fail" if ask.status == "waived" else ask.status,
         "severity": ask.severity,
         "hop": ask.hop,

@@ -1,4 +1,4 @@
-"""How far a scan of the whole fleet is: in the same few queries whatever the size of the fleet."""
+"""Progress of a fleet scan, in a few queries whatever the size of the fleet."""
 
 import uuid
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from migrations_app.models.scan import FleetScan, FleetScanPart
 from migrations_app.queries.visibility import sees_all, visible
 
 SLOW = timedelta(seconds=30)
-"""A scan that has run so long is named."""
+"""A scan that has run longer is listed as slow."""
 MOST = 50
-"""Slow scans, and failed ones, that are named; the counts are of all."""
+"""Maximum number of slow and of failed scans that are listed; the counts include all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlowScan:
-    """A scan that still runs; `parts_total` is 0 until it is connected."""
+    """A running scan; `parts_total` is 0 until it is connected."""
 
     cluster: uuid.UUID
     name: str
@@ -41,7 +41,7 @@ class FailedScan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetScanState:
-    """`total` are the clusters at the moment it was asked for; those that were removed meanwhile count as ended."""
+    """`total` is the number of clusters at the time of the request; clusters removed meanwhile count as ended."""
 
     id: uuid.UUID
     requested_by: str
@@ -64,7 +64,7 @@ class FleetScanState:
 
 
 def fleet_scan(fleet_scan_id: uuid.UUID, *, now: datetime) -> FleetScanState:
-    """The state of one. Raises NotFound."""
+    """The state of one fleet scan. Raises NotFound."""
     row = FleetScan.objects.filter(pk=fleet_scan_id).first()
     if row is None:
         raise NotFound("no such scan of the fleet")
@@ -73,7 +73,7 @@ def fleet_scan(fleet_scan_id: uuid.UUID, *, now: datetime) -> FleetScanState:
     counted = {(cell["scan__state"], cell["scan__error_code"]): int(cell["n"]) for cell in cells}
     of = {state: sum(n for (one, _), n in counted.items() if one == state) for state in _STATES}
     there = sum(of.values())
-    # Who sees a part of the fleet is told of that part alone.
+    # Those who see a part of the fleet get the numbers of that part only.
     total = max(row.total, there) if sees_all() else there
     codes = sorted(((code, n) for (state, code), n in counted.items() if state == "failed"), key=lambda one: -one[1])
     return FleetScanState(
@@ -98,7 +98,7 @@ _STATES = ("queued", "running", "done", "failed")
 
 
 def open_fleet_scan() -> uuid.UUID | None:
-    """The one that is under way; None when none is."""
+    """The open fleet scan; None if there is none."""
     return FleetScan.objects.filter(open=True).values_list("pk", flat=True).first()
 
 

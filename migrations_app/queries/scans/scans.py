@@ -1,4 +1,4 @@
-"""Scans: attempts to look at a cluster, newest first."""
+"""Scans of clusters, newest first."""
 
 import uuid
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from migrations_app.queries.visibility import visible, visible_clusters
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanAttempt:
-    """`snapshot` is None until the scan is done, and for one that failed."""
+    """One scan; `snapshot` is None until it is done, and if it failed."""
 
     id: uuid.UUID
     cluster: uuid.UUID
@@ -41,7 +41,7 @@ def scan_attempt(scan_id: uuid.UUID) -> ScanAttempt:
 
 
 def scan_page(cluster_id: uuid.UUID, *, after: str, limit: int) -> Page[ScanAttempt]:
-    """One page of a cluster's scans. Raises NotFound for a cluster that is not there."""
+    """One page of a cluster's scans, newest first. Raises NotFound for a missing cluster."""
     if not visible_clusters().filter(pk=cluster_id).exists():
         raise NotFound("no such cluster")
     rows = Scan.objects.filter(cluster_id=cluster_id).order_by("-created_at", "-pk")

@@ -1,4 +1,4 @@
-"""Snapshots of the whole fleet, and the nodes of one, a page at a time."""
+"""Snapshots of the whole fleet, and the nodes of one snapshot, page by page."""
 
 import uuid
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from migrations_app.queries.visibility import visible
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotLine:
-    """One snapshot in a list over clusters."""
+    """One snapshot in a list across clusters."""
 
     id: uuid.UUID
     cluster: uuid.UUID
@@ -36,7 +36,7 @@ class SnapshotLine:
 
 
 def snapshot_page(*, cluster: uuid.UUID | None, complete: bool | None, after: str, limit: int) -> Page[SnapshotLine]:
-    """One page, newest first; None means: whichever."""
+    """One page, newest first; None means no filter."""
     rows = Snapshot.objects.filter(visible()).select_related("cluster").defer("cluster__sealed", "parts")
     rows = rows.order_by("-scanned_at", "-pk")
     if cluster is not None:
@@ -51,7 +51,7 @@ def snapshot_page(*, cluster: uuid.UUID | None, complete: bool | None, after: st
 
 
 def node_page(snapshot_id: uuid.UUID, *, owner: str, q: str, after: str, limit: int) -> Page[OwnedNode]:
-    """One page of the nodes of a snapshot, by name; empty texts mean no filter. Raises NotFound."""
+    """One page of a snapshot's nodes, by name; empty texts mean no filter. Raises NotFound."""
     keys = keys_of(after, (str,))
     beyond = str(keys[0]) if keys else ""
     found = [

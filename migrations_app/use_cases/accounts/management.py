@@ -1,6 +1,6 @@
-"""Accounts, teams and roles: made, given and taken back, each with its line in the audit log.
+"""Creates accounts, teams and role grants, and revokes them; each change is an audit event.
 
-Whoever is closed out is out at once: their sessions and tokens end in the same transaction (T28).
+Closing an account ends its sessions and API tokens in the same transaction (T28).
 """
 
 import secrets
@@ -27,7 +27,7 @@ LONGEST = 150
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleGrant:
-    """A role for the account or for the team of that name; without a group it is over every cluster."""
+    """A role for the named account or team. `over` limits it to one group of clusters; None means every cluster."""
 
     role: str
     person: str = ""
@@ -36,13 +36,16 @@ class RoleGrant:
 
 
 def may(person: Person | None) -> None:
-    """Raises Denied unless the person may appoint others; None stands for whoever is at the terminal of the server."""
+    """Raises PermissionDenied unless the person may manage accounts. None is the server's command line: allowed."""
     if person is not None:
         refuse_person(may_appoint(over(person, None)))
 
 
 def make_account(name: str, *, person: Person | None) -> str:
-    """The one-time password of a new account. Raises Denied, BadInput, Conflict `name_taken`."""
+    """Creates an account and returns its one-time password.
+
+    Raises PermissionDenied, InvalidInput, Conflict `name_taken`.
+    """
     may(person)
     try:
         UnicodeUsernameValidator()(name)
@@ -61,9 +64,10 @@ def make_account(name: str, *, person: Person | None) -> str:
 
 
 def set_active(name: str, *, active: bool, person: Person | None) -> None:
-    """Closes an account with its sessions and tokens, or opens it again without them.
+    """Closes an account and ends its sessions and tokens, or reopens it without them.
 
-    Raises Denied, NotFound, and Conflict for one's own account and for the last that may appoint others.
+    Raises PermissionDenied, NotFound, Conflict `own_account`, and Conflict `last_admin` for the last account that may
+    manage others.
     """
     may(person)
     with transaction.atomic():
@@ -80,7 +84,7 @@ def set_active(name: str, *, active: bool, person: Person | None) -> None:
 
 
 def add_to_team(team: str, *, member: str, person: Person | None) -> None:
-    """Puts an account into a team, which is made where there is none. Raises Denied, NotFound, BadInput."""
+    """Adds an account to a team, creating the team if needed. Raises PermissionDenied, NotFound, InvalidInput."""
     may(person)
     if not team.strip() or len(team) > LONGEST or not team.isprintable():
         raise InvalidInput(f"a team has a name of 1 to {LONGEST} characters", where="team", code="bad_name")
@@ -91,7 +95,7 @@ def add_to_team(team: str, *, member: str, person: Person | None) -> None:
 
 
 def remove_from_team(team: str, *, member: str, person: Person | None) -> None:
-    """Takes an account out of a team. Raises Denied, NotFound, Conflict `last_admin`."""
+    """Removes an account from a team. Raises PermissionDenied, NotFound, Conflict `last_admin`."""
     may(person)
     with transaction.atomic():
         row = _account(member)
@@ -101,7 +105,10 @@ def remove_from_team(team: str, *, member: str, person: Person | None) -> None:
 
 
 def grant_role(gift: RoleGrant, *, person: Person | None) -> uuid.UUID:
-    """The id of the grant. Raises Denied, NotFound, BadInput, Conflict `given_already`."""
+    """Creates a role grant and returns its id.
+
+    Raises PermissionDenied, NotFound, InvalidInput, Conflict `given_already`.
+    """
     may(person)
     if gift.role not in ROLES:
         raise InvalidInput(f"a role is one of {', '.join(ROLES)}", where="role", code="bad_role")
@@ -118,7 +125,11 @@ def grant_role(gift: RoleGrant, *, person: Person | None) -> uuid.UUID:
 
 
 def revoke_role(grant_id: uuid.UUID, *, person: Person | None) -> None:
-    """Ends a grant at once. Raises Denied, NotFound, and Conflict `last_admin` for the last that keeps the house."""
+    """Revokes a grant at once.
+
+    Raises PermissionDenied, NotFound, and Conflict `last_admin` if this is the last grant that lets anyone administer
+    the installation.
+    """
     may(person)
     with transaction.atomic():
         row = Grant.objects.select_related("person", "team", "over").filter(pk=grant_id).first()
@@ -132,7 +143,7 @@ def revoke_role(grant_id: uuid.UUID, *, person: Person | None) -> None:
 
 
 def refuse_without_admin() -> None:
-    """Raises Conflict when nobody is left who may appoint others: nobody could mend that any more."""
+    """Raises Conflict `last_admin` when no active account is left that may manage others."""
     if not any(_appointing()):
         raise Conflict("nobody would be left who may decide what others may do", code="last_admin")
 
@@ -146,7 +157,7 @@ def _appointing() -> Iterator[bool]:
 
 
 def _end_everything(row: User) -> int:
-    """How many sessions and tokens ended."""
+    """Ends all sessions and tokens of the account. Returns how many ended."""
     ended = ApiToken.objects.filter(owner=row, revoked_at=None).update(revoked_at=timezone.now())
     for session in Session.objects.filter(expire_date__gt=timezone.now()).iterator():
         if session.get_decoded().get("_auth_user_id") == str(row.pk):

@@ -1,7 +1,7 @@
-"""Sign-in at an identity provider: a code -> a checked token -> an account with the teams that the token names.
+"""OpenID Connect sign-in: exchanges the code, verifies the ID token, and finds or creates the account with its teams.
 
-Every doubt about a token is a refusal. Nothing but the provider's own name of a person ties them to an account: an
-account that exists already, with a password or from elsewhere, is never taken over by a name or an e-mail address.
+Any doubt about a token is a refusal. An account is linked only by the provider's issuer and subject: an existing
+account is never taken over because of a matching name or e-mail address.
 """
 
 import secrets
@@ -23,7 +23,7 @@ from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.runtime.connections import network_policy
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
-"""Signatures with the provider's own key only: `none`, and HMAC with a key that others know, are refused."""
+"""Asymmetric signatures only: `none` and HMAC are refused."""
 CLAIMS = ("iss", "sub", "aud", "exp", "iat", "nonce")
 LEEWAY = 60
 MOST_TEAMS = 200
@@ -32,7 +32,7 @@ LONGEST_NAME = 150
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OidcState:
-    """What was kept in the session when the browser was sent away, and the code that it came back with."""
+    """What the session stored before the redirect to the provider, and the code that the callback received."""
 
     code: str
     nonce: str
@@ -41,7 +41,7 @@ class OidcState:
 
 
 class OidcBackend(OIDCAuthenticationBackend):  # type: ignore[misc]  # the package has no types
-    """Stands in no list of backends: only the page that the provider sends people back to asks it."""
+    """Not in AUTHENTICATION_BACKENDS; used only by the OIDC callback view."""
 
     def __init__(self) -> None:
         self.provider = provider()
@@ -51,7 +51,7 @@ class OidcBackend(OIDCAuthenticationBackend):  # type: ignore[misc]  # the packa
         return tokens_for(self.provider, payload, reach=network_policy())
 
     def retrieve_matching_jwk(self, token: str) -> jwt.PyJWK:
-        """The one key that the token names. Raises Denied."""
+        """The one key that the token's header names. Raises PermissionDenied."""
         header = jwt.get_unverified_header(token)
         kid, algorithm = header.get("kid"), header.get("alg")
         if algorithm not in ALGORITHMS:
@@ -66,7 +66,7 @@ class OidcBackend(OIDCAuthenticationBackend):  # type: ignore[misc]  # the packa
         return jwt.PyJWK(fitting[0], algorithm=algorithm)
 
     def verify_token(self, token: str, **kwargs: Any) -> dict[str, Any]:  # noqa: ANN401 - the package's signature
-        """The claims. Raises Denied."""
+        """The verified claims of the ID token. Raises PermissionDenied."""
         try:
             key = self.retrieve_matching_jwk(token)
             claims: dict[str, Any] = jwt.decode(
@@ -89,7 +89,7 @@ class OidcBackend(OIDCAuthenticationBackend):  # type: ignore[misc]  # the packa
 
 
 def client() -> OidcClient:
-    """The settings. Raises Denied where there are none."""
+    """The OIDC settings. Raises PermissionDenied when there are none."""
     found: OidcClient | None = settings.ENV.oidc
     if found is None:
         raise _refused("no identity provider is set")
@@ -97,12 +97,12 @@ def client() -> OidcClient:
 
 
 def provider() -> Provider:
-    """Where the settings say that people sign in. Raises CouldNotLook."""
+    """The discovered endpoints of the configured provider. Raises ReadError."""
     return discover(client().issuer, reach=network_policy())
 
 
 def claims_for(ticket: OidcState) -> dict[str, Any]:
-    """What the provider says of whoever came back. Raises Denied, CouldNotLook."""
+    """Exchanges the code for an ID token and returns its verified claims. Raises PermissionDenied, ReadError."""
     backend = OidcBackend()
     asked = {
         "grant_type": "authorization_code",
@@ -122,7 +122,7 @@ def claims_for(ticket: OidcState) -> dict[str, Any]:
 
 
 def account_of(claims: Mapping[str, Any]) -> User:
-    """The account with its teams brought up to date; made at the first sign-in. Raises Denied."""
+    """The account for these claims, created if needed, with its teams synchronized. Raises PermissionDenied."""
     name, teams = _name(claims), _teams(claims)
     issuer, subject = str(claims["iss"]), str(claims["sub"])
     if not 0 < len(subject) <= 255:
@@ -137,16 +137,16 @@ def account_of(claims: Mapping[str, Any]) -> User:
 
 
 def provider_of(user_id: int) -> OidcClient | None:
-    """Where that account signs in, if it does so at the provider of the settings."""
+    """The configured provider if the account signs in there; None for a local account."""
     told: OidcClient | None = settings.ENV.oidc
     tied = told is not None and Identity.objects.filter(user_id=user_id, issuer=told.issuer).exists()
     return told if tied else None
 
 
 def proven_since(claims: Mapping[str, Any], *, user_id: int, since: int) -> None:
-    """Returns where the claims are of that account and the provider asked the person after `since`, in Unix seconds.
+    """Returns if the claims belong to that account and the provider authenticated it after `since` (Unix seconds).
 
-    Raises Denied: a provider that does not say when it asked has not shown that it did.
+    Raises PermissionDenied otherwise, also when the token has no `auth_time`.
     """
     tied = Identity.objects.filter(user_id=user_id, issuer=str(claims["iss"]), subject=str(claims["sub"]))
     if not tied.exists():
@@ -170,7 +170,7 @@ def _made(name: str, *, issuer: str, subject: str) -> User:
 
 
 def _bring_up_to_date(user: User, wanted: frozenset[str]) -> None:
-    """The provider decides on the teams of its people: what it no longer names is taken away."""
+    """Makes the account's teams equal to those of the token: missing ones are added, others removed."""
     had = frozenset(user.groups.values_list("name", flat=True))
     if had == wanted:
         return
@@ -188,7 +188,7 @@ def _name(claims: Mapping[str, Any]) -> str:
 
 
 def _teams(claims: Mapping[str, Any]) -> frozenset[str]:
-    """The groups that count, without their prefix; none where the token names none."""
+    """The usable groups of the token, without their prefix; may be empty. Raises PermissionDenied."""
     told = claims.get(client().groups_claim) or []
     if not isinstance(told, list) or not all(isinstance(one, str) for one in told) or len(told) > 10 * MOST_TEAMS:
         raise _refused("the token's groups cannot be read")

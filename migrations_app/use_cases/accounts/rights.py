@@ -1,7 +1,4 @@
-"""Django's question "has this account that permission", answered from grants as well.
-
-The people of an installation: the first one, and what each may do.
-"""
+"""Permissions of accounts: Django's permission checks answered from role grants, and the first administrator."""
 
 import secrets
 import uuid
@@ -22,7 +19,7 @@ from migrations_app.use_cases.audit.log import record_audit_event
 
 
 class GrantBackend(BaseBackend):
-    """Signs nobody in. Asked about no cluster, it answers for the one that the request is about, if there is one."""
+    """Authenticates nobody. Without an object, it answers for the cluster of the current request, if there is one."""
 
     def has_perm(self, user_obj: User | AnonymousUser, *asked: Any) -> bool:  # noqa: ANN401 - Django's signature
         permission, *about = asked
@@ -34,13 +31,13 @@ class GrantBackend(BaseBackend):
 
 
 def rights_here(user: User | AnonymousUser, cluster_id: uuid.UUID | None = None) -> frozenset[Right]:
-    """Over the cluster named, else over that of the request, else over none in particular."""
+    """Rights over the given cluster, else over the cluster of the request, else over no cluster in particular."""
     about = cluster_id or current_scope().about
     return permissions_of(user).over_nothing_named() if about is None else rights_over(user, about)
 
 
 def first_admin() -> str:
-    """The one-time password of a new user `admin`; empty when there is already anybody."""
+    """Creates the user `admin` and returns its one-time password; empty if any account exists already."""
     people = get_user_model()
     with transaction.atomic():
         if people.objects.exists():
@@ -53,43 +50,43 @@ def first_admin() -> str:
 
 
 def rights_of(user: AbstractBaseUser | AnonymousUser) -> frozenset[Right]:
-    """What the account may do with the cluster of the request, or where none is meant, as things stand now."""
+    """The account's current rights over the cluster of the request, or over no cluster in particular."""
     return rights_here(user) if isinstance(user, User) else frozenset()
 
 
 def over(person: Person, cluster_id: uuid.UUID | None) -> Person:
-    """The same person with what they may do now with that very cluster (A41); with None: with every cluster."""
+    """The same person with their current rights over that cluster (A41); with None, over every cluster."""
     user = User.objects.filter(pk=person.id, is_active=True).first()
     rights = rights_over(user, cluster_id) if user else frozenset[Right]()
     return replace(person, rights=rights)
 
 
 def over_group(person: Person, group_id: uuid.UUID) -> Person:
-    """The same person with what they may do now with every cluster of that group."""
+    """The same person with their current rights over every cluster of that group."""
     user = User.objects.filter(pk=person.id, is_active=True).first()
     rights = permissions_of(user).over((group_id,)) if user else frozenset[Right]()
     return replace(person, rights=rights)
 
 
 def named_over(name: str, cluster_id: uuid.UUID) -> frozenset[Right]:
-    """What the account of that name may do with the cluster now; nothing when there is none, or it is closed."""
+    """The current rights of the named account over the cluster; empty if the account is missing or closed."""
     user = User.objects.filter(username=name, is_active=True).first()
     return rights_over(user, cluster_id) if user else frozenset()
 
 
 def must_change_password(user_id: int) -> bool:
-    """Whether that person still has a password that somebody else has seen."""
+    """Whether the person still has the one-time password that an administrator has seen."""
     return TemporaryPassword.objects.filter(user_id=user_id).exists()
 
 
 def password_changed(user_id: int) -> None:
-    """Notes that the password is now the person's own."""
+    """Records that the person has chosen a password of their own."""
     with transaction.atomic():
         TemporaryPassword.objects.filter(user_id=user_id).delete()
         record_audit_event("account.password_changed", get_user_model().objects.get(pk=user_id).get_username())
 
 
 def refuse_person(refusal: Refusal | None) -> None:
-    """Raises Denied for a refusal."""
+    """Raises PermissionDenied for a refusal; returns for None."""
     if refusal is not None:
         raise PermissionDenied(refusal.why, code=refusal.code)

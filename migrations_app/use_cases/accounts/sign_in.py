@@ -1,6 +1,6 @@
-"""Records who signed in, and who was refused; a flood of refusals is told once and does not fill the log (T28).
+"""Records sign-ins and refused sign-ins, rate-limited so that an attack cannot fill the log (T28).
 
-A password given again counts for some minutes: what cannot be undone wants a person who is there now (A44).
+Re-authentication (step-up) is valid for ten minutes; irreversible actions require it (A44).
 """
 
 import unicodedata
@@ -32,15 +32,15 @@ def throttled_name(request: HttpRequest | None, credentials: Mapping[str, object
 
 
 def signed_in(user_id: int, name: str, *, address: str) -> int:
-    """Records it in the transaction of the session; the event's number."""
+    """Records the sign-in in the transaction that creates the session. Returns the event's number."""
     actor = Actor(name=name, id=user_id, address=address)
     return record(Event(verb="sign_in.done", actor=actor, object=name, outcome="done"))
 
 
 def refused(name: str, *, address: str, locked: bool) -> int:
-    """Records a refusal; 0 when enough of them were recorded in the last minute.
+    """Records a refused sign-in. Returns the event's number, or 0 when the limit per minute is reached.
 
-    A name that no account has may be a password in the wrong field: it is kept as an HMAC only.
+    A name without an account may be a password typed into the wrong field, so it is stored only as an HMAC.
     """
     since = timezone.now() - SPAN
     of_address = MOST_OF_ADDRESS - count_since(REFUSED, since=since, address=address)
@@ -64,17 +64,17 @@ GOOD_FOR = timedelta(minutes=10)
 
 
 def signed_in_again(by: Actor) -> str:
-    """What to keep in the session, after the password was right."""
+    """Records a successful re-authentication. Returns its expiry as the session stores it."""
     record_alone(Event(verb="sign_in.again", actor=by, object=by.name, outcome="right"))
     return (timezone.now() + GOOD_FOR).isoformat()
 
 
 def refused_again(by: Actor, *, locked: bool) -> None:
-    """Notes a wrong password, told as at the sign-in: a flood of them does not fill the log (T28)."""
+    """Records a wrong password at re-authentication, with the same rate limit as at sign-in (T28)."""
     refused(by.name, address=by.address, locked=locked)
 
 
 def fresh_until(kept: object) -> datetime | None:
-    """Until when the session counts as fresh; None for what is no time of ours."""
+    """When the session's re-authentication expires; None for a missing or unreadable value."""
     found = parse_datetime(kept) if isinstance(kept, str) else None
     return found if found is not None and found.tzinfo is not None else None

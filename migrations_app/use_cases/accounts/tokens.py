@@ -1,4 +1,4 @@
-"""Issues, checks and revokes API tokens. The secret leaves `issue` once and is stored nowhere."""
+"""Issues, checks and revokes API tokens. `issue` returns the secret once; only its hash is stored."""
 
 import hashlib
 import secrets
@@ -26,7 +26,7 @@ SEEN_EVERY = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class IssuedToken:
-    """`secret` is what the client sends as a bearer token."""
+    """A new token: `secret` is what the client sends as a bearer token."""
 
     id: uuid.UUID
     secret: str
@@ -41,7 +41,10 @@ class TokenUse:
 
 
 def issue(owner: "AbstractBaseUser", *, name: str, scopes: Sequence[str], days: int) -> IssuedToken:
-    """A new token. Raises BadInput for an unknown scope, no scope, no name, or a life over 90 days."""
+    """Issues a token valid for `days`.
+
+    Raises InvalidInput for an unknown scope, no scope, no name, or a lifetime outside 1 to 90 days.
+    """
     strange = [scope for scope in scopes if scope not in SCOPES]
     if strange or not scopes:
         raise InvalidInput(f"scopes must be some of {', '.join(SCOPES)}", where="scopes")
@@ -77,7 +80,7 @@ def owner_named(username: str) -> "User":
 
 
 def authenticate(secret: str) -> TokenUse | None:
-    """Whose token that is; None when it is unknown, revoked, expired, or its owner is disabled."""
+    """The token's owner and scopes; None when the token is unknown, revoked or expired, or its owner is disabled."""
     now = timezone.now()
     row = ApiToken.objects.select_related("owner").filter(digest=_digest(secret), revoked_at=None).first()
     if row is None or row.expires_at <= now or not row.owner.is_active:
@@ -88,7 +91,7 @@ def authenticate(secret: str) -> TokenUse | None:
 
 
 def revoke(token_id: uuid.UUID, *, owner_id: int) -> None:
-    """Ends a token at once. Raises NotFound for one that is absent or another's."""
+    """Revokes a token at once. Raises NotFound when it does not exist, is revoked, or belongs to another owner."""
     with transaction.atomic():
         live = ApiToken.objects.filter(pk=token_id, owner_id=owner_id, revoked_at=None)
         if not live.update(revoked_at=timezone.now()):

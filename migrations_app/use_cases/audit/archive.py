@@ -1,4 +1,4 @@
-"""Retention: a part of the log as a file with its checkpoints, proven and recorded. Nothing is deleted (A56)."""
+"""Retention: exports a verified segment of the audit log with its checkpoints. Nothing is deleted (A56)."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ from migrations_app.use_cases.audit.proof import checkpoint_lines
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditSegment:
-    """Events `first` to `last`; `digest` is the SHA-256 of their file."""
+    """Events `first` to `last` of the log in `file`; `digest` is the SHA-256 of that file."""
 
     first: int
     last: int
@@ -30,10 +30,10 @@ class AuditSegment:
 
 
 def seal(folder: Path) -> AuditSegment:
-    """Writes what came since the last seal, reads it back, and records that it is kept there.
+    """Exports all events since the last seal, verifies the files, and records where the segment is kept.
 
-    Raises BadInput for a folder that cannot be written or where there is nothing new, BadSetting without a signing key,
-    Conflict (code `audit_broken`) when the part does not prove.
+    Raises InvalidInput for a folder that cannot be written or when there are no new events, InvalidSetting without a
+    signing key, Conflict `audit_broken` when verification fails.
     """
     first = _last_sealed() + 1
     last = sign_head(Checkpoint.Why.SEAL)
@@ -57,7 +57,7 @@ def _last_sealed() -> int:
 
 
 def _written(path: Path, lines: Iterable[bytes]) -> str:
-    """The SHA-256 of the new file, which nobody can write any more and which is on the disk."""
+    """The SHA-256 of a new read-only file, flushed to disk. Raises InvalidInput when it exists or cannot be written."""
     digest = hashlib.sha256()
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o440)

@@ -1,4 +1,4 @@
-"""Keeps the checkpoints going: one a minute where there is news, and each of them to every sink outside (A53, R30)."""
+"""Signs a checkpoint a minute while there are new events, and delivers them to every audit sink (A53, R30)."""
 
 import logging
 from datetime import datetime, timedelta
@@ -21,17 +21,17 @@ NEWS = timedelta(seconds=60)
 BATCH = 200
 BATCHES = 20
 CLAIM = timedelta(seconds=10)
-"""Longer than one delivery may take: a worker that died holds a sink up no longer than this."""
+"""How long a worker holds a sink: longer than one delivery may take, so a dead worker delays the sink no longer."""
 
 
 def keep_up() -> int:
-    """Signs what is due and delivers what is not outside yet; how many checkpoints were delivered."""
+    """Signs a checkpoint if one is due and delivers to all sinks. Returns how many checkpoints were delivered."""
     sign_news()
     return sum(deliver(target) for target in settings.ENV.audit_sinks.targets)
 
 
 def sign_news() -> bool:
-    """Signs the head when there is news and the newest checkpoint is a minute old."""
+    """Signs a checkpoint if there are new events and the newest checkpoint is a minute old. Returns whether it did."""
     last = Checkpoint.objects.order_by("-seq").first()
     if head_seq() <= (last.seq if last else 0):
         return False
@@ -41,9 +41,9 @@ def sign_news() -> bool:
 
 
 def deliver(target: str) -> int:
-    """Sends what the sink has not received, oldest first, until it has all or fails; how many it took.
+    """Sends what the sink has not received, oldest first. Returns the number of checkpoints delivered.
 
-    None are lost: what was not taken is sent again the next time, and a line that arrives twice says the same.
+    Delivery is at least once: a failed batch is sent again, and a line that arrives twice has the same content.
     """
     AuditSink.objects.bulk_create([AuditSink(target=target)], ignore_conflicts=True)
     taken = 0
@@ -69,7 +69,7 @@ def _deliver(sink: AuditSink) -> int:
         return 0
     lines = b"".join(checkpoints.line(row) + b"\n" for row in rows)
     try:
-        # After a failure half a line may stand at the end of the file: the next one begins on its own.
+        # After a failure the file may end with half a line: start on a new one.
         _send(sink.target, b"\n" + lines if sink.failing_since else lines)
     except ReadError as reason:
         log.warning("audit sink failed", extra={"sink": sink.target, "code": reason.code})

@@ -22,7 +22,7 @@ ENDS = frozenset(
 
 
 def due(seq: int, verb: str) -> str:
-    """Why a checkpoint belongs at this event, in its own transaction; empty when none does."""
+    """Why a checkpoint has to be signed at this event, in the event's transaction; empty when none is due."""
     if verb in STARTS:
         return Checkpoint.Why.START
     if verb in ENDS:
@@ -31,7 +31,7 @@ def due(seq: int, verb: str) -> str:
 
 
 def sign(seq: int, hash_of_event: str, *, why: str) -> bool:
-    """Adds the checkpoint of that event, unless it is there; the caller holds the head. False without a key."""
+    """Signs a checkpoint of that event unless it exists. False without a key. The caller has locked the head row."""
     key = _key(settings.ENV.audit_signing_key)
     if key is None:
         return False
@@ -52,13 +52,13 @@ def sign(seq: int, hash_of_event: str, *, why: str) -> bool:
 
 
 def line(row: Checkpoint) -> bytes:
-    """The checkpoint as sinks get it, without the end of the line."""
+    """The checkpoint as one JSON line, as sinks receive it, without the newline."""
     told: dict[str, Any] = {name: getattr(row, name) for name in SIGNED[1:]}
     return checkpoint_line(told | {"signature": row.signature})
 
 
 def public_key() -> str:
-    """The public half, as `audit verify --key` takes it. Raises BadSetting without a key."""
+    """The public key in the form of `audit verify --key`. Raises InvalidSetting without a signing key."""
     key = _key(settings.ENV.audit_signing_key)
     if key is None:
         raise InvalidSetting("there is no signing key: checkpoints are not made", where="KARPDASH_AUDIT_SIGNING_KEY")

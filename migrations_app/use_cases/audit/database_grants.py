@@ -1,4 +1,4 @@
-"""The least rights of karpdash's own database role, as SQL for PostgreSQL (A52)."""
+"""The least privileges of karpdash's own database role, as SQL for PostgreSQL (A52)."""
 
 import re
 
@@ -20,7 +20,7 @@ GRANT SELECT, INSERT, UPDATE ON migrations_app_audithead TO {role};
 
 
 def grants(role: str = ROLE) -> str:
-    """The statements. Raises BadInput for a name that would need quoting."""
+    """The GRANT and REVOKE statements. Raises InvalidInput for a role name that would need quoting."""
     if not _NAME.fullmatch(role):
         raise InvalidInput("a role is named by lower case letters, digits and underscores here", where="--role")
     return _SQL.format(role=role)

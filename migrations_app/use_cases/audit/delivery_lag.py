@@ -1,4 +1,4 @@
-"""How far the sinks of the audit log are behind, and when that stops whatever changes a cluster (A55, R30)."""
+"""How far the audit sinks lag behind the log. Too much lag blocks all changes to clusters (A55, R30)."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,7 +15,7 @@ LONGEST = timedelta(seconds=300)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lag:
-    """One sink: `behind` events that no delivered checkpoint vouches for, the oldest of them written at `since`."""
+    """The lag of one sink: `behind` events lack a delivered checkpoint, the oldest of them was written at `since`."""
 
     target: str
     seq: int
@@ -32,7 +32,7 @@ class Lag:
 
 
 def lags() -> tuple[Lag, ...]:
-    """One for each sink that is configured."""
+    """The lag of each configured sink."""
     targets = settings.ENV.audit_sinks.targets
     if not targets:
         return ()
@@ -42,7 +42,7 @@ def lags() -> tuple[Lag, ...]:
 
 
 def why_blocked() -> str:
-    """A sentence for people while a sink is too far behind; empty otherwise, and where no sink is configured."""
+    """Why changes are blocked, as a sentence, while a sink is too far behind; else empty, also without any sinks."""
     late = next((lag for lag in lags() if lag.blocks), None)
     if late is None:
         return ""

@@ -1,8 +1,7 @@
-"""What may stand in the audit log: secrets only as an HMAC, nothing that steers a terminal, one canonical form.
+"""The audit log: the only code that writes events, in the transaction of the change that they describe.
 
-The only writer of the audit log: an event is added in the transaction of what it tells, or that does not happen.
-
-Who acts right now, for what is recorded: set once where a request or a command comes in.
+Secrets are stored only as an HMAC, control characters only as escapes, details as canonical JSON. `acting_as` sets who
+acts, once for each request or command.
 """
 
 import hashlib
@@ -26,31 +25,31 @@ from migrations_app.redaction import is_secret_name, replace
 from migrations_app.use_cases.audit import checkpoints, delivery_lag
 
 LONGEST = 4000
-"""Characters of one text of a detail."""
+"""Maximum length of one text in a detail, in characters."""
 MOST = 200
-"""Members of one list or object of a detail."""
+"""Maximum number of members of one list or object in a detail."""
 DEEPEST = 8
 SALT = "karpdash.audit"
 
 
 def detail_text(detail: dict[str, Any]) -> str:
-    """Canonical JSON of a detail: keys sorted, secrets as HMAC, only characters that can be seen (A50, T23)."""
+    """Canonical JSON of a detail: sorted keys, secrets as HMAC, only printable characters (A50, T23)."""
     text = json.dumps(_clean(detail, key="", depth=0), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return "".join(sign if sign.isprintable() else json.dumps(sign)[1:-1] for sign in text)
 
 
 def encoded(text: str) -> str:
-    """The text with control and bidi characters as escapes: what is printed from it stays on its line."""
+    """The text with control and bidi characters escaped, so that it stays on one line when printed."""
     return "".join(sign if sign.isprintable() else f"\\u{ord(sign):04x}" for sign in text)
 
 
 def guarded(text: str) -> str:
-    """The text with whatever looks like a secret as its HMAC."""
+    """The text with everything that looks like a secret replaced by its HMAC."""
     return replace(text, sealed)
 
 
 def sealed(value: str) -> str:
-    """The HMAC that stands for a secret: equal secrets can be told to be equal, by this installation alone."""
+    """The HMAC that stands for a secret. Only this installation can tell that two secrets are equal."""
     mac = salted_hmac(SALT, value.encode("utf-8", "surrogatepass"), algorithm="sha256")
     return f"hmac:{mac.hexdigest()[:32]}"
 
@@ -84,7 +83,7 @@ Method = Literal["session", "token", "worker", "cli", "system"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
-    """Who acts. `method` is how they proved who they are; `token_id` names a token, and is only kept as a hash."""
+    """Who acts. `method` is how they authenticated; `token_id` identifies an API token and is stored only as a hash."""
 
     name: str
     method: Method = "session"
@@ -98,7 +97,7 @@ WORKER = Actor(name="karpdash", method="worker")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """What happened. `verb` is a code such as `rollout.approved`; `object` names what it happened to."""
+    """What happened. `verb` is a code such as `rollout.approved`; `object` names the object that it happened to."""
 
     verb: str
     actor: Actor
@@ -115,10 +114,10 @@ class Event:
 
 
 def record(event: Event) -> int:
-    """Adds the event and gives its number, one more than the last (A50, A51).
+    """Appends the event and returns its sequence number, one more than the last (A50, A51).
 
-    Raises RuntimeError outside of a transaction: the event has to stand and fall with what it tells. Whatever the
-    database raises is raised on, so that what could not be recorded does not happen (A55).
+    Raises RuntimeError outside a transaction, since the event and the change that it describes must commit together.
+    Database errors are not caught: a change that cannot be recorded is rolled back (A55).
     """
     head = _held_head()
     row = _row(event, seq=head.seq + 1, prev=head.hash)
@@ -130,31 +129,31 @@ def record(event: Event) -> int:
 
 
 def record_alone(event: Event) -> int:
-    """As `record`, in a transaction of its own: for what changes no row, such as a refused sign-in."""
+    """As `record`, in a transaction of its own: for events without a change of rows, such as a refused sign-in."""
     with transaction.atomic():
         return record(event)
 
 
 def assert_writable() -> None:
-    """Raises Conflict (code `audit_blocked`) while a sink lags too far behind: nothing may change a cluster then."""
+    """Raises Conflict `audit_blocked` while a sink lags too far behind: clusters must not be changed then."""
     if why := delivery_lag.why_blocked():
         raise Conflict(why, code="audit_blocked")
 
 
 def sign_head(why: str) -> int:
-    """Signs a checkpoint of the newest event, unless it has one; its number, 0 for an empty log or without a key."""
+    """Signs a checkpoint of the newest event unless it has one. Returns its number; 0 without events or a key."""
     with transaction.atomic():
         head = _held_head()
         return head.seq if head.seq and checkpoints.sign(head.seq, head.hash, why=why) else 0
 
 
 def token_mark(token_id: str) -> str:
-    """How the log names a token: a hash of its id (A50)."""
+    """How the log identifies a token: a hash of its id (A50)."""
     return hashlib.sha256(token_id.encode()).hexdigest()[:32] if token_id else ""
 
 
 def _held_head() -> AuditHead:
-    """The head row, held until the transaction ends: numbers have no gaps, however many write at once (A51)."""
+    """The head row, locked until the transaction ends, so that concurrent writers leave no gap in the numbers (A51)."""
     if not connection.in_atomic_block:
         raise RuntimeError("an event is recorded in the transaction of what it tells")
     AuditHead.objects.bulk_create([AuditHead(pk=1)], ignore_conflicts=True)
@@ -191,7 +190,7 @@ def _row(event: Event, *, seq: int, prev: str) -> AuditEvent:
 
 _COLUMNS = AuditEvent._meta.concrete_fields  # noqa: SLF001 - Django's documented way to a model's columns
 _ROOM = {column.name: int(getattr(column, "max_length", None) or 0) for column in _COLUMNS}
-"""How long each text may be: what is longer is cut, since a refused row would stop what it tells."""
+"""Maximum length per column. Longer texts are cut, since a refused event would also block the change."""
 
 
 SYSTEM = Actor(name="karpdash", method="system")
@@ -208,7 +207,7 @@ _now: ContextVar[_Acting] = ContextVar("acting")
 
 @contextmanager
 def acting_as(actor: Actor, *, request_id: str = "") -> Iterator[None]:
-    """Whatever is told inside the block was done by that one; `request_id` becomes the events' correlation."""
+    """Events recorded inside the block are attributed to this actor; `request_id` becomes their correlation id."""
     token = _now.set(_Acting(actor, request_id))
     try:
         yield
@@ -217,17 +216,17 @@ def acting_as(actor: Actor, *, request_id: str = "") -> Iterator[None]:
 
 
 def set_actor(actor: Actor, *, request_id: str = "") -> None:
-    """As `acting_as`, until the block around ends: for a frame that learns in the middle who it is."""
+    """As `acting_as`, until the surrounding block ends: for code that authenticates the actor halfway through."""
     _now.set(_Acting(actor, request_id))
 
 
 def actor() -> Actor:
-    """Who acts; karpdash itself where nobody said."""
+    """The current actor; karpdash itself when none is set."""
     return _now.get(_Acting()).actor
 
 
 def record_audit_event(verb: str, what: str, *, outcome: str = "done", cluster_id: object = "", **detail: Any) -> int:  # noqa: ANN401 - any JSON
-    """Records what the one who acts did to `what`, in the transaction of the caller; the event's number."""
+    """Records what the current actor did to `what`, in the caller's transaction. Returns the event's number."""
     acting = _now.get(_Acting())
     return record(
         Event(

@@ -1,4 +1,4 @@
-"""Proves the log of this database: the whole of it for the command line, its newest part for the page."""
+"""Verifies the audit log: all of it for the command line, its newest part for the audit page."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from migrations_app.use_cases.audit import checkpoints
 from migrations_app.use_cases.audit.delivery_lag import Lag, lags
 
 NEWEST = 1000
-"""As many events as the page proves each time it is looked at."""
+"""Maximum number of events that the page verifies on each view."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainStatus:
-    """What the page tells: `sealed` is the newest event with a checkpoint, `since` the first one proven here."""
+    """The state of the log: `sealed` is the newest event with a checkpoint, `since` the first one verified here."""
 
     events: int
     sealed: int
@@ -31,8 +31,8 @@ class ChainStatus:
 
 
 def prove(*, keys: Collection[str] = (), outside: Iterator[bytes] | None = None) -> ChainVerdict:
-    """The verdict on the whole log, held against its head and the checkpoints of `outside`, or else its own."""
-    from_outside = None if outside is None else list(outside)  # before the head, which only grows meanwhile
+    """Verifies the whole log against its head row and the checkpoints in `outside`, or else those in the database."""
+    from_outside = None if outside is None else list(outside)  # before the head is read: the log only grows meanwhile
     end = head()
     kept = checkpoint_lines(last=end.seq) if from_outside is None else from_outside
     lines = export_lines(AuditAsk(last=end.seq)) if end.seq else iter(())
@@ -40,7 +40,7 @@ def prove(*, keys: Collection[str] = (), outside: Iterator[bytes] | None = None)
 
 
 def status() -> ChainStatus:
-    """How the log stands; the events since the newest checkpoint, at most NEWEST, are proven on the way."""
+    """The state of the log. Verifies the events since the newest checkpoint, at most NEWEST of them."""
     end = head()
     sealed = Checkpoint.objects.filter(seq__lte=end.seq).order_by("-seq").first()
     since = max(1, sealed.seq if sealed else 1, end.seq - NEWEST + 1)
@@ -58,7 +58,7 @@ def status() -> ChainStatus:
 
 
 def checkpoint_lines(*, first: int = 0, last: int | None = None) -> Iterator[bytes]:
-    """The checkpoints of the database as sinks get them, each with its end."""
+    """The checkpoints in the database as sinks receive them, one line each with its newline."""
     rows = Checkpoint.objects.filter(seq__gte=first)
     if last is not None:
         rows = rows.filter(seq__lte=last)

@@ -1,1 +1,1 @@
-"""Registering clusters and changing what is kept of them."""
+"""Registering clusters and changing what is stored about them."""

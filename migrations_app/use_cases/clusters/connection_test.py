@@ -1,4 +1,4 @@
-"""One look at an API server: does it answer, and what may these credentials not list. Stores nothing."""
+"""Connection test: whether an API server answers, and which kinds the credentials may not list. Stores nothing."""
 
 from contextlib import closing
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from migrations_app.use_cases.runtime.connections import limits, network_policy
 
 @dataclass(frozen=True, slots=True)
 class ConnectionTest:
-    """What a first look says: `error` is a code and `detail` its text when nothing could be read at all."""
+    """Result of a connection test. If nothing could be read, `error` is a code and `detail` its text."""
 
     reachable: bool
     server: str = ""
@@ -31,7 +31,7 @@ class ConnectionTest:
 
 
 def try_server(connection: Connection, *, token: TokenSource | None = None) -> ConnectionTest:
-    """Opens the server and looks; a failure is a result."""
+    """Opens the server and tests it. A failure is returned, not raised."""
     url = connection.server.url
     try:
         with closing(open_live(connection, reach=network_policy(), limits=limits(), token=token)) as api:
@@ -41,7 +41,7 @@ def try_server(connection: Connection, *, token: TokenSource | None = None) -> C
 
 
 def look(api: LiveApi, url: str) -> ConnectionTest:
-    """What an open server says. Raises CouldNotLook."""
+    """Tests an open client: version, and missing list rights. Raises ReadError."""
     found = msgspec.json.decode(api.get("/version"), type=ServerVersion)
     denied = [kind for kind in READ if not _may_list(api, kind)]
     missing = tuple(Missing(kind.group, kind.plural) for kind in denied)
@@ -51,11 +51,11 @@ def look(api: LiveApi, url: str) -> ConnectionTest:
 
 
 def _may_list(api: LiveApi, kind: Kind) -> bool:
-    """Secrets are asked for in Karpenter's namespaces only: the right to those of one of them is enough here."""
+    """Secrets are only read in Karpenter's namespaces, so the right to list them in one of these is enough."""
     places = ("", *HOME_NAMESPACES) if kind is kinds.SECRET else ("",)
     return any(api.access_review("list", group=kind.group, plural=kind.plural, namespace=place) for place in places)
 
 
 def failed(reason: KarpdashError, *, server: str = "") -> ConnectionTest:
-    """The result of a look that was none."""
+    """The result of a connection test that failed."""
     return ConnectionTest(reachable=False, server=server, error=reason.code, detail=reason.message)

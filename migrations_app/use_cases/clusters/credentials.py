@@ -1,4 +1,4 @@
-"""Another kubeconfig for a registered cluster: proven first, and refused when it leads to another cluster (A05)."""
+"""Replaces the kubeconfig of a cluster; it is tested first, and refused if it leads to another cluster (A05)."""
 
 import uuid
 from contextlib import closing
@@ -32,14 +32,17 @@ UNKNOWN = (
 
 @dataclass(frozen=True, slots=True)
 class CredentialReplacement:
-    """A look with the new kubeconfig; `same` compares the cluster behind it with the one that was known."""
+    """The test of a new kubeconfig; `same` compares the cluster that it leads to with the registered one."""
 
     result: ConnectionTest
     same: SameCluster = "unknown"
 
 
 def try_kubeconfig_for(cluster_id: uuid.UUID, text: bytes, *, context: str = "") -> CredentialReplacement:
-    """Looks once, stores nothing. Raises NotFound, BadInput for another source or a kubeconfig that is refused."""
+    """Tests the kubeconfig and stores nothing.
+
+    Raises NotFound, InvalidInput for a cluster with another source or a kubeconfig that is refused.
+    """
     cluster = _with_kubeconfig(cluster_id)
     connection = read_kubeconfig(text, context=context)
     result = try_server(connection)
@@ -49,11 +52,11 @@ def try_kubeconfig_for(cluster_id: uuid.UUID, text: bytes, *, context: str = "")
 def replace_kubeconfig(
     cluster_id: uuid.UUID, text: bytes, *, context: str = "", typed_name: str = "", version: int | None = None
 ) -> int:
-    """The row's new version: its plans are over, and what runs pauses.
+    """Stores the kubeconfig and returns the row's new version. The cluster's plans expire and a running rollout pauses.
 
-    Raises NotFound; BadInput for a kubeconfig that is refused, does not reach a server (code of the failure), leads
-    elsewhere (`other_cluster`), or perhaps does and the name was not typed (`name_not_typed`); Conflict when `version`
-    is not the current one.
+    Raises NotFound, and Conflict `stale` if `version` is not the current one. Raises InvalidInput for a kubeconfig that
+    is refused, reaches no server (code of the failure), leads to another cluster (`other_cluster`), or may do so and
+    the name was not typed (`name_not_typed`).
     """
     cluster = _with_kubeconfig(cluster_id)
     if version is not None and version != cluster.version:
@@ -86,7 +89,7 @@ def _compared(cluster: Cluster, connection: Connection) -> SameCluster:
 
 
 def _uid_behind(connection: Connection) -> str:
-    """The uid of kube-system there; empty where it is not to be read."""
+    """The uid of the namespace kube-system there; empty if it cannot be read."""
     try:
         with closing(open_writer(connection, reach=network_policy(), limits=SHORT)) as there:
             return there.identity().kube_system_uid
@@ -95,7 +98,7 @@ def _uid_behind(connection: Connection) -> str:
 
 
 def _known_uids(cluster: Cluster) -> set[str]:
-    """What the newest plan was made for and what answers to the old kubeconfig, as far as either tells."""
+    """The uids of kube-system in the newest plan and behind the stored kubeconfig, as far as they can be read."""
     found = set()
     row = Rollout.objects.filter(cluster_id=cluster.pk).exclude(plan=b"").order_by("-made_at").first()
     if row is not None:

@@ -1,11 +1,10 @@
-"""A way into an AWS account before it exists: the external id, and the policies that somebody makes the role with.
+"""EKS registration and AWS access of clusters: draft, test, store. Nothing is stored untested (T20).
 
-Nothing is stored. A draft is a signed text that its maker brings back with the role's ARN; only karpdash can make the
-external id inside it (T12, T20), and the database lets one id belong to one cluster.
-
-Proves a way into an AWS account before it is stored: the role opens with its id only, and sees the cluster.
-
-Adds EKS clusters, and gives registered clusters a way into their AWS account. Nothing is stored unproven (T20).
+1. `draft_access` makes an external id and the policies of the role to create. The draft is a signed text, not a row:
+   only karpdash can make its external id (T12, T20), and a unique constraint ties one id to one cluster.
+2. The person creates the role in AWS and submits the draft with the role's ARN.
+3. `prove` checks that the role can be assumed with its external id only; then AWS describes the cluster.
+4. `register_eks` or `set_access` stores the access.
 """
 
 import json
@@ -43,7 +42,7 @@ NO_IDENTITY = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessDraft:
-    """`text` is what comes back in the second step. The account of `place` is empty where nobody told it yet."""
+    """`text` is the signed draft that the second step submits. The account in `place` is empty if unknown."""
 
     text: str
     place: AwsPlace
@@ -54,12 +53,12 @@ class AccessDraft:
 
     @property
     def trust(self) -> Document:
-        """The trust policy of the role to make."""
+        """The trust policy of the role to create."""
         return trust_policy(principal_arn=self.principal, external_id=self.external_id)
 
     @property
     def rights(self) -> Document:
-        """The permissions of the role to make."""
+        """The permissions of the role to create."""
         return minimal_policy(self.place)
 
     @property
@@ -72,19 +71,20 @@ class AccessDraft:
 
     @property
     def cluster(self) -> str:
-        """The cluster as it was named: its ARN, or its name."""
+        """The cluster as it was entered: its ARN or its name."""
         return self.place.arn if self.place.account else self.place.cluster
 
 
 def example_rights() -> str:
-    """The permissions of a role to make, with names that stand in: to read before there is any draft."""
+    """The permissions of a role with placeholder names, to read before there is a draft."""
     return json.dumps(minimal_policy(), indent=2)
 
 
 def draft_access(cluster: str, *, region: str = "", by: str) -> AccessDraft:
-    """A new draft for the cluster of that ARN, or of that name in that region.
+    """A new draft for the cluster with that ARN, or with that name in that region.
 
-    Raises BadInput for what names no cluster, Conflict `no_identity`, CouldNotLook when AWS does not say who we are.
+    Raises InvalidInput if it names no cluster, Conflict `no_identity`, ReadError when AWS does not report karpdash's
+    identity.
     """
     place = read_place(cluster, region=region)
     try:
@@ -105,7 +105,7 @@ def draft_access(cluster: str, *, region: str = "", by: str) -> AccessDraft:
 
 
 def read_draft(text: str, *, by: str) -> AccessDraft:
-    """The draft that this person was given. Raises BadInput with code `bad_draft` or `draft_expired`."""
+    """The draft that this person was given. Raises InvalidInput `bad_draft` or `draft_expired`."""
     try:
         told: dict[str, Any] = _SIGNER.unsign_object(text.strip()) if len(text) <= LONGEST else {}
     except signing.BadSignature:
@@ -119,7 +119,7 @@ def read_draft(text: str, *, by: str) -> AccessDraft:
 
 
 def no_identity(refused: Unauthorized) -> Unauthorized | Conflict:
-    """The refusal itself, or what to set when karpdash is nobody to AWS."""
+    """Conflict with the settings to make if karpdash has no AWS identity; else the error itself."""
     return Conflict(NO_IDENTITY, code="no_identity") if refused.code == "no_identity" else refused
 
 
@@ -139,7 +139,7 @@ UNGUARDED = "role_unguarded"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessTest:
-    """`guarded` is None when it was proven neither way; `arn` is the cluster that AWS described."""
+    """Result of an AWS access test. `guarded` is None if it was not tested; `arn` is the cluster that AWS described."""
 
     result: ConnectionTest
     guarded: bool | None = None
@@ -148,7 +148,7 @@ class AccessTest:
 
 
 def entry_of_draft(draft: AccessDraft, *, role_arn: str) -> ClusterAccountAccess:
-    """The way in that the draft becomes with that role: the account is the cluster's or, not being told, the role's."""
+    """The access that the draft becomes with that role. The account is the cluster's or, if unknown, the role's."""
     role = read_role_arn(role_arn.strip())
     return ClusterAccountAccess(
         region=draft.place.region,
@@ -161,10 +161,10 @@ def entry_of_draft(draft: AccessDraft, *, role_arn: str) -> ClusterAccountAccess
 
 
 def prove(entry: ClusterAccountAccess) -> None:
-    """Returns when the role opens with its external id and not without (T20).
+    """Returns if the role can be assumed with its external id and not without (T20).
 
-    Raises BadInput with `role_unguarded`, `role_refused` or what is wrong with the ARN; Conflict `no_identity`;
-    CouldNotLook when AWS does not answer.
+    Raises InvalidInput `role_unguarded`, `role_refused` or what is wrong with the ARN; Conflict `no_identity`;
+    ReadError when AWS does not answer.
     """
     try:
         prove_guarded(entry, settings.ENV.aws)
@@ -175,7 +175,7 @@ def prove(entry: ClusterAccountAccess) -> None:
 
 
 def described(entry: ClusterAccountAccess, place: AwsPlace) -> Connection:
-    """What AWS says about the cluster; `context` is its ARN. Raises BadInput and CouldNotLook as `eks_way` does."""
+    """The cluster as AWS describes it; `context` is its ARN. Raises InvalidInput and ReadError as `eks_way` does."""
     try:
         with eks_way(entry, _complete(place, entry)) as (connection, _):
             return connection
@@ -184,14 +184,14 @@ def described(entry: ClusterAccountAccess, place: AwsPlace) -> Connection:
 
 
 def proven(draft: AccessDraft, *, role_arn: str) -> tuple[ClusterAccountAccess, Connection]:
-    """The way in and the cluster behind it, both proven. Raises as `prove` and `described`."""
+    """The access and the cluster, both tested. Raises as `prove` and `described`."""
     entry = entry_of_draft(draft, role_arn=role_arn)
     prove(entry)
     return entry, described(entry, draft.place)
 
 
 def try_access(entry: ClusterAccountAccess, place: AwsPlace, *, with_server: bool) -> AccessTest:
-    """Every step, as far as it goes; nothing is stored. `with_server` also looks at the cluster's API server."""
+    """Tests the access as far as possible and stores nothing. `with_server` tests the cluster's API server, too."""
     guarded: bool | None = None
     try:
         prove(entry)
@@ -221,7 +221,7 @@ def _complete(place: AwsPlace, entry: ClusterAccountAccess) -> AwsPlace:
 
 
 def _of_the_form(wrong: KarpdashError) -> InvalidInput:
-    """Says it of the field that a person can change; the place inside AWS's answer stays in the text."""
+    """The error as one of the form field that a person can change; the original place stays in the text."""
     if isinstance(wrong, Forbidden):
         return InvalidInput(wrong.message, code="role_too_narrow", where="role_arn")
     if wrong.where == "role_arn":
@@ -230,20 +230,20 @@ def _of_the_form(wrong: KarpdashError) -> InvalidInput:
 
 
 WITH_ACCESS = (Cluster.Source.EKS, Cluster.Source.KUBECONFIG, Cluster.Source.IN_CLUSTER)
-"""Sources that may have a way into an account; EKS needs it."""
+"""Sources that may have access to an AWS account; EKS needs it."""
 
 
 def try_eks(draft: str, *, role_arn: str, by: str) -> AccessTest:
-    """Takes every step of a registration and looks at the API server; stores nothing. Raises BadInput for the draft."""
+    """Tests a registration including the API server, and stores nothing. Raises InvalidInput for the draft."""
     told = read_draft(draft, by=by)
     return try_access(entry_of_draft(told, role_arn=role_arn), told.place, with_server=True)
 
 
 def register_eks(draft: str, details: Details, *, role_arn: str) -> uuid.UUID:
-    """The new cluster's id; endpoint and CA are asked of AWS anew at each scan (T21).
+    """Registers an EKS cluster and returns its id. Each scan asks AWS for endpoint and CA again (T21).
 
-    Raises BadInput for the draft, the role or the cluster behind them, Conflict for a taken name or a used draft,
-    CouldNotLook when AWS does not answer.
+    Raises InvalidInput for the draft, the role or the cluster, Conflict for a taken name or a used draft, ReadError
+    when AWS does not answer.
     """
     told = read_draft(draft, by=details.by)
     row = new_row(details, source=Cluster.Source.EKS)
@@ -254,7 +254,7 @@ def register_eks(draft: str, details: Details, *, role_arn: str) -> uuid.UUID:
 
 
 def try_new_access(cluster_id: uuid.UUID, draft: str, *, role_arn: str, by: str) -> AccessTest:
-    """As `try_eks`, for a registered cluster. Raises NotFound, BadInput."""
+    """As `try_eks`, for a registered cluster. Raises NotFound, InvalidInput."""
     cluster = _may_have_access(cluster_id)
     told = read_draft(draft, by=by)
     tried = try_access(
@@ -264,7 +264,7 @@ def try_new_access(cluster_id: uuid.UUID, draft: str, *, role_arn: str, by: str)
 
 
 def try_kept_access(cluster_id: uuid.UUID, *, by: str) -> AccessTest | None:
-    """Proves the stored way in once more; None for a cluster without one. Raises NotFound."""
+    """Tests the stored access again; None for a cluster without one. Raises NotFound."""
     cluster = found_cluster(cluster_id)
     entry = entry_of(cluster, user=by, action="register")
     if entry is None:
@@ -274,9 +274,9 @@ def try_kept_access(cluster_id: uuid.UUID, *, by: str) -> AccessTest | None:
 
 
 def set_access(cluster_id: uuid.UUID, draft: str, *, role_arn: str, by: str, version: int | None = None) -> int:
-    """The row's new version, once the role is proven; an older way in is replaced.
+    """Tests and stores AWS access, replacing an earlier one. Returns the row's new version.
 
-    Raises NotFound, BadInput, CouldNotLook; Conflict when `version` is not the current one or the draft was used.
+    Raises NotFound, InvalidInput, ReadError; Conflict if `version` is not the current one or the draft was used.
     """
     cluster = _may_have_access(cluster_id)
     _same_version(cluster, version)
@@ -287,7 +287,7 @@ def set_access(cluster_id: uuid.UUID, draft: str, *, role_arn: str, by: str, ver
 
 
 def remove_access(cluster_id: uuid.UUID, *, version: int | None = None) -> int:
-    """The row's new version; AWS is not asked about this cluster any more. Raises NotFound, BadInput, Conflict."""
+    """Removes the AWS access and returns the row's new version. Raises NotFound, InvalidInput, Conflict."""
     cluster = _may_have_access(cluster_id)
     _same_version(cluster, version)
     if cluster.source == Cluster.Source.EKS:
@@ -328,7 +328,7 @@ def _changed(cluster: Cluster, **access: str) -> int:
 
 
 def _note(cluster: Cluster, tried: AccessTest) -> str:
-    """A warning when the kubeconfig goes elsewhere than AWS says: through a front end, or to another cluster."""
+    """A warning if the kubeconfig's server differs from the one that AWS reports: a proxy, or another cluster."""
     if cluster.source != Cluster.Source.KUBECONFIG or not tried.arn or tried.result.server == cluster.server:
         return ""
     return f"the kubeconfig goes to {cluster.server}, EKS names {tried.result.server}: are both one cluster?"

@@ -1,6 +1,6 @@
-"""Clusters are arranged in groups, which roles, intervals and waivers are given to.
+"""Groups of clusters; roles, scan intervals and waivers can be given to a group.
 
-Whoever may change a group decides over rights, so the pages and the API ask for the right to administer everything.
+Membership decides over rights, so pages and API require the right to administer everything.
 """
 
 import uuid
@@ -21,11 +21,11 @@ from migrations_app.use_cases.clusters.registration import LONGEST_INTERVAL, SHO
 
 LONGEST_NAME = 80
 NAMED = 50
-"""Clusters that the audit log names of one change; the number of all is told."""
+"""Maximum number of clusters that one audit event names; it also has the total number."""
 
 
 def make_group(name: str, *, interval: int | None = None) -> uuid.UUID:
-    """A new group without clusters. Raises BadInput, Conflict `name_taken`."""
+    """Creates an empty group and returns its id. Raises InvalidInput, Conflict `name_taken`."""
     called = _checked(name, interval)
     try:
         with transaction.atomic():
@@ -37,7 +37,7 @@ def make_group(name: str, *, interval: int | None = None) -> uuid.UUID:
 
 
 def change_group(group_id: uuid.UUID, *, name: str, interval: int | None, version: int) -> None:
-    """Another name or interval; its clusters are due by the new one. Raises NotFound, BadInput, Conflict."""
+    """Changes name and interval; the clusters' next scans follow it. Raises NotFound, InvalidInput, Conflict."""
     called = _checked(name, interval)
     try:
         with transaction.atomic():
@@ -56,17 +56,17 @@ def change_group(group_id: uuid.UUID, *, name: str, interval: int | None, versio
 
 
 def put_in(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID]) -> int:
-    """How many clusters are new in the group. Raises NotFound for a group or a cluster that is not there."""
+    """Adds clusters and returns how many are new in the group. Raises NotFound for a missing group or cluster."""
     return _moved(group_id, cluster_ids, into=True)
 
 
 def take_out(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID]) -> int:
-    """How many clusters were in the group, and are no more. Raises NotFound as `put_in`."""
+    """Removes clusters and returns how many were in the group. Raises NotFound as `put_in`."""
     return _moved(group_id, cluster_ids, into=False)
 
 
 def drop_group(group_id: uuid.UUID, *, version: int | None = None) -> None:
-    """Forgets the group with the roles over it; its waivers are revoked, its clusters stay.
+    """Deletes the group and the roles over it, and revokes its waivers; its clusters stay.
 
     Raises NotFound, Conflict.
     """
@@ -108,7 +108,7 @@ def _moved(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID], *, into: boo
 
 
 def _retime(clusters: QuerySet[Cluster]) -> None:
-    """The next scan by the interval that holds now; a cluster with one of its own, or never scanned, is left alone."""
+    """Sets the next scan by the current interval; not for clusters with their own one, failing or never scanned."""
     now = timezone.now()
     rows = list(
         with_intervals(clusters.filter(interval_seconds=None, failures=0).exclude(next_due_at=None)).defer("sealed")

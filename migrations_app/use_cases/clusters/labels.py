@@ -1,4 +1,4 @@
-"""Labels of clusters are set and taken away; `environment` among them is the cluster's own column."""
+"""Sets and removes the labels of clusters; `environment` is a column of the cluster, not a label row."""
 
 import re
 import uuid
@@ -15,14 +15,14 @@ from migrations_app.use_cases.audit.log import record_audit_event
 
 LONGEST_ENVIRONMENT, LONGEST_VALUE = 40, 120
 MOST = 30
-"""Labels that one cluster has at most."""
+"""Maximum number of labels per cluster."""
 _KEY = re.compile(r"[a-z0-9](?:[a-z0-9._/-]{0,61}[a-z0-9])?", re.ASCII)
 
 
 def set_labels(cluster_id: uuid.UUID, wanted: Mapping[str, str], *, version: int | None = None) -> int:
-    """The cluster's new version; an empty value takes a label away, what is not named stays.
+    """Sets labels and returns the cluster's new version. An empty value removes a label; other labels stay.
 
-    Raises NotFound for one that may not be changed, BadInput, and Conflict `stale` or `derived`.
+    Raises NotFound also without the right to change it, InvalidInput, and Conflict `stale` or `derived`.
     """
     said = checked(wanted)
     with transaction.atomic():
@@ -40,8 +40,10 @@ def set_labels(cluster_id: uuid.UUID, wanted: Mapping[str, str], *, version: int
 
 
 def label_all(cluster_ids: Iterable[uuid.UUID], wanted: Mapping[str, str]) -> tuple[int, tuple[str, ...]]:
-    """How many clusters got the labels, and the names of those whose ARN says otherwise. Those that may not be changed
-    are left out. Raises BadInput."""
+    """Labels several clusters. Returns how many were labelled, and the names of those that refused the labels.
+
+    Clusters that the caller may not change are skipped. Raises InvalidInput for unusable labels.
+    """
     said = checked(wanted)
     refused: list[str] = []
     done = 0
@@ -57,7 +59,7 @@ def label_all(cluster_ids: Iterable[uuid.UUID], wanted: Mapping[str, str]) -> tu
 
 
 def checked(wanted: Mapping[str, str]) -> dict[str, str]:
-    """The labels without spaces around them. Raises BadInput for what can be no key or no value."""
+    """The labels, stripped of surrounding spaces. Raises InvalidInput for an invalid key or value."""
     said = {key.strip(): value.strip() for key, value in wanted.items()}
     for key, value in said.items():
         if not _KEY.fullmatch(key):
@@ -73,7 +75,7 @@ def _changeable() -> QuerySet[Cluster]:
 
 
 def _set(row: Cluster, said: Mapping[str, str]) -> int:
-    """Stores what differs, and tells it. Raises Conflict `derived` before anything is stored."""
+    """Stores the differences with an audit event. Raises Conflict `derived` before anything is stored."""
     known = place_in(row.eks_arn)
     for key in DERIVED:
         if key in said and key in known and said[key] != known[key]:

@@ -1,4 +1,4 @@
-"""Adds, changes and removes clusters. Credentials are checked, then sealed; nothing of them is kept in clear."""
+"""Registers, changes and removes clusters. Credentials are checked and stored encrypted only."""
 
 import uuid
 from copy import copy
@@ -25,28 +25,31 @@ LONGEST_NAME = 120
 SHORTEST_INTERVAL, LONGEST_INTERVAL = 60, 604_800
 OLDEST = RELEASES[0].releases[0]
 LIVE = (Cluster.Source.KUBECONFIG, Cluster.Source.IN_CLUSTER, Cluster.Source.EKS)
-"""Sources with an API server behind them."""
+"""Sources with an API server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Details:
-    """What a person says about a cluster; empty texts mean: not said."""
+    """What a person enters about a cluster; an empty text means not given."""
 
     name: str
     environment: str = ""
     target: str = ""
     interval: int | None = None
-    """Seconds between two scans; None: as everywhere."""
+    """Seconds between two scans; None means the interval of its groups, or the default."""
     by: str = ""
 
 
 def try_kubeconfig(text: bytes, *, context: str = "") -> ConnectionTest:
-    """Looks once, stores nothing. Raises BadKubeconfig for a text that is refused."""
+    """Tests the kubeconfig and stores nothing. Raises InvalidKubeconfig."""
     return try_server(read_kubeconfig(text, context=context))
 
 
 def register_kubeconfig(text: bytes, details: Details, *, context: str = "") -> uuid.UUID:
-    """The new cluster's id. Raises BadInput for a bad name, target or kubeconfig, Conflict for a taken name."""
+    """Registers a cluster and returns its id.
+
+    Raises InvalidInput for a bad name, target or kubeconfig, Conflict for a taken name.
+    """
     connection = read_kubeconfig(text, context=context)
     row = new_row(details, source=Cluster.Source.KUBECONFIG)
     row.server, row.context = connection.server.url, connection.context
@@ -54,18 +57,18 @@ def register_kubeconfig(text: bytes, details: Details, *, context: str = "") -> 
 
 
 def register_bundle(body: bytes, details: Details) -> uuid.UUID:
-    """As `register_kubeconfig`, of an uploaded bundle. Raises BadBundle for one that cannot be read."""
+    """As `register_kubeconfig`, with an uploaded bundle. Raises InvalidBundle for an unreadable one."""
     open_bundle(body).close()
     return stored(new_row(details, source=Cluster.Source.BUNDLE), body)
 
 
 def register_in_cluster(details: Details) -> uuid.UUID:
-    """The cluster that karpdash itself runs in, read as its own service account."""
+    """Registers the cluster that karpdash runs in, read with its own service account."""
     return stored(new_row(details, source=Cluster.Source.IN_CLUSTER), None)
 
 
 def try_cluster(cluster_id: uuid.UUID) -> ConnectionTest:
-    """Looks at a registered cluster once. Raises NotFound."""
+    """Tests the connection to a registered cluster. Raises NotFound."""
     cluster = found_cluster(cluster_id)
     if cluster.source not in LIVE:
         return ConnectionTest(reachable=True, server=cluster.source)
@@ -77,7 +80,10 @@ def try_cluster(cluster_id: uuid.UUID) -> ConnectionTest:
 
 
 def change(cluster_id: uuid.UUID, details: Details, *, version: int | None = None) -> int:
-    """The row's new version. Raises NotFound, BadInput, or Conflict when `version` is not the current one."""
+    """Changes a cluster and returns the row's new version.
+
+    Raises NotFound, InvalidInput, Conflict for a taken name or if `version` is not the current one.
+    """
     current = found_cluster(cluster_id)
     if version is not None and version != current.version:
         raise Conflict("the cluster was changed meanwhile", code="stale")
@@ -103,9 +109,9 @@ def change(cluster_id: uuid.UUID, details: Details, *, version: int | None = Non
 
 
 def remove(cluster_id: uuid.UUID, *, typed_name: str) -> None:
-    """Forgets a cluster, its credentials and snapshots.
+    """Deletes a cluster with its credentials and snapshots.
 
-    Raises NotFound, BadInput unless its name was typed, Conflict while a rollout holds it.
+    Raises NotFound, InvalidInput unless its name was typed, Conflict while a rollout holds it.
     """
     cluster = found_cluster(cluster_id)
     if typed_name != cluster.name:
@@ -125,7 +131,7 @@ def found_cluster(cluster_id: uuid.UUID) -> Cluster:
 
 
 def new_row(details: Details, *, source: str) -> Cluster:
-    """A row that is not stored yet. Raises BadInput for what cannot be a name, environment or target."""
+    """An unsaved row. Raises InvalidInput for an invalid name, environment, target or interval."""
     name = details.name.strip()
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         raise InvalidInput(f"a name of 1 to {LONGEST_NAME} printable characters is needed", where="name")
@@ -153,7 +159,7 @@ def _check_target(target: str) -> None:
 
 
 def stored(row: Cluster, secret: bytes | None) -> uuid.UUID:
-    """The id of the row, which now is in the database. Raises Conflict for a taken name or a draft used before."""
+    """Saves the row with its encrypted secret and returns its id. Raises Conflict for a taken name or a used draft."""
     if secret is not None:
         row.sealed = keys().seal(secret, owner=str(row.pk), field=FIELD)
     try:
@@ -166,13 +172,13 @@ def stored(row: Cluster, secret: bytes | None) -> uuid.UUID:
 
 
 def _told(row: Cluster) -> dict[str, str]:
-    """What the audit log keeps of a cluster: where it is, never how it is entered."""
+    """The details of a cluster for the audit log: addresses and names, never credentials."""
     names = ("source", "server", "context", "environment", "target", "eks_arn", "role_arn", "external_id")
     return {name: str(getattr(row, name)) for name in names if getattr(row, name)}
 
 
 def _timetable(before: Cluster, after: Cluster) -> dict[str, Any]:
-    """What changes with another interval: the next scan is due by the new one."""
+    """The columns that change with the interval: the interval and the next due time."""
     if before.interval_seconds == after.interval_seconds:
         return {}
     then = copy(before)
@@ -195,5 +201,5 @@ def _taken(row: Cluster) -> Conflict:
 
 
 def draft_used() -> Conflict:
-    """Why an external id is not taken twice."""
+    """The error for an external id that already belongs to a cluster."""
     return Conflict("this draft already belongs to a cluster; ask for a new one", code="draft_used")

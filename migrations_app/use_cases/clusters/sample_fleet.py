@@ -1,11 +1,11 @@
-"""Loads the sample fleet: one registered cluster a story, scanned by the real worker like any other."""
+"""Loads the sample fleet: one registered cluster for each story, scanned by the normal worker."""
 
 from migrations_app.models.cluster import Cluster
 from migrations_app.samples.fleet import stories
 
 
 def load() -> int:
-    """How many sample clusters were added; those that are there, or were renamed, are left alone."""
+    """Adds the sample clusters and returns how many; 0 if any cluster is registered already."""
     if Cluster.objects.exists():
         return 0
     rows = [

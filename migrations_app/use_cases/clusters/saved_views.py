@@ -1,4 +1,4 @@
-"""A way to look at the fleet is kept under a name, shared, and forgotten."""
+"""Saved views of the fleet page: stored under a name, shared, and deleted."""
 
 import uuid
 from typing import Any
@@ -11,11 +11,11 @@ from migrations_app.use_cases.audit.log import record_audit_event
 
 LONGEST_NAME, LONGEST_QUERY = 80, 2000
 MOST = 100
-"""Views that one person keeps at most."""
+"""Maximum number of views per person."""
 
 
 def keep_view(person_id: int, *, name: str, query: str, shared: bool = False) -> uuid.UUID:
-    """The id of the view; one's own of that name now shows this. Raises BadInput."""
+    """Saves the query as a view, replacing one's own view of that name. Returns its id. Raises InvalidInput."""
     called = _checked(name, query)
     with transaction.atomic():
         mine = SavedView.objects.filter(owner_id=person_id)
@@ -28,7 +28,7 @@ def keep_view(person_id: int, *, name: str, query: str, shared: bool = False) ->
 
 
 def forget_view(view_id: uuid.UUID, *, person_id: int) -> None:
-    """Raises NotFound for one that is not there, or is another's."""
+    """Deletes a view. Raises NotFound if it does not exist or belongs to someone else."""
     with transaction.atomic():
         row = _own(view_id, person_id)
         record_audit_event("view.removed", row.name, view=str(view_id))

@@ -1,6 +1,6 @@
-"""Inventory + client of AWS -> AwsSeen: who we are first, then the cluster, then all that its objects name.
+"""Reads AWS into the inventory: the caller's identity, the EKS cluster, then everything that its objects name.
 
-What AWS shows, put beside what the cluster showed: read by a client of AWS, or handed in as policy documents.
+Policy documents from the user can take the place of what AWS showed.
 """
 
 import time
@@ -35,17 +35,17 @@ from migrations_app.use_cases.collect.aws_reader import AwsReading, part, read_o
 from migrations_app.use_cases.collect.aws_roles import controller_roles, instance_profiles, node_roles, simulation
 
 PARALLEL = 4
-"""Parts under way at once: few enough for IAM, which throttles early."""
+"""Parts read concurrently: few, because IAM throttles early."""
 SPOT_ROLE = "AWSServiceRoleForEC2Spot"
 AGENT = "eks-pod-identity-agent"
 QUEUE = "aws.interruptionQueueName"
 
 
 def collect_aws(api: AwsApi, inventory: Inventory, *, releases: Sequence[str] | None = None) -> AwsSeen:
-    """Everything AWS shows about the cluster; never raises for what AWS did.
+    """Everything that AWS shows about the cluster. AWS errors are not raised but stored as Unseen parts.
 
-    `releases` are those whose requests are put to SimulatePrincipalPolicy: without them the running one, and with an
-    empty list none. In the wrong account nothing is read, since names would be found that belong to others.
+    `releases` are evaluated with SimulatePrincipalPolicy: None means the running release, an empty list none. With
+    credentials of another account nothing is read, since equal names there belong to other objects.
     """
     identity: Part[Caller] = part(lambda: read_one(api.caller()))
     stop = _stop(api, identity)
@@ -117,7 +117,7 @@ def _oidc_provider(reading: AwsReading) -> Part[OidcProvider]:
 
 
 def site_of(reading: AwsReading, roles: Part[NodeRole]) -> AwsSite:
-    """The names with which requests of this cluster are judged."""
+    """The names that the requests of this cluster are evaluated with."""
     arns = [role.arn for one in roles.items for role in one.role.items]
     return AwsSite(
         cluster=reading.place.cluster,
@@ -131,7 +131,7 @@ def site_of(reading: AwsReading, roles: Part[NodeRole]) -> AwsSite:
 
 
 def add_aws(collected: Collected, api: AwsApi | None) -> Collected:
-    """The collection with everything AWS shows about it; unchanged without access to AWS."""
+    """The collection with everything that AWS shows about it; unchanged without access to AWS."""
     if api is None:
         return collected
     started = time.monotonic()
@@ -140,15 +140,15 @@ def add_aws(collected: Collected, api: AwsApi | None) -> Collected:
 
 
 def refuse_aws(collected: Collected, reason: Unseen) -> Collected:
-    """The collection where access to AWS was given and nothing could be read there."""
+    """The collection with every AWS part Unseen for this reason: access is configured but does not work."""
     parts: dict[str, Any] = dict.fromkeys(AWS_PART_NAMES, reason)
     return _with(collected, replace(NO_AWS, **parts), seconds=0.0)
 
 
 def hand_in(collected: Collected, documents: Mapping[str, bytes]) -> Collected:
-    """The collection with these policies, by name, as those of the controller; unchanged without any.
+    """The collection with these policies (by name) as the controller's; unchanged without any.
 
-    They take the place of what AWS showed. One that cannot be used makes the part Unseen with its reason.
+    They replace what AWS showed. If one cannot be parsed, the part is Unseen with the reason.
     """
     if not documents:
         return collected
@@ -188,7 +188,7 @@ def _line(name: str, part: Part[object], *, seconds: float) -> PartLine:
 
 
 def _unseen_within(item: object) -> list[tuple[str, Unseen]]:
-    """The parts of a part that could not be read, such as the policies of one role."""
+    """The Unseen parts within an item, such as the policies of one role."""
     if not is_dataclass(item):
         return []
     inner = ((field.name, getattr(item, field.name)) for field in fields(item))

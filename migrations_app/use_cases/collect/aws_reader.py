@@ -1,4 +1,4 @@
-"""One reading of AWS under way: the client, the inventory that says what to look for, and how failures become parts."""
+"""One read of AWS: the client, the inventory that names what to read, and how failures become Unseen parts."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwsReading:
-    """`place` has the account that AWS named; `cluster` is what DescribeCluster gave."""
+    """`place` has the account that AWS reported; `cluster` is the result of DescribeCluster."""
 
     api: AwsApi
     inventory: Inventory
@@ -27,7 +27,7 @@ class AwsReading:
 
 
 def part(read: Callable[[], Part[T]]) -> Part[T]:
-    """What `read` gives; Unseen with the reason where it could not look or was handed what cannot be used."""
+    """The result of `read`; Unseen with the reason when it raises ReadError or InvalidInput."""
     try:
         return read()
     except (ReadError, InvalidInput) as reason:
@@ -35,12 +35,12 @@ def part(read: Callable[[], Part[T]]) -> Part[T]:
 
 
 def read_one(found: T | None) -> Seen[T]:
-    """The part of a single thing: empty where AWS has none."""
+    """The part of a single object: empty if AWS has none."""
     return Seen(() if found is None else (found,))
 
 
 def each(given: Iterable[S], read: Callable[[S], T], *, kind: str, name: Callable[[S], str]) -> Part[T]:
-    """A part of many things: what could not be read is set aside, and all of it is Unseen when nothing could."""
+    """A part of several objects. Those that could not be read are quarantined; Unseen when none could be read."""
     good: list[T] = []
     bad: list[UnparsableObject] = []
     reasons: list[Unseen] = []
@@ -54,21 +54,21 @@ def each(given: Iterable[S], read: Callable[[S], T], *, kind: str, name: Callabl
 
 
 def role_part(reading: AwsReading, arn: RoleArn) -> Part[Role]:
-    """The role of exactly that ARN; empty where there is none, Unseen where it is in an account we do not read."""
+    """The role with exactly that ARN; empty if there is none, Unseen if it is in an account that is not read."""
     if arn.account != reading.place.account:
         told = f"the role is in account {arn.account}; these credentials read account {reading.place.account}"
         return Unseen("other_account", told)
 
     def read() -> Part[Role]:
         found = reading.api.role(arn.name)
-        # A role of the same name under another path is another role: nobody can assume it by this ARN.
+        # A role of the same name under another path is another role, and cannot be assumed by this ARN.
         return read_one(found if found and found.arn == str(arn) else None)
 
     return part(read)
 
 
 def policies(reading: AwsReading, role: Part[Role]) -> Part[PolicyDocument]:
-    """All policies of a role, attached ones first; Unseen as soon as one is, since each could allow or deny."""
+    """All policies of a role, attached ones first. Unseen if any is unreadable, since each could allow or deny."""
     if isinstance(role, Unseen):
         return role
     return part(lambda: Seen(tuple(document for found in role.items for document in _documents(reading, found.name))))
@@ -81,7 +81,7 @@ def _documents(reading: AwsReading, role: str) -> list[PolicyDocument]:
 
 
 def boundary(reading: AwsReading, role: Part[Role]) -> Part[PolicyDocument]:
-    """The permissions boundary of a role; empty where it has none."""
+    """The permissions boundary of a role; empty if it has none."""
     if isinstance(role, Unseen):
         return role
     arns = [found.boundary_arn for found in role.items if found.boundary_arn]
@@ -89,7 +89,7 @@ def boundary(reading: AwsReading, role: Part[Role]) -> Part[PolicyDocument]:
 
 
 def _whole(document: PolicyDocument | None) -> PolicyDocument:
-    """The document, when it can be judged. Raises Expired for one that vanished meanwhile, BadPolicy."""
+    """The document, checked to be parsable. Raises Expired if it was deleted meanwhile, InvalidPolicy."""
     if document is None:
         raise Expired("a policy went away while the role was read", code="moved")
     parse_policy(document.text, name=document.name)

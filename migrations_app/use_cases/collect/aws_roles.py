@@ -1,8 +1,7 @@
-"""Roles that nodes run as: named by node classes, or held by the instance profiles that classes and templates name.
+"""Reads IAM roles: those of the nodes and that of the controller, and simulates the controller's requests.
 
-The controller's role: from its Pod Identity association, the annotation of its service account, or its settings.
-
-Puts the requests of the controller to SimulatePrincipalPolicy and compares the answers with our evaluator's.
+Node roles are named by node classes and by instance profiles; the controller's role by its Pod Identity association,
+its service account's annotation or its settings. SimulatePrincipalPolicy is compared with karpdash's own evaluator.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,7 +37,7 @@ from migrations_app.use_cases.collect.aws_reader import AwsReading, boundary, ea
 
 
 def instance_profiles(reading: AwsReading) -> Part[InstanceProfile]:
-    """Every profile that is named, with `exists` False where AWS has none."""
+    """Every instance profile that an object names, with `exists` False if AWS has none."""
     named = aws_named.instance_profiles(reading.inventory)
     if isinstance(named, Unseen):
         return named
@@ -54,7 +53,7 @@ def _profile(reading: AwsReading, named: NameWithSources) -> InstanceProfile:
 
 
 def node_roles(reading: AwsReading, profiles: Part[InstanceProfile]) -> Part[NodeRole]:
-    """Every node role once; profiles that could not be read are set aside here too, since they may hold another."""
+    """Every node role once. Unreadable instance profiles are quarantined here too, since they may name another role."""
     named = aws_named.node_roles(reading.inventory)
     if isinstance(named, Unseen):
         return named
@@ -103,9 +102,9 @@ _Found = tuple[FoundBy, str, ServiceAccountRef]
 
 
 def controller_roles(reading: AwsReading) -> Part[ControllerRole]:
-    """Every role the controller may work as, in the order in which they count; a role by assume-role comes last.
+    """Every role that the controller may use, in order of precedence; a role by assume-role comes last.
 
-    Unseen when it cannot be told; set aside is what might name one more.
+    Unseen when they cannot be determined; objects that might name another role are quarantined.
     """
     accounts = controller_accounts(reading.inventory)
     if isinstance(accounts, Unseen):
@@ -126,7 +125,7 @@ def controller_roles(reading: AwsReading) -> Part[ControllerRole]:
 
 
 def _of_account(reading: AwsReading, account: ServiceAccountRef) -> Part[_Found]:
-    """Roles of one service account. A refused look at associations leaves the annotation, and the doubt."""
+    """The roles of one service account. Without access to associations, its annotation counts, with a doubt."""
     annotated: list[_Found] = [("irsa", account.annotated, account)] if account.annotated else []
     try:
         associated = list(_associated(reading, account))
@@ -172,7 +171,10 @@ def _read(reading: AwsReading, found: _Found) -> ControllerRole:
 def simulation(
     reading: AwsReading, roles: Part[ControllerRole], *, releases: Sequence[str], site: AwsSite
 ) -> Part[CrossCheck]:
-    """One row a request, for the role on which the controller's requests fall; Unseen where AWS does not simulate."""
+    """One row a request, for the role that the controller works as; Unseen when AWS does not simulate.
+
+    Without a role or a release it is NOT_ASKED.
+    """
     if isinstance(roles, Unseen):
         return roles
     judged = working(roles.items)

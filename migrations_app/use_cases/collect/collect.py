@@ -1,4 +1,4 @@
-"""Client -> Inventory: reads every part, a few at a time; what cannot be read is Unseen with its reason."""
+"""Reads every part of a cluster into an inventory, a few at a time. An unreadable part is Unseen with the reason."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -19,13 +19,13 @@ from migrations_app.use_cases.collect import parts as readers
 from migrations_app.use_cases.collect.reading import Parts, Reading
 
 PARALLEL = 4
-"""Lists under way at once: enough to hide latency, few enough for an API server under load."""
+"""Concurrent list requests: enough to hide latency, few enough for an API server under load."""
 
 DOCUMENTS = "documents"
-"""Where documents of a bundle were passed over, the name of the line that says so; it is no part of an inventory."""
+"""Name of the line about skipped documents of a bundle; it is not a part of the inventory."""
 
 Progress = Callable[[str, int], None]
-"""Called with the name of each part as it is read, and how many of PART_NAMES are."""
+"""Called with the name of each part once it is read, and the number of parts read so far."""
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class _Run:
     seconds: dict[str, float]
 
     def read(self, job: "readers.Job") -> None:
-        """Runs one job and files its parts; never raises for what the cluster did."""
+        """Runs one job and stores its parts. Read errors are stored as Unseen, not raised."""
         started = time.monotonic()
         found = self._blocked(job) or self._asked(job)
         for name in job.gives:
@@ -56,7 +56,7 @@ class _Run:
         for name in job.needs:
             part = self.parts[name]
             if isinstance(part, Unseen):
-                # Not the reason of the other part: that one is refused, and asking for this one's right would not help.
+                # Not the code of the other part: if that one is forbidden, granting rights to this one would not help.
                 why = f"{name} could not be read ({part.why}), which tells where to look"
                 code = "not_asked" if part.why == "forbidden" else part.why
                 return {given: Unseen(code, why, part.behind or Behind(name, part.why)) for given in job.gives}
@@ -66,7 +66,7 @@ class _Run:
 def collect(
     api: ClusterApi, *, cluster: str, deadline: float = 600.0, on_part: Progress | None = None, now: str = ""
 ) -> Collected:
-    """Everything a scan reads. `deadline` is in seconds from now; parts that it cuts off are Unseen as `timeout`."""
+    """Reads everything that a scan needs. `deadline` is in seconds; parts not read by then are Unseen (`timeout`)."""
     run = _Run(Reading(api, time.monotonic() + deadline), on_part, {}, {})
     run.read(readers.VERSION)
     run.read(readers.DISCOVERY)
@@ -82,7 +82,7 @@ def collect(
 
 @contextmanager
 def _side_by_side() -> Iterator[ThreadPoolExecutor]:
-    """A few threads; a worker that is told to stop does not wait for what they are reading."""
+    """A small thread pool. On exit, reads under way are not waited for."""
     pool = ThreadPoolExecutor(PARALLEL, thread_name_prefix="part")
     try:
         yield pool
@@ -95,7 +95,7 @@ def _taken_at(api: ClusterApi, now: str) -> str:
 
 
 def _passed_over(api: ClusterApi) -> Iterator[PartLine]:
-    """A line about the documents of a bundle that say no kind: any of them may be what a check looks for."""
+    """A line about documents of a bundle without a readable kind: a check may depend on any of them."""
     told = api.clock()
     if told.passed_over:
         why = "no kind or no apiVersion that can be read"

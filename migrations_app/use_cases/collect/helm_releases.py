@@ -1,4 +1,4 @@
-"""Reads Helm's records in the namespaces where Karpenter may live; one that may not be read leaves the part open."""
+"""Reads Helm's release records in the namespaces where Karpenter may be installed."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -27,8 +27,10 @@ class _ReleaseSearch:
 
 
 def helm_releases(reading: Reading) -> Parts:
-    """What the readable namespaces hold. A forbidden one is set aside by name, as an object would be, so that nothing
-    passes on what is not there; where every one is forbidden the part is."""
+    """The releases in the readable namespaces. Raises Forbidden when every namespace is forbidden.
+
+    A single forbidden namespace is quarantined by name, so that no check takes a missing release for an absent one.
+    """
     found: list[_ReleaseSearch] = []
     refused: list[tuple[str, ReadError]] = []
     for home in reading.homes:
@@ -51,7 +53,7 @@ def _in(reading: Reading, home: str) -> _ReleaseSearch:
         found.bad.clear()
         return found.take
 
-    # Records are up to 1 MB each; other people's Secrets are never asked for.
+    # Records are up to 1 MB each; other Secrets are never requested.
     reading.each_page(reading.resource(kinds.SECRET, namespace=home, label_selector="owner=helm", page_size=20), begin)
     return found
 
@@ -62,7 +64,7 @@ def _set_aside(refused: tuple[str, ReadError]) -> UnparsableObject:
 
 
 def _newest(releases: list[HelmRelease]) -> Iterable[HelmRelease]:
-    """The deployed revision of each release; the newest one where none is deployed."""
+    """The deployed revision of each release; the newest one if none is deployed."""
     by_name: dict[tuple[str, str], HelmRelease] = {}
     for release in sorted(releases, key=lambda r: (r.status == "deployed", r.revision)):
         by_name[release.namespace, release.name] = release

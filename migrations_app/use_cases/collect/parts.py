@@ -1,4 +1,4 @@
-"""What each part is read from. A job reads one or more parts; the second stage needs what the first one found."""
+"""The jobs that read each part. Jobs of the second stage need parts that the first stage read."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -31,12 +31,12 @@ F = TypeVar("F", PodGrouper, MetricQueryCollector)
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`gives` names the parts; `read` returns exactly those, or raises CouldNotLook, which then stands for all."""
+    """`read` returns exactly the parts named in `gives`, or raises ReadError for all of them."""
 
     gives: tuple[str, ...]
     read: Callable[[Reading], Parts]
     needs: tuple[str, ...] = ()
-    """Parts that tell where to look: while one of them is Unseen, this one is Unseen too, never empty."""
+    """Parts that this job depends on: if one of them is Unseen, this job's parts are Unseen too, never empty."""
 
 
 def _keep(seen: Seen[N], wanted: Callable[[N], bool], *, counts_all: bool = False) -> Seen[N]:
@@ -69,7 +69,7 @@ def _simple(part: str, kind: Kind, *, projection: type[o.NamedObject]) -> Job:
 
 
 def _of_karpenter(seen: Seen[N], word: str) -> Seen[N]:
-    """Objects of others that could not be read do not make Karpenter's part doubtful."""
+    """Drops unparsable objects that do not belong to Karpenter, so that they do not make its part doubtful."""
     mine = tuple(bad for bad in seen.quarantined if word in bad.name or bad.nameless)
     return Seen(seen.items, seen.served, mine, total=seen.total)
 
@@ -80,7 +80,7 @@ def _pods(reading: Reading) -> Parts:
 
 
 def _folded(reading: Reading, resource: Resource, *, fresh: Callable[[], F]) -> F:
-    """All pages of a list in one fold."""
+    """All pages of a list, collected in one `fresh()` object; a restarted list starts with a new one."""
     fold = fresh()
 
     def begin() -> Callable[[ListPage], None]:
@@ -171,7 +171,7 @@ def _metric_users(
     fresh: Callable[[], MetricQueryCollector],
     **narrow: Any,  # noqa: ANN401 - the fields of Resource
 ) -> Seen[MetricUser]:
-    """Every object of the kind that names a metric; Seen and empty when nothing serves the kind."""
+    """Every object of the kind that uses a Karpenter metric; empty if the kind is not served."""
     reading.refuse_doubtful(kind)
     for resource in reading.candidates(kind, **narrow):
         try:

@@ -1,4 +1,4 @@
-"""Reads what lets the controller act and be reached, and CRDs with what only their raw text tells."""
+"""Reads the controller's RBAC and network policies, and Karpenter's CRDs."""
 
 from collections.abc import Callable, Iterator
 from typing import TypeVar
@@ -17,11 +17,11 @@ N = TypeVar("N", bound=NamedObject)
 
 
 EVERY_ACCOUNT = "system:serviceaccounts"
-"""The group of all service accounts; that of one namespace has its name behind a colon."""
+"""The group of all service accounts; the group of one namespace has the namespace after a colon."""
 
 
 def crds(reading: Reading) -> Parts:
-    """Karpenter's CRDs; those of others are dropped as their page arrives, since their schemas are long."""
+    """Karpenter's CRDs. Other CRDs are dropped page by page, since their schemas are large."""
     good: list[CRD] = []
     bad: list[UnparsableObject] = []
 
@@ -44,13 +44,13 @@ def crds(reading: Reading) -> Parts:
         reading.each_page(resource, begin)
     except NotServed:
         return {"crds": Seen((), None)}
-    # Objects of others that could not be read do not make Karpenter's part doubtful.
+    # Unparsable objects that do not belong to Karpenter do not make its part doubtful.
     mine = tuple(one for one in bad if "karpenter" in one.name or one.nameless)
     return {"crds": Seen(tuple(good), resource.group_version, mine)}
 
 
 def controller_rbac(reading: Reading) -> Parts:
-    """The ClusterRoles that a binding gives to the service accounts of the controllers."""
+    """The ClusterRoles that are bound to the controllers' service accounts."""
     accounts = {(w.namespace, w.template.spec.service_account_name or "default") for w in reading.controllers}
     bindings = reading.whole(kinds.CLUSTER_ROLE_BINDING, rules.ClusterRoleBinding)
     named = {one.role_ref.name for one in bindings.items if set(_subjects(one)) & _names(accounts)}

@@ -1,4 +1,4 @@
-"""One scan under way, as those who read a part of it see it."""
+"""The state of one collection that is shared by the readers of its parts."""
 
 import time
 from collections.abc import Callable
@@ -14,9 +14,9 @@ from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
 
 RESTARTS = 2
-"""Lists begun anew after the server forgot the resource version (K11)."""
+"""How often a list is restarted after its resource version expired (K11)."""
 HOME_NAMESPACES = ("karpenter", "kube-system")
-"""Where the charts install by default; looked into when no controller was found."""
+"""Default namespaces of the Helm charts; read when no controller was found."""
 
 N = TypeVar("N", bound=o.NamedObject)
 Parts = dict[str, Part[Any]]
@@ -24,7 +24,7 @@ Parts = dict[str, Part[Any]]
 
 @dataclass(slots=True)
 class Reading:
-    """One scan under way: the client, its end on the monotonic clock, and what was found so far."""
+    """One collection under way: the client, its deadline on the monotonic clock, and the parts found so far."""
 
     api: ClusterApi
     ends: float
@@ -50,7 +50,7 @@ class Reading:
             self.versions[key] = resource.version
 
     def candidates(self, kind: Kind, **narrow: Any) -> tuple[Resource, ...]:  # noqa: ANN401 - the fields of Resource
-        """The version that discovery names, else each known one: a 404 in all of them means that nobody serves it."""
+        """The version that discovery reports, else each known one: the kind is not served if all of them return 404."""
         key = (kind.group, kind.plural)
         versions = (self.versions[key],) if key in self.versions else kind.versions
         return tuple(Resource(kind.group, version, kind.plural, **narrow) for version in versions)
@@ -59,7 +59,7 @@ class Reading:
         return self.candidates(kind, **narrow)[0]
 
     def each_page(self, resource: Resource, begin: Callable[[], Callable[[ListPage], None]]) -> None:
-        """Feeds every page to what `begin` returns; begins anew when the server forgot the version."""
+        """Passes every page to the function that `begin` returns. Starts again if the resource version expires."""
         for attempt in range(RESTARTS + 1):
             take = begin()
             try:
@@ -72,7 +72,7 @@ class Reading:
                     raise
 
     def whole(self, kind: Kind, projection: type[N], **narrow: Any) -> Seen[N]:  # noqa: ANN401 - as `resource`
-        """Every object of a kind; Seen and empty when nothing serves it."""
+        """Every object of a kind; empty if the kind is not served."""
         self.refuse_doubtful(kind)
         for resource in self.candidates(kind, **narrow):
             try:
@@ -82,7 +82,8 @@ class Reading:
         return Seen((), None)
 
     def refuse_doubtful(self, kind: Kind) -> None:
-        """A group whose discovery failed may answer 404 for what it does hold."""
+        """Raises ServerFailed if discovery of the kind's group failed: a 404 then does not mean that it is not served.
+        """
         for bad in getattr(self.found.get("discovery"), "quarantined", ()):
             if bad.name.partition("/")[0] == kind.group and kind.group:
                 raise ServerFailed(f"discovery of {bad.name} failed: {bad.why}", code=bad.why)
@@ -112,7 +113,7 @@ class Reading:
 
     @property
     def homes(self) -> tuple[str, ...]:
-        """Namespaces of the controllers and of the releases that own the CRDs; the default ones when there is none."""
+        """Namespaces of the controllers and of the Helm releases that own the CRDs; if there are none, the defaults."""
         owners = (crd.metadata.annotation("meta.helm.sh/release-namespace") for crd in self.found["crds"].items)
         named = [workload.namespace for workload in self.controllers] + [owner for owner in owners if owner]
         return tuple(dict.fromkeys(named)) or HOME_NAMESPACES

@@ -1,4 +1,4 @@
-"""Channels for news: made, changed, given a new secret, forgotten. Addresses and secrets are sealed (T22)."""
+"""Creates, changes, tests and removes notification channels. Addresses and signing secrets are encrypted (T22)."""
 
 import secrets
 import uuid
@@ -24,13 +24,13 @@ from migrations_app.use_cases.runtime.connections import keys
 
 FIELD = "channel"
 PEOPLE_NAME = "Approvers and administrators"
-"""The channel that is always there."""
+"""The built-in channel."""
 MOST = 200
-"""Channels of an installation."""
+"""Maximum number of channels per installation."""
 
 
 class ChannelSecrets(msgspec.Struct, frozen=True):
-    """What is sealed: the address, and the secrets that sign, the newest first."""
+    """The encrypted part of a channel: its address, and its signing secrets, newest first."""
 
     target: str
     secrets: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class ChannelSecrets(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelSettings:
-    """A channel as somebody wants it. Without `groups` it hears of every cluster."""
+    """Settings of a new channel. Without `groups` it receives events of every cluster."""
 
     name: str
     kind: str
@@ -49,7 +49,7 @@ class ChannelSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelUpdate:
-    """What is to be otherwise; None: as it is."""
+    """Changes to a channel; None leaves a field as it is."""
 
     name: str | None = None
     target: str | None = None
@@ -60,14 +60,14 @@ class ChannelUpdate:
 
 @dataclass(frozen=True, slots=True)
 class CreatedChannel:
-    """`secret` signs what is sent, and is shown this once; empty for what is not signed."""
+    """A new channel. `secret` signs its messages and is shown only once; empty for kinds that are not signed."""
 
     id: uuid.UUID
     secret: Secret
 
 
 def add_channel(wanted: ChannelSettings, *, by: str, now: datetime) -> CreatedChannel:
-    """Makes a channel. Raises BadInput, and Conflict `name_taken`."""
+    """Creates a channel. Raises InvalidInput, Conflict `name_taken`."""
     _refuse_words(wanted.name, wanted.events)
     place = _place(wanted.kind, wanted.target)
     secret = _fresh() if wanted.kind == Channel.Kind.WEBHOOK else ""
@@ -85,7 +85,10 @@ def add_channel(wanted: ChannelSettings, *, by: str, now: datetime) -> CreatedCh
 
 
 def change_channel(channel_id: uuid.UUID, change: ChannelUpdate, *, version: int | None = None) -> None:
-    """Changes what is told. Raises NotFound, BadInput, Conflict `name_taken`, and `stale` for another version."""
+    """Changes a channel.
+
+    Raises NotFound, InvalidInput, Conflict `name_taken`, Conflict `stale` for an outdated version.
+    """
     with transaction.atomic():
         row = _held(channel_id)
         if version is not None and version != row.version:
@@ -102,7 +105,10 @@ def change_channel(channel_id: uuid.UUID, change: ChannelUpdate, *, version: int
 
 
 def rotate(channel_id: uuid.UUID) -> Secret:
-    """A new secret; the one before it goes on signing beside it until the next turn. Raises NotFound, BadInput."""
+    """Creates a new signing secret and returns it. Raises NotFound, InvalidInput.
+
+    Messages are signed with the previous secret as well, until the next rotation.
+    """
     with transaction.atomic():
         row = _held(channel_id)
         if row.kind != Channel.Kind.WEBHOOK:
@@ -116,7 +122,7 @@ def rotate(channel_id: uuid.UUID) -> Secret:
 
 
 def forget_channel(channel_id: uuid.UUID) -> None:
-    """Removes the channel and its log. Raises NotFound."""
+    """Removes the channel and its delivery log. Raises NotFound."""
     with transaction.atomic():
         row = _held(channel_id)
         record_audit_event("channel.removed", f"channel {row.name}", place=row.place)
@@ -124,7 +130,7 @@ def forget_channel(channel_id: uuid.UUID) -> None:
 
 
 def send_test(channel_id: uuid.UUID, *, by: str, now: datetime) -> uuid.UUID:
-    """Puts a message of no meaning on its way, at once; the id of its delivery. Raises NotFound, BadInput."""
+    """Enqueues a test message without delay and returns the id of its delivery. Raises NotFound, InvalidInput."""
     with transaction.atomic():
         row = Channel.objects.select_for_update().filter(pk=channel_id).first()
         if row is None:
@@ -138,7 +144,7 @@ def send_test(channel_id: uuid.UUID, *, by: str, now: datetime) -> uuid.UUID:
 
 
 def resend(delivery_id: uuid.UUID, *, now: datetime) -> uuid.UUID:
-    """Sends a delivery once more, with fresh tries and the same event id; its channel's id. Raises NotFound."""
+    """Resends a delivery with the same event id and new attempts. Returns its channel's id. Raises NotFound."""
     with transaction.atomic():
         row = Delivery.objects.select_related("channel").filter(pk=delivery_id).first()
         if row is None:
@@ -151,7 +157,7 @@ def resend(delivery_id: uuid.UUID, *, now: datetime) -> uuid.UUID:
 
 
 def unsealed_channel(row: Channel) -> ChannelSecrets:
-    """Address and secrets of a channel. Raises BadSetting when the key is gone."""
+    """Decrypted address and secrets of a channel. Raises InvalidSetting when the key is missing."""
     return msgspec.json.decode(keys().open(bytes(row.sealed), owner=str(row.pk), field=FIELD), type=ChannelSecrets)
 
 
@@ -188,7 +194,7 @@ def _saved(row: Channel, *, insert: bool = False) -> None:
 
 
 def _shown(row: Channel, groups: list[ClusterGroup]) -> dict[str, Any]:
-    """What the audit log tells of a channel."""
+    """The details of a channel for the audit log."""
     return {"events": row.events, "groups": sorted(group.name for group in groups), "enabled": row.enabled}
 
 
@@ -208,7 +214,7 @@ def _fresh() -> str:
 
 
 def _held(channel_id: uuid.UUID) -> Channel:
-    """The row, held; the one that is always there is nobody's to change. Raises NotFound."""
+    """The locked row. Raises NotFound, also for the built-in channel, which cannot be changed."""
     row = Channel.objects.select_for_update().filter(pk=channel_id).exclude(kind=Channel.Kind.PEOPLE).first()
     if row is None:
         raise NotFound("no such channel")
@@ -225,7 +231,7 @@ def _refuse_words(name: str, events: tuple[str, ...]) -> None:
 
 
 def _place(kind: str, target: str) -> str:
-    """What may be shown of the address. Raises BadInput."""
+    """The part of the address that may be displayed. Raises InvalidInput."""
     if kind == Channel.Kind.EMAIL:
         return _mailbox(target)
     if kind not in (Channel.Kind.WEBHOOK, Channel.Kind.SLACK):

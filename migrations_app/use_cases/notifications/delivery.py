@@ -1,7 +1,7 @@
-"""Deliveries -> receivers: what waits for a channel goes in one message, until it was received or given up.
+"""Sends deliveries: all waiting events of a channel go out in one message, and are retried until received or given up.
 
-An attempt is counted before the sending. A worker that dies between sending and noting that leaves a delivery that
-waits: it goes again, with the same event id, so that it is never lost and a receiver can tell it twice from two (R02).
+Delivery is at least once (R02): an attempt is counted before sending. If a worker dies between sending and recording
+the outcome, the delivery is sent again with the same event id, so that receivers can drop duplicates.
 """
 
 import hashlib
@@ -33,22 +33,22 @@ from migrations_app.use_cases.runtime.connections import network_policy
 
 log = logging.getLogger(__name__)
 QUIET = timedelta(minutes=5)
-"""After a message the next one of no urgency waits so long: what comes meanwhile goes together."""
+"""Minimum pause after a message; events that are not urgent are collected meanwhile."""
 CLAIM = timedelta(seconds=60)
-"""Longer than one message may take: a worker that died holds a channel up no longer than this."""
+"""How long a worker holds a channel: longer than one message may take, so a dead worker delays it no longer."""
 BATCH = 1000
 TRIES = 24
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(hours=1)
 KEPT_TRIES = 30
 UNKNOWN = "no_outcome"
-"""What the log says of an attempt whose end nobody saw."""
+"""Code in the log for an attempt whose outcome was never recorded."""
 SOURCE = "karpdash"
 BATCH_TYPE = "application/cloudevents-batch+json"
 MAILED = frozenset({Channel.Kind.EMAIL, Channel.Kind.PEOPLE})
 
 
 def due(now: datetime) -> list[uuid.UUID]:
-    """Channels that have something to send, and may."""
+    """Ids of the channels that have something to send and are not in a pause."""
     waiting = Q(deliveries__state=Delivery.State.WAITING, deliveries__next_at__lte=now)
     hurry = Q(deliveries__urgent=True, failures=0)
     rested = Q(not_before=None) | Q(not_before__lte=now)
@@ -57,7 +57,13 @@ def due(now: datetime) -> list[uuid.UUID]:
 
 
 def deliver(channel_id: uuid.UUID) -> int:
-    """Sends what waits for one channel, unless another worker does; how many events were received."""
+    """Sends what waits for one channel, unless another worker holds it. Returns how many events were received.
+
+    1. Claim the channel until CLAIM has passed; return 0 if another worker has it.
+    2. Take the waiting deliveries and count this attempt on each of them.
+    3. Send them as one message, outside any transaction.
+    4. Record the outcome, and release the channel.
+    """
     now = timezone.now()
     if channel_id not in due(now):
         return 0
@@ -74,10 +80,10 @@ def deliver(channel_id: uuid.UUID) -> int:
 
 
 def _taken(channel: Channel, now: datetime) -> list[Delivery]:
-    """The deliveries of the next message, with this attempt counted; what was tried too often is given up (R36)."""
+    """The deliveries of the next message, with this attempt counted. Others are given up after TRIES attempts (R36)."""
     waiting = Delivery.objects.filter(channel=channel, state=Delivery.State.WAITING)
     with transaction.atomic():
-        # Each mail to the people goes to those who have a say in its cluster.
+        # Each mail to people goes to those who have rights over its cluster, so events are not combined.
         most = 1 if channel.kind == Channel.Kind.PEOPLE else BATCH
         waiting.filter(attempts__gte=F("tries_from") + TRIES).update(state=Delivery.State.FAILED)
         ripe = Q(next_at__lte=now) | Q(next_at__lte=now + BATCH_DELAY, attempts=0)
@@ -86,7 +92,7 @@ def _taken(channel: Channel, now: datetime) -> list[Delivery]:
 
 
 def _counted(row: Delivery, waiting: QuerySet[Delivery], *, now: datetime) -> bool:
-    """Whether the row is still as it was read: nobody joined anything to it meanwhile."""
+    """Counts the attempt if the row is still as it was read. False when another event was merged into it meanwhile."""
     tried = [*row.log[-KEPT_TRIES + 1 :], {"at": now.isoformat(), "code": UNKNOWN}]
     same = waiting.filter(pk=row.pk, attempts=row.attempts, event_id=row.event_id)
     row.attempts, row.log = row.attempts + 1, tried
@@ -94,7 +100,7 @@ def _counted(row: Delivery, waiting: QuerySet[Delivery], *, now: datetime) -> bo
 
 
 def _sent(channel: Channel, events: Sequence[Event], *, now: datetime) -> str:
-    """Why it was not received, as a code; empty when it was. Nothing that a receiver said is kept (T03)."""
+    """Sends the events. Returns an error code, empty on success. Nothing of the receiver's response is stored (T03)."""
     try:
         if channel.kind in MAILED:
             return _mailed(channel, events)
@@ -123,7 +129,7 @@ def _cloud_event(event: Event) -> dict[str, Any]:
 
 
 def _mailed(channel: Channel, events: Sequence[Event]) -> str:
-    """As `_sent`. Raises CouldNotLook, BadSetting."""
+    """As `_sent`, by mail. Raises ReadError, InvalidSetting."""
     server = settings.ENV.email
     if server is None:
         return "no_mail"
@@ -142,7 +148,7 @@ def _mailed(channel: Channel, events: Sequence[Event]) -> str:
 
 
 def _everybody(events: Sequence[Event]) -> tuple[str, ...]:
-    """The mailboxes of those who approve or administer what the events are about: each of the clusters, or anything."""
+    """Addresses of active users who may approve or administer every cluster in the events (any cluster, if none)."""
     people = User.objects.filter(is_active=True).exclude(email="").order_by("pk")
     asked = frozenset({"approve", "administer"})
     clusters = sorted({event["data"]["cluster"] for event in events if event["data"].get("cluster")})
@@ -156,7 +162,7 @@ def _everybody(events: Sequence[Event]) -> tuple[str, ...]:
 
 
 def _note(channel: Channel, rows: Iterable[Delivery], *, wrong: str, now: datetime) -> None:
-    """What came of the attempt, for the rows and for the channel: one that fails is left alone for longer each time."""
+    """Records the outcome on rows and channel. The channel pauses longer after each failure (exponential backoff)."""
     failures = channel.failures + 1 if wrong else 0
     pause = min(FIRST_PAUSE * 2 ** min(failures - 1, 10), LONGEST_PAUSE) if wrong else QUIET
     again = now + pause * (1 + share(channel.pk) / 10 if wrong else 1)

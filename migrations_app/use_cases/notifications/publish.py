@@ -1,4 +1,4 @@
-"""What is news: written into the outbox, in the transaction of what it tells, so that neither is there alone (A08)."""
+"""Publishes events through the outbox, in the same transaction as the change that they report (A08)."""
 
 import uuid
 from collections.abc import Iterable
@@ -18,31 +18,31 @@ from migrations_app.readiness.waivers import apply, from_stored
 
 
 def publish_event(topic: str, subject: str, *, cluster: uuid.UUID | None = None, **data: Any) -> None:  # noqa: ANN401 - any JSON
-    """Writes news; without a cluster it concerns all of them."""
+    """Writes an event to the outbox; without a cluster it concerns all of them."""
     where = {"cluster": str(cluster)} if cluster else {}
     Outbox.objects.create(topic=topic, body={"subject": subject, **where, **data})
 
 
 def publish_event_once(mark: str, *, now: datetime) -> bool:
-    """Whether nobody announced that before; whoever gets True does, in the same transaction."""
+    """True for the first caller with this mark, who then publishes in the same transaction; False afterwards."""
     with transaction.atomic():
         _, fresh = Announced.objects.get_or_create(mark=mark, defaults={"at": now})
     return fresh
 
 
 def published_events(marks: Iterable[str]) -> set[str]:
-    """Those of the marks that somebody announced."""
+    """Those of the marks that were published already."""
     return set(Announced.objects.filter(mark__in=list(marks)).values_list("mark", flat=True))
 
 
 def latest_of(cluster_id: uuid.UUID) -> Snapshot | None:
-    """The newest snapshot with its content; None before the first."""
+    """The cluster's newest snapshot with its content; None before the first."""
     newest = Cluster.objects.filter(pk=cluster_id).values("latest")
     return Snapshot.objects.select_related("content").filter(pk__in=newest).first()
 
 
 def publish_changes(before: Snapshot | None, report: Report, *, cluster: Cluster) -> None:
-    """Compares the report with the snapshot before it; the first snapshot of a cluster is no news."""
+    """Publishes what changed between the previous snapshot and the report; nothing for a cluster's first snapshot."""
     following = next_hop(report)
     if before is None or following is None:
         return
@@ -54,20 +54,20 @@ def publish_changes(before: Snapshot | None, report: Report, *, cluster: Cluster
 
 
 def publish_verdict_change(before: Snapshot, cluster: Cluster, *, hop: str, verdict: str) -> None:
-    """Said when hop or verdict are others than those that stand in the snapshot."""
+    """Publishes an event if the next hop or its verdict differ from those of the snapshot."""
     if (before.next_hop, before.verdict) != (hop, verdict):
         moved = {"hop": hop, "verdict": verdict, "was": before.verdict, "was_hop": before.next_hop}
         publish_event("hop.verdict_changed", cluster.name, cluster=cluster.pk, **moved)
 
 
 def publish_scan_failures(cluster: Cluster) -> None:
-    """Said once, at the failure from which the cluster counts as unreachable: the breaker opens."""
+    """Publishes one event, at the failure from which the cluster counts as unreachable (the circuit breaker opens)."""
     if cluster.failures == UNREACHABLE_AFTER:
         publish_event("scan.failed", cluster.name, cluster=cluster.pk, code=cluster.last_error_code)
 
 
 def publish_scan_recovery(cluster: Cluster) -> None:
-    """`cluster` as it was before the scan that succeeded."""
+    """Publishes that scans succeed again. `cluster` is as it was before the successful scan."""
     if cluster.failures >= UNREACHABLE_AFTER:
         since = cluster.failing_since.isoformat() if cluster.failing_since else ""
         publish_event("scan.recovered", cluster.name, cluster=cluster.pk, failing_since=since)

@@ -1,4 +1,4 @@
-"""Outbox -> deliveries: each piece of news once to each channel that asked for it, joined with what waits already."""
+"""Turns outbox rows into deliveries: one for each event and subscribed channel, merged where possible."""
 
 import uuid
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from migrations_app.readiness.notification_events import EVENTS, TO_PEOPLE, URGE
 from migrations_app.use_cases.notifications.channels import PEOPLE_NAME
 
 BATCH_DELAY = timedelta(seconds=60)
-"""So long news waits for more of it, which then goes along."""
+"""How long an event waits for others, to be sent in one message."""
 REPEAT_DELAY = timedelta(minutes=20)
 LONGEST_HOLD = timedelta(hours=6)
 DAY = timedelta(days=1)
@@ -23,13 +23,13 @@ NAMED: Mapping[str, str] = {
     "rollout.awaiting_approval": "plan.approval_requested",
     "rollout.succeeded": "rollout.completed",
 }
-"""Topics of the outbox that go by another name outside."""
+"""Outbox topics whose public event type has another name."""
 PEOPLE = uuid.UUID("7b1d3a52-0c55-4a52-9c0e-5d6c5f2f6a01")
 _IDS = uuid.UUID("c2a1b9ce-35a4-4c0a-8a59-5b0f6d3f9d10")
 
 
 def route_events(now: datetime) -> int:
-    """Makes deliveries out of the outbox and ends its rows; how many rows were ended."""
+    """Creates deliveries for the open outbox rows and closes the rows. Returns how many rows were closed."""
     if not Outbox.objects.filter(done_at=None).exists():
         return 0
     with transaction.atomic():
@@ -44,7 +44,7 @@ def route_events(now: datetime) -> int:
 
 
 def _events(rows: Iterable[Outbox]) -> list[Event]:
-    """What is news of it; some rows only wake a worker, and some are over before anybody could be told."""
+    """The events in the rows. Rows that only wake a worker are skipped, and so are approval requests that are over."""
     rows = [row for row in rows if NAMED.get(row.topic, row.topic) in EVENTS]
     keys = {row.body["rollout"] for row in rows if row.body.get("rollout")}
     rollouts = {str(one.pk): one for one in Rollout.objects.filter(pk__in=keys).defer("plan")}
@@ -65,7 +65,7 @@ def _event(row: Outbox, rollout: Rollout | None) -> Event | None:
     elif data.get("cluster"):
         data["url"] = _address(f"/clusters/{data['cluster']}")
     return {
-        # The same however often the row is read, and another one in a database that was put back and counts again.
+        # Stable for a row, and different in a restored database that reuses the row number.
         "id": str(uuid.uuid5(_IDS, f"{row.pk} {row.created_at.isoformat()}")),
         "type": topic,
         "time": row.created_at.isoformat().replace("+00:00", "Z"),
@@ -75,13 +75,13 @@ def _event(row: Outbox, rollout: Rollout | None) -> Event | None:
 
 
 def _address(path: str) -> str:
-    """The page's address where the installation says how it is called; else the path alone."""
+    """The page's absolute URL if the installation's origin is configured; else only the path."""
     origins = settings.ENV.trusted_origins
     return f"{origins[0].rstrip('/')}{path}" if origins else path
 
 
 class _Wanting:
-    """Which channels want which of these events."""
+    """Which enabled channels subscribe to which of these events."""
 
     def __init__(self, events: Iterable[Event]) -> None:
         events = list(events)
@@ -102,13 +102,13 @@ class _Wanting:
         return [channel for channel in self._channels if event["type"] in channel.events and self._near(channel, event)]
 
     def _near(self, channel: Channel, event: Event) -> bool:
-        """What concerns all clusters concerns everybody."""
+        """Events without a cluster or group go to all channels that subscribe to their type."""
         where = event["data"].get("cluster") or event["data"].get("group")
         return channel.everywhere or not where or (channel.pk, where) in self._in_reach
 
 
 def _people() -> None:
-    """The channel that is always there."""
+    """Creates the built-in channel if it is missing."""
     told: dict[str, Any] = {"name": PEOPLE_NAME, "kind": Channel.Kind.PEOPLE, "place": "by mail, each of them"}
     now = {"made_at": datetime.now().astimezone(), "made_by_name": "karpdash", "events": sorted(TO_PEOPLE)}
     Channel.objects.get_or_create(pk=PEOPLE, defaults=told | now)
@@ -133,7 +133,7 @@ def _queue(channel: Channel, event: Event, *, now: datetime) -> None:
 
 
 def _joined(channel: Channel, event: Event, *, about: str) -> bool:
-    """Whether the event went into one of the same matter that nobody began to send yet."""
+    """Whether the event was merged into a waiting delivery with the same merge key and no attempt yet."""
     untried = Delivery.objects.filter(channel=channel, key=about, state=Delivery.State.WAITING, attempts=0)
     first = untried.order_by("made_at").first()
     if first is None:
@@ -146,7 +146,7 @@ def _joined(channel: Channel, event: Event, *, about: str) -> bool:
 
 
 def _wait(channel: Channel, event: Event, *, about: str, now: datetime) -> timedelta:
-    """How long it waits for more: not at all where somebody has to act; long for what goes to and fro all day."""
+    """How long to wait before sending: not at all if urgent, longer the more often the same key recurs in a day."""
     if event["type"] in URGENT:
         return timedelta()
     told = Delivery.objects.filter(channel=channel, key=about, made_at__gt=now - DAY, attempts__gt=0)

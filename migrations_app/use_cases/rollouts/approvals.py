@@ -1,4 +1,4 @@
-"""Previewed -> approved: binds people to one digest (A40-A45)."""
+"""Approval of rollouts: every approval is bound to the digest of one plan (A40-A45)."""
 
 import secrets
 import uuid
@@ -40,28 +40,28 @@ __all__ = [
 ]
 
 TYPED: tuple[str, ...] = ("high", "destructive")
-"""Risks for which an approver types the cluster's name."""
+"""Risks for which an approver has to type the cluster's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalRequest:
-    """What an approver sends back (A40): the digest they looked at, the nonce, and what they take on themselves."""
+    """What an approver submits (A40): the digest that they reviewed, the form's nonce, and the accepted steps."""
 
     digest: str
     nonce: str
     accepted: tuple[str, ...] = ()
     reason: str = ""
     typed: str = ""
-    """The cluster's name, typed, where the plan destroys."""
+    """The cluster's name as typed, for plans with high or destructive risk."""
 
 
 def ask(
     rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None, typed: str | None = None
 ) -> Rollout:
-    """Freezes the preview and asks for approval; without anybody to ask it is approved at once.
+    """Requests approval of the preview, which is frozen then. Approved at once if no approval is needed.
 
-    `typed` is the cluster's name where the action wants it typed; None where a program asks. Raises Denied, BadInput,
-    Conflict.
+    `typed` is the cluster's name if the action requires it; None for API callers. Raises PermissionDenied,
+    InvalidInput, Conflict.
     """
     with transaction.atomic():
         row = _locked(rollout_id)
@@ -78,7 +78,11 @@ def ask(
 
 
 def approve(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: Actor) -> Rollout:
-    """One person's yes. Raises Denied, BadInput for a missing name, Conflict for another digest or a late yes."""
+    """Records one approval.
+
+    Raises PermissionDenied, InvalidInput for a missing acknowledgement or name, Conflict for another digest or an
+    expired plan.
+    """
     now = timezone.now()
     with transaction.atomic():
         row = _awaiting(rollout_id)
@@ -95,9 +99,9 @@ def approve(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: 
 
 
 def break_glass(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: Actor) -> Rollout:
-    """One person's yes alone, in an emergency: with a reason, marked for ever, and told to every approver (A45).
+    """Approves alone in an emergency: needs a reason, is marked permanently, and notifies every approver (A45).
 
-    Nothing else is passed over. Raises as `approve`, and BadInput `reason_needed`.
+    All other checks stay. Raises as `approve`, and InvalidInput `reason_needed`.
     """
     now = timezone.now()
     refuse_person(may_break_glass(over(person, rollout_for_update(rollout_id).cluster_id), now=now))
@@ -115,7 +119,7 @@ def break_glass(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, 
 
 
 def reject(rollout_id: uuid.UUID, person: Person, *, reason: str, by: Actor, version: int | None = None) -> Rollout:
-    """A no ends the plan; one that nobody was asked about yet is withdrawn. Raises Denied, Conflict."""
+    """Rejects the plan; one that is not yet up for approval is withdrawn instead. Raises PermissionDenied, Conflict."""
     with transaction.atomic():
         row = _locked(rollout_id)
         here = over(person, row.cluster_id)
@@ -134,7 +138,7 @@ def reject(rollout_id: uuid.UUID, person: Person, *, reason: str, by: Actor, ver
 
 
 def acknowledgements_needed(row: Rollout) -> dict[str, str]:
-    """What an approver takes on themselves, by step."""
+    """Why an approver has to accept a step explicitly, by step id."""
     return doubts_of(row, msgspec.json.decode(bytes(row.plan), type=Plan))
 
 

@@ -1,7 +1,4 @@
-"""How work on a rollout stops with a reason for people.
-
-Counts the tries of workers before the work, so that a rollout that kills its workers ends with a person (R36).
-"""
+"""Crash-loop guard: attempts are counted before the work; after too many lost workers a person decides (R36)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +14,7 @@ from migrations_app.use_cases.rollouts.lease import LeaseLost, LeaseToken
 
 
 class RolloutHalted(Conflict):
-    """The rollout stops here and a person is called; `state` says how."""
+    """The rollout stops here and a person has to decide; `state` is the state that it goes to."""
 
     def __init__(self, code: str, words: str, *, state: Literal["paused", "needs_attention"] = "paused") -> None:
         super().__init__(words, code=code)
@@ -26,12 +23,12 @@ class RolloutHalted(Conflict):
 
 MOST = 3
 _ORDERLY = (Conflict, OperationalError, InterfaceError, SystemExit)
-"""Ends that are nobody's crash: a lost lease, a database that restarts, a worker that was told to stop."""
+"""Orderly ends that are not a crash: a lost lease, a restarting database, a worker that was asked to stop."""
 
 
 @contextmanager
 def counting_attempt(row: Rollout, fence: LeaseToken) -> Iterator[None]:
-    """One try; it is forgotten when the block ends in any orderly way. Raises Lost."""
+    """Counts one attempt; the count is reset if the block ends in an orderly way. Raises LeaseLost."""
     with transaction.atomic():
         lease.check(fence)
         _write(row, tries=row.worker_attempts + 1, expression=F("worker_attempts") + 1)
@@ -44,26 +41,26 @@ def counting_attempt(row: Rollout, fence: LeaseToken) -> Iterator[None]:
 
 
 def halt_crash_loop(row: Rollout) -> None:
-    """Raises Halt once as many workers as may have died at it, one after the other."""
+    """Raises RolloutHalted after MOST workers in a row were lost."""
     if row.worker_attempts > MOST:
         words = f"{MOST} workers died at it, one after the other; what was sent is in the journal"
         raise RolloutHalted("worker_lost", words)
 
 
 def reset_attempts(row: Rollout) -> None:
-    """Something got through: those who died before it did not die at what comes next. This try goes on."""
+    """Progress was made, so earlier lost workers no longer count; the current attempt does."""
     if row.worker_attempts > 1:
         _write(row, tries=1, expression=1)
 
 
 def _forget(row: Rollout, fence: LeaseToken) -> None:
-    """Also after the lease ran out: a worker that was too slow did not die, unless somebody else goes on already."""
+    """Resets the count unless another worker has the lease. A worker whose lease expired was slow and did not crash."""
     try:
         with transaction.atomic():
             lease.check_untaken(fence)
             _write(row, tries=0, expression=0)
     except (LeaseLost, OperationalError, InterfaceError):
-        return  # whoever comes next counts on, until something gets through
+        return  # the next worker keeps counting until there is progress
 
 
 def _write(row: Rollout, *, tries: int, expression: object) -> None:

@@ -1,6 +1,7 @@
-"""Objects as they are before a rollout -> sealed rows that are read back and found the same, without any secret.
+"""Encrypted backups of objects as they are before a rollout, and the diff of each step (A28).
 
-What each step makes of its object, as the server itself would store it: kept sealed, told as two texts (A28).
+Backups are verified by reading them back, and hold no Secrets. A diff is the object now and as the server's dry run
+returned it.
 """
 
 import hashlib
@@ -24,7 +25,7 @@ EXPORT_FIELD = "exported"
 
 
 def export(row: Rollout, target: ObjectTarget, *, read: Tree) -> Exported:
-    """The stored row, proven: what was sealed opens again and is what was read. Raises Conflict when it is not."""
+    """Stores a backup and verifies that it decrypts to what was read. Raises Conflict `export_unproven` if not."""
     plain = msgspec.json.encode(restorable(read), order="deterministic")
     digest = hashlib.sha256(plain).hexdigest()
     sealed = keys().seal(plain, owner=str(row.pk), field=EXPORT_FIELD)
@@ -40,13 +41,13 @@ def export(row: Rollout, target: ObjectTarget, *, read: Tree) -> Exported:
 
 
 def exported(row: Rollout) -> tuple[dict[str, Any], ...]:
-    """The objects as manifests, in the order of the export. Raises BadSetting when their key is gone."""
+    """The backups as manifests, in the order of the export. Raises Conflict when their key is missing."""
     pks = row.exported.order_by("pk").values_list("pk", flat=True)
     return tuple(msgspec.json.decode(_opened(row, pk), type=dict[str, Any]) for pk in pks)
 
 
 def exports_yaml(rollout_id: uuid.UUID) -> str:
-    """The same as one stream of YAML; empty where nothing was exported. Raises NotFound, Conflict."""
+    """The backups as one YAML stream; empty if there are none. Raises NotFound, Conflict."""
     return stream(text_of(manifest) for manifest in exported(rollout_for_update(rollout_id)))
 
 
@@ -60,11 +61,11 @@ def _opened(row: Rollout, pk: int) -> bytes:
 
 DIFF_FIELD = "diff"
 DiffSides = tuple[Tree | None, Tree | None]
-"""The object now, and as the server would store it; None: there is none."""
+"""The object now, and as the server would store it; None if there is no object."""
 
 
 def keep_diffs(row: Rollout, diffs: Mapping[str, DiffSides]) -> None:
-    """Replaces what was kept for this rollout."""
+    """Replaces the stored diffs of this rollout."""
     seal = keys()
     StepDiff.objects.filter(rollout=row).delete()
     StepDiff.objects.bulk_create(
@@ -76,7 +77,7 @@ def keep_diffs(row: Rollout, diffs: Mapping[str, DiffSides]) -> None:
 
 
 def diffs_of(rollout_id: uuid.UUID, *, steps: Collection[str]) -> dict[str, DiffSides]:
-    """The two sides of these steps, for those that were dry run; empty when their key is gone."""
+    """The diffs of these steps, as far as they were dry run; empty if their key is missing."""
     found: dict[str, DiffSides] = {}
     for row in StepDiff.objects.filter(rollout_id=rollout_id, step__in=list(steps)):
         try:

@@ -1,4 +1,4 @@
-"""What a person asks for -> a draft: stored at once, worked out by a worker, so that no page waits for a cluster."""
+"""Drafts of rollouts: stored at once and planned later by a worker, so that no page waits for a cluster."""
 
 import uuid
 from collections.abc import Mapping
@@ -24,14 +24,14 @@ from migrations_app.use_cases.rollouts.transitions import rollout_for_update
 
 ROLL_BACK = "roll_back"
 TAKEN_BACK: tuple[str, ...] = ("paused", "failed", "aborted", "succeeded")
-"""States of a rollout that may be taken back (A07)."""
+"""States in which a rollout may be rolled back (A07)."""
 LONGEST_TEXT = 253
 MOST_CHOSEN = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutRequest:
-    """The action and the choices for it, as a person gave them."""
+    """The requested action and its parameters."""
 
     action: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -41,9 +41,9 @@ class RolloutRequest:
 
 
 def draft(cluster_id: uuid.UUID, wanted: RolloutRequest, *, by: Actor, person: Person | None = None) -> uuid.UUID:
-    """The id of a new draft. `person` is None only where karpdash itself asks.
+    """Creates a draft and returns its id. `person` is None only if karpdash itself asks.
 
-    Raises NotFound, Denied, and BadInput naming the choice that cannot be made.
+    Raises NotFound, PermissionDenied, and InvalidInput that names the invalid parameter.
     """
     if person is not None:
         refuse_person(may_prepare(over(person, cluster_id)))
@@ -88,9 +88,9 @@ def draft(cluster_id: uuid.UUID, wanted: RolloutRequest, *, by: Actor, person: P
 
 
 def roll_back(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> uuid.UUID:
-    """The id of the draft that takes a rollout back; one that is already on its way is given instead of a second.
+    """Creates a draft that rolls a rollout back and returns its id; an open one is returned instead of a second.
 
-    Raises NotFound, Denied, Conflict.
+    Raises NotFound, PermissionDenied, Conflict.
     """
     row = rollout_for_update(rollout_id)
     refuse_person(may_prepare(over(person, row.cluster_id)))
@@ -105,7 +105,7 @@ def roll_back(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int 
 
 
 def checked(action: Action, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The choices with defaults filled in. Raises BadInput for one that is unknown, missing or of a wrong shape."""
+    """The parameters with defaults filled in. Raises InvalidInput for an unknown, missing or malformed one."""
     known = {one.name: one for one in action.parameters}
     for name in given:
         if name not in known:

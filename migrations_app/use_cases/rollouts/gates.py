@@ -1,8 +1,6 @@
-"""A live picture of a cluster in few and narrow reads: what gates ask, and what the page of a run shows.
+"""Gates between the steps of a rollout: live cluster counters, the baseline before a batch, and the decision (A24).
 
-The picture before a batch, taken once: what its gate is judged against.
-
-After a step: does the cluster show what it was to bring, and is it calm enough for the next one (A24).
+The counters take a few narrow reads; the page of a running rollout shows them as well.
 """
 
 from collections.abc import Iterable, Iterator
@@ -85,7 +83,7 @@ class _Budget(NamedObject, frozen=True):
 
 
 def cluster_counters(writer: Writer, *, standing: Iterable[ObjectTarget]) -> ClusterCounters:
-    """What can be counted now; None for what could not be read. `standing` are targets that have to be gone."""
+    """Counts the cluster's current state; None if it could not be read. `standing` are targets that must be gone."""
     nodes = _counted(writer, Resource("", "v1", "nodes"), kind=_WatchedNode)
     pending = _counted(writer, Resource("", "v1", "pods", field_selector=PENDING), kind=_Pod)
     claims = _claims(writer)
@@ -108,7 +106,7 @@ def _takes_pods(node: _WatchedNode) -> bool:
 
 
 def _counted(writer: Writer, resource: Resource, *, kind: type[T]) -> list[T] | None:
-    """The objects; empty for a kind that nobody serves, None where they could not be read."""
+    """The objects; empty if the kind is not served, None if they could not be read."""
     decoder = msgspec.json.Decoder(kind)
     try:
         return [decoder.decode(raw) for page in writer.pages(resource) for raw in page.items]
@@ -126,7 +124,7 @@ def _claims(writer: Writer) -> list[_Claim] | None:
             return None
         found += part
         if part and resource.plural == "nodeclaims":
-            break  # both versions give the same objects
+            break  # both versions return the same objects
     return found
 
 
@@ -162,12 +160,12 @@ def _stands(writer: Writer, target: ObjectTarget) -> bool:
     try:
         read = writer.read(target)
     except NotServed:
-        return False  # its kind went before it could be asked for: nothing of that kind is left
+        return False  # the kind was removed meanwhile, and so were all of its objects
     return read is not None and (not target.uid or read.get("metadata", {}).get("uid") == target.uid)
 
 
 def _blocked(writer: Writer, nodes: list[_WatchedNode]) -> Iterator[BlockedEviction]:
-    """Pods on nodes that are going whose budget allows no more disruption now."""
+    """Pods on nodes being deleted whose PodDisruptionBudget allows no disruption now."""
     going = [node.name for node in nodes if node.metadata.deleting]
     tight = _tight_budgets(writer) if going else []
     for name in going if tight else ():
@@ -191,7 +189,7 @@ def _selected(budget: _Budget, given: Strings) -> bool:
 
 
 def note_baseline(work: ExecutionContext, writer: Writer, *, step: Step) -> None:
-    """Keeps the picture before the step's batch, unless it was taken already. Raises CouldNotLook."""
+    """Stores the counters before the step's batch, unless they are stored already. Raises ReadError, LeaseLost."""
     batch = batch_of(work.plan, step)
     if work.row.baseline.get("batch") == batch or not any(one.after for one in work.plan.steps if one.id == batch):
         return
@@ -201,18 +199,21 @@ def note_baseline(work: ExecutionContext, writer: Writer, *, step: Step) -> None
 
 
 def baseline(work: ExecutionContext) -> ClusterCounters:
-    """The picture before the batch under way; one without any numbers where none was taken."""
+    """The counters before the current batch; empty counters if none were taken."""
     kept = work.row.baseline.get("picture")
     return msgspec.convert(kept, type=ClusterCounters) if kept else ClusterCounters(taken_at="")
 
 
 MOST_SAID = 10
 VERIFY_SECONDS = 60
-"""How long a step without a gate may take to show what it was to bring."""
+"""How long a step without a gate may take until its result is visible, in seconds."""
 
 
 def pass_gate(work: ExecutionContext, writer: Writer, *, here: Position) -> bool:
-    """True once the gate is passed and written down; False: wait. Raises Halt, Lost, CouldNotLook."""
+    """True once the gate is passed and recorded; False while it has to wait.
+
+    Raises RolloutHalted, LeaseLost, ReadError.
+    """
     step, waited = here.step, _waited(work)
     gate = step.after or Gate(pending_above=None, seconds=VERIFY_SECONDS)
     if not here.skipped and not _brought(writer, step):
@@ -231,7 +232,7 @@ def pass_gate(work: ExecutionContext, writer: Writer, *, here: Position) -> bool
 
 
 def _words(said: GateDecision, now: ClusterCounters) -> str:
-    """The reasons, and which pods are held by what (R23)."""
+    """The gate's reasons, and which pods are blocked by which budget (R23)."""
     held = [f"{one.namespace}/{one.pod} on {one.node} is held by {one.by}" for one in now.blocked[:MOST_SAID]]
     more = len(now.blocked) - MOST_SAID
     return "; ".join((*said.reasons, *held, *((f"and {more} more pods are held",) if more > 0 else ())))

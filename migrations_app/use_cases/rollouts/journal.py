@@ -1,8 +1,6 @@
-"""Named places in the life of a request. Nothing happens at them, unless a test process puts something there.
+"""The journal of a rollout: an intent before each request and its outcome after it, each with its audit event.
 
-The journal of a rollout: an intent before each request and its outcome after it, both with their audit event.
-
-What a running rollout waits for, said on its page: never a stale picture without a reason.
+Crash tests replace `reached` to stop a worker at a named point.
 """
 
 import uuid
@@ -33,18 +31,18 @@ def _nothing(_name: str) -> None:
 
 
 reached: Callable[[str], None] = _nothing
-"""Called as `crash_points.reached(name)`; a test process replaces it to die there."""
+"""Called with the name of the point that was reached; a test process replaces it to crash there."""
 
 
 class StopRequested(Conflict):
-    """Nothing may be sent now: a wish, the kill switch, or the state moved. `code` says which."""
+    """No request may be sent now: a person, the kill switch or a change of state stops it. `code` says which."""
 
     code = "stopped"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionContext:
-    """One worker at one rollout: the row as it was read, its plan, and the fence that allows writing."""
+    """One worker at one rollout: the row as it was read, its plan, and the fencing token for its writes."""
 
     row: Rollout
     plan: Plan
@@ -54,21 +52,24 @@ class ExecutionContext:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A committed intent: the request may be sent now, once."""
+    """A committed intent: its request may be sent now, once."""
 
     attempt_id: int
     number: int
 
 
 def lines(rollout_id: uuid.UUID) -> list[Attempt]:
-    """All lines, oldest first."""
+    """All journal lines of the rollout, oldest first."""
     return list(Attempt.objects.filter(rollout_id=rollout_id).order_by("pk"))
 
 
 def record_intent(
     work: ExecutionContext, step: Step, *, change: Change, tie: ObjectVersion, body_digest: str
 ) -> Intent:
-    """Commits the intent (A19). Raises Stopped, Lost, Halt, and what the database raises: then nothing is sent."""
+    """Commits the intent of a request (A19).
+
+    Raises StopRequested, LeaseLost, RolloutHalted and database errors; the request must not be sent then.
+    """
     with transaction.atomic():
         lease.check(work.fence)
         refuse_if_stopped(work)
@@ -84,7 +85,7 @@ def record_intent(
             uid=tie.uid,
             resource_version=tie.resource_version,
             actor=work.actor.name,
-            # The clock of the database: whoever settles it later may sit on a machine whose own clock is wrong (R18).
+            # The database's clock: the worker that settles it later may run on a machine with another clock (R18).
             intent_at=Now(),
         )
         _record(_event(work, attempt, verb="step.intent", what=change.target.said))
@@ -93,7 +94,7 @@ def record_intent(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of a request."""
+    """The outcome of a request."""
 
     outcome: str
     status: int | None = None
@@ -105,7 +106,10 @@ class Outcome:
 
 
 def record_outcome(work: ExecutionContext, attempt_id: int, *, told: Outcome) -> None:
-    """Commits the outcome (A21). Raises Lost: then the next holder settles it by reading."""
+    """Commits the outcome of a request (A21). Raises LeaseLost; the next holder then settles it by reading the object.
+
+    Raises Conflict if the outcome was settled already.
+    """
     with transaction.atomic():
         lease.check(work.fence)
         changed = Attempt.objects.filter(pk=attempt_id, outcome__in=("", Attempt.Outcome.UNKNOWN)).update(
@@ -128,9 +132,9 @@ def record_outcome(work: ExecutionContext, attempt_id: int, *, told: Outcome) ->
 def record_skipped(
     work: ExecutionContext, step: Step, *, verb: str, reason: str, outcome: str = Attempt.Outcome.NOOP
 ) -> None:
-    """A line without a request: a step that found its work done already or is left out, or a gate that was passed.
+    """Adds a line without a request: the step's result was there already, the step was skipped, or a gate was passed.
 
-    `outcome` is `applied` where an earlier request of the step, given up or refused, brought it about after all.
+    `outcome` is `applied` if an earlier request of the step, refused or given up, took effect after all.
     """
     with transaction.atomic():
         lease.check(work.fence)
@@ -155,7 +159,7 @@ def record_skipped(
 
 
 def note(work: ExecutionContext, **columns: object) -> None:
-    """Writes what is no state: waiting, pictures. Raises Lost: a worker that lost its lease leaves no trace (A14)."""
+    """Writes columns other than the state. Raises LeaseLost: a worker without its lease writes nothing (A14)."""
     with transaction.atomic():
         lease.check(work.fence)
         Rollout.objects.filter(pk=work.row.pk).update(**columns)
@@ -164,7 +168,7 @@ def note(work: ExecutionContext, **columns: object) -> None:
 
 
 def refuse_if_stopped(work: ExecutionContext) -> None:
-    """Raises Stopped when the rollout moved, someone wishes it to stop, or nothing may be changed (A10, A36, A55)."""
+    """Raises StopRequested if the rollout moved, someone asked to stop, or changes are blocked (A10, A36, A55)."""
     now = Rollout.objects.select_for_update().get(pk=work.row.pk)
     if (now.state, now.version) != (work.row.state, work.row.version):
         raise StopRequested("the rollout was changed meanwhile", code="moved")
@@ -177,9 +181,9 @@ def refuse_if_stopped(work: ExecutionContext) -> None:
 
 
 def _record(event: Event) -> None:
-    """Raises Halt (code `audit`) when the event cannot be written, so that its transaction is undone (A55).
+    """Raises RolloutHalted `audit` when the event cannot be written, which rolls the transaction back (A55).
 
-    A database that cannot be reached is another matter: the rollout goes on by itself once it is back (R06).
+    An unreachable database is raised as it is: the rollout continues by itself once it is back (R06).
     """
     try:
         record(event)
@@ -214,7 +218,7 @@ def _event(work: ExecutionContext, attempt: Attempt, *, verb: str, what: str) ->
 
 
 def report_waiting(work: ExecutionContext, words: str) -> bool:
-    """False, as whatever did not get on gives; what it waits for stands in the row from now on. Empty: it gets on."""
+    """Stores what the rollout is waiting for (empty clears it). Always returns False, "no progress"."""
     told = words[:1000]
     if work.row.waits_for != told:
         note(work, waits_for=told)

@@ -1,4 +1,4 @@
-"""The switch that stops every change of every cluster: whoever may stop may turn it, two people lift it (A36)."""
+"""The kill switch, which stops all changes to all clusters: one person turns it on, two people turn it off (A36)."""
 
 from django.db import transaction
 from django.utils import timezone
@@ -14,7 +14,7 @@ LONGEST = 500
 
 
 def stop_everything(person: Person, *, why: str, by: Actor) -> None:
-    """On, at once; harmless where it is on already. Raises Denied, BadInput without a reason."""
+    """Turns the switch on; does nothing if it is on. Raises PermissionDenied, InvalidInput without a reason."""
     refuse_person(may_stop(over(person, None)))
     if not why.strip():
         raise InvalidInput("say why everything stops", where="why", code="reason_needed")
@@ -28,7 +28,10 @@ def stop_everything(person: Person, *, why: str, by: Actor) -> None:
 
 
 def ask_to_lift(person: Person, *, by: Actor) -> None:
-    """The first of two people. Raises Denied, Conflict where it is off or somebody asked before."""
+    """The first of two people asks to turn it off.
+
+    Raises PermissionDenied, Conflict if it is off or someone has asked already.
+    """
     _refuse_lifting(person)
     with transaction.atomic():
         row = _on()
@@ -39,7 +42,10 @@ def ask_to_lift(person: Person, *, by: Actor) -> None:
 
 
 def lift(person: Person, *, by: Actor) -> None:
-    """The second one. Raises Denied `second_person` for the one who asked, Conflict where nobody asked."""
+    """The second person turns it off.
+
+    Raises PermissionDenied `second_person` for the one who asked, Conflict if nobody asked.
+    """
     _refuse_lifting(person)
     with transaction.atomic():
         row = _on()
@@ -55,7 +61,7 @@ def lift(person: Person, *, by: Actor) -> None:
 
 
 def keep_stopped(person: Person, *, by: Actor) -> None:
-    """Takes the asking back: everything stays stopped. Raises Denied, Conflict."""
+    """Withdraws the request to turn it off. Raises PermissionDenied, Conflict."""
     _refuse_lifting(person)
     with transaction.atomic():
         row = _on()
@@ -78,13 +84,13 @@ def _on() -> KillSwitch:
 
 
 def _held() -> KillSwitch:
-    """The one row, held until the transaction ends."""
+    """The only row, locked until the transaction ends."""
     KillSwitch.objects.bulk_create([KillSwitch(pk=1)], ignore_conflicts=True)
     return KillSwitch.objects.select_for_update().get(pk=1)
 
 
 def _changed(row: KillSwitch, by: Actor, *, verb: str, why: str = "") -> None:
-    """Stored by compare-and-set, since a lock of rows is nothing to SQLite (R34)."""
+    """Stores the row by compare-and-set, since SQLite has no row locks (R34). Raises Conflict `moved`."""
     fields = ("on", "why", "by_name", "since", "lifting_by", "lifting_id")
     told = {name: getattr(row, name) for name in fields} | {"version": row.version + 1}
     if not KillSwitch.objects.filter(pk=row.pk, version=row.version).update(**told):

@@ -1,4 +1,4 @@
-"""Which worker may change a cluster: a row each, taken by compare-and-set, with a token that only grows (A13)."""
+"""One lease per cluster: which worker may change it. Taken by compare-and-set, with a growing fencing token (A13)."""
 
 import uuid
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ RENEW_SECONDS = 15
 
 
 class LeaseLost(Conflict):
-    """Another worker took the lease over: whoever held it writes nothing more (A14)."""
+    """Another worker has taken the lease over; the previous holder must not write any more (A14)."""
 
     code = "lease_lost"
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseToken:
-    """What a holder shows with every write: the token of its time."""
+    """Fencing token: every write carries it, and is refused once a newer one exists."""
 
     cluster_id: uuid.UUID
     holder: str
@@ -30,7 +30,7 @@ class LeaseToken:
 
 
 def take(cluster_id: uuid.UUID, holder: str) -> LeaseToken | None:
-    """The lease with a new token; None while somebody else holds it. Time is the database's."""
+    """Takes the lease with a new token; None while another worker holds it. Uses the database's clock."""
     Lease.objects.bulk_create([Lease(cluster_id=cluster_id)], ignore_conflicts=True)
     free = Q(holder="") | Q(expires_at__lt=Now()) | Q(expires_at=None)
     taken = Lease.objects.filter(free, cluster_id=cluster_id).update(
@@ -43,29 +43,29 @@ def take(cluster_id: uuid.UUID, holder: str) -> LeaseToken | None:
 
 
 def renew(fence: LeaseToken) -> bool:
-    """Prolongs it; False when it is lost, even if nobody has taken it since it ran out."""
+    """Renews the lease. False once it is lost, even if it only expired and nobody took it."""
     return bool(_held(fence).filter(expires_at__gt=Now()).update(expires_at=Now() + TTL))
 
 
 def release(fence: LeaseToken) -> None:
-    """Gives it back at once; harmless when it is lost."""
+    """Releases the lease; does nothing if it is lost."""
     _held(fence).update(holder="", expires_at=None)
 
 
 def check(fence: LeaseToken) -> None:
-    """Raises Lost unless the fence still holds; in a transaction it keeps the row until its end."""
+    """Raises LeaseLost unless the token is still valid. Inside a transaction it locks the row until the end."""
     if not _held(fence).filter(expires_at__gt=Now()).select_for_update().exists():
         raise LeaseLost("another worker took over")
 
 
 def check_untaken(fence: LeaseToken) -> None:
-    """Raises Lost once another worker has it; a lease that only ran out is still the last one's to tidy up."""
+    """Raises LeaseLost once another worker has the lease. An expired lease that nobody took is accepted."""
     if not _held(fence).select_for_update().exists():
         raise LeaseLost("another worker took over")
 
 
 def lasts(fence: LeaseToken, seconds: float) -> bool:
-    """Whether the lease lives that much longer: a request is only begun when it does (A20)."""
+    """Whether the lease stays valid for that many seconds; a request is only begun if it does (A20)."""
     return _held(fence).filter(expires_at__gt=Now() + timedelta(seconds=seconds)).exists()
 
 

@@ -1,6 +1,6 @@
-"""Approved -> running, and what people ask of a rollout on its way: pause, go on, end it, tell what it came to.
+"""Starts, pauses, resumes, aborts and resolves rollouts, and expires their plans.
 
-Plans that nobody may carry out any more: too old, or made for a cluster that is reached another way now (A05).
+A plan expires with time, or when the cluster's endpoint or credentials change (A05).
 """
 
 import uuid
@@ -23,9 +23,10 @@ MANUAL_OUTCOMES: dict[str, ManualOutcome] = {"paused": "paused", "failed": "fail
 
 
 def start(rollout_id: uuid.UUID, person: Person, *, digest: str, by: Actor, version: int | None = None) -> Rollout:
-    """Running, once: the digest is compared under the row's lock, with the approvers' rights of this moment (A41).
+    """Starts an approved rollout. The digest and the approvers' current rights are checked under the row's lock (A41).
 
-    Raises Denied, Conflict: `digest_moved`, `approval_missing`, `closed`, `kill_switch`, `busy`, `expired`, `moved`.
+    Raises PermissionDenied, Conflict: `digest_moved`, `approval_missing`, `closed`, `kill_switch`, `busy`, `expired`,
+    `moved`.
     """
     with transaction.atomic():
         row = _locked(rollout_id)
@@ -44,7 +45,7 @@ def start(rollout_id: uuid.UUID, person: Person, *, digest: str, by: Actor, vers
 
 
 def _make_way(row: Rollout, *, by: Actor) -> None:
-    """The rollout that is taken back gives the cluster free, where it holds it; one that succeeded stays what it is."""
+    """Moves the rollout that is rolled back to `rolling_back`, which frees the cluster; not if it succeeded."""
     if row.rolls_back_id is None:
         return
     original = _locked(row.rolls_back_id)
@@ -53,12 +54,12 @@ def _make_way(row: Rollout, *, by: Actor) -> None:
 
 
 def pause(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> None:
-    """Asks the worker to stop after the request under way (A10). Raises Denied, Conflict."""
+    """Asks the worker to pause after the current request (A10). Raises PermissionDenied, Conflict."""
     request_stop(rollout_id, person, wish=Rollout.Wish.PAUSE, by=by, version=version)
 
 
 def resume(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Rollout:
-    """Running again, under all the guards of a start (A10). Raises Denied, Conflict."""
+    """Resumes a paused rollout, with all checks of a start (A10). Raises PermissionDenied, Conflict."""
     with transaction.atomic():
         row = _locked(rollout_id)
         refuse_person(may_start(over(person, row.cluster_id)))
@@ -66,14 +67,17 @@ def resume(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | N
         if row.state != "paused":
             raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} is not resumed", code="moved")
         refuse_start(row, person)
-        # From here on it runs on the rights of whoever lets it go on.
+        # From here on it runs with the rights of the person who resumed it.
         columns = {"wish": "", "gate_since": None, "unknown_since": None, "started_by_name": person.name}
         _run(row, by=by, columns=columns)
     return row
 
 
 def abort(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> None:
-    """Ends it: at once where it stands still, else after the request under way is settled (A10)."""
+    """Aborts a rollout: at once if it is not running, else after the current request is settled (A10).
+
+    Raises PermissionDenied, Conflict.
+    """
     if rollout_for_update(rollout_id).state == "running":
         request_stop(rollout_id, person, wish=Rollout.Wish.ABORT, by=by, version=version)
         return
@@ -90,7 +94,10 @@ def abort(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | No
 def resolve_by_person(
     rollout_id: uuid.UUID, person: Person, *, then: str, reason: str, by: Actor, version: int | None = None
 ) -> Rollout:
-    """A person's word on a rollout that needs attention (A09): paused, failed or aborted, with the reason."""
+    """A person resolves a rollout that needs attention (A09), as paused, failed or aborted, with a reason.
+
+    Raises PermissionDenied, InvalidInput, Conflict.
+    """
     refuse_person(may_resolve(over(person, rollout_for_update(rollout_id).cluster_id)))
     if not reason.strip():
         raise InvalidInput("a reason is needed", where="reason", code="reason_needed")
@@ -109,7 +116,7 @@ def resolve_by_person(
 
 
 def _tell_original(row: Rollout) -> None:
-    """A rollback that was given up leaves what it took back to a person."""
+    """After a failed or aborted rollback, a person has to decide on the rollout that it was to roll back."""
     original = row.rolls_back
     if original is not None and original.state == "rolling_back":
         transition(original, "needs_attention", by=WORKER, cause=TransitionCause(code=f"rollback_{row.state}"))
@@ -119,10 +126,10 @@ def request_stop(rollout_id: uuid.UUID, person: Person, *, wish: str, by: Actor,
     with transaction.atomic():
         row = _locked(rollout_id)
         refuse_person(may_stop(over(person, row.cluster_id)))
-        # Stopping is safe: it is only refused where there is nothing left to stop.
+        # Stopping is safe, so it is refused only when there is nothing to stop.
         if row.state != "running" and version is not None:
             refuse_moved(row, version)
-        # A wish to abort is never taken back by one to pause.
+        # A request to abort is never replaced by one to pause.
         open_wish = Rollout.objects.filter(pk=row.pk, state="running").exclude(wish=Rollout.Wish.ABORT)
         if not open_wish.update(wish=wish):
             raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} cannot be asked to {wish}", code="moved")
@@ -160,14 +167,14 @@ AT_ONCE = 200
 
 
 def expire_old_plans() -> int:
-    """How many plans were past their time; one that moved meanwhile is left to whoever moved it."""
+    """Expires plans past their time and returns how many. A plan that moved meanwhile is skipped."""
     old = Rollout.objects.filter(state__in=sorted(PLANNED), expires_at__lte=timezone.now()).order_by("expires_at")
     words = "nobody started it before it was too old; make a new preview"
     return sum(_ended(row, TransitionCause(code="expired", words=words)) for row in old[:AT_ONCE])
 
 
 def void_plans(cluster_id: uuid.UUID) -> None:
-    """Endpoint or credentials of the cluster changed: its plans are over, and what runs pauses (A05)."""
+    """The cluster's endpoint or credentials changed: expires its plans and pauses its running rollout (A05)."""
     words = "the way to the cluster was changed since the plan was made"
     for row in Rollout.objects.filter(cluster_id=cluster_id, state__in=sorted(PLANNED)):
         _ended(row, TransitionCause(code="cluster_changed", words=words))
@@ -181,7 +188,7 @@ def void_plans(cluster_id: uuid.UUID) -> None:
 
 
 def refuse_held(cluster_id: uuid.UUID) -> None:
-    """Raises Conflict `rollout_holds` while a rollout is under way on the cluster, or is being taken back."""
+    """Raises Conflict `rollout_holds` while a rollout is under way or being rolled back on the cluster."""
     busy = Rollout.objects.filter(cluster_id=cluster_id, state__in=[*sorted(HOLDING), "rolling_back"]).first()
     if busy is not None:
         raise Conflict(f"rollout {busy.pk} is {busy.state.replace('_', ' ')} on this cluster", code="rollout_holds")

@@ -1,4 +1,4 @@
-"""Changes a policy: who has to agree, what is allowed, when. A plan made under the old one does not start any more."""
+"""Changes policies: approvals, allowed actions, change windows. Plans made under an old policy cannot start."""
 
 import uuid
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ FIELDS = ("approvals", "actions", "windows", "frozen", "frozen_why", "batch", "p
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """A policy as somebody wants it."""
+    """The new content of a policy."""
 
     approvals: Mapping[str, int]
     actions: tuple[str, ...] = ("*",)
@@ -40,9 +40,10 @@ class Rules:
 
 
 def change_policy(cluster_id: uuid.UUID | None, rules: Rules, *, person: Person, version: int, by: Actor) -> int:
-    """The new version; without a cluster it is the policy of all. Plans made before are refused at their start.
+    """Stores the policy of a cluster, or of all clusters without one, and returns its version.
 
-    Raises Denied, NotFound, BadInput, and Conflict `stale` when the policy is no longer at that version.
+    Plans made before can no longer start. Raises PermissionDenied, NotFound, InvalidInput, and Conflict `stale` when
+    the policy is no longer at that version.
     """
     refuse_person(may_administer(over(person, cluster_id)))
     told = _checked(rules)
@@ -63,7 +64,10 @@ def change_policy(cluster_id: uuid.UUID | None, rules: Rules, *, person: Person,
 
 
 def drop_policy(cluster_id: uuid.UUID, person: Person, *, version: int, by: Actor) -> None:
-    """The cluster follows the policy of all again. Raises as `change_policy`, Conflict where it has none of its own."""
+    """Deletes the cluster's own policy, so that the general one applies.
+
+    Raises as `change_policy`, and Conflict if the cluster has no policy of its own.
+    """
     refuse_person(may_administer(over(person, cluster_id)))
     with transaction.atomic():
         row = _same(cluster_id, version)
@@ -75,7 +79,7 @@ def drop_policy(cluster_id: uuid.UUID, person: Person, *, version: int, by: Acto
 
 
 def _next_version() -> int:
-    """One more than any policy has or any plan was made under: a plan remembers its policy by the number alone."""
+    """A version higher than that of any policy or plan: a plan refers to its policy by this number alone."""
     held = list(Policy.objects.select_for_update().order_by("pk").values_list("version", flat=True))
     planned = Rollout.objects.aggregate(newest=Max("policy_version"))["newest"]
     return max(1, *held, planned or 1) + 1

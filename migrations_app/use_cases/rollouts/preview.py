@@ -1,8 +1,6 @@
-"""What a person chose -> the files of the chart of a release: from the registry, or from the data folder.
+"""Turns a draft into a preview: fresh read of the cluster, plan, server-side dry run, backups (A02, A07, A26, A27).
 
-Steps -> the same steps tied to what they rest on, and what the server itself says of each (A02, A26, A27).
-
-Draft -> previewed: a fresh look, the plan worked out from it, proven by the server, its objects exported (A07).
+The chart of a release comes from the registry or from the data folder.
 """
 
 import uuid
@@ -46,7 +44,7 @@ OFFICIAL = "official"
 
 
 def chart_files(inventory: Inventory, parameters: Mapping[str, Any]) -> dict[str, bytes]:
-    """The files by name, as JSON, and beside them where they came from. Raises BadInput, BadSetting, CouldNotLook."""
+    """The chart's files by name, as JSON, plus their origin. Raises InvalidInput, InvalidSetting, ReadError."""
     source = str(parameters.get("source") or OCI)
     if source != OCI:
         found = from_folder(settings.ENV.data_dir / FOLDER, source)
@@ -58,7 +56,7 @@ def chart_files(inventory: Inventory, parameters: Mapping[str, Any]) -> dict[str
 
 
 def _registry() -> str:
-    """The address of the charts, without a slash at its end."""
+    """The registry's address without a trailing slash. Raises InvalidInput, InvalidSetting."""
     given = settings.ENV.chart_registry
     if not given:
         words = "no registry is set: name a chart in the data folder's charts, or set KARPDASH_CHART_REGISTRY"
@@ -74,8 +72,11 @@ LATER = "rests on what an earlier step brings, so no dry run can prove it now"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProofResult:
-    """`read` are the objects by target; `doubts` what the dry run said of each step that it did not prove; `diffs` the
-    object before and as the server would store it."""
+    """The result of the dry runs.
+
+    `read` are the objects by target, `doubts` the reasons for steps without a successful dry run, `diffs` the object
+    now and as the server would store it.
+    """
 
     steps: tuple[Step, ...]
     read: dict[ObjectTarget, Tree]
@@ -84,9 +85,9 @@ class ProofResult:
 
 
 def refuse_missing_rights(writer: Writer, asked: Iterable[tuple[RbacNeed, str]]) -> None:
-    """Raises BadInput (code `missing_rights`) with the rules to add, when the server says no to any of them.
+    """Raises InvalidInput `missing_rights` with the RBAC rules to add if the server denies any of them.
 
-    `asked` are rights with the name of the object; a rule may hold for named objects only.
+    `asked` are the rights with the object's name, since a rule may be limited to named objects.
     """
     names: dict[RbacNeed, list[str]] = {}
     for need, name in asked:
@@ -108,16 +109,20 @@ def to_read(targets: Iterable[ObjectTarget]) -> Iterator[tuple[RbacNeed, str]]:
 
 
 def to_carry_out(plan: Plan) -> Iterator[tuple[RbacNeed, str]]:
-    """The rights that the plan's requests, their undoing and the readings before them ask for."""
+    """The rights that the plan's requests and undo requests need, and the reads before them."""
     changes = [change for step in plan.steps for change in (step.change, step.undo) if change]
     yield from to_read(change.target for change in changes)
     yield from ((change.need, change.target.name) for change in changes)
 
 
 def prove_steps(writer: Writer, steps: tuple[Step, ...]) -> ProofResult:
-    """Reads every target, ties every step to it, and sends every request as a dry run.
+    """Reads every target, ties each step to it, and sends each request as a dry run.
 
-    Raises BadInput (code `refused`) when the server would refuse a step that rests on nothing before it.
+    1. Read the target.
+    2. Tie the step to it: store the digest of the fields that the step depends on.
+    3. Dry-run the request, unless it depends on an earlier step; then its doubt is recorded.
+
+    Raises InvalidInput `refused` if the server would refuse a step that does not depend on an earlier one.
     """
     read: dict[ObjectTarget, Tree] = {}
     tied, doubts, diffs = [], {}, {}
@@ -141,8 +146,11 @@ def prove_steps(writer: Writer, steps: tuple[Step, ...]) -> ProofResult:
 
 
 def _tied(step: Step, found: Tree | None, *, again: bool) -> Step:
-    """The step with the digest of what it rests on. One that was worked out from an older reading is refused: what
-    somebody wrote in between would be lost. A step after another on the same object keeps what it was planned from."""
+    """The step with the digest of the fields that it depends on.
+
+    A step planned from an older read is refused, since it would overwrite a change made in between. A later step on the
+    same object keeps the digest that it was planned with. Raises InvalidInput `changed`.
+    """
     change = step.change
     if change is None:
         return step
@@ -158,7 +166,7 @@ def _tied(step: Step, found: Tree | None, *, again: bool) -> Step:
 
 
 def _waits(change: Change, touched: set[str]) -> bool:
-    """Whether an earlier step brings what the server needs for this one: the CRD of its kind."""
+    """Whether an earlier step creates the CRD of this object's kind."""
     crd = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{change.target.plural}.{change.target.group}"
     return crd in touched
 
@@ -179,12 +187,18 @@ def _dry(writer: Writer, step: Step, *, found: Tree | None, doubts: dict[str, st
 
 
 def _unsupported(told: WriteResult) -> bool:
-    """A webhook that has side effects cannot be asked in a dry run; the server says so itself."""
+    """The server refuses dry runs that would call a webhook with side effects."""
     return told.status == 400 and "dry run" in told.message.lower().replace("dryrun", "dry run").replace("-", " ")
 
 
 def prepare(rollout_id: uuid.UUID) -> None:
-    """Works a draft out; what keeps it from that is told in its cause, and it is over. Harmless when called twice."""
+    """Plans a draft. If that fails, the draft expires with the reason as its cause. Safe to call twice.
+
+    1. Read the cluster and plan the steps from what was read.
+    2. Check the RBAC rights and dry-run each step.
+    3. Store backups and diffs, encrypted.
+    4. Move the rollout to `previewed` with the plan and its digest.
+    """
     row = rollout_for_update(rollout_id)
     if row.state != "draft":
         return
@@ -259,7 +273,7 @@ def _scene(
 
 
 def _taken_back(row: Rollout) -> dict[str, Any]:
-    """The steps of the rollout that this one takes back, and what they made."""
+    """The applied steps of the rollout that this one rolls back, and the uids that they created."""
     original = row.rolls_back
     if original is None:
         return {}

@@ -1,7 +1,4 @@
-"""What is allowed where and when: the policy of a cluster, and why nothing may be begun on it now (A33, A36).
-
-What has to hold before a rollout begins, and before each time it begins again (A10, A36, A41, A55).
-"""
+"""What must hold before a rollout starts or resumes, such as policy and approvals (A10, A33, A36, A41, A55)."""
 
 import uuid
 from datetime import datetime, time
@@ -23,7 +20,7 @@ __all__ = ["NEVER_ALONE", "approvals_asked", "closed", "policy_of"]
 
 
 def closed(policy: Policy, action: str, *, now: datetime) -> str:
-    """Why the action may not begin now, in words; empty when it may."""
+    """Why the policy does not allow the action now, in words; empty if it does."""
     if policy.frozen:
         return f"changes are frozen: {policy.frozen_why or 'no reason given'}"
     if "*" not in policy.actions and action not in policy.actions:
@@ -34,7 +31,7 @@ def closed(policy: Policy, action: str, *, now: datetime) -> str:
 
 
 def _open(window: object, now: datetime) -> bool:
-    """Whether the window holds now, UTC; one that ends before it begins goes over midnight. Odd ones never open."""
+    """Whether the window is open now (UTC). It spans midnight if it ends before it begins; malformed: never open."""
     if not isinstance(window, dict):
         return False
     try:
@@ -49,13 +46,13 @@ def _open(window: object, now: datetime) -> bool:
 
 
 def refuse_late(row: Rollout) -> None:
-    """Raises Conflict `expired` for a plan that is too old."""
+    """Raises Conflict `expired` for an expired plan."""
     if row.expires_at <= timezone.now():
         raise Conflict("the plan is too old; make a new preview", code="expired")
 
 
 def refuse_moved(row: Rollout, version: int | None) -> None:
-    """Raises Conflict `moved` when the row is not at the version that somebody looked at (R33)."""
+    """Raises Conflict `moved` if the row is no longer at the version that the caller saw (R33)."""
     if version is not None and row.version != version:
         raise Conflict(f"the rollout moved meanwhile: it is {row.state.replace('_', ' ')} now", code="moved")
 
@@ -63,7 +60,7 @@ def refuse_moved(row: Rollout, version: int | None) -> None:
 def refuse_start(row: Rollout, person: Person) -> None:
     """Raises Conflict: `kill_switch`, `audit_blocked`, `policy_moved`, `closed`, `approval_missing`.
 
-    `person` starts it: whoever owns the token that starts it counts as no approver (A42).
+    `person` starts it; the owner of the token that starts it does not count as an approver (A42).
     """
     if everything_stopped():
         raise Conflict("everything that changes clusters is stopped", code="kill_switch")
@@ -85,7 +82,7 @@ def _refuse_unapproved(row: Rollout, *, starter: Person) -> None:
 
 
 def _counts(row: Rollout, one: Approval, *, starter: Person) -> bool:
-    """Whether the yes is to this very plan and its giver may still give it."""
+    """Whether the approval is for exactly this plan and its approver still has the right to give it."""
     person = one.approver
     if person is None or not person.is_active or one.digest != row.digest or one.nonce != row.nonce:
         return False
@@ -95,7 +92,7 @@ def _counts(row: Rollout, one: Approval, *, starter: Person) -> bool:
 
 
 def why_not_start(rollout_id: uuid.UUID, person: Person) -> str:
-    """What keeps it from beginning now, in words for the button; empty when nothing does."""
+    """Why the rollout cannot start now, in words for the button; empty if it can."""
     row = rollout_for_update(rollout_id)
     refusal = may_start(over(person, row.cluster_id))
     if refusal is not None:

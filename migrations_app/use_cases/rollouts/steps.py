@@ -1,8 +1,7 @@
-"""Before the next request: may it be sent now, by the clock, the policy and the limits of the plan (A05, A33).
+"""Carries out one step of a plan as one request, each recorded before and after it is sent (A17-A22).
 
-One step of a plan as one request: read, compare, write down, send once, write down what came of it (A17-A21).
-
-An outcome that nobody saw is settled by reading, never by sending again (A22).
+Before: clock, policy and hourly limit allow it (A05, A33). After: an unknown outcome is settled by reading the object,
+never by sending the request again.
 """
 
 import time
@@ -29,14 +28,14 @@ from migrations_app.use_cases.rollouts.start_checks import closed, policy_of
 
 HOUR = timedelta(hours=1)
 COUNTED = "delete"
-"""What the hourly limit counts: deletions cost capacity, and nothing brings back what they took."""
+"""The verb that the hourly limit counts: deletions cost capacity and cannot be undone."""
 
 
 def reason_to_wait(work: ExecutionContext, writer: Writer, *, step: Step) -> str:
-    """What to wait for before the step's request may be sent, in words; empty when it may.
+    """What to wait for before the step's request may be sent, in words; empty if it may be sent.
 
-    At the first step of a batch it raises Halt, too: `other_cluster`, `right_gone`, and `closed` by a freeze or the
-    change windows.
+    At the first step of a batch it raises RolloutHalted: `other_cluster`, `right_gone`, or `closed` by a freeze or
+    change window.
     """
     if left := _cancellable(work):
         return left
@@ -49,13 +48,13 @@ def reason_to_wait(work: ExecutionContext, writer: Writer, *, step: Step) -> str
 
 
 def refuse_other_cluster(work: ExecutionContext, writer: Writer) -> None:
-    """Raises Halt when another cluster answers than the one that was planned for (A05, T17)."""
+    """Raises RolloutHalted `other_cluster` if the API server is not that of the planned cluster (A05, T17)."""
     if writer.identity() != work.plan.identity:
         raise RolloutHalted("other_cluster", "another cluster answers under this name", state="needs_attention")
 
 
 def _refuse_without_right(work: ExecutionContext) -> None:
-    """Raises Halt when whoever started it may not start anything on this cluster any more (A41)."""
+    """Raises RolloutHalted `right_gone` if the person who started it no longer has the right to (A41)."""
     name = work.row.started_by_name
     if name and not {"operate", "administer"} & named_over(name, work.row.cluster_id):
         raise RolloutHalted(
@@ -64,7 +63,7 @@ def _refuse_without_right(work: ExecutionContext) -> None:
 
 
 def _cancellable(work: ExecutionContext) -> str:
-    """The seconds in which whoever started it by mistake can stop it before anything is sent."""
+    """The grace period after the start in which nothing is sent, so that a start by mistake can be cancelled."""
     began = work.row.started_at
     if began is None or timezone.now() >= began + timedelta(seconds=settings.ENV.cancel_seconds):
         return ""
@@ -87,14 +86,24 @@ def _over_the_hour(work: ExecutionContext, step: Step) -> str:
 
 
 CONFLICTS = 5
-"""How often a step is tried anew after somebody else wrote in between (A18)."""
+"""How often a step is tried again after a concurrent write to its object (A18)."""
 DEADLINE_SECONDS = 30.0
 SPARE_SECONDS = 5.0
 LONGEST_PAUSE = 30.0
 
 
 def make_request(work: ExecutionContext, writer: Writer, *, here: Position) -> bool:
-    """Brings the step one request further. True when something moved. Raises Halt, Lost, Stopped, CouldNotLook."""
+    """Carries out the step's next request. True if there was progress.
+
+    1. Wait, or halt, if the clock, the policy or the limits do not allow it.
+    2. Store the baseline of the batch, and read the object.
+    3. If it already has the step's result, record that without a request.
+    4. If it changed since the preview, skip the step or halt.
+    5. Renew the lease if it is shorter than the request's deadline, commit the intent, and send the request once.
+    6. Commit the outcome.
+
+    Raises RolloutHalted, LeaseLost, StopRequested, ReadError.
+    """
     step, change = here.step, here.step.change
     if change is None:
         return False
@@ -122,7 +131,7 @@ def _requested(work: ExecutionContext, writer: Writer, *, here: Position, tie: O
     began = time.monotonic()
     journal.reached("after_intent")
     if time.monotonic() - began > SPARE_SECONDS:
-        # Stopped for a while since the intent: somebody else may be about to settle it, and nothing was sent yet.
+        # The process was suspended after the intent: another worker may be settling it. Nothing was sent yet.
         raise LeaseLost("the worker stood still between the intent and its request")
     sent = _sent(work, writer, here=here, tie=tie, intent=intent)
     journal.reached("after_send")
@@ -146,7 +155,7 @@ def _sent(
 
 
 def _pass_over(work: ExecutionContext, *, here: Position, read: Tree | None) -> None:
-    """It is so already: by us where a request of ours may have come late, or the object carries our marks (A25)."""
+    """Records that the result is there already: `applied` if an earlier request may have caused it (A25)."""
     step, change = here.step, here.step.change
     if change is None:
         return
@@ -159,7 +168,7 @@ def _pass_over(work: ExecutionContext, *, here: Position, read: Tree | None) -> 
 
 
 def _left_out(work: ExecutionContext, step: Step, *, why: str) -> bool:
-    """A step that may be skipped is; any other stops the rollout (A17, R21, R22)."""
+    """Skips the step if it may be skipped; else raises RolloutHalted (A17, R21, R22)."""
     if not step.skippable:
         raise RolloutHalted("changed", why)
     journal.record_skipped(work, step, verb=SKIP, reason=f"left out: {why}")
@@ -167,7 +176,7 @@ def _left_out(work: ExecutionContext, step: Step, *, why: str) -> bool:
 
 
 def _changed(step: Step, read: Tree | None) -> str:
-    """How the object is not the one that was planned for, or not as it was; empty when it is (A17, R21, R22)."""
+    """How the object differs from the one that was planned for, in words; empty if it does not (A17, R21, R22)."""
     target = step.change.target if step.change else None
     if target is None:
         return ""
@@ -179,7 +188,7 @@ def _changed(step: Step, read: Tree | None) -> str:
 
 
 def _refuse_endless(work: ExecutionContext, here: Position) -> None:
-    """Raises Halt once the same refusal came too often; the last one tells what it is."""
+    """Raises RolloutHalted after CONFLICTS refusals of the step, with the cause of the last one."""
     if here.refusals < CONFLICTS:
         return
     last = Attempt.objects.filter(rollout=work.row, step=here.step.id).latest("pk")
@@ -192,7 +201,7 @@ def _refuse_endless(work: ExecutionContext, here: Position) -> None:
 
 
 def _outlived(work: ExecutionContext) -> None:
-    """The lease has to outlive the request's deadline (A20)."""
+    """Raises LeaseLost unless the lease outlives the request's deadline (A20)."""
     if not lease.lasts(work.fence, DEADLINE_SECONDS + SPARE_SECONDS) and not lease.renew(work.fence):
         raise LeaseLost("the lease is over")
 
@@ -224,7 +233,7 @@ def _concluded(
 
 
 def _refused(step: Step, sent: WriteResult) -> None:
-    """What may pass by itself is tried again; everything else calls a person, with the server's own words."""
+    """Temporary refusals are retried; any other raises RolloutHalted with the server's message."""
     if sent.conflicts:
         raise RolloutHalted("field_conflict", f"{step.title}: fields are kept by {', '.join(sent.conflicts)}")
     if sent.status in (404, 409):
@@ -239,8 +248,15 @@ BY = "read"
 
 
 def settle(work: ExecutionContext, writer: Writer, *, here: Position) -> bool:
-    """Settles the open line: applied when what it was to bring is there, not applied when its object is untouched long
-    after the deadline, else changed by somebody else. False: too early to tell. Raises Halt, Lost, CouldNotLook."""
+    """Settles a request with an unknown outcome by reading its object. False while it is too early to tell.
+
+    1. The object has the step's result: `applied`.
+    2. The request may still arrive (deadline and settling time not over): wait.
+    3. The object is unchanged: `not_applied`; the step is tried again.
+    4. Otherwise: `changed_by_other`, and the rollout halts.
+
+    Raises RolloutHalted, LeaseLost, ReadError.
+    """
     line = here.open
     if not isinstance(line, Attempt) or here.step.change is None:
         return False
@@ -258,7 +274,7 @@ def settle(work: ExecutionContext, writer: Writer, *, here: Position) -> bool:
 
 
 def _brought(work: ExecutionContext, line: Attempt, *, read: Tree | None) -> bool:
-    """What it was to bring is there. An object without our marks where one was to be made is somebody else's (A23)."""
+    """The result is there; but a new object without the rollout's marks was created by someone else (A23)."""
     made = line.uid or holds(Exists(marks=marks(str(work.row.pk), work.row.digest)), read)
     if not made:
         return _settle_concluded(work, line, outcome="not_applied", reason="somebody else has made it")
@@ -273,12 +289,12 @@ def _settle_concluded(work: ExecutionContext, line: Attempt, *, outcome: str, re
 
 
 def _late(line: Attempt) -> bool:
-    """Whether a request sent then can not arrive any more, by the clock of the database (R18)."""
+    """Whether the request can no longer arrive, by the database's clock (R18)."""
     patience = timedelta(seconds=DEADLINE_SECONDS + settings.ENV.settle_seconds)
     return Attempt.objects.filter(pk=line.pk, intent_at__lte=Now() - patience).exists()
 
 
 def _untouched(here: Position, line: Attempt, *, read: Tree | None) -> bool:
-    """The object is as it was when the request was tied to it: the plan's fields at least have not moved."""
+    """Whether the object is as it was before the request, at least in the fields that the step depends on."""
     uid = str(value_at(read, ("metadata", "uid")) or "")
     return uid == line.uid and projected(read, here.step.rests_on) == here.step.digest

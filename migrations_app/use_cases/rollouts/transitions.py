@@ -1,6 +1,7 @@
-"""A rollout that ended -> a fresh look at its cluster: what was seen before or meanwhile judges nothing more (R09).
+"""State transitions of rollouts: compare-and-set, audit event and outbox row in one transaction (A08).
 
-The one way from a state to the next: compare-and-set, the audit event and the wake-up in one transaction (A08).
+No other code changes a state. A rollout that ended requests a new scan, since earlier snapshots no longer describe the
+cluster (R09).
 """
 
 import uuid
@@ -22,11 +23,11 @@ from migrations_app.use_cases.scans.queue import enqueue
 
 ENDED: frozenset[State] = frozenset({"succeeded", "failed", "aborted"})
 BY = "rollout"
-"""Who asks for such a scan."""
+"""Value of `requested_by` for these scans."""
 
 
 def ask_for_scan(row: Rollout) -> None:
-    """Queues a scan in the transaction that ends the rollout. One under way began too early: the next is due."""
+    """Enqueues a scan in the transaction that ends the rollout. If one is active, the next one is due at once."""
     if row.started_at is None:
         return
     if not enqueue(row.cluster, by=BY).created:
@@ -34,7 +35,7 @@ def ask_for_scan(row: Rollout) -> None:
 
 
 def waiting_scan(rollout_id: uuid.UUID) -> uuid.UUID | None:
-    """The scan that the end of the rollout asked for, while nobody has begun it; the sweeper would find it later."""
+    """The scan that the end of the rollout requested, while it is queued, to wake a worker without the sweep."""
     ended = Rollout.objects.filter(pk=rollout_id, state__in=ENDED).values("cluster_id")
     asked = Scan.objects.filter(cluster_id__in=ended, state=Scan.State.QUEUED, requested_by=BY)
     return asked.values_list("pk", flat=True).first()
@@ -57,10 +58,10 @@ def transition(
     fence: LeaseToken | None = None,
     **columns: object,
 ) -> int:
-    """The row's new version; `row` is changed as well. Other columns may change with the state.
+    """Changes the state and returns the row's new version; `row` is updated as well. `columns` change with the state.
 
-    Raises Conflict (code `moved`) when the row is no longer in the state and version that `row` says, or the new state
-    does not follow; Lost when the fence does not hold any more.
+    Raises Conflict `moved` if the row is no longer in the state and version that `row` has or the transition is not
+    allowed; LeaseLost if the fencing token is no longer valid.
     """
     if not may_follow(_state(row), then):
         raise Conflict(f"a rollout that is {row.state} cannot become {then}", code="moved")

@@ -1,6 +1,6 @@
-"""Approved plan -> changed cluster: one worker, one request at a time, each written down before it is sent.
+"""Carries out approved rollouts: one worker per cluster, one request at a time, each recorded before it is sent.
 
-Rollouts whose message or worker was lost: told from rows alone, the longest waiting first.
+`stranded_rollouts` finds those whose message or worker was lost.
 """
 
 import logging
@@ -37,13 +37,21 @@ from migrations_app.use_cases.runtime.connections import connect_writer
 
 log = logging.getLogger(__name__)
 SLICE_SECONDS = 20.0
-"""How long one task works before it hands on: a worker that is told to stop does not have longer (R28)."""
+"""How long one task works before it enqueues the next one: a worker that is asked to stop has no more time (R28)."""
 UNREACHABLE_TIMEOUT = timedelta(minutes=10)
-"""How long an answer may be missing before a person is called (A09)."""
+"""How long the cluster may be unreachable before a person has to decide (A09)."""
 
 
 def advance(rollout_id: uuid.UUID, *, holder: str) -> bool:
-    """Makes what progress it can, if it gets the cluster's lease (A12). True: there is more to do, come again soon."""
+    """Makes as much progress as one time slice allows. True: there is more to do, call again soon.
+
+    1. Take the cluster's lease (A12); return False if another worker has it or the rollout is not running.
+    2. Read the row again under the lease, and count the attempt (crash-loop guard).
+    3. Check that the plan is the approved one and that the API server is the planned cluster's.
+    4. Until the slice ends: settle an open request first, then check for stop requests, then pass the gate or send the
+       next request.
+    5. Finish, pause, abort or halt the rollout, and release the lease.
+    """
     try:
         row = rollout_for_update(rollout_id)
         fence = lease.take(row.cluster_id, holder) if row.state in WORKING else None
@@ -52,9 +60,9 @@ def advance(rollout_id: uuid.UUID, *, holder: str) -> bool:
         log.warning("lease lost", extra={"rollout": str(rollout_id)})
         return False
     except Conflict:
-        return True  # somebody else moved it meanwhile: look again at what it is now
+        return True  # someone moved it meanwhile: read it again
     except (OperationalError, InterfaceError):
-        # Nothing goes out without its intent; the sweeper comes back when the database does (R06).
+        # No request is sent without a committed intent; the sweep continues when the database is back (R06).
         log.exception("database failed", extra={"rollout": str(rollout_id)})
         connection.close_if_unusable_or_obsolete()
         return False
@@ -63,7 +71,7 @@ def advance(rollout_id: uuid.UUID, *, holder: str) -> bool:
 def _held(row: Rollout, fence: LeaseToken) -> bool:
     try:
         with _kept(fence):
-            # Read anew under the lease: whoever held it before may have moved the rollout.
+            # Read again under the lease: the previous holder may have moved the rollout.
             row.refresh_from_db()
             with counting_attempt(row, fence):
                 return row.state in WORKING and _advance(row, fence)
@@ -92,7 +100,7 @@ def _advance(row: Rollout, fence: LeaseToken) -> bool:
 
 
 def _refuse_strange(row: Rollout, plan: Plan) -> None:
-    """A plan of other rules, or one that is not what was approved, is never carried out."""
+    """Raises RolloutHalted for a plan of another planner version, or one that is not what was approved."""
     if plan.planner != PLANNER or stored_digest(bytes(row.plan)) != row.digest:
         raise RolloutHalted("strange_plan", "the plan is not the one that was approved", state="needs_attention")
 
@@ -102,7 +110,7 @@ def _work(work: ExecutionContext, writer: Writer) -> bool:
     while time.monotonic() < ends:
         here = states.place(work.plan, journal.lines(work.row.pk))
         if here is None or here.phase != "settle":
-            # What was sent is settled first, whatever was asked for since (A10).
+            # An open request is settled first, whatever was requested since (A10).
             _check_for_stop_request(work)
         if here is None:
             return _finish(work)
@@ -117,13 +125,13 @@ def _work(work: ExecutionContext, writer: Writer) -> bool:
 
 
 def _check_for_stop_request(work: ExecutionContext) -> None:
-    """Raises Stopped when a person, or the kill switch, wants no more requests."""
+    """Raises StopRequested if a person or the kill switch has stopped the rollout."""
     with transaction.atomic():
         journal.refuse_if_stopped(work)
 
 
 def _step(work: ExecutionContext, writer: Writer, *, here: states.Position) -> bool:
-    """Whether something moved; False where waiting is all there is to do."""
+    """True if there was progress; False if the rollout has to wait."""
     if here.phase == "settle":
         return settle(work, writer, here=here)
     if here.phase == "gate":
@@ -141,14 +149,14 @@ def _finish(work: ExecutionContext) -> bool:
 
 
 def _tell_original(row: Rollout, then: Literal["rolled_back", "needs_attention"]) -> None:
-    """What became of the rollout that this one takes back."""
+    """Moves the rollout that this one rolls back to its final state."""
     original = row.rolls_back
     if original is not None and original.state == "rolling_back":
         transition(original, then, by=WORKER, cause=TransitionCause(code=row.state))
 
 
 def _stop(work: ExecutionContext, told: StopRequested) -> bool:
-    """What a person or the kill switch asked for. A row that moved meanwhile is somebody else's."""
+    """Aborts or pauses as requested. Does nothing if the row moved meanwhile."""
     if told.code == "moved":
         return False
     if told.code == Rollout.Wish.ABORT:
@@ -173,7 +181,7 @@ def _end(work: ExecutionContext, halt: RolloutHalted) -> bool:
 
 
 def _unreachable(work: ExecutionContext, reason: ReadError) -> bool:
-    """Tried again for a while; then a person is called, above all where an outcome is unknown (A09, R11)."""
+    """Retries for a while; then halts, with `needs_attention` if a request's outcome is unknown (A09, R11)."""
     here = states.place(work.plan, journal.lines(work.row.pk))
     open_outcome = here is not None and here.phase == "settle"
     try:
@@ -194,7 +202,7 @@ def _unreachable(work: ExecutionContext, reason: ReadError) -> bool:
 
 @contextmanager
 def _kept(fence: LeaseToken) -> Iterator[None]:
-    """Renews the lease beside the work; once it is lost nothing more is renewed, and the next write fails."""
+    """Renews the lease on a thread of its own. Once it is lost the thread ends, and the next write raises LeaseLost."""
     stop = threading.Event()
 
     def renew() -> None:
@@ -215,7 +223,7 @@ def _renewed(fence: LeaseToken) -> bool:
     try:
         return lease.renew(fence)
     except DatabaseError:
-        # A database that restarts is asked again over a new connection; the lease itself says when it is over.
+        # A restarting database is tried again over a new connection; the lease itself says when it expired.
         connection.close()
         return True
 
@@ -224,7 +232,7 @@ NUDGES = 100
 
 
 def stranded_rollouts() -> list[tuple[uuid.UUID, str]]:
-    """(id, state) of drafts that nobody works out and of running rollouts whose cluster nobody holds."""
+    """(id, state) of drafts, and of running rollouts whose cluster has no lease holder, longest waiting first."""
     held = Lease.objects.filter(expires_at__gt=Now()).exclude(holder="").values("cluster_id")
     waiting = Q(state="draft") | (Q(state="running") & ~Q(cluster_id__in=held))
     return list(Rollout.objects.filter(waiting).order_by("changed_at").values_list("pk", "state")[:NUDGES])

@@ -1,4 +1,4 @@
-"""Row -> open client: unseals the credentials, and hands out the port to a live server, a bundle, a sample or AWS."""
+"""Opens clients for a registered cluster: decrypts its credentials, connects to API server, bundle, sample or AWS."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -31,9 +31,9 @@ FIELD = "credentials"
 
 @contextmanager
 def connect(cluster: Cluster, *, user: str = "", within: ClientLimits | None = None) -> Iterator[ClusterApi]:
-    """An open client, closed at the end; its requests are counted. `within` are other limits than those of a scan.
+    """Opens a read client and closes it at the end; its requests are counted. `within` replaces the limits of a scan.
 
-    Raises CouldNotLook, BadInput or BadSetting.
+    Raises ReadError, InvalidInput or InvalidSetting.
     """
     with _open(cluster, user=user, within=within or limits()) as api:
         try:
@@ -54,9 +54,10 @@ def _open(cluster: Cluster, *, user: str, within: ClientLimits) -> Iterator[Clus
 
 @contextmanager
 def connect_writer(cluster: Cluster, *, user: str = "", within: ClientLimits | None = None) -> Iterator[Writer]:
-    """A way to change the cluster, closed at the end. `user` is seen in CloudTrail (T20), `within` as in `connect`.
+    """Opens a client that can change the cluster, and closes it at the end.
 
-    Raises CouldNotLook, BadSetting, and BadInput (code `read_only`) for a bundle or a sample.
+    `user` appears in CloudTrail (T20); `within` replaces the limits of a scan. Raises ReadError, InvalidSetting, and
+    InvalidInput (code `read_only`) for a bundle or a sample.
     """
     if cluster.source in (Cluster.Source.SAMPLE, Cluster.Source.BUNDLE):
         raise InvalidInput("a bundle or a sample is only looked at", where=cluster.name, code="read_only")
@@ -90,9 +91,9 @@ def _entry(cluster: Cluster, *, user: str, action: str) -> ClusterAccountAccess:
 
 @contextmanager
 def connect_aws(cluster: Cluster, *, user: str = "", action: str = "scan") -> Iterator[AwsApi | None]:
-    """The AWS account of a cluster, closed at the end; None when karpdash has no way into it.
+    """Opens the AWS account of a cluster and closes it at the end; None when the cluster has no role to assume.
 
-    Nothing is sent before the first call; its CouldNotLook tells of a role that does not open.
+    Nothing is sent before the first call: if the role cannot be assumed, that call raises ReadError.
     """
     if cluster.source == Cluster.Source.SAMPLE:
         yield fleet.aws(_story(cluster.context))
@@ -106,7 +107,7 @@ def connect_aws(cluster: Cluster, *, user: str = "", action: str = "scan") -> It
 
 
 def entry_of(cluster: Cluster, *, user: str = "", action: str = "scan") -> ClusterAccountAccess | None:
-    """The way into the cluster's account; None when it has none. `user` and `action` are seen in CloudTrail (T20)."""
+    """The role to assume in the cluster's account; None if it has none. CloudTrail shows `user` and `action` (T20)."""
     if not (cluster.eks_arn and cluster.role_arn and cluster.external_id):
         return None
     place = read_place(cluster.eks_arn)
@@ -122,9 +123,9 @@ def entry_of(cluster: Cluster, *, user: str = "", action: str = "scan") -> Clust
 
 @contextmanager
 def eks_way(entry: ClusterAccountAccess, place: AwsPlace) -> Iterator[tuple[Connection, TokenSource]]:
-    """What AWS says of the cluster's API server, and tokens for it while the block lasts (T21).
+    """Yields the connection to an EKS cluster's API server, as AWS describes it, and a source of tokens for it (T21).
 
-    Raises CouldNotLook when AWS does not answer, BadInput when its answer cannot be used.
+    Raises ReadError when AWS does not answer, InvalidInput when its answer cannot be used.
     """
     session = AwsSession(entry, settings.ENV.aws)
     with closing(open_aws(session, place)) as api:
@@ -136,7 +137,7 @@ def keys() -> EncryptionKeys:
 
 
 def network_policy() -> OutboundPolicy:
-    """Which addresses this installation may speak to (K05): never those of its own database and broker."""
+    """The addresses that this installation may connect to (K05): never those of its own database and broker."""
     env = settings.ENV
     return OutboundPolicy(
         allow_loopback=env.allow_loopback,

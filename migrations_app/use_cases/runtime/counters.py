@@ -1,4 +1,4 @@
-"""Counts that only grow, for monitoring: kept in rows, so that any process can be asked for them."""
+"""Monotonic counters for monitoring, stored in the database so that any process can report them."""
 
 import logging
 import uuid
@@ -11,20 +11,20 @@ from migrations_app.models.monitoring import Tally
 
 log = logging.getLogger(__name__)
 REQUEST = "request"
-"""Of a cluster: requests to its API server; `first` is the verb, `second` the status."""
+"""Per cluster: requests to its API server; `first` is the verb, `second` the HTTP status."""
 ERROR = "error"
-"""Of a cluster: scans that ended without a snapshot; `first` is the code."""
+"""Per cluster: scans that ended without a snapshot; `first` is the error code."""
 DURATION = "duration"
-"""Of the installation: scans by the bucket that they fall into; `first` is its upper end in seconds."""
+"""Installation-wide: histogram of scan durations; `first` is the upper bound of the bucket in seconds."""
 MILLISECONDS = "milliseconds"
-"""Of the installation: how long all scans took together."""
+"""Installation-wide: total duration of all scans, in milliseconds."""
 BUCKETS: tuple[float, ...] = (0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 BEYOND = "+Inf"
 _FIRST, _SECOND = 60, 20
 
 
 def add(subject: str, what: str, *, counts: Mapping[tuple[str, str], int]) -> None:
-    """Adds each count to its row, in one order for all, so that no two wait for each other."""
+    """Adds each count to its row. Rows are always updated in the same order, so that two writers cannot deadlock."""
     for (first, second), count in sorted(counts.items()):
         place = {"subject": subject, "what": what, "first": first[:_FIRST], "second": second[:_SECOND]}
         rows = Tally.objects.filter(**place)
@@ -34,7 +34,7 @@ def add(subject: str, what: str, *, counts: Mapping[tuple[str, str], int]) -> No
 
 
 def add_requests(cluster_id: uuid.UUID, calls: Mapping[tuple[str, str], int]) -> None:
-    """Adds requests to a cluster, in a transaction of its own; a database that is away costs their count only."""
+    """Adds requests to a cluster's counters, in a transaction of its own. A database error loses only these counts."""
     if not calls:
         return
     try:
@@ -49,12 +49,12 @@ def add_error(cluster_id: uuid.UUID, code: str) -> None:
 
 
 def add_duration(seconds: float) -> None:
-    """One scan that took so long, published or failed."""
+    """Counts one finished scan, whether it succeeded or failed."""
     bucket = next((f"{end:g}" for end in BUCKETS if seconds <= end), BEYOND)
     add("", DURATION, counts={(bucket, ""): 1})
     add("", MILLISECONDS, counts={("", ""): max(0, round(seconds * 1000))})
 
 
 def calls_by_name(calls: Mapping[tuple[str, str], int]) -> dict[str, int]:
-    """The counts as a scan keeps them."""
+    """The counts in the form that a scan row stores: "verb status" to count."""
     return {f"{verb} {code}": count for (verb, code), count in sorted(calls.items())}

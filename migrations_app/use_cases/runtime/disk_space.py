@@ -1,4 +1,4 @@
-"""Is there room on the disk: scans wait while there is little, so that decisions can still be written (R25)."""
+"""No scan starts while free disk space is low, so that approvals and audit events can still be written (R25)."""
 
 import shutil
 from pathlib import Path
@@ -12,18 +12,18 @@ MIB = 1024 * 1024
 
 
 def why_full() -> str:
-    """Which disk has too little room, in words; empty while there is enough. Scans go on by themselves after that."""
+    """Which disk has too little free space, in words; empty while there is enough. Scans resume by themselves."""
     return next((why for word, place in _places() if (why := _short(word, place))), "")
 
 
 def refuse_when_full() -> None:
-    """Raises Conflict `disk_full`."""
+    """Raises Conflict `disk_full` while there is too little free disk space."""
     if why := why_full():
         raise Conflict(why, code="disk_full")
 
 
 def _places() -> list[tuple[str, Path]]:
-    """The data folder, and where the database file is. The disk of a PostgreSQL server cannot be seen from here."""
+    """The data folder and the folder of the SQLite file. The disk of a PostgreSQL server cannot be checked here."""
     places = [("the data folder", Path(settings.ENV.data_dir))]
     name = Path(str(connection.settings_dict["NAME"]))
     if connection.vendor == "sqlite" and name.is_absolute():

@@ -1,6 +1,6 @@
-"""Secrets at rest (T22): AES-256-GCM, a fresh data key per record, wrapped by a key that lives outside the database.
+"""Encryption of secrets at rest (T22): AES-256-GCM with a fresh data key per record, wrapped by a configured key.
 
-A sealed value opens only for the same cluster and field: moved to another row it is refused, never returned garbled.
+A sealed value is bound to its owner's id and its field: copied to another row, it is refused.
 """
 
 import os
@@ -24,17 +24,17 @@ class _Box(msgspec.Struct, frozen=True, array_like=True):
 
 
 class EncryptionKeys:
-    """The keys of this installation, newest first: the first one seals, all of them open."""
+    """The keys of this installation, newest first: the first one encrypts, all of them decrypt."""
 
     def __init__(self, keys: tuple[tuple[str, bytes], ...]) -> None:
         if not keys:
             raise InvalidSetting("no key to seal secrets with", where="KARPDASH_ENCRYPTION_KEYS")
         self.newest = keys[0][0]
-        """The id of the key that seals."""
+        """The id of the key that encrypts."""
         self._keys: Mapping[str, bytes] = dict(keys)
 
     def seal(self, plain: bytes, *, owner: str, field: str) -> bytes:
-        """The sealed value, bound to the owner's id and the field's name."""
+        """The encrypted value, bound to the owner's id and the field's name."""
         data_key, bound = AESGCM.generate_key(256), _bound(owner, field)
         wrap_nonce, nonce = os.urandom(NONCE), os.urandom(NONCE)
         wrapped = AESGCM(self._keys[self.newest]).encrypt(wrap_nonce, data_key, bound)
@@ -42,7 +42,7 @@ class EncryptionKeys:
         return msgspec.msgpack.encode(_Box(self.newest, wrap_nonce, wrapped, nonce, body))
 
     def open(self, sealed: bytes, *, owner: str, field: str) -> bytes:
-        """The plain value. Raises BadSetting when the key is gone or the value belongs to another row."""
+        """The decrypted value. Raises InvalidSetting if the key is missing or the value belongs elsewhere."""
         bound = _bound(owner, field)
         try:
             box = msgspec.msgpack.decode(sealed, type=_Box)

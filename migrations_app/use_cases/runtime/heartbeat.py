@@ -1,4 +1,4 @@
-"""Signs of life of workers and of the timetable, as rows: the web process sees them on whatever machine they run."""
+"""Worker and beat heartbeats, stored in the database so that the web process sees them from any machine."""
 
 import logging
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ BEAT = "beat"
 
 
 def beat(name: str, lanes: Iterable[str]) -> None:
-    """Notes that the process of that name lives, by the database's clock; nothing ends for want of it."""
+    """Stores a heartbeat of the named process, with the database's clock. A database error is logged, not raised."""
     told = ",".join(sorted(lanes))[:200]
     try:
         if not Pulse.objects.filter(pk=name[:200]).update(lanes=told, seen_at=Now()):
@@ -24,7 +24,7 @@ def beat(name: str, lanes: Iterable[str]) -> None:
 
 
 def stopped(name: str) -> None:
-    """Forgets a process that ended in good order."""
+    """Deletes the heartbeat of a process that shut down in good order."""
     try:
         Pulse.objects.filter(pk=name[:200]).delete()
     except Error:

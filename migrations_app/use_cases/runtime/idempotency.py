@@ -1,4 +1,4 @@
-"""A request that comes twice under one key is done once; the second one gets the first one's answer (A11)."""
+"""Idempotency keys of the API: a repeated request is not carried out again but gets the stored response (A11)."""
 
 import uuid
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from migrations_app.use_cases.runtime.connections import keys
 
 KEPT = timedelta(hours=24)
 ABANDONED = timedelta(minutes=5)
-"""A request whose worker died in it may be sent again after this."""
+"""After this time a request without a response counts as lost with its worker, and may be sent again."""
 FIELD = "answer"
 
 
 class StoredResponse(msgspec.Struct, frozen=True):
-    """What was answered: status, headers that matter to the client, and the body."""
+    """The stored response: status, the headers that matter to the client, and the body."""
 
     status: int
     headers: dict[str, str]
@@ -28,16 +28,16 @@ class StoredResponse(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class NewRequest:
-    """The first request of its key: `finish` or `forget` it."""
+    """The first request with its key. The caller ends it with `finish` or `forget`."""
 
     id: uuid.UUID
 
 
 def begin(owner_id: int, *, key: str, digest: str) -> NewRequest | StoredResponse:
-    """Begun, or the kept answer of the same request.
+    """NewRequest if the caller should carry the request out; StoredResponse if the same request was answered before.
 
-    Raises BadInput with code `key_reused` when the key came with another request, Conflict with `in_progress` while
-    the first one is under way.
+    Raises InvalidInput `key_reused` when the key was used for another request, Conflict `in_progress` while the first
+    request is still running, and Conflict `answer_lost` when the stored response cannot be decrypted.
     """
     now = timezone.now()
     ApiIdempotency.objects.filter(created_at__lt=now - KEPT).delete()
@@ -50,19 +50,19 @@ def begin(owner_id: int, *, key: str, digest: str) -> NewRequest | StoredRespons
 
 
 def finish(begun: NewRequest, answer: StoredResponse) -> None:
-    """Keeps the answer, sealed."""
+    """Stores the response, encrypted."""
     sealed = keys().seal(msgspec.msgpack.encode(answer), owner=str(begun.id), field=FIELD)
     ApiIdempotency.objects.filter(pk=begun.id).update(status=answer.status, sealed=sealed)
 
 
 def forget(begun: NewRequest) -> None:
-    """The request failed and changed nothing: it may be sent again, corrected, under the same key."""
+    """Releases the key: the request changed nothing, so it may be corrected and sent again under the same key."""
     ApiIdempotency.objects.filter(pk=begun.id, status=None).delete()
 
 
 def _earlier(owner_id: int, *, key: str, digest: str) -> NewRequest | StoredResponse:
     row = ApiIdempotency.objects.filter(owner_id=owner_id, key=key).first()
-    if row is None:  # the other one failed a moment ago
+    if row is None:  # the other request failed a moment ago
         return begin(owner_id, key=key, digest=digest)
     if row.digest != digest:
         raise InvalidInput("this key came with another request before", where="Idempotency-Key", code="key_reused")
@@ -70,7 +70,7 @@ def _earlier(owner_id: int, *, key: str, digest: str) -> NewRequest | StoredResp
         return _taken_over(row)
     try:
         plain = keys().open(bytes(row.sealed), owner=str(row.pk), field=FIELD)
-    except InvalidSetting:  # sealed under a key that is gone: it cannot be told again, and must not be done again
+    except InvalidSetting:  # its key is gone: the response cannot be repeated, and the request must not run twice
         raise Conflict("the answer to this key can no longer be read", code="answer_lost") from None
     return msgspec.msgpack.decode(plain, type=StoredResponse)
 

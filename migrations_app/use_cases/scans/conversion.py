@@ -1,4 +1,4 @@
-"""Kept objects -> Conversion: what a cluster holds, taken to another generation, with what its last scan tells."""
+"""Converts the stored Karpenter objects of a cluster, using what its last scan found."""
 
 import uuid
 from collections import Counter
@@ -17,14 +17,17 @@ POOLS = ("provisioners", "nodepools")
 
 
 def convert_cluster(cluster_id: uuid.UUID, options: Options, *, known: KnownNames) -> ConversionResult | None:
-    """The objects of the newest snapshot, converted; None where none were kept. `options.live` should be set."""
+    """Converts the objects of the newest snapshot; None if none are stored. `options.live` should be set."""
     bodies = kept_objects(cluster_id)
     return None if bodies is None else convert(bodies, options, known=known)
 
 
 def known_of(report: Report, nodes: Iterable[OwnedNode], *, profiles: Iterable[IamProfile] = ()) -> KnownNames:
-    """What a scan tells a conversion: how many nodes each pool has, whether every pool was seen, and the roles of the
-    instance profiles that AWS showed."""
+    """What a scan contributes to a conversion.
+
+    These are the node counts per pool, whether every pool was read, and the roles of the instance profiles found in
+    AWS.
+    """
     seen = {part.name for part in report.parts if part.seen and not part.quarantined}
     held = tuple(profiles)
     return KnownNames(
@@ -36,11 +39,11 @@ def known_of(report: Report, nodes: Iterable[OwnedNode], *, profiles: Iterable[I
 
 
 def unread_parts(report: Report) -> tuple[PartLine, ...]:
-    """The parts that a conversion needs and the scan could not read, wholly or in single objects."""
+    """The parts that a conversion needs and that the scan could not read, entirely or in single objects."""
     ours = (part for part in report.parts if part.name in CONVERTIBLE_PARTS)
     return tuple(part for part in ours if not part.seen or part.quarantined)
 
 
 def next_target(stage: str) -> Target:
-    """The generation that a cluster at that stage goes to next."""
+    """The generation that a cluster at that stage is upgraded to next."""
     return "v1beta1" if stage in ALPHA_STAGES else "v1"

@@ -1,4 +1,4 @@
-"""One wish to scan every cluster: a row that is carried out a few clusters at a time, and ends with the last scan."""
+"""A scan of the whole fleet: one row whose scans are enqueued in batches; it is closed with its last scan."""
 
 import uuid
 from collections.abc import Iterator
@@ -20,14 +20,14 @@ A_TIME = 100
 
 @dataclass(frozen=True, slots=True)
 class FleetAsked:
-    """`created` is False when a scan of the fleet was under way: that one is returned."""
+    """`created` is False if a fleet scan was open already: its id is returned then."""
 
     id: uuid.UUID
     created: bool
 
 
 def request_fleet_scan(*, by: str) -> FleetAsked:
-    """The wish as a row; `begin` makes its scans. Raises Conflict `disk_full` while nothing can be kept."""
+    """Creates a fleet scan; `begin` enqueues its scans. Raises Conflict `disk_full`."""
     disk_space.refuse_when_full()
     close_ended()
     while True:
@@ -43,7 +43,7 @@ def request_fleet_scan(*, by: str) -> FleetAsked:
 
 
 def begin(fleet_scan_id: uuid.UUID) -> Iterator[uuid.UUID]:
-    """The scans that are to be woken, each as soon as its row is there; goes on where a lost worker ended."""
+    """Enqueues the scans and yields the id of each new one. A second call continues where a lost worker stopped."""
     row = FleetScan.objects.filter(pk=fleet_scan_id, begun_at=None, open=True).first()
     while row is not None:
         left = _left(row)
@@ -55,7 +55,7 @@ def begin(fleet_scan_id: uuid.UUID) -> Iterator[uuid.UUID]:
 
 
 def _left(row: FleetScan) -> list[Cluster]:
-    """Clusters that have no scan in it yet, the oldest success first; those that came later are not part of it."""
+    """Clusters without a scan in this fleet scan, oldest success first. Clusters added later are not part of it."""
     mine = FleetScanPart.objects.filter(fleet_scan=row, cluster=OuterRef("pk"))
     left = Cluster.objects.filter(~Exists(mine), created_at__lte=row.created_at)
     return list(left.order_by(F("last_success_at").asc(nulls_first=True), "pk")[:A_TIME])
@@ -68,18 +68,18 @@ def _begun(row: FleetScan, cluster: Cluster) -> Iterator[uuid.UUID]:
             part = FleetScanPart(fleet_scan=row, cluster=cluster, scan_id=asked.scan_id)
             FleetScanPart.objects.bulk_create([part], ignore_conflicts=True)
     except IntegrityError:
-        return  # the cluster, or the wish itself, was removed in this moment
+        return  # the cluster or the fleet scan was removed at this moment
     if asked.created:
         yield asked.scan_id
 
 
 def not_begun() -> tuple[uuid.UUID, ...]:
-    """Wishes whose message or worker was lost."""
+    """Open fleet scans not yet fully enqueued, for instance because their message or worker was lost."""
     return tuple(FleetScan.objects.filter(open=True, begun_at=None).values_list("pk", flat=True))
 
 
 def close_ended() -> int:
-    """Ends those whose last scan has ended; how many. Harmless at any time."""
+    """Closes fleet scans whose last scan has ended. Returns how many; safe to call at any time."""
     active = FleetScanPart.objects.filter(fleet_scan=OuterRef("pk"), scan__state__in=ACTIVE)
     over = FleetScan.objects.filter(~Exists(active), open=True).exclude(begun_at=None)
     return over.update(open=False, ended_at=timezone.now())

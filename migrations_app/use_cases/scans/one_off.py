@@ -1,6 +1,7 @@
-"""A source on the command line -> Scanned, without a database: a kubeconfig or a bundle is read and judged at once.
+"""Scans for the command line that store nothing in the database, and the writer of bundles.
 
-A live cluster -> a redacted file: a scan runs over a recording, so the file holds what a scan asks for.
+The source is a kubeconfig or a bundle. A bundle is written by scanning a live cluster through a recording client, so it
+holds exactly the objects that a scan reads, redacted.
 """
 
 import os
@@ -27,14 +28,14 @@ from migrations_app.use_cases.collect.collect import Progress, collect
 LARGEST_KUBECONFIG = 1024 * 1024
 SECONDS = 600.0
 Policies = Mapping[str, bytes]
-"""Policy documents of the controller, by name."""
+"""The controller's policy documents by name."""
 TARGET_CODES = ("unknown_target", "bad_target", "target_below_current")
-"""Codes of BadInput that speak of the target, not of the source."""
+"""Codes of InvalidInput that concern the target, not the source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reachable:
-    """Which addresses may be connected to (K05)."""
+    """Addresses that may be connected to (K05)."""
 
     allow_loopback: bool = False
     allow_private: bool = True
@@ -44,9 +45,9 @@ class Reachable:
 def scan_bundle(
     path: Path, *, target: str | None = None, policies: Policies | None = None, on_part: Progress | None = None
 ) -> Scanned:
-    """Judges the objects of a folder or file. Raises BadInput for a path or target that cannot be used.
+    """Evaluates a bundle, a folder or file. Raises InvalidInput for an unusable path or target.
 
-    `policies` take the place of those in the bundle's folder `iam`.
+    `policies` replace those in the bundle's folder `iam`.
     """
     with closing(_opened(path)) as api:
         collected = collect(api, cluster=_bundle_name(path), deadline=SECONDS, on_part=on_part)
@@ -55,7 +56,7 @@ def scan_bundle(
 
 
 def read_policies(paths: Iterable[Path]) -> dict[str, bytes]:
-    """The documents by the name of their file. Raises BadPolicy for one that is no policy or cannot be read."""
+    """The policy documents by name. Raises InvalidPolicy for a file that is unreadable or not a policy."""
     texts = [policy_texts(_content(path), name=str(path)) for path in paths]
     found = {name: text for one in texts for name, text in one.items()}
     for name, text in found.items():
@@ -78,7 +79,7 @@ def _opened(path: Path) -> Bundle:
     except InvalidInput as wrong:
         if str(path) in wrong.where:
             raise
-        # Of a single file its own name is told already, without the way to it.
+        # For a single file, `where` starts with the file's own name: replace it with the path.
         within = wrong.where.removeprefix(path.name)
         where = f"{path}: {within}" if within and within == wrong.where else f"{path}{within}"
         raise type(wrong)(wrong.message, code=wrong.code, where=where) from None
@@ -93,7 +94,10 @@ def scan_kubeconfig(
     policies: Policies | None = None,
     on_part: Progress | None = None,
 ) -> Scanned:
-    """Judges a live cluster. Raises BadKubeconfig, BadInput for the target, CouldNotLook when nothing answers."""
+    """Evaluates a live cluster.
+
+    Raises InvalidKubeconfig, InvalidInput for the target, ReadError when the cluster does not answer.
+    """
     name, api = open_kubeconfig(path, context=context, reachable=reachable)
     with closing(api):
         api.get("/version")
@@ -102,7 +106,7 @@ def scan_kubeconfig(
 
 
 def open_kubeconfig(path: Path, *, context: str, reachable: Reachable) -> tuple[str, LiveApi]:
-    """The context's name and an open client, to be closed by the caller."""
+    """The context's name and an open client, which the caller closes. Raises InvalidInput, InvalidKubeconfig."""
     try:
         connection = read_kubeconfig(_read(path), context=context)
     except InvalidKubeconfig as wrong:
@@ -126,7 +130,7 @@ def _read(path: Path) -> bytes:
 
 
 def _bundle_name(path: Path) -> str:
-    """The file's or folder's own name, without its endings."""
+    """The name of the file or folder without its extensions."""
     name = path.resolve().name
     for ending in (".tar.gz", ".tgz", ".yaml", ".yml", ".json"):
         name = name.removesuffix(ending)
@@ -135,7 +139,7 @@ def _bundle_name(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BundleResult:
-    """`unseen` says of each part that could not be read why."""
+    """`size` is in bytes; `unseen` gives the reason for each part that could not be read."""
 
     objects: int
     size: int
@@ -151,7 +155,7 @@ def bundle_kubeconfig(
     made_by: str,
     on_part: Progress | None = None,
 ) -> BundleResult:
-    """Writes the bundle whole or not at all. Raises BadInput, CouldNotLook when nothing answers."""
+    """Writes the bundle completely or not at all. Raises InvalidInput, ReadError when the cluster does not answer."""
     if not out.parent.is_dir() or out.is_dir():
         raise InvalidInput("its folder does not exist" if not out.is_dir() else "is a folder", where=str(out))
     name, api = open_kubeconfig(path, context=context, reachable=reachable)
@@ -165,7 +169,10 @@ def bundle_kubeconfig(
 
 
 def _write(recording: Recording, out: Path, *, made_at: str, made_by: str) -> int:
-    """Into a file beside it first, readable by nobody else: a redacted bundle still names everything in a cluster."""
+    """Writes a private temporary file and renames it. Returns the number of objects.
+
+    The file is readable by its owner only: even a redacted bundle names everything in the cluster.
+    """
     try:
         descriptor, draft = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}-")
     except OSError as wrong:

@@ -1,4 +1,4 @@
-"""The short look before a scan: does the cluster answer at all. Whoever hangs costs five seconds, and no scan slot."""
+"""Five-second reachability check before a scan, so that an unresponsive cluster does not occupy a scan worker."""
 
 from migrations_app.clients.kubernetes.limits import ClientLimits
 from migrations_app.errors import InvalidInput, InvalidSetting, ReadError
@@ -12,7 +12,7 @@ SHORT = ClientLimits(connect_seconds=SECONDS, read_seconds=SECONDS, call_seconds
 
 
 def probe_claimed(claim: ScanClaim) -> bool:
-    """True when the cluster answered and its scan may go on; else the scan has ended with the reason."""
+    """True when the cluster answered and its scan was passed on; False when the scan was ended with the error."""
     cluster = Cluster.objects.get(pk=claim.cluster_id)
     try:
         with connect(cluster, within=SHORT) as api:

@@ -1,4 +1,4 @@
-"""Which scans are due, who takes them, and what becomes of those whose worker died. All by compare-and-set."""
+"""The scan queue: which scans are due, claims with leases and fencing tokens, lost workers. All by compare-and-set."""
 
 import uuid
 from dataclasses import dataclass
@@ -22,18 +22,18 @@ from migrations_app.use_cases.scans import store
 
 ATTEMPTS = 3
 SCHEDULE = "schedule"
-"""Who asks for a scan that is due."""
+"""Value of `requested_by` for scheduled scans."""
 MAX_SCANS_PER_TICK = 200
-"""Scans that one beat asks for at most."""
+"""Maximum number of scans that one beat tick requests."""
 MAX_WAKE_UPS = 100
-"""Scans that one sweep wakes: a long queue keeps its messages, and is not to get all of them again each time."""
-# Leases are counted by the database's clock, so that workers whose own clocks differ agree on them.
+"""Maximum number of scans that one sweep wakes, so that a long queue does not get all its messages twice."""
+# Leases use the database's clock, so that workers with different clocks agree on them.
 ABANDONED_STATES = Q(state=Scan.State.RUNNING, lease_until__lt=Now())
 
 
 @dataclass(frozen=True, slots=True)
 class ScanRequest:
-    """`created` is False when a scan of that cluster was already on its way: that one is returned."""
+    """`created` is False if the cluster already had a queued or running scan: its id is returned then."""
 
     scan_id: uuid.UUID
     created: bool
@@ -47,8 +47,10 @@ class ScanClaim:
 
 
 def request_scan(cluster_id: uuid.UUID, *, by: str = "", waits: bool = False) -> ScanRequest:
-    """A queued scan. Raises NotFound for a cluster that is not there, Conflict `disk_full` while nothing can be kept,
-    unless it `waits` for room; single flight by a unique constraint."""
+    """Enqueues a scan; single-flight per cluster by a unique constraint.
+
+    Raises NotFound, and Conflict `disk_full` while the disk is full unless the scan `waits` for space.
+    """
     cluster = Cluster.objects.filter(pk=cluster_id).first()
     if cluster is None:
         raise NotFound("no such cluster")
@@ -58,7 +60,7 @@ def request_scan(cluster_id: uuid.UUID, *, by: str = "", waits: bool = False) ->
 
 
 def enqueue(cluster: Cluster, *, by: str, told: bool = False, due_at: datetime | None = None) -> ScanRequest:
-    """A queued scan, or the one that is on its way. `told`: a person asked for it, and the audit log hears of that."""
+    """Enqueues a scan, or returns the active one. `told` records an audit event, for a scan that a person requested."""
     while True:
         try:
             with transaction.atomic():
@@ -74,7 +76,7 @@ def enqueue(cluster: Cluster, *, by: str, told: bool = False, due_at: datetime |
 
 
 def _first_is_under_way(cluster: Cluster) -> None:
-    """A new cluster is due at once; what asked for its first scan by hand has done that, so one scan runs, not two."""
+    """Sets the due time of a new cluster whose first scan was requested by hand, so that it is not scanned twice."""
     interval = interval_of(cluster)
     if interval:
         first = next_slot(cluster.pk, interval, now=timezone.now())
@@ -82,9 +84,9 @@ def _first_is_under_way(cluster: Cluster) -> None:
 
 
 def claim(scan_id: uuid.UUID, *, only: Q = Q()) -> ScanClaim | None:  # noqa: B008 - Q is never changed
-    """Takes a queued scan, or a running one whose lease ran out. None: somebody else has it, or it is over."""
+    """Claims a queued scan, or a running one whose lease expired. None if another worker has it or it has ended."""
     free = only & (Q(state=Scan.State.QUEUED) | ABANDONED_STATES)
-    # The attempt is counted before the work, so that a scan which kills its worker ends after three (R36).
+    # The attempt is counted before the work, so that a scan that crashes its worker ends after three (R36).
     taken = Scan.objects.filter(free, pk=scan_id, attempts__lt=ATTEMPTS).update(
         state=Scan.State.RUNNING,
         started_at=timezone.now(),
@@ -104,7 +106,7 @@ def _lease() -> timedelta:
 
 
 def renew(held: ScanClaim, *, progress: dict[str, object] | None = None) -> bool:
-    """Prolongs the lease and notes progress; False when the scan was taken over, and the work must stop."""
+    """Renews the lease and stores progress. False if another worker took the scan over: the work must stop then."""
     changes: dict[str, object] = {"lease_until": Now() + _lease()}
     if progress is not None:
         changes["progress"] = progress
@@ -112,31 +114,34 @@ def renew(held: ScanClaim, *, progress: dict[str, object] | None = None) -> bool
 
 
 def requeue(held: ScanClaim, **more: datetime) -> bool:
-    """Puts a scan back into the queue as if it had not been begun; False when it was taken over, or is over."""
+    """Returns a scan to the queue without counting the attempt. False if it was taken over or has ended."""
     mine = Scan.objects.filter(pk=held.scan_id, state=Scan.State.RUNNING, fence=held.fence)
     unbegun: dict[str, object] = {"state": Scan.State.QUEUED, "lease_until": None, "started_at": None, "progress": {}}
     return bool(mine.update(attempts=F("attempts") - 1, **unbegun, **more))
 
 
 def claim_probe(scan_id: uuid.UUID) -> ScanClaim | None:
-    """As `claim`, for the short look before the scan; None as well when that was done already."""
+    """As `claim`, for the reachability check; None also if the check was done already."""
     return claim(scan_id, only=Q(probed_at=None))
 
 
 def pass_to_scan_queue(held: ScanClaim) -> bool:
-    """The cluster answers: its scan waits for the next lane, as if it had not been begun; False as for give_back."""
+    """The reachability check passed: returns the scan to the queue for a scan worker. False as in `requeue`."""
     return requeue(held, probed_at=timezone.now())
 
 
 def needs_probe(scan_id: uuid.UUID) -> bool:
-    """Whether a short look comes first: for what is reached over a network, once."""
+    """Whether the reachability check is still to be done: once, for clusters reached over a network."""
     here = (Cluster.Source.SAMPLE, Cluster.Source.BUNDLE)
     return Scan.objects.filter(pk=scan_id, probed_at=None).exclude(cluster__source__in=here).exists()
 
 
 def due_scans() -> tuple[uuid.UUID, ...]:
-    """Requests a scan of each cluster whose time has come, the oldest success first; each due time is claimed once,
-    however many beats tick. Nothing is claimed while the disk is full: it is due all the same afterwards."""
+    """Requests a scan of each cluster that is due, oldest success first, and returns the scans' ids.
+
+    Each due time is claimed only once, even with several beat processes. While the disk is full nothing is claimed; the
+    clusters stay due.
+    """
     now = timezone.now()
     if disk_space.why_full():
         return ()
@@ -146,20 +151,20 @@ def due_scans() -> tuple[uuid.UUID, ...]:
 
 
 def _claim_due(cluster: Cluster, now: datetime) -> uuid.UUID | None:
-    """One scan, whatever number of intervals has passed; None when another beat was first."""
+    """Requests one scan however many intervals have passed. None if another beat process claimed the due time first."""
     following = next_slot(cluster.pk, interval_of(cluster), now=now)
     mine = Cluster.objects.filter(pk=cluster.pk, next_due_at=cluster.next_due_at).update(next_due_at=following)
     return enqueue(cluster, by=SCHEDULE, due_at=cluster.next_due_at or now).scan_id if mine else None
 
 
 def stranded() -> tuple[uuid.UUID, ...]:
-    """Scans that wait without a message, or whose worker died; those out of attempts are failed here."""
+    """Scans to wake: queued ones without a message, and those of dead workers. Fails those without attempts left."""
     now = timezone.now()
     for scan in Scan.objects.filter(ABANDONED_STATES, attempts__gte=ATTEMPTS):
         _give_up(scan, now)
     if disk_space.why_full():
         return ()
-    # What has waited for a whole round lost its message, or stands behind others; a nudge too many is harmless.
+    # A scan queued for a whole sweep interval lost its message or waits behind others; an extra message is harmless.
     waiting = Q(state=Scan.State.QUEUED, created_at__lt=now - timedelta(seconds=settings.ENV.sweep_interval))
     oldest_first = Scan.objects.filter(ABANDONED_STATES | waiting, attempts__lt=ATTEMPTS).order_by("created_at")
     return tuple(oldest_first.values_list("pk", flat=True)[:MAX_WAKE_UPS])
@@ -184,5 +189,5 @@ def _give_up(scan: Scan, now: datetime) -> None:
 
 
 def crashed(held: ScanClaim, kind: str) -> None:
-    """Ends a scan whose code raised: `kind` is the exception's type; its text may hold data and stays in the log."""
+    """Fails a scan whose code raised. `kind` is the exception's type; its text may hold data and is only logged."""
     store.fail(held.scan_id, fence=held.fence, code="scan_crashed", detail=f"{kind} in the scan; see the worker's log")

@@ -1,4 +1,4 @@
-"""What is kept no longer goes, in small batches and short transactions, so that nothing else waits for it (R26)."""
+"""Deletes expired rows in small batches and short transactions, so that nothing else waits for locks (R26)."""
 
 import time
 import uuid
@@ -23,24 +23,24 @@ from migrations_app.models.scan import Content, FindingRow, FleetScan, FleetScan
 from migrations_app.use_cases.runtime import idempotency
 
 BATCH = 500
-"""Rows of one transaction at most."""
+"""Maximum number of rows deleted in one transaction."""
 A_SWEEP = 10_000
-"""Snapshots that one sweep looks out at most."""
+"""Maximum number of snapshots that one sweep selects."""
 EVERY = timedelta(days=7)
 DAILY = timedelta(days=90)
 WEEKLY = timedelta(days=365)
-"""How old a snapshot gets as one of all, as the last one of its day, and as the last one of its week."""
+"""Maximum age of a snapshot: if it is any, the last one of its day, or the last one of its week."""
 DONE_SCANS, FAILED_SCANS, FLEET_SCANS = timedelta(days=7), timedelta(days=30), timedelta(days=30)
 OUTBOX, SILENT, SIGN_INS = timedelta(days=7), timedelta(days=1), timedelta(days=90)
 DELIVERIES, ANNOUNCED = timedelta(days=30), timedelta(days=400)
-"""What was announced once is remembered for longer than any waiver lasts."""
+"""Marks of published events are kept longer than any waiver lasts."""
 SETTLING = timedelta(hours=1)
-"""A content so young may belong to a snapshot that is being published."""
+"""A younger content may belong to a snapshot that is just being published."""
 GONE = ""
 
 
 def sweep_old(*, within: float, now: datetime | None = None) -> int:
-    """How many rows were taken away, in so many seconds at most; the next sweep goes on where this one ends."""
+    """Deletes expired rows for at most `within` seconds and returns how many. The next sweep continues."""
     moment, end = now or timezone.now(), time.monotonic() + within
     taken = 0
     for batches in (_snapshots, _retired, _contents, _rows, _tallies):
@@ -52,7 +52,7 @@ def sweep_old(*, within: float, now: datetime | None = None) -> int:
 
 
 def surplus(moments: Iterable[tuple[uuid.UUID, datetime]], *, now: datetime) -> Iterator[uuid.UUID]:
-    """Ids that are kept no longer, of one cluster's snapshots from the newest to the oldest."""
+    """The ids to delete among one cluster's snapshots, which are given newest first."""
     seen: set[str] = set()
     for key, at in moments:
         slot = _slot(at, now - at)
@@ -62,7 +62,7 @@ def surplus(moments: Iterable[tuple[uuid.UUID, datetime]], *, now: datetime) -> 
 
 
 def _slot(at: datetime, age: timedelta) -> str:
-    """Of all snapshots with one slot the newest is kept."""
+    """The retention slot: of all snapshots in one slot the newest is kept. GONE if it is too old."""
     if age <= EVERY:
         return at.isoformat() + str(age)
     if age <= DAILY:
@@ -75,7 +75,7 @@ def _snapshots(now: datetime) -> Iterator[int]:
     for start in range(0, len(found), BATCH):
         with transaction.atomic():
             mine = Snapshot.objects.filter(pk__in=found[start : start + BATCH])
-            # Asked again in the transaction: what was named meanwhile stays.
+            # Checked again in the transaction: a snapshot that is referenced by now stays.
             count, _ = mine.filter(~_named(Rollout, "snapshot"), ~_named(Cluster, "latest")).delete()
         yield count
 
@@ -99,7 +99,7 @@ def _named(model: Any, field: str) -> Exists:  # noqa: ANN401 - a model class; i
 
 
 def _retired(now: datetime) -> Iterator[int]:
-    """Marks contents that no snapshot names: from then on whoever needs one of them again makes it anew."""
+    """Marks contents without a snapshot as retired; a scan that needs a retired content writes it again."""
     lonely = Content.objects.filter(~_named(Snapshot, "content"), retired_at=None, created_at__lt=now - SETTLING)
     while keys := list(lonely.values_list("pk", flat=True)[:BATCH]):
         lonely.filter(pk__in=keys).update(retired_at=now)
@@ -114,7 +114,7 @@ def _contents(now: datetime) -> Iterator[int]:
 
 
 def _less_of(digest: str) -> int | None:
-    """Takes a batch of its findings away, and the content after the last of them; None when there is no more to do."""
+    """Deletes a batch of the content's findings, then the content itself. Returns the row count; None when done."""
     with transaction.atomic():
         row = Content.objects.select_for_update().filter(pk=digest).exclude(retired_at=None).only("pk").first()
         if row is None:
@@ -129,7 +129,7 @@ def _less_of(digest: str) -> int | None:
 
 
 def _rows(now: datetime) -> Iterator[int]:
-    """Rows that are only kept for a while."""
+    """Deletes rows whose retention period is over."""
     for rows in _outdated(now):
         while keys := list(rows.values_list("pk", flat=True)[:BATCH]):
             yield rows.filter(pk__in=keys).delete()[0]
@@ -157,7 +157,7 @@ _SIGN_INS: tuple[Any, ...] = (AccessLog, AccessAttempt, AccessFailureLog)
 
 
 def _tallies(_now: datetime) -> Iterator[int]:
-    """Counts of clusters that are registered no more."""
+    """Deletes counters of clusters that are no longer registered."""
     there = {str(key) for key in Cluster.objects.values_list("pk", flat=True)}
     for subject in Tally.objects.exclude(subject="").values_list("subject", flat=True).distinct():
         if subject not in there:

@@ -1,10 +1,7 @@
-"""What a report says in numbers, for monitoring: small, since every scrape reads it for the whole fleet.
+"""Stores the result of a scan: one transaction publishes the snapshot and everything derived from it, or nothing (R01).
 
-Keeps the objects that a conversion takes, sealed, and hands them out again: no page waits for a cluster.
-
-A scan -> what is left of the older generation on its day; the last scan of a day counts.
-
-Scanned -> Snapshot: one transaction publishes everything, or nothing is published (R01).
+Derived are the gauges for monitoring (small, since every scrape reads them for the whole fleet), the encrypted objects
+for conversions, and the daily counts of legacy objects.
 """
 
 import hashlib
@@ -56,7 +53,7 @@ KINDS: Mapping[str, str] = {
 
 
 def gauges(report: Report, objects: Mapping[tuple[str, str], int]) -> dict[str, Any]:
-    """Verdicts by hop, checks by hop, severity and status, objects by kind and version, and the nodes of old."""
+    """Gauges: verdicts by hop, checks by hop, severity and status, objects by kind and version, and legacy nodes."""
     checks = Counter((found.hop, found.severity, found.status) for found in report.checks)
     return {
         "verdicts": {line.hop: line.verdict for line in report.hops},
@@ -67,13 +64,13 @@ def gauges(report: Report, objects: Mapping[tuple[str, str], int]) -> dict[str, 
 
 
 def objects_of(inventory: Inventory) -> dict[tuple[str, str], int]:
-    """Karpenter's objects by kind and API version; a kind that could not be read, or is not served, is left out."""
+    """Karpenter's objects by kind and API version; kinds that could not be read or are not served are left out."""
     found: Counter[tuple[str, str]] = Counter()
     for name, kind in KINDS.items():
         part = inventory.part(name)
         if not isinstance(part, Seen) or not part.served:
             continue
-        found[kind, part.served] += len(part.quarantined)  # makes the place, too: a kind that is served and empty is 0
+        found[kind, part.served] += len(part.quarantined)  # also creates the entry: an empty kind counts as 0
         for one in part.items:
             found[kind, str(getattr(one, "api_version", "") or part.served)] += 1
     return dict(found)
@@ -84,7 +81,7 @@ LEVEL = 6
 
 
 def keep(cluster_id: uuid.UUID, objects: Sequence[dict[str, Any]], *, now: datetime) -> None:
-    """Replaces what was kept, unless nothing changed. Without a key to seal with, nothing is kept."""
+    """Replaces the stored objects if they changed. Without an encryption key nothing is stored."""
     if not settings.ENV.encryption_keys:
         KeptObjects.objects.filter(pk=cluster_id).delete()
         return
@@ -93,7 +90,7 @@ def keep(cluster_id: uuid.UUID, objects: Sequence[dict[str, Any]], *, now: datet
     digest = hashlib.sha256(f"{seal.newest}\0".encode() + meaning).hexdigest()
     if KeptObjects.objects.filter(pk=cluster_id, digest=digest).exists():
         return
-    plain = msgspec.json.encode(objects)  # in the order of the fields, which people will read
+    plain = msgspec.json.encode(objects)  # in field order, because people will read it
     sealed = seal.seal(zlib.compress(plain, LEVEL), owner=str(cluster_id), field=FIELD)
     KeptObjects.objects.update_or_create(
         pk=cluster_id, defaults={"digest": digest, "sealed": sealed, "changed_at": now}
@@ -101,7 +98,7 @@ def keep(cluster_id: uuid.UUID, objects: Sequence[dict[str, Any]], *, now: datet
 
 
 def kept_objects(cluster_id: uuid.UUID) -> tuple[dict[str, Any], ...] | None:
-    """The objects of the newest snapshot; None where none were kept, or their key is gone until the next scan."""
+    """The objects of the newest snapshot; None if none are stored or their key is missing."""
     row = KeptObjects.objects.filter(pk=cluster_id).first()
     if row is None:
         return None
@@ -122,7 +119,7 @@ COLUMNS: Mapping[str, str] = {
 
 
 def note_legacy(cluster_id: uuid.UUID, legacy: Mapping[str, int | None], *, day: date) -> None:
-    """Keeps the counts of the day; a report that counts nothing, since there is nothing to upgrade, counts as none."""
+    """Records how many alpha objects remain; the last scan of a day wins. An empty `legacy` counts as zero."""
     counts = {column: legacy.get(kind) if legacy else 0 for kind, column in COLUMNS.items()}
     LegacyDay.objects.update_or_create(cluster_id=cluster_id, day=day, defaults=counts)
 
@@ -130,11 +127,11 @@ def note_legacy(cluster_id: uuid.UUID, legacy: Mapping[str, int | None], *, day:
 LONGEST_PAUSE = timedelta(hours=1)
 NO_CALLS: Mapping[tuple[str, str], int] = {}
 LONGEST_VERSION = 40
-"""A server may call itself anything; the column may not, and PostgreSQL refuses a longer text."""
+"""Maximum length of a version: a server may report any text, and PostgreSQL refuses one that is too long."""
 
 
 class _Packed(NamedTuple):
-    """What does not change from scan to scan, and the digest of all of it. `iam` is empty without a sheet."""
+    """The compressed content that is equal between scans, and its digest. `iam` is empty without an IAM evaluation."""
 
     digest: str
     report: bytes
@@ -144,7 +141,7 @@ class _Packed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScanExtras:
-    """What is known of a scan beside its report: requests by verb and status, objects by kind and version."""
+    """What is known of a scan besides its report: requests by verb and status, objects by kind and version."""
 
     calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
     objects: Mapping[tuple[str, str], int] = field(default_factory=dict)
@@ -154,7 +151,7 @@ NOTHING = ScanExtras()
 
 
 def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, beside: ScanExtras = NOTHING) -> Snapshot:
-    """Stores the snapshot and ends the scan. Raises Conflict when another worker took the scan over meanwhile."""
+    """Stores the snapshot and ends the scan. Raises Conflict if another worker has taken the scan over."""
     packed = _packed(scanned)
     now = timezone.now()
     with transaction.atomic():
@@ -163,7 +160,7 @@ def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, beside: ScanExt
             raise Conflict("another worker took this scan over")
         scan = Scan.objects.select_related("cluster").get(pk=scan_id)
         _keep_content(packed, scanned.report.checks)
-        # Held, so that a waiver given meanwhile is counted here, or finds this snapshot as the latest one.
+        # Locked: a waiver created at the same time is either counted here or finds this snapshot as the latest one.
         Cluster.objects.select_for_update().only("pk").get(pk=scan.cluster_id)
         waivers = held_at(scan.cluster_id, now)
         judged = apply(scanned.report, waivers, now=now)
@@ -176,13 +173,13 @@ def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, beside: ScanExt
         Gauges.objects.update_or_create(pk=scan.cluster.pk, defaults={"body": body})
         note_legacy(scan.cluster.pk, scanned.report.legacy, day=snapshot.scanned_at.date())
         _note_success(scan.cluster, snapshot, now=now)
-        # Last, since every other scan of the installation adds to the same rows.
+        # Last, because every scan of the installation updates the same rows.
         add_duration(_seconds(scan, now))
     return snapshot
 
 
 def _packed(scanned: Scanned) -> _Packed:
-    """Digest and packed bytes: no times, no durations."""
+    """The compressed content without times and durations, and its digest."""
     parts = tuple(msgspec.structs.replace(line, seconds=0.0) for line in scanned.report.parts)
     lasting = msgspec.structs.replace(scanned.report, scanned_at="", parts=parts)
     report, nodes = msgspec.json.encode(lasting, order="deterministic"), msgspec.json.encode(scanned.nodes)
@@ -194,7 +191,7 @@ def _packed(scanned: Scanned) -> _Packed:
 
 def _keep_content(packed: _Packed, findings: tuple[Finding, ...]) -> None:
     parts = {"report": packed.report, "nodes": packed.nodes, "iam": packed.iam}
-    # Held, so that the sweep which takes contents away that no snapshot names is not in the middle of this one.
+    # Locked against the retention sweep, which deletes contents without a snapshot.
     row, created = Content.objects.select_for_update().get_or_create(digest=packed.digest, defaults=parts)
     if row.retired_at is not None:
         row.findings.all().delete()
@@ -251,15 +248,19 @@ def _note_success(cluster: Cluster, snapshot: Snapshot, *, now: datetime) -> Non
 
 
 def retry_delay(failures: int) -> timedelta:
-    """How long to wait before looking again: a minute, doubled with each failure in a row, at most an hour."""
+    """The pause before the next attempt: a minute, doubled with each consecutive failure, at most an hour."""
     return min(LONGEST_PAUSE, timedelta(minutes=2 ** min(failures - 1, 10)))
 
 
 def next_attempt_at(cluster: Cluster, *, now: datetime) -> datetime:
-    """When a cluster that just failed is due again. A failure or two are looked into soon; from the third on the
-    pause counts, however short the interval is, so that what is down costs less and less (R20)."""
+    """When a cluster whose scan just failed is due again.
+
+    After one or two failures the scan interval counts if it is shorter; from the third on the pause always counts, so
+    that an unreachable cluster costs less and less (R20).
+    """
     pause = retry_delay(cluster.failures)
-    # Up to a tenth longer, each cluster its own: what fell together does not come back together.
+    # Up to a tenth longer, different for each cluster (jitter), so that failures at the same time do not repeat
+    # together.
     again = now + pause * (1 + share(cluster.pk) / 10)
     if cluster.failures >= UNREACHABLE_AFTER:
         return again
@@ -273,7 +274,7 @@ def _seconds(scan: Scan, now: datetime) -> float:
 def fail(
     scan_id: uuid.UUID, *, fence: int, code: str, detail: str, calls: Mapping[tuple[str, str], int] = NO_CALLS
 ) -> None:
-    """Ends the scan without a snapshot; the old one stays with its age. A taken-over scan is left alone."""
+    """Ends the scan without a snapshot; the previous one stays. Does nothing if another worker took the scan over."""
     now = timezone.now()
     with transaction.atomic():
         held = Scan.objects.filter(pk=scan_id, state=Scan.State.RUNNING, fence=fence)

@@ -1,8 +1,8 @@
-"""A failing check is accepted, the acceptance is taken back, or it ends; what is counted follows at once.
+"""Waivers accept a failing check; they are created, revoked and expired here, and the counts follow at once.
 
-Nothing that was found is rewritten. The numbers of the latest snapshot are counted again; a page or a tool that reads
-the snapshot has the waivers put over it. A waiver of a group or of all clusters, and one that ends, reach the numbers
-of the fleet with the next tick of the timetable.
+Stored findings are never rewritten: the counts of the latest snapshot are updated, and readers of a snapshot apply the
+waivers to it. A waiver of a group or of all clusters, and one that expires, reach the fleet's counts with the next beat
+tick.
 """
 
 import uuid
@@ -35,15 +35,15 @@ from migrations_app.use_cases.notifications.publish import (
 from migrations_app.use_cases.scans.store import gauges
 
 LONGEST = timedelta(days=366)
-"""A year, and the day that a leap year has more."""
+"""A year and a leap day."""
 BATCH = 200
 SOON = timedelta(days=7)
-"""So long before its end a waiver is announced."""
+"""How long before its end the expiry of a waiver is announced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaiverRequest:
-    """A waiver as somebody wants it: for a cluster, or for a group; with neither it is for all of them."""
+    """The waiver to create: for a cluster, for a group, or with neither for all clusters."""
 
     check: str
     cluster: uuid.UUID | None
@@ -54,9 +54,10 @@ class WaiverRequest:
 
 
 def waive(wish: WaiverRequest, person: Person, *, now: datetime) -> uuid.UUID:
-    """Accepts a failing check; the id of the waiver.
+    """Creates a waiver and returns its id.
 
-    Raises Denied, NotFound, BadInput, and Conflict `already_waived` when one of that kind holds already.
+    Raises PermissionDenied, NotFound, InvalidInput, and Conflict `already_waived` while a waiver with the same scope is
+    active.
     """
     blocks = _checked(wish, now)
     here = over_group(person, wish.group) if wish.group else over(person, wish.cluster)
@@ -86,7 +87,7 @@ def waive(wish: WaiverRequest, person: Person, *, now: datetime) -> uuid.UUID:
 
 
 def revoke(waiver_id: uuid.UUID, person: Person, *, now: datetime) -> None:
-    """Takes a waiver back at once; one that does not hold any more stays as it is. Raises NotFound, Denied."""
+    """Revokes a waiver at once; an inactive one stays as it is. Raises NotFound, PermissionDenied."""
     with transaction.atomic():
         row = Waiver.objects.select_for_update(of=("self",)).filter(waivers_in_sight(), pk=waiver_id).first()
         if row is None:
@@ -104,7 +105,7 @@ def revoke(waiver_id: uuid.UUID, person: Person, *, now: datetime) -> None:
 
 
 def expire_waivers(now: datetime) -> int:
-    """Records the waivers that ended, and counts again wherever the numbers do not say what holds; how many did not."""
+    """Records expired waivers and updates outdated counts. Returns the number of clusters that were updated."""
     with transaction.atomic():
         over = Waiver.objects.select_for_update().filter(revoked_at=None, ended_told_at=None, ends_at__lte=now)
         for row in list(over[:BATCH]):
@@ -120,7 +121,7 @@ def expire_waivers(now: datetime) -> int:
 
 
 def _warn(now: datetime) -> None:
-    """Announces each waiver once, a week before it ends; one that was given for less, when it is half over."""
+    """Announces each waiver once, a week before its end, or halfway through a shorter one."""
     soon = Waiver.objects.filter(holding(now), ends_at__lte=now + SOON).select_related("cluster")
     rows = {f"waiver.expiring:{row.pk}": row for row in soon.defer("cluster__sealed")[: BATCH * 10]}
     for mark in sorted(rows.keys() - published_events(rows)):
@@ -142,7 +143,7 @@ def _announce(topic: str, row: Waiver) -> None:
 
 
 def recount(cluster_id: uuid.UUID, *, now: datetime) -> None:
-    """The numbers of the cluster's latest snapshot, and of its metrics, as its waivers leave them."""
+    """Updates the counts of the cluster's latest snapshot and its gauges to its active waivers."""
     cluster = _held_cluster(cluster_id)
     if cluster.latest_id is None:
         return
@@ -159,7 +160,7 @@ def recount(cluster_id: uuid.UUID, *, now: datetime) -> None:
 
 
 def _behind(now: datetime) -> list[uuid.UUID]:
-    """Clusters whose latest snapshot was counted with other waivers than those that hold."""
+    """Clusters whose latest snapshot was counted with other waivers than the active ones."""
     everywhere = held_everywhere(now)
     for_all = everywhere.get(None, ())
     counted = Cluster.objects.exclude(latest=None)
@@ -170,7 +171,7 @@ def _behind(now: datetime) -> list[uuid.UUID]:
 
 
 def _checked(wish: WaiverRequest, now: datetime) -> bool:
-    """Whether the check can block. Raises BadInput."""
+    """Whether the check can be a blocker. Raises InvalidInput for an unusable request."""
     if wish.cluster and wish.group:
         raise InvalidInput("a waiver is for a cluster or for a group", where="group")
     check = next((one for one in all_checks() if one.id == wish.check), None)
@@ -187,7 +188,7 @@ def _checked(wish: WaiverRequest, now: datetime) -> bool:
 
 
 def _held_cluster(cluster_id: uuid.UUID) -> Cluster:
-    """The cluster, held: whoever publishes or waives at the same time waits. Raises NotFound."""
+    """The locked cluster row: concurrent publishing and waiving wait for it. Raises NotFound."""
     row = Cluster.objects.select_for_update().defer("sealed").filter(pk=cluster_id).first()
     if row is None:
         raise NotFound("no such cluster")
@@ -195,7 +196,7 @@ def _held_cluster(cluster_id: uuid.UUID) -> Cluster:
 
 
 def _held_group(group_id: uuid.UUID) -> ClusterGroup:
-    """The group, held: nobody removes it meanwhile. Raises NotFound."""
+    """The locked group row, so that it is not deleted meanwhile. Raises NotFound."""
     row = ClusterGroup.objects.select_for_update().filter(groups_in_sight(), pk=group_id).first()
     if row is None:
         raise NotFound("no such group")

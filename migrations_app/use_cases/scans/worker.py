@@ -1,7 +1,4 @@
-"""Collection of a registered cluster -> the same with what AWS shows of it; a refusal there never spoils the rest.
-
-One claimed scan from start to end: connect, collect, evaluate, save. The lease is renewed beside the work.
-"""
+"""Runs one claimed scan from start to end; a second thread renews the lease meanwhile."""
 
 import logging
 import threading
@@ -30,7 +27,7 @@ from migrations_app.use_cases.scans.store import ScanExtras, objects_of
 
 
 def look_into_aws(cluster: Cluster, api: ClusterApi, *, collected: Collected) -> Collected:
-    """Adds what AWS shows where access to it was given, or the policy documents that a bundle holds."""
+    """Adds what AWS shows, or a bundle's policy documents. AWS errors become Unseen parts and fail nothing."""
     if isinstance(api, Bundle):
         collected = hand_in(collected, api.iam_documents())
     try:
@@ -45,7 +42,13 @@ HEARTBEAT_SECONDS = 1.0
 
 
 def scan_claimed(claim: ScanClaim) -> None:
-    """Ends with a published snapshot or a failed scan with its code; an unreachable cluster keeps its old snapshot."""
+    """Runs the scan. It ends with a published snapshot, or fails with a code and leaves the previous snapshot.
+
+    1. Start the heartbeat, which renews the lease and stores progress every second.
+    2. Connect, and collect the cluster's parts, then those of AWS. A failure ends the scan through `store.fail`.
+    3. Evaluate the inventory against the cluster's target release.
+    4. Publish with the fencing token. If another worker has taken the scan over, the result is dropped.
+    """
     cluster = Cluster.objects.get(pk=claim.cluster_id)
     with _heart(claim) as heart:
         try:
@@ -74,7 +77,7 @@ def _collected(cluster: Cluster, heart: "_LeaseHeartbeat") -> Collected:
 
 
 def _judged(collected: Collected, target: str) -> Scanned:
-    """A cluster that has passed its target is judged towards the newest release instead of not at all."""
+    """Evaluates the inventory. If the cluster has passed its target, the newest release counts instead."""
     try:
         return evaluate(collected, target=target or None)
     except InvalidInput:
@@ -82,7 +85,7 @@ def _judged(collected: Collected, target: str) -> Scanned:
 
 
 def _as_of_today(scanned: Scanned, cluster: Cluster) -> Scanned:
-    """The sample clusters stand still in time and are judged at theirs; their snapshots are as old as their scans."""
+    """Sample clusters are evaluated at a fixed time; their snapshots get the time of the scan."""
     if cluster.source != Cluster.Source.SAMPLE:
         return scanned
     now = timezone.now().strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -90,7 +93,7 @@ def _as_of_today(scanned: Scanned, cluster: Cluster) -> Scanned:
 
 
 class _LeaseHeartbeat:
-    """Counts parts as they arrive and renews the lease every few seconds, on a thread of its own."""
+    """Renews the lease and stores progress once a second, on a thread of its own."""
 
     def __init__(self, claim: ScanClaim) -> None:
         self._claim = claim
@@ -102,7 +105,7 @@ class _LeaseHeartbeat:
         self._progress = {"now": name, "parts_done": done, "parts_total": len(PART_NAMES)}
 
     def beat(self) -> None:
-        # Progress every second for the page; the write prolongs the lease as well.
+        # Progress every second for the page; the same write renews the lease.
         while not self._stop.wait(HEARTBEAT_SECONDS) and self._renewed():
             pass
         connection.close()
@@ -111,7 +114,7 @@ class _LeaseHeartbeat:
         try:
             return queue.renew(self._claim, progress=self._progress)
         except DatabaseError:
-            # A database that restarts is asked again over a new connection, for as long as the lease may last.
+            # A restarting database is tried again over a new connection, for as long as the lease may last.
             connection.close()
             return True
 

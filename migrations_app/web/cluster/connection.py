@@ -1,6 +1,6 @@
-"""The first step of a way into an AWS account, as pages need it: asked for, shown, brought back.
+"""The connection of one cluster and its access to AWS: displayed, tested and changed.
 
-How karpdash gets to one cluster and into its AWS account: shown, tested, changed.
+The helpers for the AWS draft are used by the registration page, too.
 """
 
 import uuid
@@ -29,7 +29,7 @@ _FIELDS = {"region": "eks_region"}
 
 @dataclass(frozen=True, slots=True)
 class AccessAttempt:
-    """The result of a test; `refused` says why the input itself could not be used, `note` what to know beside it."""
+    """The result of a test. `refused` says why the input could not be used; `note` is an additional remark."""
 
     result: ConnectionTest | None = None
     refused: str = ""
@@ -46,7 +46,7 @@ def user_name(request: HttpRequest) -> str:
 
 
 def brought(request: HttpRequest) -> AccessDraft | None:
-    """The draft of the form or the address; None without one, or when it is not good any more."""
+    """The draft from the form or the URL; None if it is missing, invalid or expired."""
     text = request.POST.get("draft") or request.GET.get("draft") or ""
     try:
         return read_draft(text, by=user_name(request)) if text else None
@@ -55,7 +55,7 @@ def brought(request: HttpRequest) -> AccessDraft | None:
 
 
 def asked(request: HttpRequest, start: EksForm) -> AccessDraft | None:
-    """A new draft for what the form names; None when it was refused, and the form says why."""
+    """A new draft for the entered cluster; None if it was refused, with the error in the form."""
     if not start.is_valid():
         return None
     said = start.cleaned_data
@@ -67,7 +67,7 @@ def asked(request: HttpRequest, start: EksForm) -> AccessDraft | None:
 
 
 def explain(form: forms.Form, refused: KarpdashError) -> None:
-    """Puts what flow said beside the field of the second step that it is about."""
+    """Adds the error to the field of the second step that it concerns."""
     known = {"name", "environment", "target", "role_arn"}
     if refused.code == "name_taken":
         form.add_error("name", refused.message)
@@ -78,7 +78,7 @@ def explain(form: forms.Form, refused: KarpdashError) -> None:
 @require_right("change_cluster")
 @require_http_methods(["GET", "POST"])
 def connection(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """The page; a POST tests the connection or goes a step towards AWS, by the button pressed."""
+    """The connection page. A POST tests the connection or does a step of the AWS setup, depending on the button."""
     context = about(request, cluster_id, tab="cluster")
     if request.method == "GET":
         return _page(request, context)

@@ -1,4 +1,4 @@
-"""Arranges a conversion for the screen: a card for each object, both sides line by line, each finding at its line."""
+"""Presents a conversion: a card for each object, with a side-by-side diff and each finding at its line."""
 
 import re
 from collections import Counter
@@ -14,11 +14,11 @@ from migrations_app.conversion.side_by_side import SideBySideRow, rows
 from migrations_app.readiness.look import Look
 
 MOST_LINES = 6000
-"""Lines that one page shows; objects beyond are in the downloads, which hold everything."""
+"""Maximum number of lines on a page; the downloads contain all objects."""
 FLAGS = 3
-"""Findings that have room beside a line; one more place leads to the rest."""
+"""Findings shown beside a line; a link leads to the others."""
 ALIKE = 0.4
-"""How much two lines share at their ends before only the rest counts as changed."""
+"""Minimum share of equal text at both ends for which only the middle counts as changed."""
 OUTCOMES: tuple[Look, ...] = (
     Look("Not converted", "blocker", "blocker", id="refused"),
     Look("Decide first", "warning", "manual", id="decide"),
@@ -38,7 +38,7 @@ _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9-]+")
 
 
 class ShownFinding(NamedTuple):
-    """A finding on the screen. `url` leads to its line, and is empty where no line is shown."""
+    """A finding on the page. `url` links to its line; empty if no line is shown."""
 
     id: str
     loss: ConversionFinding
@@ -48,7 +48,7 @@ class ShownFinding(NamedTuple):
 
 
 class ChangedText(NamedTuple):
-    """A line in three pieces; only the middle one changed."""
+    """A line in three pieces of which only the middle one changed."""
 
     start: str
     changed: str
@@ -64,13 +64,13 @@ class DiffRow:
 
     @property
     def more_told(self) -> int:
-        """How many findings are beyond those that have room beside the line."""
+        """The number of findings that are not shown beside the line."""
         return max(0, len(self.told) - FLAGS)
 
 
 @dataclass(frozen=True, slots=True)
 class ConversionCard:
-    """One object of the input. `lines` is empty when the page has shown enough, which `cut` says."""
+    """One object of the input. `lines` is empty and `cut` True if the page already shows enough lines."""
 
     id: str
     item: Item
@@ -94,7 +94,7 @@ class ConversionCard:
 
 
 def outcome(item: Item) -> Look:
-    """What became of an object, in one word."""
+    """The outcome of an object's conversion."""
     found = {look.id: look for look in OUTCOMES}
     codes = {loss.code for loss in item.losses}
     gravest = worst(item.losses)
@@ -108,12 +108,12 @@ def outcome(item: Item) -> Look:
 
 
 def changed(items: Iterable[Item]) -> list[Item]:
-    """The objects with results that are new and may be applied or committed."""
+    """The objects whose results are new and may be applied or committed."""
     return [item for item in items if not item.view_only and outcome(item).id in ("decide", "converted")]
 
 
 def cards(items: Sequence[Item]) -> tuple[ConversionCard, ...]:
-    """A card for each object, what needs a person first; ids are unique on the page."""
+    """A card for each object, most urgent first. Ids are unique on the page."""
     order = [look.id for look in OUTCOMES]
     taken: set[str] = set()
     made = []
@@ -126,7 +126,7 @@ def cards(items: Sequence[Item]) -> tuple[ConversionCard, ...]:
 
 
 def tally(made: Iterable[ConversionCard]) -> tuple[tuple[Look, int], ...]:
-    """How many objects had each outcome; only those that occur."""
+    """The number of objects by outcome, without empty outcomes."""
     counted = Counter(card.look.id for card in made)
     return tuple((look, counted[look.id]) for look in OUTCOMES if counted[look.id])
 
@@ -135,7 +135,7 @@ def _card(item: Item, card_id: str, *, whole: bool) -> ConversionCard:
     look = outcome(item)
     shown = look.id != "other"
     sides = rows(item.source, item.objects, losses=item.losses) if shown and whole else []
-    if not item.objects:  # nothing came of it, which is not a removal
+    if not item.objects:  # nothing was produced, which is not a removal
         sides = [replace(row, mark="same") for row in sides]
     at = {index: row.old_number for row in sides for index in row.losses}
     told = tuple(_told(loss, f"{card_id}-f{index}", at=at.get(index)) for index, loss in enumerate(item.losses))
@@ -161,7 +161,7 @@ def _plain(text: str) -> ChangedText:
 
 
 def _compared(old: str, new: str) -> tuple[ChangedText, ChangedText]:
-    """Both lines cut where they part and where they meet again; uncut where they have little in common."""
+    """Both lines split into common start, change and common end; not split if they have little in common."""
     words, others = _WORDS.findall(old), _WORDS.findall(new)
     start = _alike(words, others)
     end = _alike(words[start:][::-1], others[start:][::-1])
@@ -182,7 +182,7 @@ def _cut(words: Sequence[str], start: int, *, end: int) -> ChangedText:
 
 
 def _free_id(item: Item, taken: set[str]) -> str:
-    """`provisioner-default`, with a number behind it when the page has that one already."""
+    """`provisioner-default`, followed by a number if that id is already taken."""
     wanted = _NOT_IN_IDS.sub("-", f"{item.kind}-{item.name}").strip("-").lower()[:80] or "object"
     name, number = wanted, 1
     while name in taken:

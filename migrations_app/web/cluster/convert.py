@@ -1,7 +1,4 @@
-"""What a person chooses for a conversion, and the manifests that are pasted or uploaded.
-
-Conversion on the screen: what a cluster holds, or what is pasted, beside what comes of it; and the downloads.
-"""
+"""The conversion pages: objects of a cluster, or pasted manifests, beside their conversion, with downloads."""
 
 import re
 import uuid
@@ -36,7 +33,7 @@ ROLE = RegexValidator(r"^[A-Za-z0-9+=,.@_:/-]+$", "A role name has letters, digi
 
 
 class ConversionForm(forms.Form):
-    """The switches. What was not chosen, or cannot be used, is as it is in `initial`."""
+    """The options of a conversion. Missing and invalid ones have their value in `initial`."""
 
     to = forms.ChoiceField(choices=TARGETS, label="Target", widget=forms.RadioSelect)
     defaults = forms.ChoiceField(choices=DEFAULTS, label="Defaults", widget=forms.RadioSelect)
@@ -53,7 +50,7 @@ class ConversionForm(forms.Form):
     profile = forms.BooleanField(required=False, label="Keep the instance profile instead of a role")
 
     def options(self, *, live: bool) -> Options:
-        """The options of the conversion."""
+        """The options as the conversion expects them."""
         self.is_valid()
         said: dict[str, Any] = {**self.initial, **self.cleaned_data}
         return Options(
@@ -66,7 +63,7 @@ class ConversionForm(forms.Form):
 
 
 class PasteForm(ConversionForm):
-    """The same, with the manifests."""
+    """The same options, with manifests to convert."""
 
     to = forms.ChoiceField(choices=NEXT + TARGETS, required=False, label="Target", widget=forms.RadioSelect)
     manifests = forms.CharField(
@@ -87,7 +84,7 @@ class PasteForm(ConversionForm):
     file = forms.FileField(required=False, allow_empty_file=True, label="Or a file", help_text="At most 1 MiB.")
 
     def clean(self) -> dict[str, Any]:
-        """Asks for a text or a file, within the size."""
+        """Requires a text or a file within the size limit."""
         cleaned = super().clean() or {}
         chosen, pasted = cleaned.get("file"), cleaned.get("manifests") or ""
         if chosen is None and not pasted.strip():
@@ -99,7 +96,7 @@ class PasteForm(ConversionForm):
         return cleaned
 
     def source(self) -> tuple[str, bytes | str]:
-        """Name and content of the file, or of the pasted text."""
+        """Name and content of the file or of the pasted text."""
         chosen = self.cleaned_data.get("file")
         if chosen is not None:
             return str(chosen.name), bytes(chosen.read())
@@ -117,7 +114,7 @@ _NOT_IN_FILES = re.compile(r"[^A-Za-z0-9._-]+")
 @require_right()
 @require_safe
 def convert(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """The objects of a cluster's newest snapshot beside what comes of them."""
+    """The objects of a cluster's newest snapshot beside their conversion."""
     context = about(request, cluster_id, tab="cluster-convert") | {"first": True}
     head, report = context["head"], context["report"]
     if report is None:
@@ -140,7 +137,7 @@ def convert(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 @require_right()
 @require_http_methods(["GET", "HEAD", "POST"])
 def paste(request: HttpRequest) -> HttpResponse:
-    """The same for manifests that are pasted or uploaded; nothing of them is stored."""
+    """The same for pasted or uploaded manifests, which are not stored."""
     start = {"to": "", "defaults": "keep"}
     if request.method != "POST":
         return render(request, "convert/page.html", {"section": "convert", "form": PasteForm(initial=start)})
@@ -168,14 +165,14 @@ def _shown(items: Iterable[Item]) -> dict[str, Any]:
 
 
 def _apart(report: ConversionReport) -> list[dict[str, Any]]:
-    """What was found outside of any object: texts that could not be read, or nothing to convert."""
+    """Findings that belong to no object: unreadable texts, or nothing to convert."""
     known = {id(loss) for one in report.converted for loss in one.item.losses}
     apart = (finding for finding in report.findings if id(finding.loss) not in known)
     return [{"finding": finding, "look": SEVERITIES[finding.loss.severity]} for finding in apart]
 
 
 def _download(items: Iterable[Item], form: str, *, name: str, whole: str = "") -> HttpResponse:
-    """The results as a file. `whole`: the YAML where it is not made of these items."""
+    """The results as a file. `whole` is the YAML if it is not made from these items."""
     file_name = next((file for key, _, file in DOWNLOADS if key == form), DOWNLOADS[0][2])
     new = changed(items)
     bodies = [body for item in new for body in item.objects]

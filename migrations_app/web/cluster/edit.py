@@ -1,7 +1,4 @@
-"""Changes to one registered cluster: scan it, rename it, forget it.
-
-Labels of one cluster: what is said of it, and what its ARN tells.
-"""
+"""Changes to one cluster: scan it, edit it, remove it, label it."""
 
 import uuid
 
@@ -25,7 +22,7 @@ from migrations_app.web.forms import ChangeForm, RemoveForm
 @require_right("add_scan")
 @require_POST
 def scan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """Queues a scan; one that is under way is not doubled."""
+    """Enqueues a scan unless one is already active."""
     try:
         if not start_scan(cluster_id, by=request.user.get_username()):
             messages.info(request, "A scan of this cluster was already under way.")
@@ -37,7 +34,7 @@ def scan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 @require_right("change_cluster")
 @require_http_methods(["GET", "POST"])
 def change(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """Name, environment, target and interval; a change that somebody else made meanwhile is not overwritten."""
+    """Changes name, environment, target and interval. A concurrent change is not overwritten."""
     head = cluster_head(cluster_id, now=timezone.now())
     was = {"name": head.name, "environment": head.environment, "target": head.target, "version": head.version}
     was["interval"] = head.interval_seconds and head.interval_seconds // 60
@@ -72,7 +69,7 @@ def _changed(request: HttpRequest, cluster_id: uuid.UUID, *, form: ChangeForm) -
 @require_right("delete_cluster")
 @require_http_methods(["GET", "POST"])
 def remove(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """Forgets a cluster after its name was typed."""
+    """Removes a cluster after its name was typed."""
     head = cluster_head(cluster_id, now=timezone.now())
     form = RemoveForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -90,7 +87,7 @@ def remove(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 @require_right("change_cluster")
 @require_http_methods(["GET", "HEAD", "POST"])
 def labels(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """Every label with its value; an empty value takes one away."""
+    """Edits the labels; an empty value removes a label."""
     head = cluster_head(cluster_id, now=timezone.now())
     problem = _set(request, cluster_id, version=head.version) if request.method == "POST" else ""
     if request.method == "POST" and not problem:
@@ -111,7 +108,7 @@ def labels(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 
 
 def _set(request: HttpRequest, cluster_id: uuid.UUID, *, version: int) -> str:
-    """What is wrong, as a sentence; empty when the labels are set."""
+    """Stores the labels. Returns the error as a sentence; empty on success."""
     keys, values = request.POST.getlist("key"), request.POST.getlist("value")
     said = {key.strip(): value for key, value in zip(keys, values, strict=False) if key.strip()}
     sent = request.POST.get("version", "")

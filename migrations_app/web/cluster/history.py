@@ -1,4 +1,4 @@
-"""Snapshots of a cluster over time, and what changed between two of them."""
+"""The snapshots of a cluster over time, and the differences between two of them."""
 
 import uuid
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ WIDE, HIGH = 600, 60
 
 @dataclass(frozen=True, slots=True)
 class HistoryLine:
-    """A snapshot and the one before it; `same` when both saw exactly the same."""
+    """A snapshot and the previous one; `same` if their contents are equal."""
 
     row: SnapshotRow
     before: uuid.UUID | None
@@ -29,7 +29,7 @@ class HistoryLine:
 
 @dataclass(frozen=True, slots=True)
 class Spark:
-    """A line over time, as paths of a 600 by 60 drawing."""
+    """A sparkline as SVG paths in a 600 by 60 drawing."""
 
     line: str
     area: str
@@ -59,7 +59,7 @@ def history(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 
 @require_right()
 def changes(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """What differs between two snapshots, whichever is older."""
+    """The differences between two snapshots, in either order."""
     try:
         chosen = [uuid.UUID(request.GET.get(name, "")) for name in ("before", "after")]
     except ValueError:
@@ -78,7 +78,7 @@ def _lines(rows: Sequence[SnapshotRow]) -> tuple[HistoryLine, ...]:
 
 
 def spark(trend: Sequence[tuple[datetime, int | None]]) -> Spark | None:
-    """The curve of what is left; None where fewer than two scans could count it, or there never was anything."""
+    """The sparkline of legacy objects; None if fewer than two scans counted them, or there never were any."""
     known = [(moment, count) for moment, count in trend if count is not None]
     highest = max((count for _, count in known), default=0)
     if len(known) < 2 or not highest:

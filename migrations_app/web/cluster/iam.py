@@ -1,6 +1,6 @@
-"""Arranges a sheet of permissions for the screen: releases as tiles, needs in groups, one release's patch in forms.
+"""The IAM tab of a cluster: what each release of the path needs, compared with what the controller's roles allow.
 
-The IAM tab of a cluster: what each release of the path needs against what the controller's roles allow.
+Releases are columns, required actions are rows in groups; the patch of one release is shown in several formats.
 """
 
 import re
@@ -72,7 +72,7 @@ _GROUPS = (
 
 
 class MatrixCell(NamedTuple):
-    """A cell on the screen. `label` is the release, for readers that see no column."""
+    """A cell of the matrix. `label` is the release, for screen readers."""
 
     label: str
     look: Look
@@ -80,7 +80,7 @@ class MatrixCell(NamedTuple):
 
 
 class CellDetail(NamedTuple):
-    """What a cell tells when its row is opened, once for all releases that say the same."""
+    """Details of a cell, once for all releases with equal details."""
 
     releases: str
     look: Look
@@ -108,7 +108,7 @@ class ActionGroup:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseTile:
-    """A release above the matrix; the chosen one is the one whose patch is shown."""
+    """A release above the matrix; the patch of the chosen one is shown."""
 
     column: IamColumn
     look: Look
@@ -116,7 +116,7 @@ class ReleaseTile:
 
 
 class DocumentText(NamedTuple):
-    """One text of a form: a document or a whole file, and how to ask for it as a download."""
+    """One document or file of a format, and the key to download it."""
 
     text: str
     note: str
@@ -126,7 +126,7 @@ class DocumentText(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PolicyForm:
-    """One tab of a patch."""
+    """One tab of a patch: a format such as JSON or Terraform."""
 
     key: str
     word: str
@@ -136,7 +136,7 @@ class PolicyForm:
 
 @dataclass(frozen=True, slots=True)
 class PolicyComparison:
-    """One side of what belongs together on the role."""
+    """One of two sets of policies that belong together on the role."""
 
     title: str
     note: str
@@ -145,7 +145,7 @@ class PolicyComparison:
 
 @dataclass(frozen=True, slots=True)
 class RolePatch:
-    """The patch of one role. `number` tells it from others in addresses and ids."""
+    """The patch of one role. `number` identifies the role in URLs and ids."""
 
     number: int
     patch: IamPatch
@@ -155,7 +155,7 @@ class RolePatch:
 
 
 def look_of(cell: IamCell) -> Look:
-    """Red where the controller cannot work, amber where a part of it suffers, plain where it hangs on a setting."""
+    """Red if the controller cannot work, amber if a part is affected, neutral if it depends on a setting."""
     if cell.verdict in ("not_needed", "allowed"):
         return NOT_NEEDED if cell.verdict == "not_needed" else ALLOWED
     if cell.verdict == "unknown":
@@ -168,7 +168,7 @@ def look_of(cell: IamCell) -> Look:
 
 
 def chosen_of(sheet: IamSheet, *, release: str, next_hop: str) -> IamColumn | None:
-    """The column asked for, else that of the next hop, else the last; None for a sheet without columns."""
+    """The requested column, else that of the next hop, else the last; None without columns."""
     asked = (one for one in sheet.columns if one.release == release)
     following = (one for one in sheet.columns if one.hop and one.hop == next_hop)
     return next(asked, None) or next(following, None) or (sheet.columns[-1] if sheet.columns else None)
@@ -179,14 +179,14 @@ def tiles(sheet: IamSheet, chosen: IamColumn) -> tuple[ReleaseTile, ...]:
 
 
 def legend(sheet: IamSheet) -> tuple[tuple[str, str], ...]:
-    """The words of the refusals that occur, each with what it means."""
+    """The refusals that occur, each with its meaning."""
     present = {cell.verdict for row in sheet.rows for cell in row.cells}
     words = _WORDS | {"unknown": UNKNOWN.word}
     return tuple((words[verdict], note) for verdict, note in _NOTES.items() if verdict in present)
 
 
 def groups(sheet: IamSheet) -> tuple[ActionGroup, ...]:
-    """The needs, what is refused first; only groups that hold something."""
+    """The required actions, refused ones first, without empty groups."""
     lines = [_line(row, sheet.columns) for row in sheet.rows]
     made = (
         ActionGroup(look, tuple(one for one in lines if one.look.id == look.id), folded) for look, folded in _GROUPS
@@ -210,7 +210,7 @@ def parts(sheet: IamSheet, chosen: IamColumn) -> tuple[RolePatch, ...]:
 
 
 def download(sheet: IamSheet, chosen: IamColumn, *, form: str, number: str) -> DocumentText | None:
-    """The text of a form as parts of the page name it; None for what is not there."""
+    """One document of the page by its download key; None if it does not exist."""
     every = (one for part in parts(sheet, chosen) for tab in part.forms for one in tab.sheets)
     return next((one for one in every if one.download == form and str(one.number) == number), None)
 
@@ -235,7 +235,7 @@ def _line(row: IamRow, columns: Sequence[IamColumn]) -> MatrixRow:
 
 
 def _worst(cells: Iterable[IamCell]) -> Look:
-    """The look of the whole row: its id is the group it belongs to."""
+    """The look of the whole row; its id is the row's group."""
     open_cells = [cell for cell in cells if cell.required and cell.verdict != "allowed"]
     always = [cell for cell in open_cells if cell.required == "always"]
     refused = [look_of(cell) for cell in always if cell.verdict != "unknown"]
@@ -247,14 +247,14 @@ def _worst(cells: Iterable[IamCell]) -> Look:
 
 
 def _said(cells: Sequence[IamCell], labels: Sequence[str]) -> Iterator[CellDetail]:
-    """Neighbours that say the same share one entry; a release that does not need the action has none."""
+    """One entry for neighbouring releases with equal details; none for releases that do not need the action."""
     pairs = [(cell, label) for cell, label in zip(cells, labels, strict=True) if cell.verdict != "not_needed"]
     for cell, alike in groupby(pairs, key=lambda pair: pair[0]):
         yield CellDetail(", ".join(label for _, label in alike), look_of(cell), cell)
 
 
 def _forms(patch: IamPatch, column: IamColumn, *, number: int) -> tuple[PolicyForm, ...]:
-    """The tabs that hold something."""
+    """The tabs that are not empty."""
     made = (
         PolicyForm(
             "json",
@@ -300,7 +300,7 @@ def _modules(patch: IamPatch, number: int) -> tuple[DocumentText, ...]:
 def _panels(
     sheet: IamSheet, column: IamColumn, *, patch: IamPatch, role: IamRole | None
 ) -> tuple[PolicyComparison, ...]:
-    """What belongs on the role while both releases may run. Without a look at it: what each of the two needs."""
+    """The policies that the role needs while both releases may run; without the role, what each release needs."""
     if not patch.documents:
         return ()
     if sheet.seen and role is not None:
@@ -332,7 +332,7 @@ _ENDINGS = {"terraform": "tf", "module": "tf"}
 @require_right()
 @require_safe
 def iam(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """The matrix, the patch of one release in every form, roles and sizes; and the patch as a download."""
+    """The IAM page: matrix, patch of one release in every format, roles and sizes; with `download`, one document."""
     context = about(request, cluster_id, tab="cluster-iam") | {"first": True}
     head = context["head"]
     sheet = sheet_of(head.snapshot.id) if head.snapshot else None

@@ -1,4 +1,4 @@
-"""Nodes by owner: the stacked bar, and the table with search and pages."""
+"""The nodes of a cluster by owner: stacked bar, and table with search and pages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from migrations_app.readiness.report import OWNERS, NodeCounts, OwnedNode
 PAGE = 100
 WIDTH = 1000
 THINNEST = 6
-"""Of 1,000: one node among thousands is still to be seen."""
+"""In thousandths of the bar, so that one node among thousands stays visible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class NodePage(NamedTuple):
 
 
 def segments(counts: NodeCounts) -> tuple[OwnerSegment, ...]:
-    """The owners that have nodes; together as wide as the bar."""
+    """The owners that have nodes; their widths add up to the bar."""
     present = [(owner, counts.by_owner.get(owner, 0)) for owner in OWNERS if counts.by_owner.get(owner, 0)]
     total = sum(count for _, count in present)
     widths = _widths([count for _, count in present], total)
@@ -57,7 +57,7 @@ def segments(counts: NodeCounts) -> tuple[OwnerSegment, ...]:
 def _widths(counts: Sequence[int], total: int) -> list[int]:
     widths = [max(THINNEST, WIDTH * count // total) for count in counts]
     if widths:
-        # What rounding and the thinnest slices took or left is the widest slice's.
+        # The widest segment takes the difference caused by rounding and minimum widths.
         widths[widths.index(max(widths))] += WIDTH - sum(widths)
     return widths
 
@@ -68,7 +68,7 @@ def _percent(count: int, total: int) -> str:
 
 
 def asked(query: QueryDict) -> NodeAsk:
-    """What the address asks for; words that are none of ours ask for nothing."""
+    """Parses the query string into filters. Unknown values are ignored."""
     owner = query.get("owner", "")
     page = query.get("page", "")
     return NodeAsk(
@@ -80,7 +80,7 @@ def asked(query: QueryDict) -> NodeAsk:
 
 
 def page_of(nodes: Sequence[OwnedNode], ask: NodeAsk) -> NodePage:
-    """One page of the nodes that match; a page beyond the end is the last one."""
+    """One page of the matching nodes; a page beyond the end gives the last one."""
     found = [node for node in nodes if _fits(node, ask)]
     last_page = max(1, -(-len(found) // PAGE))
     number = min(max(1, ask.page), last_page)

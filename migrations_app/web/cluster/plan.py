@@ -1,4 +1,4 @@
-"""The plan of a hop: the work in its order, with commands, the way back and the line of no return; as Markdown too."""
+"""The plan page of a hop: ordered stages with commands, rollback and point of no return; also as Markdown."""
 
 import re
 import uuid
@@ -34,7 +34,7 @@ _LOOKS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageRow:
-    """One stage on the page. `part` is the heading above it, empty where it is that of the stage before."""
+    """One stage on the page. `part` is its heading, empty if it is that of the previous stage."""
 
     number: int
     stage: Stage
@@ -48,7 +48,7 @@ class StageRow:
 @require_right()
 @require_safe
 def plan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """The plan of one hop, or with `download` that hop or the whole path as Markdown."""
+    """The plan of one hop; with `download`, that hop or the whole path as Markdown."""
     context = about(request, cluster_id, tab="cluster-plan") | {"first": True}
     report = context["report"]
     whole = runbook(report) if report else None
@@ -62,7 +62,7 @@ def plan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 
 
 def _chosen(whole: Runbook, hop: str) -> RunbookHop | None:
-    """The hop that was asked for, else the next one; None at the end of the path."""
+    """The requested hop, else the next one; None at the end of the path."""
     return next((one for one in whole.hops if one.lands.hop == hop), next(iter(whole.hops), None))
 
 

@@ -1,8 +1,7 @@
-"""How a section or a reason looks. The words of badges are in templatetags; these name parts of one page only.
+"""The pages of one cluster: readiness, nodes, parts, and the active scan.
 
-Arranges what a report says about one hop: the verdict box, the path, and the sections of the checklist.
-
-The pages about one cluster: readiness, nodes, parts; and the scan under way.
+The readiness page shows the verdict, the path of hops, and the findings in sections. General badges are in
+templatetags; the looks here are for this page only.
 """
 
 import uuid
@@ -44,7 +43,7 @@ _TOLD = Look("Reason", "muted", "info", id="told")
 
 
 def blocking_look(finding: Finding | None) -> Look:
-    """The look of a reason; a plain one for a reason that no check stands behind."""
+    """The look of a reason; a neutral one if no check stands behind it."""
     if finding is None:
         return _TOLD
     if finding.status == "fail":
@@ -73,7 +72,7 @@ FOLDED = ("infos", *SETTLED)
 
 @dataclass(frozen=True, slots=True)
 class SharedRemedies:
-    """Remedies that help several checks, as the partial of remedies takes those of one."""
+    """Remedies for several checks, in the form that the partial for one check's remedies expects."""
 
     id: str
     title: str
@@ -86,7 +85,7 @@ def told_of(group: FindingGroup) -> SharedRemedies:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Part of the checklist. `rows` are the findings again, those that wait for one thing as one row."""
+    """A section of the checklist. `rows` are the findings grouped by common cause."""
 
     id: str
     look: Look
@@ -101,7 +100,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a hop is not ready; `url` leads to its row, and is empty where there is none. `checks` share the reason."""
+    """Why a hop is not ready. `url` links to the finding, or is empty; `checks` is how many share the reason."""
 
     text: str
     url: str
@@ -111,7 +110,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hop:
-    """One hop as the page shows it. `landed`: behind the cluster, so nothing was asked about it."""
+    """One hop on the page. `landed` if it is behind the cluster and was therefore not evaluated."""
 
     hop: str = ""
     verdict: str = ""
@@ -134,7 +133,7 @@ class Hop:
 
 
 def hops_of(report: Report, *, chosen: str) -> tuple[Hop, ...]:
-    """The hops in the order of the path; exactly one is chosen where there is any."""
+    """The hops in order of the path; exactly one is chosen if there are any."""
     steps = {step.hop: step for step in report.target.path}
     names = [line.hop for line in report.hops]
     wanted = chosen if chosen in names else next((name for name in names if name in steps), names[-1] if names else "")
@@ -166,7 +165,7 @@ def _hop(line: HopLine, step: PathStep | None, *, report: Report, chosen: bool) 
 
 
 def _reasons(findings: Iterable[Finding], *, cluster: str, told: str) -> tuple[Reason, ...]:
-    """One line a cause of what keeps the hop from being plainly ready, without the one that was told as the next."""
+    """One reason for each cause that keeps the hop from being ready, without the one shown as the next step."""
     waiting = sorted((f for f in findings if f.status in ("fail", "unknown", "manual")), key=order)
     groups = group_findings((f for f in waiting if f.severity != "info"), cluster=cluster)
     return tuple(
@@ -181,26 +180,26 @@ def _count(findings: Iterable[Finding], section: str) -> int:
 
 
 def section_of(finding: Finding) -> str:
-    """The id of the section that a finding stands in."""
+    """The id of the section that a finding belongs to."""
     if finding.status == "fail":
         return {"blocker": "blockers", "warning": "warnings", "info": "infos"}[finding.severity]
     return {"pass": "passed", "not_applicable": "na"}.get(finding.status, finding.status)
 
 
 def by_urgency(findings: Iterable[Finding], *, cluster: str = "") -> tuple[Section, ...]:
-    """Blockers first and unknown second; inside a section in the order in which the work is done."""
+    """Sections by urgency, blockers first, unknown second; within a section in the order of work."""
     ordered = sorted(findings, key=lambda finding: (PHASES.index(finding.phase), finding.severity, finding.id))
     cut = ((look, tuple(f for f in ordered if section_of(f) == look.id)) for look in SECTIONS)
     return tuple(Section(look.id, look, rows, _folds(look.id, rows), cluster) for look, rows in cut if rows)
 
 
 def _folds(section: str, rows: tuple[Finding, ...]) -> bool:
-    """What nobody has to do anything about now: also where only infos wait for a person."""
+    """Whether the section is folded: it needs no action now, or only infos are to be confirmed by hand."""
     return section in FOLDED or (section == "manual" and all(finding.severity == "info" for finding in rows))
 
 
 def by_phase(findings: Iterable[Finding], *, cluster: str = "") -> tuple[Section, ...]:
-    """One section a phase, blockers first inside; what is settled stays folded at the end."""
+    """One section for each phase, blockers first; passed and not applicable findings are folded at the end."""
     rows = tuple(findings)
     live = sorted((f for f in rows if section_of(f) not in SETTLED), key=order)
     cut = ((phase, tuple(f for f in live if f.phase == phase)) for phase in PHASES)
@@ -238,7 +237,7 @@ def readiness(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 
 @require_right()
 def node_list(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """Nodes by owner, searched and paged."""
+    """The nodes by owner, with search and pages."""
     context = about(request, cluster_id, tab="cluster-nodes")
     head, report = context["head"], context["report"]
     if report is not None:
@@ -254,7 +253,7 @@ def node_list(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 
 @require_right()
 def parts(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """What the scan read, what it could not, and the rule that would let it."""
+    """What the scan read, what it could not read, and the RBAC rule that would allow it."""
     context = about(request, cluster_id, tab="cluster-parts")
     report = context["report"]
     if report is not None:
@@ -267,7 +266,7 @@ def parts(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 
 @require_right()
 def progress(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """The strip about the scan under way, asked for every two seconds; tells the page to reload when it is over."""
+    """The status of the active scan, polled every two seconds; makes the page reload when the scan has ended."""
     head = cluster_head(cluster_id, now=timezone.now())
     answer = render(request, "cluster/_progress.html", {"head": head, "scan": head.active})
     if head.active is None:
@@ -276,7 +275,7 @@ def progress(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 
 
 def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str, Any]:
-    """What the frame around every tab shows. `report` is None for a cluster that was never scanned."""
+    """The template context common to all tabs. `report` is None for a cluster that was never scanned."""
     head = cluster_head(cluster_id, now=timezone.now(), at=_snapshot_asked(request))
     report = report_of(head.snapshot.id) if head.snapshot else None
     hops = hops_of(report, chosen=request.GET.get("hop", "") or _next_hop(head)) if report else ()
@@ -302,7 +301,7 @@ def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str,
 
 
 def offered(request: HttpRequest, head: ClusterHead, *, report: Report | None) -> tuple[Offer, ...]:
-    """Every action with its button, for whoever looks at this snapshot."""
+    """Every action with its button, for this user and this snapshot."""
     may_prepare = any(request.user.has_perm(f"migrations_app.{one}") for one in OPERATE)
     return offers(report, held=reason_disabled(may_prepare=may_prepare, source=head.source, is_latest=head.is_latest))
 

@@ -1,4 +1,4 @@
-"""Adds a cluster, and tells before and after what a scan would lack."""
+"""The registration page, with a connection test that lists missing rights."""
 
 import uuid
 from functools import partial
@@ -28,7 +28,7 @@ FIELDS = ("name", "environment", "target", "context")
 @require_right("add_cluster")
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """The form; a POST makes an external id, tests the connection or registers, by the button pressed."""
+    """The form. A POST makes an external id, tests the connection or registers the cluster, depending on the button."""
     if request.method == "POST" and request.POST.get("do") == "draft":
         return _drafted(request)
     form = RegisterForm(request.POST or None, request.FILES or None, initial={"way": "paste"})
@@ -55,7 +55,7 @@ def _form_page(
 
 
 def _drafted(request: HttpRequest) -> HttpResponse:
-    """The same page, now with the external id and the policies; what was typed stays."""
+    """The page with external id and policies; the entered values stay."""
     start = EksForm(request.POST)
     draft = connection.asked(request, start)
     form = RegisterForm(initial=request.POST.dict())
@@ -81,7 +81,7 @@ def _try_eks(request: HttpRequest, form: RegisterForm) -> AccessAttempt:
 
 
 def _try(form: RegisterForm) -> AccessAttempt:
-    form.is_valid()  # the name may still be missing: a test needs the credentials only
+    form.is_valid()  # the name may still be missing: a test needs only the credentials
     wrong = [str(problem) for name in ("kubeconfig", "kubeconfig_file", "way") for problem in form.errors.get(name, ())]
     if wrong:
         return AccessAttempt(refused=" ".join(wrong))
@@ -94,7 +94,7 @@ def _try(form: RegisterForm) -> AccessAttempt:
 
 
 def _registered(request: HttpRequest, form: RegisterForm) -> uuid.UUID | None:
-    """The new cluster's id; None when flow refused it, and the form says why."""
+    """Registers the cluster and returns its id; None if it was refused, with the error in the form."""
     said = form.cleaned_data
     details = Details(name=said["name"], environment=said["environment"], target=said["target"], by=user_name(request))
     try:
@@ -117,7 +117,7 @@ def _stored(form: RegisterForm, details: Details) -> uuid.UUID:
 
 
 def explain(form: RegisterForm, refused: KarpdashError) -> None:
-    """Puts what flow said beside the field it is about."""
+    """Adds the error to the field that it concerns."""
     if form.cleaned_data["way"] == "eks":
         connection.explain(form, refused)
         return
@@ -131,9 +131,9 @@ def explain(form: RegisterForm, refused: KarpdashError) -> None:
 
 
 def start_scan(cluster_id: uuid.UUID, *, by: str, waits: bool = False) -> bool:
-    """Queues a scan and wakes a worker after the commit; False when one was already under way.
+    """Enqueues a scan and wakes a worker after the commit. False if one was already active.
 
-    Raises Conflict while the disk is full, unless it `waits` for room.
+    Raises Conflict while the disk is full, unless the scan `waits` for space.
     """
     asked = request_scan(cluster_id, by=by, waits=waits)
     transaction.on_commit(partial(wake, asked.scan_id))

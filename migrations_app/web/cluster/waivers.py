@@ -1,4 +1,4 @@
-"""Waivers: accepting a failing check for a while, taking that back, and what holds."""
+"""The pages of waivers: list, create, revoke."""
 
 import uuid
 from datetime import UTC, datetime, time, timedelta
@@ -23,7 +23,7 @@ USUAL = timedelta(days=90)
 
 
 class WaiveForm(forms.Form):
-    """What is accepted, why, by whom and until when."""
+    """Which check is accepted, why, by whom and until when."""
 
     check = forms.CharField(max_length=80, label="Check")
     reason = forms.CharField(
@@ -51,14 +51,14 @@ def all_waivers(request: HttpRequest) -> HttpResponse:
 @require_right()
 @require_http_methods(["GET", "HEAD"])
 def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """What holds at one cluster, and what did."""
+    """The active and past waivers of one cluster."""
     return _listed(request, cluster_head(cluster_id, now=timezone.now()))
 
 
 @require_right("change_cluster")
 @require_http_methods(["GET", "HEAD", "POST"])
 def waive(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """Accepts a failing check of the cluster."""
+    """Creates a waiver for a failing check of the cluster."""
     head = cluster_head(cluster_id, now=timezone.now())
     form = WaiveForm(request.POST or None, initial=_usual(request))
     _offer_groups(form, cluster_id)
@@ -72,7 +72,7 @@ def waive(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 @require_right("change_cluster")
 @require_POST
 def revoke(request: HttpRequest, waiver_id: uuid.UUID) -> HttpResponse:
-    """Takes a waiver back."""
+    """Revokes a waiver."""
     row = waiver_of(waiver_id, now=timezone.now())
     try:
         waiving.revoke(waiver_id, person_of(request), now=timezone.now())
@@ -83,7 +83,7 @@ def revoke(request: HttpRequest, waiver_id: uuid.UUID) -> HttpResponse:
 
 
 def _offer_groups(form: WaiveForm, cluster_id: uuid.UUID) -> None:
-    """The groups of the cluster to choose from."""
+    """Offers the cluster's groups in the form."""
     choices = [(str(key), name) for key, name in groups_of_cluster(cluster_id)]
     if isinstance(field := form.fields["group"], forms.ChoiceField):
         field.choices = [("", "This cluster alone"), *choices]

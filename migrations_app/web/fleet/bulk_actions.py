@@ -1,4 +1,4 @@
-"""What is done to several clusters of the fleet page at once, and to the views that are kept of it."""
+"""Bulk actions on the fleet page: labels and groups of several clusters, and saved views."""
 
 import uuid
 
@@ -23,7 +23,7 @@ NAMED = 5
 @require_right("change_cluster")
 @require_POST
 def label_chosen(request: HttpRequest) -> HttpResponse:
-    """Gives the chosen clusters a label, or takes it away."""
+    """Sets or removes a label on the chosen clusters."""
     key, value = request.POST.get("key", ""), request.POST.get("value", "")
     try:
         done, refused = label_all(_chosen(request), {key: value})
@@ -43,7 +43,7 @@ def label_chosen(request: HttpRequest) -> HttpResponse:
 @require_right("administer_policy")
 @require_POST
 def group_chosen(request: HttpRequest) -> HttpResponse:
-    """Puts the chosen clusters into a group, or takes them out of it."""
+    """Adds the chosen clusters to a group, or removes them from it."""
     out = request.POST.get("act") == "out"
     group_id = uuid_in(request.POST.get("group", ""))
     try:
@@ -60,7 +60,7 @@ def group_chosen(request: HttpRequest) -> HttpResponse:
 @require_right()
 @require_POST
 def keep(request: HttpRequest) -> HttpResponse:
-    """Keeps what the fleet page shows under a name."""
+    """Saves the current filters of the fleet page as a view."""
     try:
         name = request.POST.get("name", "")
         keep_view(_me(request), name=name, query=_query(request), shared=request.POST.get("shared") == "on")
@@ -73,7 +73,7 @@ def keep(request: HttpRequest) -> HttpResponse:
 @require_right()
 @require_POST
 def forget(request: HttpRequest, view_id: uuid.UUID) -> HttpResponse:
-    """Forgets a view of one's own."""
+    """Deletes one of the user's own views."""
     forget_view(view_id, person_id=_me(request))
     messages.success(request, "The view is removed.")
     return _back(request)
@@ -84,7 +84,7 @@ def _me(request: HttpRequest) -> int:
 
 
 def _query(request: HttpRequest) -> str:
-    """The address of the page that sent this, without the place in the list."""
+    """The query string of the page that sent the form, without its cursor."""
     sent = QueryDict(request.POST.get("query", "")[:4000], mutable=True)
     sent.pop("cursor", None)
     return sent.urlencode()

@@ -1,4 +1,4 @@
-"""What is left of the older generation over time: drawn by the server, and as a table."""
+"""The burndown page: legacy objects over time, as a chart rendered by the server and as a table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,13 +20,16 @@ from migrations_app.web.fleet.page import labels_asked
 
 WIDE, HIGH, TOP = 720, 180, 8
 AHEAD = 60
-"""Days of the drawing that lie ahead, so that a projection has room."""
+"""Days of the chart that lie in the future, so that a projection has room."""
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnCurve:
-    """Paths in a drawing of WIDE by HIGH. `read` joins days that were read, `older` those whose number is older or a
-    lower bound, `ahead` leads to the end; `marks` are single lower bounds."""
+    """SVG paths in a drawing of WIDE by HIGH.
+
+    `read` connects exact counts of the day; `older` those that are carried over or lower bounds; `ahead` is the
+    projection; `marks` are single lower bounds.
+    """
 
     read: str
     older: str
@@ -46,7 +49,7 @@ class BurndownChart:
 
 @dataclass(frozen=True, slots=True)
 class BurndownRow:
-    """A day of the table."""
+    """One day of the table."""
 
     day: date
     objects: Point | None
@@ -56,7 +59,7 @@ class BurndownRow:
 @require_right()
 @require_safe
 def of_fleet(request: HttpRequest) -> HttpResponse:
-    """The fleet, a group, the clusters with some labels, or one cluster."""
+    """The burndown of the fleet, a group, clusters with some labels, or one cluster."""
     now = timezone.now()
     cluster, group = uuid_in(request.GET.get("cluster", "")), uuid_in(request.GET.get("group", ""))
     ask = BurndownAsk(cluster=cluster, group=group, labels=labels_asked(request.GET))
@@ -80,7 +83,7 @@ def of_fleet(request: HttpRequest) -> HttpResponse:
 
 
 def chart(told: Burndown) -> BurndownChart | None:
-    """The drawing; None where no day is known, or nothing was ever left."""
+    """The chart; None if no day was counted or the count was always zero."""
     lines = (told.objects, told.nodes)
     highest = max((point.count or 0 for line in lines for point in line.points), default=0)
     last = told.objects.last or told.nodes.last
@@ -130,7 +133,7 @@ def _path(pieces: Sequence[tuple[tuple[float, float], tuple[float, float]]]) -> 
 
 
 def _rows(told: Burndown) -> tuple[BurndownRow, ...]:
-    """Newest first."""
+    """The table's rows, newest first."""
     objects = {point.day: point for point in told.objects.points}
     nodes = {point.day: point for point in told.nodes.points}
     days = sorted(objects.keys() | nodes.keys(), reverse=True)

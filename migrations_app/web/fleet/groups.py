@@ -1,4 +1,4 @@
-"""Groups of clusters: the list, one group, and what may be changed of it."""
+"""Groups of clusters: list, one group, and changes to it."""
 
 import uuid
 
@@ -14,11 +14,11 @@ from migrations_app.use_cases.clusters import groups as arrange
 from migrations_app.web.access import require_right, uuids_in
 
 RIGHT = "administer_policy"
-"""Who is in a group decides who may do what to it."""
+"""Membership in a group decides over rights on the cluster."""
 
 
 class GroupForm(forms.Form):
-    """A name, and how often its clusters are scanned."""
+    """A group's name and scan interval."""
 
     name = forms.CharField(max_length=80, label="Name", help_text="Such as a team, or all of production.")
     interval = forms.IntegerField(
@@ -31,7 +31,7 @@ class GroupForm(forms.Form):
     version = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
     def seconds(self) -> int | None:
-        """The interval as it is stored."""
+        """The interval in seconds, as it is stored; None if empty."""
         minutes: int | None = self.cleaned_data["interval"]
         return minutes * 60 if minutes else None
 
@@ -39,7 +39,7 @@ class GroupForm(forms.Form):
 @require_right()
 @require_safe
 def groups(request: HttpRequest) -> HttpResponse:
-    """Every group in sight."""
+    """Every visible group."""
     try:
         found = group_page(after=request.GET.get("after", ""))
     except InvalidInput:
@@ -51,7 +51,7 @@ def groups(request: HttpRequest) -> HttpResponse:
 @require_right(RIGHT)
 @require_POST
 def make(request: HttpRequest) -> HttpResponse:
-    """Makes a group."""
+    """Creates a group."""
     form = GroupForm(request.POST)
     if form.is_valid():
         try:
@@ -76,7 +76,7 @@ def group(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
 @require_right(RIGHT)
 @require_POST
 def change(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
-    """Another name or interval; a change that somebody else made meanwhile is not overwritten."""
+    """Changes name and interval. A concurrent change is not overwritten."""
     form = GroupForm(request.POST)
     if form.is_valid():
         said = form.cleaned_data
@@ -93,7 +93,7 @@ def change(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
 @require_right(RIGHT)
 @require_POST
 def move(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
-    """Puts clusters in, or takes them out."""
+    """Adds or removes clusters."""
     chosen = uuids_in(request.POST.getlist("cluster"))
     out = request.POST.get("act") == "out"
     try:

@@ -1,4 +1,4 @@
-"""The overview: where the fleet stands, and what each cluster waits for."""
+"""The fleet page: clusters by status, with search, filters and sorting."""
 
 import re
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ COLUMNS = (
     ("Older left", "legacy", "right hide-narrow"),
     ("Last scan", "scanned", "hide-narrow"),
 )
-"""Word, sort key (empty: not sortable) and classes of each column."""
+"""Title, sort key (empty if not sortable) and CSS classes of each column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,16 @@ class Column:
     css: str
     chosen: bool
     turn: str
-    """What `desc` becomes when the head is followed."""
+    """The value of `desc` in the link of the column's header."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterSection:
-    """`bucket` is empty where the list is not arranged by what clusters wait for; `part` is the heading where it is
-    arranged by group or label, and None elsewhere."""
+    """Rows with a common heading.
+
+    `bucket` is empty unless the list is grouped by status; `part` is the heading if it is grouped by group or label,
+    else None.
+    """
 
     bucket: str
     total: int
@@ -77,7 +80,7 @@ class ClusterSection:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A filter that is on, and what the address becomes for the label or the check without it."""
+    """An active filter, with the values of `label` and `check` in the link that removes it."""
 
     word: str
     label: str
@@ -86,7 +89,7 @@ class Chip:
 
 @require_right()
 def fleet(request: HttpRequest) -> HttpResponse:
-    """Every cluster, a page at a time; all of search, sort and filter stands in the address."""
+    """Every cluster, page by page. Search, sort order and filters are in the query string."""
     ask = fleet_filters(request.GET)
     found = fleet_page(ask, now=timezone.now())
     stops = tuple(StageStop(stage, found.totals.stages[stage], stage == ask.stage) for stage in STAGES)
@@ -111,7 +114,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
 
 
 def fleet_filters(query: QueryDict) -> FleetAsk:
-    """What the address asks for; words that are none of ours ask for nothing."""
+    """Parses the query string into filters. Unknown values are ignored."""
     return FleetAsk(
         q=query.get("q", "").strip()[:200],
         bucket=_one_of(query.get("bucket", ""), BUCKETS),
@@ -130,7 +133,7 @@ def fleet_filters(query: QueryDict) -> FleetAsk:
 
 
 def labels_asked(query: QueryDict) -> tuple[str, ...]:
-    """The labels in the address, such as team:shop,tier:1."""
+    """The labels in the query string, such as team:shop,tier:1."""
     return tuple(text for text in query.get("label", "").split(",") if _LABEL.fullmatch(text))[:MOST_LABELS]
 
 
@@ -148,7 +151,7 @@ def _chips(ask: FleetAsk) -> tuple[Chip, ...]:
 
 
 def _choices(ask: FleetAsk) -> dict[str, Any]:
-    """What narrows and arranges the fleet, and what of it is on."""
+    """Template context of the filters and groupings, and which of them are active."""
     labels = label_choices()
     return {
         "narrowed": bool(ask.q or ask.bucket or ask.stage or ask.environment or ask.group or ask.labels or ask.check),
@@ -167,7 +170,7 @@ def _one_of(text: str, choices: tuple[str, ...]) -> str:
 
 def _column(ask: FleetAsk, word: str, *, sort: str, css: str) -> Column:
     chosen = sort == ask.sort
-    # Numbers are wanted largest first; a second look at the same column turns it round.
+    # Numbers are sorted largest first; a second click on the column reverses the order.
     first = "1" if sort in ("blockers", "legacy") else ""
     return Column(word, sort, css, chosen, ("" if ask.descending else "1") if chosen else first)
 

@@ -1,4 +1,4 @@
-"""A scan of the whole fleet: asking for it, and how far it is."""
+"""Scans of the whole fleet: request and progress."""
 
 import uuid
 from functools import partial
@@ -20,7 +20,7 @@ from migrations_app.web.access import require_right
 @require_right("add_scan")
 @require_POST
 def scan_all(request: HttpRequest) -> HttpResponse:
-    """Asks for a scan of every cluster; one that is under way is not doubled."""
+    """Requests a scan of every cluster unless one is already active."""
     try:
         asked = request_fleet_scan(by=request.user.get_username())
     except Conflict as refused:
@@ -36,7 +36,7 @@ def scan_all(request: HttpRequest) -> HttpResponse:
 @require_right()
 @require_safe
 def state(request: HttpRequest, fleet_scan_id: uuid.UUID) -> HttpResponse:
-    """How many of how many, which are slow, which failed and why; live updates ask for its middle alone."""
+    """The progress of a fleet scan: counts, slow and failed scans. Live updates request only the changing part."""
     found = fleet_scan(fleet_scan_id, now=timezone.now())
     name = "fleet/_scan_state.html" if request.headers.get("HX-Request") else "fleet/scan.html"
     return render(request, name, {"section": "fleet", "run": found})

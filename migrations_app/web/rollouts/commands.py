@@ -1,4 +1,4 @@
-"""What people do with a rollout: every form names the version and, where it counts, the digest that was looked at."""
+"""Form actions on a rollout. Every form sends the version, and where needed the digest, that the user saw."""
 
 import uuid
 from collections.abc import Callable
@@ -28,13 +28,13 @@ LONGEST = 2000
 
 
 def told(act: Act) -> Act:
-    """Decorates an act: what flow refuses is told on the page of the rollout as it stands now."""
+    """Decorator: a refusal is shown on the rollout's page with the current state."""
 
     @wraps(act)
     def guarded(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
         try:
-            # The refusal is told outside: what was done before it is undone first.
-            return submit_once(act)(request, rollout_id)  # type: ignore[return-value]  # `once` gives what the act gives
+            # Rendered outside of the action, so that its transaction is rolled back first.
+            return submit_once(act)(request, rollout_id)  # type: ignore[return-value]  # `submit_once` returns what the action returns
         except (PermissionDenied, Conflict, InvalidInput) as refused:
             return rollout_page(request, rollout_id, refused=refused, status=refusal_status(refused))
 
@@ -45,7 +45,7 @@ def told(act: Act) -> Act:
 @require_POST
 @told
 def ask(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
-    """Freezes the preview and asks for approval."""
+    """Requests approval of the preview, which is frozen then."""
     typed = request.POST.get("typed", "")
     row = flow.ask(rollout_id, person_of(request), by=actor(), version=_version(request), typed=typed)
     if row.state == "approved":
@@ -57,7 +57,7 @@ def ask(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @told
 def approve(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
-    """One person's yes to the digest in the form."""
+    """Approves the digest in the form."""
     row = flow.approve(rollout_id, person_of(request), yes=_yes(request), by=actor())
     done = row.state == "approved"
     messages.success(request, "Approved; it may be started." if done else "Your approval is given; others are missing.")
@@ -68,7 +68,7 @@ def approve(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @told
 def alone(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
-    """One person's yes alone, in an emergency."""
+    """Approves alone, in an emergency."""
     flow.break_glass(rollout_id, person_of(request), yes=_yes(request), by=actor())
     messages.warning(request, "Approved by you alone. Every approver is told, and it stays marked.")
     return redirect("rollout", rollout_id)
@@ -78,7 +78,7 @@ def alone(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @told
 def reject(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
-    """A no, or the withdrawal of a preview."""
+    """Rejects the plan, or withdraws a preview."""
     flow.reject(rollout_id, person_of(request), reason=_reason(request), by=actor(), version=_version(request))
     return redirect("rollout", rollout_id)
 
@@ -87,7 +87,7 @@ def reject(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @told
 def start(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
-    """Begins; a worker is woken after the commit."""
+    """Starts the rollout; a worker is woken after the commit."""
     digest = request.POST.get("digest", "")
     lifecycle.start(rollout_id, person_of(request), digest=digest, by=actor(), version=_version(request))
     transaction.on_commit(partial(wake_rollout, rollout_id, advance_rollout))
@@ -98,7 +98,7 @@ def start(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @told
 def pause(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
-    """Stops after the request under way."""
+    """Pauses after the current request."""
     return _stopped(request, rollout_id, stop=lifecycle.pause)
 
 
@@ -106,7 +106,7 @@ def pause(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @told
 def abort(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
-    """Ends it after the request under way."""
+    """Aborts after the current request."""
     return _stopped(request, rollout_id, stop=lifecycle.abort)
 
 
@@ -114,7 +114,7 @@ def abort(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @told
 def resume(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
-    """Goes on, under the guards of a start."""
+    """Resumes the rollout, with all checks of a start."""
     lifecycle.resume(rollout_id, person_of(request), by=actor(), version=_version(request))
     transaction.on_commit(partial(wake_rollout, rollout_id, advance_rollout))
     return redirect("rollout", rollout_id)
@@ -124,7 +124,7 @@ def resume(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @told
 def settle(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
-    """Says what a rollout that needs attention came to."""
+    """Resolves a rollout that needs attention."""
     then = request.POST.get("then", "")
     lifecycle.resolve_by_person(
         rollout_id, person_of(request), then=then, reason=_reason(request), by=actor(), version=_version(request)
@@ -136,7 +136,7 @@ def settle(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @told
 def roll_back(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
-    """Begins the plan that takes it back; it has a preview and an approval of its own."""
+    """Creates a rollback rollout, which has its own preview and approval."""
     made = drafts.roll_back(rollout_id, person_of(request), by=actor(), version=_version(request))
     transaction.on_commit(partial(wake_rollout, made, prepare_rollout))
     return redirect("rollout", made)
@@ -164,6 +164,6 @@ def _reason(request: HttpRequest) -> str:
 
 
 def _version(request: HttpRequest) -> int:
-    """What was looked at; a form without it looked at nothing."""
+    """The version that the user saw; 0, which never matches, if the form has none."""
     text = request.POST.get("version", "")
     return int(text) if text.isdecimal() and len(text) < 10 else 0

@@ -1,4 +1,4 @@
-"""Rollouts as lists: of the fleet, of one cluster, and those that wait for one's own approval."""
+"""Lists of rollouts: of the fleet, of one cluster, and those that wait for the user's approval."""
 
 import uuid
 from datetime import timedelta
@@ -26,13 +26,13 @@ from migrations_app.web.access import require_right
 from migrations_app.web.cluster.readiness import about, offered
 
 TOLD_FOR = timedelta(days=7)
-"""How long approvers are told of what one person approved alone."""
+"""How long approvers are shown emergency approvals."""
 
 
 @require_right()
 @require_safe
 def rollouts(request: HttpRequest) -> HttpResponse:
-    """Every rollout, newest first; what waits for the reader stands on top."""
+    """Every rollout, newest first, with those that wait for the user's approval on top."""
     state = _state(request)
     found = _page(request, RolloutAsk(state=state))
     may_approve = request.user.has_perm("migrations_app.approve_rollout")
@@ -51,7 +51,7 @@ def rollouts(request: HttpRequest) -> HttpResponse:
 @require_right("approve_rollout", "administer_policy")
 @require_safe
 def waiting(request: HttpRequest) -> HttpResponse:
-    """What waits for the reader's approval."""
+    """The rollouts that wait for the user's approval."""
     context = {
         "section": "rollouts",
         "waiting": inbox(int(request.user.pk or 0)),
@@ -63,7 +63,7 @@ def waiting(request: HttpRequest) -> HttpResponse:
 @require_right()
 @require_safe
 def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """What was done to one cluster, what may be begun, and who has to agree."""
+    """One cluster's rollouts, its available actions, and the approvals that they need."""
     context = about(request, cluster_id, tab="cluster-rollouts")
     state = _state(request)
     known = offered(request, context["head"], report=context["report"])
@@ -83,7 +83,7 @@ def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 def _page(request: HttpRequest, ask: RolloutAsk) -> Page[RolloutRow]:
     try:
         return rollout_page(ask, after=request.GET.get("cursor", ""))
-    except InvalidInput:  # a cursor that nobody gave out: the list begins anew
+    except InvalidInput:  # an invalid cursor: start with the first page
         return rollout_page(ask)
 
 

@@ -1,7 +1,4 @@
-"""The choices of an action as fields of a form, with what the newest snapshot holds to choose from.
-
-Begins a plan: which objects, with what words; a worker works it out.
-"""
+"""The page to create a rollout: an action's parameters as form fields, with objects of the newest snapshot."""
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,14 +29,14 @@ from migrations_app.web.rollouts.page import refusal_status
 
 Kind = Literal["check", "number", "text", "lines", "one", "several"]
 PARTS = ("provisioners", "nodepools", "awsnodetemplates", "ec2nodeclasses")
-"""Parts of the inventory whose objects are kept with the newest snapshot."""
+"""Parts of the inventory whose objects are stored with the newest snapshot."""
 MOST_OPTIONS = 500
 LONGEST_NUMBER = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One object that may be chosen; `note` says what belongs to it."""
+    """One object that can be chosen; `note` is an addition such as its number of nodes."""
 
     name: str
     note: str = ""
@@ -48,7 +45,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """One field. `text` is what stands in a text field; `problem` why what was given cannot be used."""
+    """One form field. `text` is the value of a text field; `problem` says why the submitted value is invalid."""
 
     name: str
     question: str
@@ -63,12 +60,12 @@ class Choice:
 def choices(
     action: Action, *, known: Mapping[str, Sequence[Option]], given: QueryDict | None, problems: Mapping[str, str]
 ) -> tuple[Choice, ...]:
-    """The fields of the action; `given` is what was sent or stands in the address, None for a fresh form."""
+    """The form fields of the action. `given` is the submitted form or the query string; None for a new form."""
     return tuple(_choice(one, known, given=given, problem=problems.get(one.name, "")) for one in action.parameters)
 
 
 def known_objects(cluster_id: uuid.UUID, snapshot_id: uuid.UUID | None) -> dict[str, tuple[Option, ...]]:
-    """What may be chosen, by the part of the inventory; nothing for a cluster that was never scanned."""
+    """The objects to choose from, by part of the inventory; empty for a cluster that was never scanned."""
     if snapshot_id is None:
         return {}
     nodes = nodes_of(snapshot_id)
@@ -81,7 +78,7 @@ def known_objects(cluster_id: uuid.UUID, snapshot_id: uuid.UUID | None) -> dict[
 
 
 def read_choices(action: Action, given: QueryDict) -> dict[str, Any]:
-    """What was sent, in the shapes that the action asks for; whether it makes sense is for flow to say."""
+    """The submitted values in the types that the action expects. The use case decides whether they are valid."""
     found: dict[str, Any] = {}
     for one in action.parameters:
         value = _value(one, given)
@@ -143,7 +140,7 @@ def _named(objects: Iterable[dict[str, Any]], kind: str, *, pools: Sequence[str 
 @require_right(*OPERATE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """The choices of one action; a POST makes the draft."""
+    """The form for one action; a POST creates the draft."""
     head = cluster_head(cluster_id, now=timezone.now())
     action = find(request.GET.get("action", ""))
     if action is None or action.id == ROLL_BACK:

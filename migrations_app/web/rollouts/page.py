@@ -1,4 +1,4 @@
-"""One rollout: preview, approval and run on one page that shows what its state asks for; its live part; its exports."""
+"""The page of one rollout: preview, approval and progress depending on its state; its live part; its backups."""
 
 import hashlib
 import uuid
@@ -24,16 +24,16 @@ STALE_SECONDS = 60
 @require_right()
 @require_safe
 def rollout(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
-    """Whatever its state asks for."""
+    """The page for the rollout's current state."""
     return rollout_page(request, rollout_id)
 
 
 def rollout_page(
     request: HttpRequest, rollout_id: uuid.UUID, *, refused: KarpdashError | None = None, status: int = 200
 ) -> HttpResponse:
-    """The page; with `refused` the current state is shown below what was refused (R33)."""
+    """The page. With `refused`, the refusal is shown above the current state (R33)."""
     detail, person = rollout_detail(rollout_id), person_of(request)
-    # Objects may hold what only those who act need to see; the others read the steps in sentences.
+    # Objects may hold sensitive data; users without other rights than view see only descriptions of the steps.
     trusted = bool(set(person.rights) - {"view"})
     context = (
         _live(detail)
@@ -65,7 +65,7 @@ def _facts(detail: RolloutDetail) -> dict[str, Any]:
 @require_right()
 @require_safe
 def live(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
-    """The part of the page that moves, asked for every two seconds; 304 while nothing did."""
+    """The live part of the page, polled every two seconds; 304 while it has not changed."""
     detail = rollout_detail(rollout_id)
     tag = f'"{hashlib.sha256(view.live_tag(detail)).hexdigest()[:40]}"'
     if request.headers.get("If-None-Match") == tag:
@@ -80,7 +80,7 @@ def live(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 @require_right("operate_rollout", "approve_rollout", "administer_policy")
 @require_safe
 def exports(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:  # noqa: ARG001 - Django's signature
-    """Every object as it was before, as manifests that can be applied again."""
+    """The backups as manifests that can be applied again."""
     text = exports_yaml(rollout_id)
     if not text:
         raise NotFound("nothing was exported")
@@ -91,7 +91,7 @@ def exports(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:  # noq
 
 
 def refusal_status(wrong: KarpdashError) -> int:
-    """403 for a person who may not, 400 for what cannot be used, 409 for a state that moved."""
+    """The HTTP status of a refusal: 403 for missing rights, 400 for invalid input, 409 for a changed state."""
     if isinstance(wrong, PermissionDenied):
         return 403
     return 409 if isinstance(wrong, Conflict) else 400
@@ -119,7 +119,7 @@ def _live(detail: RolloutDetail) -> dict[str, Any]:
 
 
 def _steps(request: HttpRequest, detail: RolloutDetail, *, trusted: bool) -> dict[str, Any]:
-    """One page of the steps, and where the pages around it begin."""
+    """One page of the steps, and the positions of the neighbouring pages."""
     first = _first(request, detail)
     after = first + view.STEPS_SHOWN
     return {

@@ -1,6 +1,6 @@
-"""Change windows as a person writes them: `Mon-Fri 22:00-04:00`, one a line.
+"""Policies of all clusters and of one, and the kill switch.
 
-Policies of all clusters and of one, and the kill switch.
+Change windows are entered as text: `Mon-Fri 22:00-04:00`, one a line.
 """
 
 import re
@@ -32,12 +32,12 @@ _LINE = re.compile(r"(?P<days>[A-Za-z, -]+?)?\s*(?P<from>\d{1,2}:\d{2})\s*-\s*(?
 
 
 def written(windows: Sequence[Mapping[str, Any]]) -> str:
-    """The windows, one a line."""
+    """The windows as text, one a line."""
     return "\n".join(_line(one) for one in windows)
 
 
 def read(text: str) -> tuple[dict[str, Any], ...]:
-    """The windows. Raises BadInput naming the line that is none."""
+    """The windows in the text. Raises InvalidInput that names the invalid line."""
     return tuple(_window(line.strip()) for line in text.splitlines() if line.strip())
 
 
@@ -47,7 +47,7 @@ def _line(window: Mapping[str, Any]) -> str:
 
 
 def _runs(days: Sequence[int]) -> str:
-    """`Mon-Fri`, `Mon,Wed`: days in a row are drawn together."""
+    """`Mon-Fri`, `Mon,Wed`: consecutive days become a range."""
     runs: list[list[int]] = []
     for day in days:
         if runs and runs[-1][-1] == day - 1:
@@ -101,21 +101,21 @@ TURNS: dict[str, Callable[[Person, HttpRequest], None]] = {
 @require_right("administer_policy")
 @require_http_methods(["GET", "HEAD", "POST"])
 def of_all(request: HttpRequest) -> HttpResponse:
-    """The policy that holds where a cluster has none of its own."""
+    """The general policy, for clusters without their own."""
     return _policy(request, None)
 
 
 @require_right("administer_policy")
 @require_http_methods(["GET", "HEAD", "POST"])
 def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """The policy of one cluster, or that of all until it gets its own."""
+    """The policy of one cluster, or the general one until it has its own."""
     return _policy(request, cluster_id)
 
 
 @require_right(*STOP)
 @require_http_methods(["GET", "HEAD", "POST"])
 def switch(request: HttpRequest) -> HttpResponse:
-    """Stops everything, or lifts that with two people."""
+    """Turns the kill switch on, or off with two people."""
     refused: KarpdashError | None = None
     if request.method == "POST":
         turn = TURNS.get(request.POST.get("do", ""))
@@ -180,7 +180,7 @@ def _whole(said: QueryDict, name: str) -> int:
 
 
 def _fields(row: PolicyRow, said: QueryDict | None) -> dict[str, Any]:
-    """What the form shows: what was sent and refused, else what holds."""
+    """The form's values: those submitted and refused, else the current policy."""
     chosen = said.getlist("actions") if said else row.actions
     every = said.get("which", EVERY) == EVERY if said else EVERY in row.actions
     return {

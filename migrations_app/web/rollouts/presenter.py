@@ -1,4 +1,4 @@
-"""What the page of one rollout shows: its steps as sentences, its counters, and what may be done with it now."""
+"""Presents one rollout: steps as sentences, counters, and the actions that are available now."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -24,12 +24,12 @@ from migrations_app.use_cases.rollouts.start_checks import why_not_start
 
 STEPS_SHOWN = 50
 POLLED = ("draft", "awaiting_approval", "approved", "running", "paused", "rolling_back", "needs_attention")
-"""States in which the page asks again by itself."""
+"""States in which the page polls for updates."""
 MOST_BLOCKED = 20
 
 
 class _Left(dict[str, object]):
-    """Counts for a button's words; one that nobody counted stands as `some`."""
+    """Counts for a button's text; an unknown count becomes `some`."""
 
     def __missing__(self, key: str) -> str:
         return "some"
@@ -37,7 +37,7 @@ class _Left(dict[str, object]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownStep:
-    """One step. `no_return`: nothing takes it back, and it is the first such."""
+    """One step. `no_return` marks the first step that cannot be undone."""
 
     line: StepLine
     title: str
@@ -49,7 +49,7 @@ class ShownStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counter:
-    """One number of the live page. `was` is what it was before the batch; None: not counted."""
+    """One number of the live part. `was` is the value before the batch; None if it was not counted."""
 
     word: str
     value: int | None
@@ -60,7 +60,7 @@ class Counter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowedActions:
-    """What the person may do with it now; a text says why not, None means that it is not the time for it."""
+    """The actions available to the user: empty if allowed, a text says why not, None if the state does not offer it."""
 
     ask: str | None = None
     approve: str | None = None
@@ -75,7 +75,7 @@ class AllowedActions:
 
 
 def effect(row: RolloutRow, plan: Plan | None) -> str:
-    """What the buttons name: the action's words filled with the counts of this plan."""
+    """The text of the buttons: the action's template with the counts of this plan."""
     action = registry.find(row.action)
     if action is None or plan is None:
         return row.title
@@ -87,7 +87,7 @@ def effect(row: RolloutRow, plan: Plan | None) -> str:
 
 
 def shown_steps(detail: RolloutDetail, *, first: int, with_diffs: bool) -> tuple[ShownStep, ...]:
-    """One page of the steps, each with its difference for those who may see objects."""
+    """One page of the steps, with diffs for users who may see objects."""
     page = detail.steps[first : first + STEPS_SHOWN]
     sides = diffs_of(detail.row.id, steps=[line.step.id for line in page]) if with_diffs else {}
     point = point_of_no_return(detail)
@@ -96,7 +96,7 @@ def shown_steps(detail: RolloutDetail, *, first: int, with_diffs: bool) -> tuple
 
 
 def point_of_no_return(detail: RolloutDetail) -> str:
-    """The first step that nothing takes back; empty when every one can be."""
+    """The id of the first step that cannot be undone; empty if all can be."""
     final = (line.step.id for line in detail.steps if line.step.change and line.step.undo is None)
     return next(final, "")
 
@@ -115,13 +115,13 @@ def _step(line: StepLine, sides: Mapping[str, Any], *, no_return: bool) -> Shown
 
 
 def paced(plan: Plan | None) -> bool:
-    """Whether the limits of the policy pace it: it deletes nodes itself, instead of leaving that to a controller."""
+    """Whether the policy's limits apply: the plan deletes nodes itself instead of leaving that to a controller."""
     changes = [step.change for step in plan.steps if step.change] if plan else []
     return any(change.verb == "delete" and change.target.kind == "Node" for change in changes)
 
 
 def by_hand(plan: Plan) -> dict[str, str]:
-    """The same work as commands, as a patch for a repository, and the rights that it needs."""
+    """The plan as commands, as a GitOps patch, and the RBAC rules that it needs."""
     return {
         "kubectl": "\n\n".join(as_kubectl(step) for step in plan.steps),
         "gitops": gitops_patch(plan),
@@ -130,7 +130,7 @@ def by_hand(plan: Plan) -> dict[str, str]:
 
 
 def counters(detail: RolloutDetail) -> tuple[Counter, ...]:
-    """Of the newest picture, beside what was before the batch; nothing before the first one was taken."""
+    """The latest counters beside those before the batch; empty before the first ones."""
     now, before = detail.picture, detail.before or ClusterCounters(taken_at="")
     if now is None:
         return ()
@@ -148,17 +148,17 @@ def counters(detail: RolloutDetail) -> tuple[Counter, ...]:
 
 
 def blocked(detail: RolloutDetail) -> tuple[BlockedEviction, ...]:
-    """Pods that a budget keeps where they are."""
+    """Pods whose eviction is blocked by a PodDisruptionBudget."""
     return detail.picture.blocked[:MOST_BLOCKED] if detail.picture else ()
 
 
 def blocked_rest(detail: RolloutDetail) -> int:
-    """How many more than `blocked` gives; where so many were found that nobody counted on, at least as many."""
+    """How many more pods than `blocked` returns; a lower bound if counting stopped at the limit."""
     return len(detail.picture.blocked[MOST_BLOCKED:]) if detail.picture else 0
 
 
 def live_tag(detail: RolloutDetail) -> bytes:
-    """Everything that a live page shows and that can move, as bytes to tell two looks apart."""
+    """Everything on the live part that can change, as bytes for the ETag."""
     lines = [(one.id, one.outcome) for line in detail.steps for one in line.lines]
     row = detail.row
     picture = msgspec.to_builtins(detail.picture)
@@ -166,7 +166,7 @@ def live_tag(detail: RolloutDetail) -> bytes:
 
 
 def allowed_actions(detail: RolloutDetail, person: Person) -> AllowedActions:
-    """What is offered now, and why something is not."""
+    """Which actions the user may take now, and why others are not allowed."""
     row, now = detail.row, timezone.now()
     state = row.state
     risk = risk_of(row.risk)
@@ -192,12 +192,12 @@ def allowed_actions(detail: RolloutDetail, person: Person) -> AllowedActions:
 
 
 def typed_asked(row: RolloutRow) -> bool:
-    """Whether an approver types the cluster's name."""
+    """Whether an approver has to type the cluster's name."""
     return risk_of(row.risk) in TYPED
 
 
 def typed_at_asking(row: RolloutRow) -> bool:
-    """Whether the cluster's name is typed before anybody is asked."""
+    """Whether the cluster's name has to be typed before approval is requested."""
     action = registry.find(row.action)
     return action is not None and action.typed
 

@@ -1,4 +1,4 @@
-"""The audit log: who did what, when, to which object, and whether the log is whole."""
+"""The audit log page: who did what, when, to which object, and whether the log verifies."""
 
 import csv
 import io
@@ -32,12 +32,12 @@ LIMIT = 50
 WIDE, HIGH = 600, 40
 FILTERS = ("q", "actor", "verb", "outcome", "cluster", "plan", "correlation", "since", "until")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for the beginning of a formula."""
+"""Characters that a spreadsheet takes for the beginning of a formula."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """An event on the page; `pairs` is its detail, one row for each member."""
+    """An event on the page; `pairs` are the members of its detail."""
 
     line: AuditLine
     at: datetime
@@ -47,7 +47,7 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """Events of each day as one path of a 600 by 40 drawing."""
+    """Events per day as one SVG path in a 600 by 40 drawing."""
 
     path: str
     days: tuple[tuple[str, int], ...]
@@ -57,7 +57,7 @@ class Bars:
 
 @require_right(RIGHT)
 def audit(request: HttpRequest) -> HttpResponse:
-    """One page of events, newest first, filtered by the address."""
+    """One page of events, newest first, filtered by the query string."""
     now = timezone.now()
     chosen = _chosen(request)
     ask, wrong = _ask(chosen)
@@ -83,7 +83,7 @@ def audit(request: HttpRequest) -> HttpResponse:
 
 @require_right(RIGHT)
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
-    """The events that fit as a file; only the whole log can be proven afterwards."""
+    """The matching events as a file. Only an export of the whole log can be verified later."""
     ask, _ = _ask(_chosen(request))
     if form == "csv":
         answer = StreamingHttpResponse(_as_csv(audit_lines(ask)), content_type="text/csv; charset=utf-8")
@@ -94,7 +94,7 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
 
 
 def bars(days: tuple[tuple[str, int], ...]) -> Bars | None:
-    """One bar a day; None where nothing happened."""
+    """One bar a day; None without events."""
     most = max((count for _, count in days), default=0)
     if not most:
         return None
@@ -105,12 +105,12 @@ def bars(days: tuple[tuple[str, int], ...]) -> Bars | None:
 
 
 def _chosen(request: HttpRequest) -> dict[str, str]:
-    """The filters of the address; PostgreSQL takes no NUL."""
+    """The filters of the query string, without NUL, which PostgreSQL does not accept."""
     return {name: request.GET.get(name, "").replace("\x00", "")[:200].strip() for name in FILTERS}
 
 
 def _ask(chosen: dict[str, str]) -> tuple[AuditAsk, str]:
-    """What is looked for, and which of the two days is none."""
+    """The filters, and the name of the date field that is invalid, if any."""
     since, until = _day(chosen["since"]), _day(chosen["until"])
     wrong = next((name for name, day in (("since", since), ("until", until)) if chosen[name] and not day), "")
     ask = AuditAsk(
@@ -157,5 +157,5 @@ def _as_csv(lines: Iterable[AuditLine]) -> Iterator[str]:
 
 
 def _harmless(cell: object) -> object:
-    """A text that a spreadsheet would calculate stands behind an apostrophe."""
+    """The cell, with an apostrophe before text that a spreadsheet would evaluate."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell

@@ -1,4 +1,4 @@
-"""All checks: what each asks, why, how, at which hops, what it answers, and where that is written."""
+"""The catalogue of checks: what each asks, why, how, at which hops, its possible results and its sources."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -13,7 +13,7 @@ SEVERITIES = ("blocker", "warning", "info")
 
 @require_right()
 def catalogue(request: HttpRequest) -> HttpResponse:
-    """The catalogue by phase, filtered by what the address asks for."""
+    """The catalogue by phase, filtered by the query string."""
     q, severity, hop = (request.GET.get(name, "")[:100] for name in ("q", "severity", "hop"))
     every = tuple(about(check) for check in all_checks())
     fitting = [told for told in every if _fits(told, q=q, severity=severity, hop=hop)]

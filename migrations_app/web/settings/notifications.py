@@ -1,4 +1,4 @@
-"""Where news goes to, and what was sent."""
+"""The page of notification channels and deliveries."""
 
 import uuid
 from functools import partial
@@ -35,7 +35,7 @@ SHOWN = 50
 
 
 class ChannelForm(forms.Form):
-    """A channel; its address is never shown again."""
+    """A new channel; its address is never shown again."""
 
     name = forms.CharField(max_length=80, label="Name")
     kind = forms.ChoiceField(choices=KINDS, label="Kind")
@@ -54,13 +54,13 @@ class ChannelForm(forms.Form):
         chosen.choices = [(str(group.id), group.name) for group in group_names()]  # type: ignore[attr-defined]  # a field of choices
 
     def listed(self) -> dict[str, Any]:
-        """Events and groups, as flow takes them."""
+        """Events and groups as the use cases expect them."""
         said = self.cleaned_data
         return {"events": tuple(said["events"]), "groups": tuple(map(uuid.UUID, said["groups"]))}
 
 
 class EditForm(ChannelForm):
-    kind = None  # type: ignore[assignment]  # Django's way to leave a field of the base out
+    kind = None  # type: ignore[assignment]  # Django's way to remove a field of the base class
     target = forms.CharField(
         max_length=2000,
         required=False,
@@ -75,7 +75,7 @@ class EditForm(ChannelForm):
 @require_right("administer_policy")
 @require_http_methods(["GET", "HEAD", "POST"])
 def notifications(request: HttpRequest) -> HttpResponse:
-    """Channels, a form for one more, and the newest deliveries."""
+    """Channels, a form for a new one, and the newest deliveries."""
     form = ChannelForm(request.POST or None)
     secret = _added(request, form) if request.method == "POST" and form.is_valid() else None
     if secret == "":
@@ -87,7 +87,7 @@ def notifications(request: HttpRequest) -> HttpResponse:
 @require_right("administer_policy")
 @require_http_methods(["GET", "HEAD", "POST"])
 def change(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
-    """Another name, address, events or groups; on or off."""
+    """Changes name, address, events and groups of a channel, and enables or disables it."""
     row = channel_row(channel_id)
     form = EditForm(request.POST or None, initial=_as_it_is(row))
     if request.method == "POST" and form.is_valid() and _changed(row, form):
@@ -100,7 +100,7 @@ def change(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
 @require_right("administer_policy")
 @require_POST
 def forget(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
-    """Removes a channel with its log."""
+    """Removes a channel with its delivery log."""
     channels.forget_channel(channel_id)
     messages.success(request, "The channel is removed.")
     return redirect("notifications")
@@ -109,7 +109,7 @@ def forget(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
 @require_right("administer_policy")
 @require_POST
 def rotate(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
-    """Gives a webhook a new secret, and shows it once."""
+    """Creates a new signing secret for a webhook, and shows it once."""
     try:
         return _shown(request, ChannelForm(), secret=channels.rotate(channel_id).reveal())
     except InvalidInput as wrong:
@@ -120,7 +120,7 @@ def rotate(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
 @require_right("administer_policy")
 @require_POST
 def test(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
-    """Puts a test message on its way."""
+    """Enqueues a test message."""
     try:
         channels.send_test(channel_id, by=request.user.get_username(), now=timezone.now())
         transaction.on_commit(partial(wake_channel, channel_id))
@@ -133,7 +133,7 @@ def test(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
 @require_right("administer_policy")
 @require_POST
 def resend(request: HttpRequest, delivery_id: uuid.UUID) -> HttpResponse:
-    """Sends a delivery once more."""
+    """Resends a delivery."""
     transaction.on_commit(partial(wake_channel, channels.resend(delivery_id, now=timezone.now())))
     messages.success(request, "It is on its way again.")
     return redirect("notifications")
@@ -179,7 +179,7 @@ def _as_it_is(row: ChannelRow) -> dict[str, Any]:
 
 
 def _added(request: HttpRequest, form: ChannelForm) -> str | None:
-    """The secret, empty for a kind that is not signed; None when it was refused."""
+    """Creates the channel. Returns its secret, empty for kinds that are not signed; None if it was refused."""
     said = form.cleaned_data
     wanted = ChannelSettings(name=said["name"], kind=said["kind"], target=said["target"].strip(), **form.listed())
     try:

@@ -1,4 +1,4 @@
-"""Accounts, teams and roles: who may do what, and changing that."""
+"""The page of accounts, teams and roles."""
 
 import uuid
 from collections.abc import Callable, Mapping
@@ -23,14 +23,14 @@ Act = Callable[[QueryDict, Person], str]
 @require_right(RIGHT)
 @require_safe
 def people(request: HttpRequest) -> HttpResponse:
-    """Everybody, every team, and every role that was given."""
+    """All accounts, teams and role grants."""
     return _page(request)
 
 
 @require_right(RIGHT)
 @require_POST
 def change(request: HttpRequest) -> HttpResponse:
-    """One change of accounts, teams or roles; `do` says which."""
+    """One change to accounts, teams or roles; the field `do` says which."""
     act = ACTS.get(request.POST.get("do", ""))
     try:
         if act is None:
@@ -39,7 +39,7 @@ def change(request: HttpRequest) -> HttpResponse:
     except (InvalidInput, Conflict, PermissionDenied, NotFound) as wrong:
         return _page(request, refused=wrong, status=404 if isinstance(wrong, NotFound) else refusal_status(wrong))
     if request.POST.get("do") == "account":
-        # The password is shown by this very answer, and kept nowhere.
+        # The password is shown in this response only and not stored.
         return _page(request, password=said)
     messages.success(request, said)
     return redirect("people")

@@ -1,4 +1,4 @@
-"""One's own API tokens: what there is, a new one, and ending one."""
+"""The user's own API tokens: list, create, revoke."""
 
 import uuid
 
@@ -16,14 +16,14 @@ from migrations_app.web.access import require_right
 @require_right()
 @require_http_methods(["GET", "HEAD", "POST"])
 def tokens(request: HttpRequest) -> HttpResponse:
-    """The list; a POST makes a token and shows its secret, once."""
+    """The list; a POST creates a token and shows its secret once."""
     refused: InvalidInput | None = None
     made: IssuedToken | None = None
     if request.method == "POST":
         days = request.POST.get("days", "")
         try:
             made = issue(
-                request.user,  # type: ignore[arg-type]  # `page` lets nobody in who is not signed in
+                request.user,  # type: ignore[arg-type]  # `require_right` needs a signed-in user
                 name=request.POST.get("name", "")[:80],
                 scopes=request.POST.getlist("scopes"),
                 days=int(days) if days.isdecimal() and len(days) < 4 else 0,
@@ -45,7 +45,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
 @require_right()
 @require_POST
 def end(request: HttpRequest, token_id: uuid.UUID) -> HttpResponse:
-    """Ends one of one's own tokens at once."""
+    """Revokes one of the user's own tokens at once."""
     revoke(token_id, owner_id=int(request.user.pk or 0))
     messages.success(request, "The token is revoked.")
     return redirect("tokens")

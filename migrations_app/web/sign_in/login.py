@@ -1,7 +1,4 @@
-"""Sign-in, sign-out, and a password of one's own.
-
-Proof of the person once more, by password or at the provider, before what cannot be undone is approved (A44).
-"""
+"""Sign-in and sign-out, change of password, and re-authentication before irreversible approvals (A44)."""
 
 from typing import Any, cast
 
@@ -27,7 +24,7 @@ from migrations_app.web.access import address_of, next_page, require_right
 
 
 class SignIn(views.LoginView):
-    """Wrong tries are counted by name and address; too many give 429 and the page that says so."""
+    """Failed attempts are counted by name and address; too many return 429 with a page that says so."""
 
     template_name = "sign_in/login.html"
     redirect_authenticated_user = True
@@ -65,7 +62,7 @@ class CountedPasswordChangeForm(PasswordChangeForm):
 
 
 class ChangePassword(views.PasswordChangeView):
-    """Where everybody lands whose password somebody else has seen."""
+    """Users with a one-time password are sent here first."""
 
     template_name = "sign_in/password.html"
     form_class = CountedPasswordChangeForm
@@ -101,7 +98,7 @@ class PasswordForm(forms.Form):
 @require_right()
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in_again(request: HttpRequest) -> HttpResponse:
-    """Asks whoever is signed in for the password, or sends them to their provider; it then counts for some minutes."""
+    """Re-authentication: asks for the password again or sends the user to the provider. Valid for some minutes."""
     form = PasswordForm(request.POST or None)
     if request.method == "POST" and form.is_valid() and _right(request, form.cleaned_data["password"]):
         request.session.cycle_key()

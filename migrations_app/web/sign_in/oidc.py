@@ -1,4 +1,4 @@
-"""Sign-in at an identity provider: sending the browser there, and taking it back."""
+"""OpenID Connect sign-in: redirect to the provider, and callback."""
 
 import logging
 import secrets
@@ -25,18 +25,18 @@ from migrations_app.web.access import actor_of, address_of, next_page, open_page
 
 KEPT = "oidc"
 MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
-"""Who the session's person is, is looked up by Django's own backend: a closed account is out at once."""
+"""Sessions are loaded by Django's own backend, so that a closed account is signed out at once."""
 Kept = Mapping[str, Any]
-"""What the session keeps of a question: state, nonce, verifier, and `next`; `again` and `since` of a second proof."""
+"""What the session stores until the callback: state, nonce, verifier, `next`; also `again` and `since` for step-up."""
 log = logging.getLogger(__name__)
 
 
 @open_page
 @require_GET
 def begin(request: HttpRequest) -> HttpResponse:
-    """Sends the browser to the provider.
+    """Redirects to the provider.
 
-    By GET: the content security policy lets no form lead to another site, not even by a redirect.
+    By GET, because the content security policy forbids forms that lead to another site, even by a redirect.
     """
     return _sent_away(request, {"next": next_page(request)}, asking={})
 
@@ -44,13 +44,13 @@ def begin(request: HttpRequest) -> HttpResponse:
 @require_right()
 @require_GET
 def begin_again(request: HttpRequest) -> HttpResponse:
-    """Sends a person who is signed in there once more: the provider has to ask them anew, and to say when it did."""
+    """Redirects a signed-in user for re-authentication: the provider must ask them again and report when it did."""
     kept = {"next": next_page(request), "again": request.user.pk, "since": int(time.time())}
     return _sent_away(request, kept, asking={"prompt": "login", "max_age": "0"})
 
 
 def _sent_away(request: HttpRequest, kept: Kept, *, asking: Mapping[str, str]) -> HttpResponse:
-    """With a state, a nonce and the challenge of PKCE, each good for once."""
+    """The redirect, with one-time state, nonce and PKCE challenge."""
     _refuse_off()
     try:
         client, provider = oidc.client(), oidc.provider()
@@ -76,9 +76,9 @@ def _sent_away(request: HttpRequest, kept: Kept, *, asking: Mapping[str, str]) -
 @open_page
 @require_GET
 def back(request: HttpRequest) -> HttpResponse:
-    """Takes the browser back with a code; whatever does not hold ends where it began."""
+    """The callback: receives the code and ends the sign-in. On any error it redirects to where the sign-in began."""
     _refuse_off()
-    # Taken out first: an answer that comes twice finds nothing to compare with.
+    # Removed before the comparison, so that a repeated callback is refused.
     kept = request.session.pop(KEPT, None)
     state, code = request.GET.get("state", ""), request.GET.get("code", "")
     if not isinstance(kept, dict) or not secrets.compare_digest(str(kept.get("state")).encode(), state.encode()):
@@ -103,7 +103,7 @@ def _signed_in(request: HttpRequest, ticket: oidc.OidcState, *, kept: Kept) -> H
 
 
 def _proven_again(request: HttpRequest, ticket: oidc.OidcState, *, kept: Kept) -> HttpResponse:
-    """The session counts as fresh where the same person was asked anew since they were sent away (A44)."""
+    """Marks the session as re-authenticated if the provider asked the same user again since the redirect (A44)."""
     if request.user.pk != kept["again"]:
         raise PermissionDenied("somebody else is signed in by now", code="sign_in_refused")
     oidc.proven_since(oidc.claims_for(ticket), user_id=kept["again"], since=kept["since"])
