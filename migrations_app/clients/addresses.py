@@ -1,6 +1,6 @@
-"""Where karpdash's own database and broker listen, so that nothing a person names leads there (K05, T03).
-
-Which addresses may be connected to (K05, T03): judged after resolving, once, and every one of them.
+"""Decides which addresses karpdash may connect to (K05, T03).
+A host name is resolved once and every address it has is checked. The addresses of karpdash's own database and
+broker are refused, so that a URL entered by a user cannot reach them.
 """
 
 import ipaddress
@@ -19,34 +19,34 @@ from migrations_app.errors import AddressRefused, ReadError, TimedOut, Unreachab
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Asking: TypeAlias = Callable[[str, int], Sequence[str]]
-"""The addresses of a name; raises CouldNotLook."""
+"""Resolves (host, port) to its addresses; raises ReadError."""
 
 POSTGRES_PORT, REDIS_PORT = 5432, 6379
-# Nobody may have this one (RFC 5737): a machine that lets it be bound to lets everything be bound to.
+# RFC 5737 documentation address: no machine owns it. If it can be bound, the machine lets any address be bound.
 _NOBODYS = "192.0.2.1"
 
 
 @dataclass(frozen=True, slots=True)
 class InternalEndpoint:
-    """A host by name or address, and a port."""
+    """A host (name or address) and a port."""
 
     host: str
     port: int
 
 
 _last_known: dict[InternalEndpoint, tuple[str, ...]] = {}
-"""What a name last stood for: a broker that is away for a while must not stop the reading of clusters (R05)."""
+"""The last known addresses of each endpoint: an outage of the broker must not stop cluster scans (R05)."""
 
 
 def internal_endpoints(database: Mapping[str, Any], broker_url: str) -> tuple[InternalEndpoint, ...]:
-    """The database and the broker, as the settings name them; none for a file or a socket of this machine."""
+    """The database and broker endpoints from the settings; empty for a SQLite file or a local socket."""
     return tuple(dict.fromkeys((*_of_database(database), *_of_broker(broker_url))))
 
 
 def _of_database(database: Mapping[str, Any]) -> Iterator[InternalEndpoint]:
     if not str(database.get("ENGINE", "")).endswith("postgresql"):
         return
-    # libpq fills what the settings leave open from these variables, and an address there wins over every name.
+    # libpq fills settings that are missing from these variables; PGHOSTADDR takes precedence over any host name.
     hosts = _several(database.get("HOST") or os.environ.get("PGHOST", ""))
     ports = _several(database.get("PORT") or os.environ.get("PGPORT", "")) or [str(POSTGRES_PORT)]
     for at, host in enumerate((*hosts, *_several(os.environ.get("PGHOSTADDR", "")))):
@@ -67,9 +67,8 @@ def _several(text: object) -> list[str]:
 
 
 def addresses_of(place: InternalEndpoint, ask: Asking) -> tuple[str, ...]:
-    """Every address of the place now, else those it had before.
-
-    Raises AddressRefused when it was never known: what cannot be told apart from the database is not connected to.
+    """The current addresses of the endpoint; if it does not resolve now, the last known ones.
+    Raises AddressRefused if it never resolved: no other address could then be distinguished from it.
     """
     try:
         found = tuple(ask(place.host, place.port))
@@ -83,7 +82,7 @@ def addresses_of(place: InternalEndpoint, ask: Asking) -> tuple[str, ...]:
 
 
 def is_this_machine(address: Address) -> bool:
-    """Does the address lead back to where karpdash runs."""
+    """Whether the address belongs to the machine that karpdash runs on."""
     if address.is_loopback or address.is_unspecified:
         return True
     return not _binds_everything() and _binds(str(address))
@@ -112,9 +111,10 @@ MOST_ADDRESSES = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboundPolicy:
-    """Where this installation may connect to. `denied`, and its `own` database and broker, win over `allowed`.
-
-    `allowed` opens networks that would be refused as private, loopback or reserved, never metadata services.
+    """Where this installation may connect to. `denied` and `own` (its database and broker) take precedence over
+    `allowed`.
+    `allowed` permits networks that are refused by default (private, loopback, reserved), but never metadata
+    services.
     """
 
     allow_loopback: bool = False
@@ -128,7 +128,8 @@ def _networks(*texts: str) -> tuple[Network, ...]:
     return tuple(ipaddress.ip_network(text, strict=False) for text in texts)
 
 
-# Instance metadata and workload credentials of AWS (also ECS, EKS Pod Identity), Google, Azure, Alibaba, Oracle.
+# Instance metadata and workload credential endpoints of AWS (including ECS and EKS Pod Identity), Google, Azure,
+# Alibaba, Oracle.
 _METADATA = _networks(
     "169.254.169.254/32",
     "169.254.170.0/24",
@@ -138,12 +139,13 @@ _METADATA = _networks(
     "168.63.129.16/32",
     "192.0.0.192/32",
 )
-# 100.64/10 is shared address space: clouds hand it out inside a network, as EKS does for pods.
+# 100.64/10 is shared address space; clouds use it inside a network, as EKS does for pods.
 _PRIVATE = _networks("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")
 _LINK_LOCAL = _networks("169.254.0.0/16", "fe80::/10", "fec0::/10")
 _THIS_HOST = _networks("0.0.0.0/8", "::/128")
 _NAT64 = _networks("64:ff9b::/96")
-# Whoever runs a translator cuts its prefix out of this as he likes, and octet 8 of the address is skipped (RFC 6052).
+# The operator of a NAT64 translator chooses the prefix length in this range; octet 8 of the address is skipped (RFC
+# 6052).
 _LOCAL_NAT64 = ipaddress.IPv6Network("64:ff9b:1::/48")
 _LAYOUTS = ((12, 13, 14, 15), (6, 7, 9, 10), (7, 9, 10, 11), (9, 10, 11, 12))
 _IPV4_COMPATIBLE = ipaddress.IPv6Network("::/96")
@@ -151,7 +153,7 @@ _ISATAP = (0x00005EFE, 0x02005EFE)
 
 
 def unwrapped(address: Address) -> Iterator[Address]:
-    """The address and every IPv4 address that it carries: mapped, compatible, NAT64, 6to4, Teredo, ISATAP."""
+    """The address and every IPv4 address embedded in it (mapped, compatible, NAT64, 6to4, Teredo, ISATAP)."""
     yield address
     if not isinstance(address, ipaddress.IPv6Address):
         return
@@ -169,7 +171,7 @@ def unwrapped(address: Address) -> Iterator[Address]:
 
 
 def why_refused(address: str, reach: OutboundPolicy) -> str | None:
-    """The word for what is wrong with the address, or None when it may be connected to."""
+    """The reason code why the address is refused; None if it may be connected to."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
@@ -216,7 +218,7 @@ def _within(address: Address, networks: tuple[Network, ...]) -> bool:
 
 
 def ask_resolver(host: str, port: int) -> Sequence[str]:
-    """The system's resolver; raises OSError when the name is unknown."""
+    """The addresses that the system resolver returns; raises OSError if the name is unknown."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(entry[4][0]) for entry in found]
 
@@ -224,10 +226,9 @@ def ask_resolver(host: str, port: int) -> Sequence[str]:
 def resolve(
     host: str, port: int, *, reach: OutboundPolicy, seconds: float = 5.0, resolver: Resolver = ask_resolver
 ) -> tuple[str, ...]:
-    """Every address of the host, each one judged; one bad address refuses them all.
-
-    Where karpdash's own database and broker are is asked anew each time, by the same resolver. Raises AddressRefused,
-    Unreachable when the name does not resolve, TimedOut.
+    """All addresses of the host. If one of them is refused, the whole host is refused.
+    The addresses of karpdash's own database and broker are resolved again on every call, with the same resolver.
+    Raises AddressRefused; Unreachable if the name does not resolve; TimedOut.
     """
     ends = time.monotonic() + seconds
     found = tuple(dict.fromkeys(_asked(host, port, seconds=seconds, resolver=resolver)))[:MOST_ADDRESSES]
@@ -246,7 +247,9 @@ def resolve(
 
 
 def _leads_to(address: str, port: int, *, own: str, own_port: int) -> bool:
-    """Another machine is refused whole; of this one, where clusters may well run too, only the port."""
+    """Whether the address is the internal endpoint. For another machine any port counts; for this machine, where
+    clusters may run too, only the endpoint's port.
+    """
     ours, theirs = _forms(own), _forms(address)
     if any(is_this_machine(each) for each in ours):
         return port == own_port and any(is_this_machine(each) for each in theirs)
@@ -261,7 +264,7 @@ def _forms(address: str) -> frozenset[Address]:
 
 
 def _asked(host: str, port: int, *, seconds: float, resolver: Resolver) -> Sequence[str]:
-    # getaddrinfo knows no deadline, so it runs beside; a daemon thread does not hold up the end of the process.
+    # getaddrinfo takes no timeout, so it runs in a daemon thread, which does not delay process exit.
     answers: queue.SimpleQueue[Sequence[str] | OSError | ValueError] = queue.SimpleQueue()
 
     def ask() -> None:

@@ -1,6 +1,6 @@
-"""A .tar or .tar.gz read as a stream (T05): nothing is written, links and odd names are refused, bombs stop early.
-
-The tar format is read here and not by the library: that one keeps headers of any size in memory.
+"""Streaming reader for .tar and .tar.gz (T05): writes nothing to disk, refuses links and unsafe names, stops
+decompression bombs early.
+The tar format is parsed here because the standard library keeps headers of any size in memory.
 """
 
 import re
@@ -42,7 +42,7 @@ def is_archive(beginning: bytes) -> bool:
 
 
 def wanted_name(name: str) -> str | None:
-    """The member's name when it is one to read, None when it is to be passed over. Raises BadBundle: `archive_name`."""
+    """The member's name if it should be read, None if it is skipped. Raises InvalidBundle with code `archive_name`."""
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if name.startswith("/") or ".." in parts or "\\" in name or not name.isprintable() or len(name) > 1024:
         refuse("a member's name leads out of the archive or cannot be shown", "archive_name")
@@ -52,7 +52,7 @@ def wanted_name(name: str) -> str | None:
 
 
 def members(raw: BinaryIO, limits: ArchiveLimits) -> Iterator[tuple[str, bytes]]:
-    """(name, content) of each regular file with an expected name. Raises BadBundle with a code `archive_...`."""
+    """(name, content) of each regular file with an expected suffix. Raises InvalidBundle with an `archive_...` code."""
     stream = _Stream(raw, limits)
     long_name = ""
     for _ in range(limits.members + 1):
@@ -87,7 +87,7 @@ def _member(stream: "_Stream", *, size: int, kind: bytes, name: str, limits: Arc
 
 
 def _header(block: bytes) -> tuple[int, bytes, str]:
-    """(size, type, name). The checksum is that of the block with its own field taken as spaces."""
+    """(size, type, name) of a header block. The checksum is computed with its own field read as spaces."""
     written = _octal(block[148:156])
     if written != sum(block[:148]) + 8 * 32 + sum(block[156:]):
         refuse("the archive is damaged: a header's checksum is wrong", "archive_broken")
@@ -122,7 +122,7 @@ def _padded(size: int) -> int:
 
 
 class _Stream:
-    """The unpacked bytes of the archive, counted."""
+    """The decompressed bytes of the archive, counted against the limits."""
 
     def __init__(self, raw: BinaryIO, limits: ArchiveLimits) -> None:
         self._raw = raw
@@ -135,7 +135,7 @@ class _Stream:
             self._inflate = zlib.decompressobj(16 + zlib.MAX_WBITS)
 
     def read(self, count: int) -> bytes:
-        """Exactly that many bytes. Raises BadBundle when there are fewer."""
+        """Exactly `count` bytes. Raises InvalidBundle if the archive has fewer left."""
         found = bytearray()
         while len(found) < count:
             piece = self._piece(count - len(found))

@@ -1,4 +1,4 @@
-"""Carries checkpoints outside: to a file that only grows, or by one POST; both end within two seconds (R30)."""
+"""Delivers audit checkpoints to an append-only file or by one POST request; both time out after two seconds (R30)."""
 
 import ipaddress
 import os
@@ -21,12 +21,12 @@ _HEAD = 4096
 _RECORD = 16_384
 _NO_TOKEN = Secret("")
 _stuck: dict[str, threading.Thread] = {}
-"""Writers that did not come back, by path: nobody else waits behind them."""
+"""Writer threads that did not return in time, by path: a later write to that path fails at once instead of waiting."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sinks:
-    """Where checkpoints go besides the database; empty texts mean: nowhere."""
+    """Where checkpoints are sent besides the database; an empty string means that this sink is off."""
 
     file: str = ""
     url: str = ""
@@ -38,7 +38,7 @@ class Sinks:
 
 
 def append(path: str, lines: bytes, *, seconds: float = SECONDS) -> None:
-    """Adds the lines at the end and sees them on the disk. Raises Unreachable, TimedOut for a disk that hangs."""
+    """Appends the lines and syncs them to disk. Raises Unreachable, or TimedOut if the disk hangs."""
     if path in _stuck and _stuck[path].is_alive():
         raise TimedOut("the file did not answer in time, and still does not")
     told: queue.SimpleQueue[OSError | None] = queue.SimpleQueue()
@@ -54,7 +54,7 @@ def append(path: str, lines: bytes, *, seconds: float = SECONDS) -> None:
 
 
 def _append(path: str, lines: bytes) -> OSError | None:
-    # Without O_NONBLOCK the opening of a pipe that nobody reads would wait for ever.
+    # Without O_NONBLOCK, opening a pipe without a reader would block for ever.
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         descriptor = os.open(path, flags, 0o640)
@@ -79,9 +79,8 @@ def _write_all(descriptor: int, lines: bytes) -> None:
 
 def post(url: str, lines: bytes, *, token: Secret, reach: OutboundPolicy, seconds: float = SECONDS,
          resolver: Resolver = ask_resolver) -> None:  # fmt: skip
-    """Sends the lines; any 2xx means received. Nothing is followed, no proxy is asked (K02, K04, K05).
-
-    Raises CouldNotLook: AddressRefused, TlsRefused, TimedOut, Unreachable, ServerFailed, Garbled.
+    """Sends the lines; any 2xx status means received. Redirects are not followed and no proxy is used (K02, K04, K05).
+    Raises ReadError: AddressRefused, TlsRefused, TimedOut, Unreachable, ServerFailed, InvalidResponse.
     """
     exchange(url, _request(urlsplit(url), lines, token=token), reach=reach, seconds=seconds, resolver=resolver)
 
@@ -89,7 +88,7 @@ def post(url: str, lines: bytes, *, token: Secret, reach: OutboundPolicy, second
 def exchange(
     url: str, request: bytes, *, reach: OutboundPolicy, seconds: float, resolver: Resolver = ask_resolver
 ) -> None:
-    """Sends a whole request to an address that was judged, and returns when a 2xx comes back. Raises as `post`."""
+    """Sends a complete request to a checked address and returns on a 2xx status. Raises the same errors as `post`."""
     ends = time.monotonic() + seconds
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
@@ -146,9 +145,8 @@ def _request(parts: SplitResult, lines: bytes, *, token: Secret) -> bytes:
 
 
 def _asked(line: socket.socket, request: bytes, *, left: Callable[[], float]) -> int:
-    """The status of the answer; the rest of it is not read, and each wait counts against the one deadline."""
-    # Over TLS the time given to sendall starts anew with each record: a reader that takes one now and then would never
-    # run out of it.
+    """The status code of the response; the rest is not read. Every wait counts against the same deadline."""
+    # Over TLS the timeout of sendall restarts with each record, so a slow reader could delay it without end.
     for start in range(0, len(request), _RECORD):
         line.settimeout(left())
         line.sendall(request[start : start + _RECORD])

@@ -1,4 +1,4 @@
-"""Carries news to addresses that people gave: https only, judged addresses, nothing followed, ten seconds (T03)."""
+"""Sends webhook notifications: https only, checked addresses, no redirects, ten-second timeout (T03)."""
 
 import hashlib
 import hmac
@@ -15,7 +15,7 @@ LONGEST = 2000
 
 
 def read_address(url: str) -> SplitResult:
-    """The parts of an https address. Raises BadInput; the address stands in no message, since it may be a secret."""
+    """The parts of an https URL. Raises InvalidInput; messages never contain the URL, since it may be a secret."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -30,9 +30,9 @@ def read_address(url: str) -> SplitResult:
 def post(
     url: str, body: bytes, *, headers: Mapping[str, str], reach: OutboundPolicy, resolver: Resolver = ask_resolver
 ) -> None:
-    """Sends the body; any 2xx means received, and nothing else of the answer is read.
-
-    Raises BadInput, and CouldNotLook: AddressRefused, TlsRefused, TimedOut, Unreachable, ServerFailed, Garbled.
+    """Sends the body; any 2xx status means received. Nothing else of the response is read.
+    Raises InvalidInput, and ReadError: AddressRefused, TlsRefused, TimedOut, Unreachable, ServerFailed,
+    InvalidResponse.
     """
     parts = read_address(url)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -42,7 +42,7 @@ def post(
 
 
 def signed(body: bytes, *, secrets: Sequence[Secret], at: int) -> dict[str, str]:
-    """The headers by which a receiver knows that the body is ours and of now: one signature for each secret."""
+    """HMAC signature headers that let a receiver verify the sender and the time; one signature for each secret."""
     text = str(at).encode() + b"." + body
     found = [hmac.new(one.reveal().encode(), text, hashlib.sha256).hexdigest() for one in secrets]
     return {"Karpdash-Timestamp": str(at), "Karpdash-Signature": ",".join(f"v1={one}" for one in found)}

@@ -1,6 +1,6 @@
-"""An OpenID Connect provider over the network: its addresses, its keys, and tokens for a code (T03, K05).
-
-Addresses are judged as those of clusters are, nothing is followed, and every answer has a limit in size and time.
+"""OpenID Connect client: discovery document, signing keys, and the token endpoint (T03, K05).
+Addresses are checked like those of clusters, redirects are not followed, and every response is limited in size and
+time.
 """
 
 import ipaddress
@@ -33,7 +33,7 @@ FORM = "application/x-www-form-urlencoded"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OidcClient:
-    """What the settings say about signing in elsewhere. Groups that begin with the prefix are teams, without it."""
+    """The OpenID Connect settings. Groups that start with `groups_prefix` become teams, named without the prefix."""
 
     issuer: str
     client_id: str
@@ -46,7 +46,7 @@ class OidcClient:
 
 
 def read_issuer(url: str) -> str:
-    """The issuer's address: https, or http inside this machine. Raises BadInput."""
+    """The issuer URL: https, or http on this machine. Raises InvalidInput."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -69,7 +69,7 @@ def _is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """What the provider tells of itself."""
+    """The provider's endpoints, from its discovery document."""
 
     issuer: str
     authorization: str
@@ -78,7 +78,7 @@ class Provider:
 
 
 def discover(issuer: str, *, reach: OutboundPolicy) -> Provider:
-    """The provider of that issuer. Raises CouldNotLook; Garbled where it says that it is another."""
+    """The endpoints of that issuer. Raises ReadError; InvalidResponse if the document names another issuer."""
     told = _asked("GET", issuer.rstrip("/") + WELL_KNOWN, reach=reach)
     if told.get("issuer") != issuer:
         raise InvalidResponse("the identity provider says that it is another issuer", code="other_issuer")
@@ -91,7 +91,7 @@ def discover(issuer: str, *, reach: OutboundPolicy) -> Provider:
 
 
 def keys_of(provider: Provider, *, reach: OutboundPolicy) -> list[dict[str, Any]]:
-    """The keys that it signs with. Raises CouldNotLook."""
+    """The provider's signing keys. Raises ReadError."""
     found = _asked("GET", provider.keys, reach=reach).get("keys")
     if not isinstance(found, list) or not all(isinstance(key, dict) for key in found):
         raise InvalidResponse("the identity provider's keys cannot be read")
@@ -99,7 +99,7 @@ def keys_of(provider: Provider, *, reach: OutboundPolicy) -> list[dict[str, Any]
 
 
 def tokens_for(provider: Provider, form: Mapping[str, str], *, reach: OutboundPolicy) -> dict[str, Any]:
-    """Its answer to a code. Raises CouldNotLook; ServerFailed where it refuses the code."""
+    """The token endpoint's response to an authorization code. Raises ReadError; ServerFailed if the code is refused."""
     return _asked("POST", provider.token, reach=reach, form=form)
 
 
@@ -112,7 +112,7 @@ def _address(told: Mapping[str, Any], name: str, *, issuer: str) -> str:
         usable = bool(parts.hostname) and parts.username is None and parts.port != 0
     except ValueError:
         usable = False
-    # In clear only where the issuer itself is named so, which the settings allow inside this machine alone.
+    # Plain http is accepted only if the issuer itself uses it, which the settings allow on this machine only.
     if not usable or (parts.scheme != "https" and not (parts.scheme == "http" and issuer.startswith("http://"))):
         raise InvalidResponse(f"the identity provider's {name} is no https address", code="not_https")
     return url
@@ -135,7 +135,7 @@ def _asked(method: str, url: str, *, reach: OutboundPolicy, form: Mapping[str, s
 
 
 def _pool(address: str, port: int, *, host: str) -> urllib3.HTTPConnectionPool:
-    """One connection to the judged address; with a host its certificate has to be that of the host."""
+    """One connection to the checked address. If a host is given, TLS is used and the certificate must match it."""
     timeout = urllib3.Timeout(total=SECONDS)
     if not host:
         return urllib3.HTTPConnectionPool(address, port, maxsize=1, retries=False, timeout=timeout)

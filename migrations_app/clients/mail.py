@@ -1,4 +1,6 @@
-"""Carries one mail to the installation's mail server: judged address, TLS before anything of weight, a hard end."""
+"""Sends one mail through the configured mail server: checked address, TLS before credentials or content, a hard
+timeout.
+"""
 
 import ipaddress
 import smtplib
@@ -19,13 +21,13 @@ from migrations_app.errors import InvalidInput, ServerFailed, TimedOut, TlsRefus
 
 SECONDS = 15.0
 MOST = 65_536
-"""Bytes that a server may say to one mail."""
+"""Bytes that the server may send in one session."""
 PORTS = {"smtp": 587, "smtps": 465}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailServer:
-    """`safe` from the first byte on; else TLS is begun before the mail (STARTTLS)."""
+    """`safe`: TLS from the first byte; otherwise TLS starts with STARTTLS before the mail is sent."""
 
     host: str
     port: int
@@ -37,7 +39,7 @@ class MailServer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mail:
-    """`id` is the same whenever the same mail is sent again, so that mailboxes can tell."""
+    """`id` stays the same if the same mail is sent again, so that mailboxes can detect the duplicate."""
 
     to: tuple[str, ...]
     subject: str
@@ -46,8 +48,9 @@ class Mail:
 
 
 def read_mail_server(url: str) -> MailServer:
-    """smtp:// (STARTTLS) or smtps://user:password@host:port?from=address. Raises BadInput; the address stands in no
-    message, since it holds a password."""
+    """Parses smtp:// (STARTTLS) or smtps://user:password@host:port?from=address. Raises InvalidInput; messages never
+    contain the URL, since it holds a password.
+    """
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]
@@ -69,10 +72,9 @@ def send(
     seconds: float = SECONDS,
     resolver: Resolver = ask_resolver,
 ) -> None:
-    """Gives the mail to the server, for everybody at once. Nothing of its answers is kept.
-
-    Raises AddressRefused, Unreachable, TlsRefused, TimedOut, and ServerFailed: `mail_refused`, or `mail_partly_refused`
-    when the server took it for some of them.
+    """Sends the mail to all recipients at once. Nothing of the server's responses is kept.
+    Raises AddressRefused, Unreachable, TlsRefused, TimedOut, and ServerFailed: `mail_refused`, or
+    `mail_partly_refused` if the server refused some of the recipients.
     """
     address = resolve(server.host, server.port, reach=reach, seconds=seconds, resolver=resolver)[0]
     with _ended_after(seconds) as over:
@@ -89,12 +91,12 @@ def send(
 
 
 def _sent(server: MailServer, mail: Mail, *, address: str, over: "_Over") -> bool:
-    """Whether somebody was refused."""
+    """Whether the server refused some recipient."""
     line = _Line(server, address, over=over)
     try:
         _begin(line, server, here=ipaddress.ip_address(address).is_loopback)
         refused = line.send_message(_written(server, mail), server.sender, list(mail.to))
-        # The mail is taken: what is said for a goodbye changes nothing.
+        # The mail is accepted: errors during QUIT no longer matter.
         with suppress(smtplib.SMTPException, OSError):
             line.quit()
     finally:
@@ -103,14 +105,14 @@ def _sent(server: MailServer, mail: Mail, *, address: str, over: "_Over") -> boo
 
 
 class _Over:
-    """Cuts the line at the end of the time, whatever the server drips."""
+    """Shuts the connection down when the time is over, even if the server keeps sending bytes."""
 
     def __init__(self) -> None:
         self.ran_out = False
         self._line: socket.socket | None = None
 
     def watch(self, line: socket.socket) -> socket.socket:
-        """The line that is cut from now on. Raises TimeoutError when it is too late for that."""
+        """Registers the socket to shut down at the deadline. Raises TimeoutError if the deadline has already passed."""
         self._line = line
         if self.ran_out:
             line.close()
@@ -121,7 +123,8 @@ class _Over:
         self.ran_out = True
         if self._line is not None:
             with suppress(OSError):
-                # That of the plain socket: TLS's own takes away what the other thread is just reading from.
+                # The shutdown of the plain socket: that of the TLS socket would remove state that the other thread is
+                # reading.
                 socket.socket.shutdown(self._line, socket.SHUT_RDWR)
 
 
@@ -138,7 +141,7 @@ def _ended_after(seconds: float) -> Iterator[_Over]:
 
 
 class _Line(smtplib.SMTP):
-    """Connects to the address that was judged, and names the server as it is called."""
+    """An SMTP connection to the checked address that still uses the server's host name."""
 
     def __init__(self, server: MailServer, address: str, *, over: _Over) -> None:
         self._server, self._address, self._over = server, address, over
@@ -158,7 +161,7 @@ class _Line(smtplib.SMTP):
         return safe
 
     def begin_tls(self) -> None:
-        """Raises SMTPException when the server will not."""
+        """Starts TLS. Raises SMTPException if the server refuses."""
         self.starttls(context=tls())
         if self.sock is not None:
             self._over.watch(self.sock)
@@ -170,7 +173,7 @@ class _Line(smtplib.SMTP):
 
 
 class _Bounded:
-    """What a server says in one session, up to an end."""
+    """A reader that limits what the server may send in one session."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self._left = file, MOST
@@ -187,14 +190,16 @@ class _Bounded:
 
 
 def tls() -> ssl.SSLContext:
-    """What the system trusts, and nothing older than TLS 1.2."""
+    """A context with the system's trusted certificates and at least TLS 1.2."""
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     return context
 
 
 def _begin(line: _Line, server: MailServer, *, here: bool) -> None:
-    """In clear only to a server on this machine, and never with a password. Raises TlsRefused."""
+    """Starts TLS and logs in. Plain text is used only with a server on this machine, and never with a password. Raises
+    TlsRefused.
+    """
     line.ehlo()
     if not server.safe:
         if line.has_extn("starttls"):
@@ -209,7 +214,7 @@ def _begin(line: _Line, server: MailServer, *, here: bool) -> None:
 def _written(server: MailServer, mail: Mail) -> EmailMessage:
     made = EmailMessage()
     made["From"] = server.sender
-    # Several people do not learn of each other's addresses.
+    # Recipients do not see each other's addresses.
     made["To"] = mail.to[0] if len(mail.to) == 1 else server.sender
     made["Subject"] = mail.subject
     made["Date"] = formatdate()

@@ -1,7 +1,4 @@
-"""Remote text made safe to show: short, one line, no control or direction characters.
-
-A text that must never be shown: no repr, no pickle, no place in a message (T23).
-"""
+"""Safe handling of text: `clean` makes remote text safe to show, `Secret` holds text that must never be shown (T23)."""
 
 import hmac
 import re
@@ -15,7 +12,9 @@ _DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\
 
 
 def clean(text: str, *, longest: int = LONGEST) -> str:
-    """The text on one line, odd characters as U+FFFD, anything that looks like a credential removed."""
+    """The text on one line, shortened, with control characters as U+FFFD and anything that looks like a credential
+    removed.
+    """
     flat = _SPACES.sub(" ", text[: 4 * longest]).strip()
     kept = "".join(char if char.isprintable() and char not in _DIRECTIONS else "\ufffd" for char in flat)
     safe = replace(kept)
@@ -23,7 +22,7 @@ def clean(text: str, *, longest: int = LONGEST) -> str:
 
 
 class Secret:
-    """Holds a credential. Only `reveal()` gives it, so every use can be found by name."""
+    """Holds a credential: no repr, no pickle. Only `reveal()` returns it, so every use can be found by name."""
 
     __slots__ = ("_value",)
 
@@ -31,7 +30,7 @@ class Secret:
         self._value = value
 
     def reveal(self) -> str:
-        """The text itself."""
+        """The credential itself."""
         return self._value
 
     def __repr__(self) -> str:

@@ -1,3 +1,4 @@
 """What was seen in one cluster at one moment.
-
-Values, their decoding, cleaning, ownership and fingerprints belong here. Judging and fetching never do."""
+Objects, their decoding and cleaning, ownership, and facts derived from them belong here. Checks and network access
+do not.
+"""

@@ -1,6 +1,5 @@
-"""The inventory: every part of a scan, each Seen or Unseen.
-
-What is worked out from an inventory once and asked for by many checks at every hop.
+"""The inventory: every part of a scan, each Seen or Unseen; and `once`, which caches derived facts for
+each inventory.
 """
 
 from collections.abc import Callable
@@ -17,11 +16,11 @@ from migrations_app.inventory.parts import NOT_ASKED, Part
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
-    """All that was seen in one cluster at one moment. A part that nobody filled in is Unseen, never empty."""
+    """Everything seen in one cluster at one moment. A part that was never filled in is Unseen, never empty."""
 
     cluster: str
     taken_at: str
-    """RFC 3339, UTC, from the server's clock where it gives one."""
+    """RFC 3339, UTC; from the server's clock if it gives one."""
     version: Part[o.ServerVersion] = NOT_ASKED
     discovery: Part[o.ServedResource] = NOT_ASKED
     crds: Part[o.CRD] = NOT_ASKED
@@ -34,46 +33,48 @@ class Inventory:
     nodeclaims: Part[o.NodeClaim] = NOT_ASKED
     nodes: Part[o.Node] = NOT_ASKED
     pods: Part[o.PodGroup] = NOT_ASKED
-    """Groups; `Seen.total` counts the pods."""
+    """Groups of pods; `Seen.total` is the number of pods."""
     deployments: Part[o.Workload] = NOT_ASKED
-    """Only workloads that name a Karpenter key, and Karpenter's own; the rest is in `Seen.total`; so the next four."""
+    """Only workloads that name a Karpenter key, and Karpenter's own; `Seen.total` counts all. The next
+    four likewise.
+    """
     statefulsets: Part[o.Workload] = NOT_ASKED
     daemonsets: Part[o.Workload] = NOT_ASKED
     jobs: Part[o.Workload] = NOT_ASKED
     cronjobs: Part[o.Workload] = NOT_ASKED
     pdbs: Part[o.DisruptionBudget] = NOT_ASKED
     controller: Part[o.Workload] = NOT_ASKED
-    """The Karpenter Deployments; empty when there is none."""
+    """The Karpenter Deployments; empty if there is none."""
     controller_pods: Part[o.ControllerPod] = NOT_ASKED
     controller_accounts: Part[o.ServiceAccount] = NOT_ASKED
     services: Part[o.Service] = NOT_ASKED
-    """The Karpenter Services and those that a conversion or admission webhook names."""
+    """The Karpenter Services, and those that a conversion or admission webhook names."""
     endpoints: Part[o.Endpoints] = NOT_ASKED
     """The endpoints of those Services."""
     settings: Part[o.ConfigMap] = NOT_ASKED
     """karpenter-global-settings."""
     aws_auth: Part[o.ConfigMap] = NOT_ASKED
     webhooks: Part[o.WebhookConfiguration] = NOT_ASKED
-    """Admission webhooks that are Karpenter's own or point at a Karpenter service or group."""
+    """Admission webhooks that belong to Karpenter or point at a Karpenter service or group."""
     helm_releases: Part[o.HelmRelease] = NOT_ASKED
     """The deployed karpenter and karpenter-crd releases."""
     deliveries: Part[o.GitOpsDelivery] = NOT_ASKED
     """Flux and Argo CD objects that deliver Karpenter."""
     prometheus_rules: Part[MetricUser] = NOT_ASKED
-    """PrometheusRules that name a metric of Karpenter; `Seen.total` counts them all; so the next one."""
+    """PrometheusRules that name a Karpenter metric; `Seen.total` counts all. The next one likewise."""
     dashboards: Part[MetricUser] = NOT_ASKED
-    """ConfigMaps with Grafana dashboards, told by their label."""
+    """ConfigMaps with Grafana dashboards, found by their label."""
     controller_rbac: Part[ClusterRole] = NOT_ASKED
-    """The ClusterRoles that are bound to the service accounts of the controllers."""
+    """The ClusterRoles bound to the controllers' service accounts."""
     network_policies: Part[NetworkPolicy] = NOT_ASKED
-    """All in the namespaces of the controllers."""
+    """All NetworkPolicies in the controllers' namespaces."""
     aws: AwsSeen = NO_AWS
     """What AWS shows about the cluster; its parts are named `aws.queue` and so on."""
     known: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """Kept by `sharing.once`; a copy with other parts begins anew."""
+    """Cache of `once`; a copy with other parts starts with an empty one."""
 
     def part(self, name: str) -> Part[object]:
-        """The part of that name; raises AttributeError for a name that is none."""
+        """The part of that name; raises AttributeError for an unknown name."""
         if name.startswith(AWS_PREFIX):
             return self.aws.part(name.removeprefix(AWS_PREFIX))
         found: Part[object] = getattr(self, name)
@@ -84,9 +85,9 @@ AWS_PREFIX = "aws."
 PART_NAMES: tuple[str, ...] = tuple(
     f.name for f in fields(Inventory) if f.name not in ("cluster", "taken_at", "aws", "known")
 )
-"""What is read from the cluster itself."""
+"""Parts read from the cluster itself."""
 AWS_PARTS: tuple[str, ...] = tuple(AWS_PREFIX + name for name in AWS_PART_NAMES)
-"""What is read from AWS, where access to it was given."""
+"""Parts read from AWS, if access to it was configured."""
 WORKLOAD_PARTS = ("deployments", "statefulsets", "daemonsets", "jobs", "cronjobs")
 
 
@@ -94,7 +95,7 @@ T = TypeVar("T")
 
 
 def once(function: Callable[[Inventory], T]) -> Callable[[Inventory], T]:
-    """Decorator of a pure function: for each inventory it runs once, and answers with the same value ever after."""
+    """Decorator for a pure function: it runs once for each inventory and its result is cached."""
 
     @wraps(function)
     def known(inventory: Inventory) -> T:

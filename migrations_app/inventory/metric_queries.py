@@ -1,5 +1,4 @@
-"""Queries over Karpenter's metrics that lie in the cluster: rules of Prometheus and dashboards of Grafana.
-
+"""Queries over Karpenter's metrics in the cluster: Prometheus rules and Grafana dashboards.
 Only objects that name such a metric are kept, and of those only the queries that do.
 """
 
@@ -17,7 +16,7 @@ from migrations_app.inventory.parts import Seen, UnparsableObject
 from migrations_app.karpenter.metrics import MARK, matchers_in, names_in
 
 DASHBOARD_LABEL = "grafana_dashboard"
-"""What the sidecar of Grafana's chart finds dashboards by; its value does not matter."""
+"""The label by which the sidecar of Grafana's chart finds dashboards; its value does not matter."""
 
 LONGEST_QUERY = 1000
 QUERIES_KEPT = 300
@@ -26,14 +25,16 @@ _MARK = MARK.encode()
 
 
 class Query(Projection, frozen=True):
-    """`path` says where in the object; a text longer than LONGEST_QUERY is cut down to its names and matchers."""
+    """`path` is the place in the object; a text longer than LONGEST_QUERY is reduced to its metric
+    names and matchers.
+    """
 
     path: str
     text: str
 
 
 class MetricUser(NamedObject, frozen=True):
-    """A PrometheusRule or a ConfigMap with dashboards that names metrics of Karpenter."""
+    """A PrometheusRule, or a ConfigMap with dashboards, that names metrics of Karpenter."""
 
     queries: list[Query] = []
 
@@ -54,7 +55,7 @@ class _RuleSpec(Projection, frozen=True):
 
 
 class PrometheusRule(NamedObject, frozen=True):
-    """As the operator's CRD words it; read, never kept."""
+    """As defined by the Prometheus operator's CRD; read but not kept."""
 
     spec: _RuleSpec = _RuleSpec()
 
@@ -64,7 +65,7 @@ QueryReader = Callable[[msgspec.Raw], MetricUser | UnparsableObject]
 
 @dataclass(slots=True)
 class MetricQueryCollector:
-    """Takes pages with `add`, answers once with `seen`. Objects that name no metric count and are let go at once."""
+    """Takes pages with `add` and returns the part with `seen`. Objects that name no metric are only counted."""
 
     read: QueryReader
     total: int = 0
@@ -90,17 +91,17 @@ class MetricQueryCollector:
 
 
 def rules_fold() -> MetricQueryCollector:
-    """Folds a list of PrometheusRules."""
+    """A collector for a list of PrometheusRules."""
     return MetricQueryCollector(partial(_read, kind=PrometheusRule, queries=_of_rule))
 
 
 def dashboards_fold() -> MetricQueryCollector:
-    """Folds a list of ConfigMaps that hold dashboards."""
+    """A collector for a list of ConfigMaps with dashboards."""
     return MetricQueryCollector(partial(_read, kind=ConfigMap, queries=dashboard_queries))
 
 
 def dashboard_queries(found: ConfigMap) -> Iterator[Query]:
-    """The queries of every file in the ConfigMap, with the titles of the dashboard and the panel around them."""
+    """The queries of every file in the ConfigMap, with the titles of their dashboard and panel."""
     for name, text in (found.data or {}).items():
         if MARK not in text:
             continue
@@ -110,7 +111,7 @@ def dashboard_queries(found: ConfigMap) -> Iterator[Query]:
 
 
 def short(query: str) -> str:
-    """The query, or where it is too long what it names."""
+    """The query; if it is too long, the metric names and matchers in it."""
     if len(query) <= LONGEST_QUERY:
         return query
     matchers = (f'{label}="{value}"' for label, value in matchers_in(query))
@@ -141,7 +142,7 @@ def _of_rule(found: PrometheusRule) -> Iterator[Query]:
 
 
 def _in_file(text: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Each string of a dashboard that names a metric, under its titles; the whole text where it is no JSON."""
+    """Each string of a dashboard that names a metric, with the titles above it; the whole text if it is not JSON."""
     try:
         tree = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):

@@ -1,12 +1,8 @@
-"""Which label, annotation and taint keys of ordinary objects an inventory keeps.
-
-Of what kubectl applied last: the API version, and no more. The text itself may hold anything.
-
-API documents to projections. One bad object is quarantined; its list goes on (K12, K18, T07).
-
-Reads a CRD with what only its raw text tells: which telling fields its schemas have, and who wrote the conversion.
-
-Schemas are 100 kB each, so nothing of them is kept but the paths that `crd_fields` names.
+"""Decodes API documents into projections (K12, K18, T07). One invalid object becomes an UnparsableObject; the rest of
+its list is kept.
+Labels, annotations and taints of ordinary objects are reduced to the keys that an inventory keeps. Of kubectl's
+last-applied text only the API version is kept, because the text may contain anything. CRD schemas take 100 kB each,
+so only the field paths listed in karpenter/crds.py are kept of them.
 """
 
 import re
@@ -39,15 +35,15 @@ BETA_NODE_KEYS = frozenset(
         "failure-domain.beta.kubernetes.io/region",
     }
 )
-"""Labels of old Kubernetes, under which pods still ask for nodes."""
+"""Old Kubernetes labels by which pods still select nodes."""
 TEMPLATE_KEYS = BETA_NODE_KEYS | {"node.kubernetes.io/unschedulable"}
-"""What is looked for in templates only: its controller makes every pod of a DaemonSet tolerate a cordon."""
+"""Keys searched for in templates only: the DaemonSet controller makes every pod tolerate a cordon."""
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def is_karpenter(key: str) -> bool:
-    """Whether the key's domain is one of Karpenter's or lies below one."""
-    # Asked a dozen times of each pod, nearly always of a key of somebody else.
+    """Whether the key's domain is one of Karpenter's domains or a subdomain of one."""
+    # Called a dozen times for each pod, nearly always with a key of another project.
     if "karpenter." not in key:
         return False
     domain, slash, _ = key.partition("/")
@@ -66,9 +62,8 @@ class _Applied(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def applied_version(text: str) -> str:
-    """The version of Karpenter's API in which it was applied; empty for other kinds and for what is no manifest.
-
-    A version alone stays as it is: so a bundle holds it.
+    """The Karpenter API version of the last applied manifest; empty for other kinds and if it is not a manifest.
+    A text that is only a version is returned unchanged, because bundles store it that way.
     """
     if _OWN.fullmatch(text):
         return text
@@ -80,7 +75,7 @@ def applied_version(text: str) -> str:
 
 
 LONGEST_OBJECT = 2 * 1024 * 1024
-"""An API server refuses objects above its request limit of 1.5 MiB by default; a longer one is not a real object."""
+"""API servers refuse objects above their default request limit of 1.5 MiB, so a longer object is not genuine."""
 _UNSTORABLE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})")
 _SURROGATE_PAIR = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 _REPLACEMENT = rb"\\ufffd"
@@ -90,12 +85,12 @@ N = TypeVar("N", bound=NamedObject)
 
 @cache
 def decoder(kind: type[N]) -> "msgspec.json.Decoder[N]":
-    """The decoder of a projection; made once a process."""
+    """The decoder of a projection, created once for each process."""
     return msgspec.json.Decoder(kind)
 
 
 def read_items(raw: Iterable[msgspec.Raw], kind: type[N]) -> tuple[list[N], list[UnparsableObject]]:
-    """The objects that could be read, and those that could not with the field that is wrong."""
+    """The objects that could be read, and those that could not, with the invalid field."""
     good: list[N] = []
     bad: list[UnparsableObject] = []
     take = decoder(kind).decode
@@ -109,7 +104,7 @@ def read_items(raw: Iterable[msgspec.Raw], kind: type[N]) -> tuple[list[N], list
 
 
 def read_one(item: msgspec.Raw, kind: type[N], *, take: Callable[[bytes], N]) -> N | UnparsableObject:
-    """One object, cleaned; Quarantined when it is too long, of wrong types, or has no name."""
+    """One object, cleaned; UnparsableObject if it is too long, has wrong types, or has no name."""
     body = bytes(item)
     if len(body) > LONGEST_OBJECT:
         return _quarantine(body, kind, problem=f"$: object of {len(body)} bytes is too large")
@@ -123,7 +118,7 @@ def read_one(item: msgspec.Raw, kind: type[N], *, take: Callable[[bytes], N]) ->
 
 
 def _storable(body: bytes) -> bytes:
-    """NUL and lone surrogates become U+FFFD: PostgreSQL refuses both in text, and no name may hold them."""
+    """NUL and lone surrogates become U+FFFD: PostgreSQL refuses both in text, and no name may contain them."""
     if b"\\u" not in body or not _UNSTORABLE.search(body):
         return body
     return b"".join(_cleaned(body))
@@ -153,7 +148,7 @@ def _quarantine(body: bytes, kind: type[NamedObject], *, problem: str) -> Unpars
 
 
 def _lean(found: N) -> N:
-    """Without what is never asked for: the last applied text may hold secrets and doubles the size (T23)."""
+    """Drops the last applied text, which is never read, may contain secrets and doubles the size (T23)."""
     metadata = found.metadata
     if isinstance(found, Node):
         return msgspec.structs.replace(found, metadata=_node_metadata(metadata))
@@ -201,13 +196,13 @@ class _Whole(msgspec.Struct, frozen=True):
 
 
 def read_crd(item: msgspec.Raw) -> CRD | UnparsableObject:
-    """The CRD with `fields` of its versions and `conversion_owners`; Quarantined as by `read_one`."""
+    """The CRD with the `fields` of its versions and `conversion_owners`; UnparsableObject as in `read_one`."""
     found = read_one(item, CRD, take=decoder(CRD).decode)
     return found if isinstance(found, UnparsableObject) else with_marks(found, bytes(item))
 
 
 def with_marks(crd: CRD, body: bytes) -> CRD:
-    """The same CRD with what its text tells beside the projection; unchanged where that part of it is odd."""
+    """The same CRD with what only its raw text shows; unchanged if that part of the text is malformed."""
     try:
         whole = msgspec.json.decode(body, type=_Whole)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):

@@ -1,16 +1,18 @@
-"""What one read gave: `Seen` or `Unseen`. Absent and empty are Seen; everything that kept us from looking is Unseen."""
+"""The result of one read: `Seen` or `Unseen`. Absent and empty are Seen; every failure to read is Unseen."""
 
 from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
 
 T = TypeVar("T", covariant=True)
 NO_NAME = "(no name)"
-"""Stands for the name of an object whose metadata cannot be read; no object can have it."""
+"""Name of an object whose metadata cannot be read; no real object can have it."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnparsableObject:
-    """One object that could not be read; its list still counts. `field` is a path such as $.spec.taints[0]."""
+    """One object that could not be read; the rest of its list still counts. `field` is a path such as
+    $.spec.taints[0].
+    """
 
     kind: str
     namespace: str
@@ -18,7 +20,7 @@ class UnparsableObject:
     field: str
     why: str
     code: str = ""
-    """The code of the errors.CouldNotLook that kept us from it; empty where its own content did."""
+    """The code of the errors.ReadError that prevented the read; empty if the object's own content did."""
 
     @property
     def nameless(self) -> bool:
@@ -27,13 +29,15 @@ class UnparsableObject:
 
 @dataclass(frozen=True, slots=True)
 class Seen(Generic[T]):
-    """The items of a part. `served` is the group/version they were read in, None when nothing serves the kind."""
+    """The items of a part. `served` is the group/version they were read in, None if no server version provides the
+    kind.
+    """
 
     items: tuple[T, ...] = ()
     served: str | None = None
     quarantined: tuple[UnparsableObject, ...] = ()
     total: int | None = None
-    """How many objects were read where `items` are groups of them (pods); None means one object an item."""
+    """Number of objects read if `items` are groups (pods); None means that each item is one object."""
 
     @property
     def count(self) -> int:
@@ -42,7 +46,7 @@ class Seen(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """A part without which another one cannot be asked for, and the code of the reason why it was not read."""
+    """A part that had to be read before another one, and the code why it was not read."""
 
     part: str
     why: str
@@ -50,12 +54,12 @@ class Behind:
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
-    """Why a part could not be read: the `code` of an errors.CouldNotLook, or `not_asked`. `detail` is safe to show."""
+    """Why a part could not be read: the `code` of an errors.ReadError, or `not_asked`. `detail` is safe to show."""
 
     why: str
     detail: str = ""
     behind: Behind | None = None
-    """Where another part had to be read first, that one."""
+    """The other part that had to be read first, if any."""
     items: tuple[()] = field(default=(), init=False)
     count: None = field(default=None, init=False)
 
@@ -65,5 +69,5 @@ NOT_ASKED = Unseen("not_asked", "the source does not hold this")
 
 
 def is_whole(part: Part[object]) -> bool:
-    """Whether the part was read, and every object of it."""
+    """Whether the part was read, including every object in it."""
     return isinstance(part, Seen) and not part.quarantined

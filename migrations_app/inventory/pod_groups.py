@@ -1,6 +1,6 @@
-"""Every mention of a Karpenter key in a placement: selectors, affinities, spread keys and tolerations.
-
-Folds pods into groups as their pages arrive, so that memory follows the number of workloads and not of pods.
+"""Groups pods as their pages arrive, so that memory depends on the number of workloads and not of pods.
+A group includes every mention of a Karpenter key in a placement: selectors, affinities, topology spread keys,
+tolerations.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -29,9 +29,8 @@ from migrations_app.inventory.parts import Seen, UnparsableObject
 def constraints(
     spec: Placement, *, below: str = "spec", also: Collection[str] = BETA_NODE_KEYS
 ) -> tuple[Constraint, ...]:
-    """The mentions, in the order of the fields; `below` is the path of the pod spec inside its object.
-
-    `also` are keys that are not Karpenter's and matter all the same.
+    """The mentions, in field order; `below` is the path of the pod spec inside its object.
+    `also` are keys outside Karpenter's domains that matter as well.
     """
     return tuple(
         Constraint(path=f"{below}.{path}", key=key, value=value)
@@ -41,13 +40,13 @@ def constraints(
 
 
 def markers(metadata: Metadata) -> dict[str, str]:
-    """The labels and annotations whose keys are Karpenter's; an annotation wins over a label of the same key."""
+    """The labels and annotations with Karpenter keys; an annotation takes precedence over a label with the same key."""
     found = (metadata.labels or {}) | (metadata.annotations or {})
     return {key: value[:253] for key, value in found.items() if is_karpenter(key)}
 
 
 def names_karpenter(workload: Workload) -> bool:
-    """Whether a workload or its pods' template mentions a Karpenter key, or one of old that upgrades turn on."""
+    """Whether a workload or its pod template mentions a Karpenter key, or an old key that upgrades depend on."""
     template = workload.template
     placed = constraints(template.spec, also=TEMPLATE_KEYS)
     return bool(markers(workload.metadata) or markers(template.metadata) or placed)
@@ -116,14 +115,16 @@ class _Tally:
 
 @dataclass(slots=True)
 class PodGrouper:
-    """Takes pages with `add`, answers once with `seen`. Finished pods count in the total and in no group."""
+    """Takes pages with `add` and returns the part with `seen`. Finished pods count in the total but belong to no
+    group.
+    """
 
     total: int = 0
     groups: dict[Key, _Tally] = field(default_factory=dict)
     bad: list[UnparsableObject] = field(default_factory=list)
     bad_total: int = 0
     names: dict[str, str] = field(default_factory=dict)
-    """Each node's name once: every pod page spells them anew."""
+    """Interned node names, since every page of pods repeats them."""
 
     def add(self, items: Iterable[msgspec.Raw]) -> None:
         take = decoder(Pod).decode
@@ -178,7 +179,7 @@ def _storage(spec: PodSpec) -> tuple[str, ...]:
 
 
 def _owner(metadata: Metadata) -> tuple[str, str]:
-    """The workload behind the pod: of a ReplicaSet with its template hash in the name, the Deployment."""
+    """Kind and name of the pod's workload; for a ReplicaSet with a template hash in its name, the Deployment."""
     owner = _controller(metadata.owner_references)
     if owner is None:
         return "", ""

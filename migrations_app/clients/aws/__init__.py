@@ -1,1 +1,1 @@
-"""AWS: sessions, calls, their errors and the policy that they need."""
+"""AWS: sessions, API calls, their errors, and the IAM policy that they require."""

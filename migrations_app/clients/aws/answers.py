@@ -1,4 +1,6 @@
-"""Answers of AWS -> values. A missing field reads as empty; a wrong shape raises KeyError, TypeError or ValueError."""
+"""Converts AWS API responses into values. A missing optional field reads as empty; a wrong shape raises KeyError,
+TypeError or ValueError.
+"""
 
 import json
 from collections import Counter, defaultdict
@@ -70,7 +72,7 @@ def inline_policy(found: Answer) -> PolicyDocument:
 
 
 def text_of(document: object) -> str:
-    """A policy document as JSON text; botocore has decoded it already, except where it is not JSON."""
+    """A policy document as JSON text. botocore has already decoded it, except where it is not JSON."""
     return document if isinstance(document, str) else json.dumps(document, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -135,7 +137,9 @@ def reply(found: Answer) -> Reply:
 
 
 def tagged_instances(instances: Iterable[Answer]) -> tuple[TaggedInstances, ...]:
-    """Groups of instances with equal tags, largest first. Only tags that controllers list or judge by are kept."""
+    """Groups of instances with equal tags, largest first. Only tags that controllers use to list or judge instances
+    are kept.
+    """
     counts: Counter[tuple[tuple[str, str], ...]] = Counter()
     samples: dict[tuple[tuple[str, str], ...], list[str]] = defaultdict(list)
     for one in instances:

@@ -1,8 +1,5 @@
-"""The one way to AWS: a right of aws_rights.py and its parameters in, the answer out, under a deadline.
-
-The port over the real AWS: reads only, each of them a row of aws_rights.py.
-
-The port through which AWS is read for one cluster, and its harmless twin for clusters without an AWS account.
+"""Reads AWS for one cluster: the protocol `AwsApi`, and its implementation over boto3.
+Every call is a read, is declared in permissions.py, and runs under a deadline.
 """
 
 import threading
@@ -40,7 +37,7 @@ T = TypeVar("T")
 
 
 class AwsCalls:
-    """Calls with one session. May be used from several threads."""
+    """API calls of one session. Thread-safe."""
 
     def __init__(self, session: AwsSession, limits: AwsLimits) -> None:
         self._session = session
@@ -50,7 +47,7 @@ class AwsCalls:
         self._clients: dict[str, Any] = {}
 
     def get(self, right: AwsPermission, read: Callable[[Answer], T], **given: Any) -> T:  # noqa: ANN401 - parameters of any call
-        """What `read` makes of the answer. Raises CouldNotLook, NotServed among them when AWS has none such."""
+        """The result of `read` on the response. Raises ReadError, including NotServed if AWS has no such object."""
         call = getattr(self._client(right), _method(right))
         try:
             return read(call(**given))
@@ -60,7 +57,7 @@ class AwsCalls:
             raise errors.from_exception(wrong, right) from None
 
     def find(self, right: AwsPermission, read: Callable[[Answer], T], **given: Any) -> T | None:  # noqa: ANN401 - as above
-        """As `get`, but None when AWS has none such."""
+        """Same as `get`, but returns None if AWS has no such object."""
         call = getattr(self._client(right), _method(right))
         try:
             return read(call(**given))
@@ -72,7 +69,7 @@ class AwsCalls:
             raise errors.from_exception(wrong, right) from None
 
     def pages(self, right: AwsPermission, read: Callable[[Answer], list[T]], **given: Any) -> Iterator[T]:  # noqa: ANN401 - as above
-        """Every row of a list. Raises TooLarge when it does not end, CouldNotLook."""
+        """All rows of a paginated list. Raises TooLarge if the list exceeds the page limit, and ReadError."""
         paginator = self._client(right).get_paginator(_method(right))
         pages = iter(paginator.paginate(**given))
         for _ in range(self._limits.pages):
@@ -127,7 +124,7 @@ _PAGE = 1000
 
 
 class LiveAws:
-    """An AwsApi; its methods may be called from several threads."""
+    """Implementation of AwsApi over boto3. Thread-safe."""
 
     def __init__(self, calls: AwsCalls, place: AwsPlace) -> None:
         self._calls = calls
@@ -269,25 +266,27 @@ def _context(key: str, values: tuple[str, ...]) -> dict[str, Any]:
 
 
 def open_aws(session: AwsSession, place: AwsPlace, *, limits: AwsLimits = DEFAULT) -> LiveAws:
-    """A client for that cluster; nothing is sent yet."""
+    """A client for that cluster. Sends nothing yet."""
     return LiveAws(AwsCalls(session, limits), place)
 
 
 class AwsApi(Protocol):
-    """Reads of one account and region. Every failure is an errors.CouldNotLook; None means that AWS has none such."""
+    """Reads of one AWS account and region. Every failure is an errors.ReadError; None means that the object does not
+    exist.
+    """
 
     @property
     def place(self) -> AwsPlace:
-        """The cluster all reads are about; its account is empty when nobody told it."""
+        """The cluster that all reads are about; its account is empty if it is not known."""
 
     def caller(self) -> Caller:
-        """Who AWS takes us for."""
+        """The identity that AWS sees in these credentials."""
 
     def cluster(self) -> EksCluster | None:
-        """The EKS cluster of the place."""
+        """The EKS cluster of `place`."""
 
     def role(self, name: str) -> Role | None:
-        """The role of that name in our account, whatever its path."""
+        """The role of that name in this account, with any path."""
 
     def attached_policies(self, role: str) -> tuple[AttachedPolicy, ...]:
         """The managed policies attached to a role."""
@@ -305,21 +304,21 @@ class AwsApi(Protocol):
     def oidc_provider(self, arn: str) -> OidcProvider | None: ...
 
     def associations(self, *, namespace: str, service_account: str) -> tuple[Association, ...]:
-        """The EKS Pod Identity associations of a service account; at most one by today's rules."""
+        """The EKS Pod Identity associations of a service account; EKS allows at most one today."""
 
     def addon_status(self, name: str) -> str | None:
-        """Status of an add-on of the cluster, such as ACTIVE."""
+        """The status of an add-on of the cluster, such as ACTIVE."""
 
     def access_entry(self, principal_arn: str) -> AccessEntry | None:
-        """What the cluster grants to a principal by an access entry."""
+        """The EKS access entry of a principal."""
 
     def queue(self, name: str, *, account: str) -> Queue | None: ...
 
     def tagged_instances(self) -> tuple[TaggedInstances, ...]:
-        """Instances of the cluster that carry a tag of Karpenter, in groups of equal tags."""
+        """Instances of the cluster that carry a Karpenter tag, grouped by equal tags."""
 
     def simulated(self, role_arn: str, question: Question) -> tuple[Reply, ...]:
-        """SimulatePrincipalPolicy for the actions of one question."""
+        """The SimulatePrincipalPolicy results for the actions of one question."""
 
     def close(self) -> None:
-        """Forgets credentials; harmless when called twice."""
+        """Drops the credentials; safe to call twice."""

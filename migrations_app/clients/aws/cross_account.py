@@ -1,4 +1,6 @@
-"""How karpdash enters an AWS account: its own identity, and the way into each cluster's account (T20)."""
+"""How karpdash gets access to an AWS account: its own identity, and the role or keys for each
+cluster's account (T20).
+"""
 
 import re
 import secrets
@@ -15,7 +17,7 @@ _EXTERNAL_ID = re.compile(r"[\w+=,.@:/-]{2,1224}", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwsCredentials:
-    """Credentials in memory. `token` is empty for those of a user."""
+    """Credentials in memory. `token` is empty for the keys of an IAM user."""
 
     access_key_id: str = field(repr=False)
     secret: Secret
@@ -24,22 +26,21 @@ class AwsCredentials:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnIdentity:
-    """Who karpdash is to AWS, as the deployment says: given keys, or those of its surroundings where that is allowed.
-
-    The surroundings are environment variables, IRSA and EKS Pod Identity; instance metadata and files never are.
+    """karpdash's own AWS identity, from the settings: static keys, or ambient credentials if they are allowed.
+    Ambient credentials come from environment variables, IRSA or EKS Pod Identity, never from instance metadata or
+    files.
     """
 
     keys: AwsCredentials | None = None
     ambient: bool = False
     endpoint: str = ""
-    """Another address for every service of AWS: for tests against one on this machine."""
+    """Endpoint URL that replaces that of every AWS service; for tests against a local server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterAccountAccess:
-    """The way into one cluster's account: a role with the external id made for that cluster, or keys of its own.
-
-    `account` is the one that must be reached; `user` and `action` stand in the session's name.
+    """Access to one cluster's account: a role with an external id made for this cluster, or static keys.
+    `account` is the account that must be reached; `user` and `action` become part of the session name.
     """
 
     region: str
@@ -52,14 +53,14 @@ class ClusterAccountAccess:
 
     @property
     def session_name(self) -> str:
-        """Who does what, as CloudTrail shows it in the other account."""
+        """The session name (who does what) as CloudTrail shows it in the other account."""
         told = "-".join(filter(None, ("karpdash", self.action, self.user)))
         return _SESSION_SIGNS.sub("-", told)[:LONGEST_SESSION_NAME]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwsLimits:
-    """Seconds and tries of one call, and of all calls of one client."""
+    """Timeouts in seconds, and tries, for one call and for all calls of one client."""
 
     connect_seconds: float = 5.0
     read_seconds: float = 20.0
@@ -73,12 +74,14 @@ DEFAULT = AwsLimits()
 
 
 def new_external_id() -> str:
-    """An external id nobody can guess; made by karpdash, one for each cluster, never chosen by a person."""
+    """A random external id. karpdash generates one for each cluster; users never choose it."""
     return f"karpdash-{secrets.token_hex(20)}"
 
 
 def checked(entry: ClusterAccountAccess) -> RoleArn | None:
-    """The role to take, None for keys. Raises BadInput for a way in that would let one customer use another's role."""
+    """The role to assume, or None if static keys are used. Raises InvalidInput if the entry would let one customer use
+    another's role.
+    """
     if entry.account and not is_account(entry.account):
         raise InvalidInput("an account has 12 digits", code="bad_account", where="account")
     if entry.keys is not None and entry.role_arn:

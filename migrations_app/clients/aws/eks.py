@@ -1,9 +1,7 @@
-"""Registration of an EKS cluster: its endpoint and CA come from DescribeCluster and from nowhere else (T21).
-
-Tokens for the API servers of EKS: a call of STS GetCallerIdentity, signed in advance, in this process, never stored.
-
-A token is good for the one cluster whose name is signed into it, for up to 15 minutes, whoever holds it (T21): the
-transport sends it only after the server has proven itself with the CA from DescribeCluster.
+"""Registration of EKS clusters and bearer tokens for their API servers.
+The endpoint and the CA come only from DescribeCluster (T21). A token is a presigned STS GetCallerIdentity request,
+made in this process and never stored. It is valid for the one cluster whose name it contains, for up to 15 minutes
+and for any holder, so the transport sends it only after the server was verified with that CA (T21).
 """
 
 import base64
@@ -29,10 +27,10 @@ REACHABLE = frozenset({"ACTIVE", "UPDATING"})
 
 
 def eks_connection(api: AwsApi, entry: ClusterAccountAccess) -> Connection:
-    """How to reach the API server of the api's cluster; its `eks` says for what and as whom tokens are made.
-
-    Raises BadInput: `no_cluster`, `wrong_account`, `wrong_cluster`, `cluster_not_ready`, or what is wrong with the
-    endpoint or the CA; CouldNotLook when AWS does not answer.
+    """The connection to the API server of the cluster; its `eks` field says for which cluster and role tokens are
+    made.
+    Raises InvalidInput: `no_cluster`, `wrong_account`, `wrong_cluster`, `cluster_not_ready`, or the code for a bad
+    endpoint or CA; ReadError if AWS does not answer.
     """
     caller = api.caller()
     place = api.place
@@ -73,7 +71,7 @@ def _ca(found: EksCluster) -> str:
 
 PREFIX = "k8s-aws-v1."
 HEADER = "x-k8s-aws-id"
-# EKS takes a token for 15 minutes after it was signed, whatever the URL's own expiry says.
+# EKS accepts a token for 15 minutes after signing, regardless of the URL's own expiry.
 SIGNED_SECONDS = 60
 RENEW_AFTER = timedelta(minutes=10)
 _SUFFIXES = {
@@ -89,12 +87,12 @@ _SUFFIXES = {
 
 
 def sts_host(region: str) -> str:
-    """The regional host of STS."""
+    """The regional STS host name."""
     return f"sts.{region}.{_SUFFIXES[partition_of(region)]}"
 
 
 def signed_token(keys: AwsCredentials, *, cluster: str, region: str) -> Secret:
-    """A token for the EKS cluster of that name; made without any connection."""
+    """A token for the EKS cluster of that name. Made locally, without a network call."""
     url = f"https://{sts_host(region)}/?Action=GetCallerIdentity&Version=2011-06-15"
     request = AWSRequest(method="GET", url=url, headers={HEADER: cluster})
     credentials = Credentials(keys.access_key_id, keys.secret.reveal(), keys.token.reveal() or None)
@@ -105,9 +103,9 @@ def signed_token(keys: AwsCredentials, *, cluster: str, region: str) -> Secret:
 
 
 def token_source(session: AwsSession, *, cluster: str, now: Now = utc_now) -> Callable[[], Secret]:
-    """What the transport asks before each request: the same token for ten minutes, then a new one.
-
-    The source raises CouldNotLook when AWS does not let the session in.
+    """A function that the transport calls before each request: it returns the same token for ten minutes, then a new
+    one.
+    The function raises ReadError if AWS refuses the session.
     """
     return _Tokens(session, cluster=cluster, now=now)
 

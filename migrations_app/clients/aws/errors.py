@@ -1,4 +1,6 @@
-"""Every failure of AWS becomes one of errors.py. What AWS says is shown cleaned and short; nothing of the SDK leaks."""
+"""Maps every AWS failure to an error of migrations_app/errors.py. AWS messages are cleaned and shortened; no botocore
+type leaks out.
+"""
 
 import re
 from typing import Any
@@ -11,7 +13,9 @@ from migrations_app.clients.aws.permissions import AwsPermission
 from migrations_app.clients.secret import clean
 
 CAUGHT = (b.BotoCoreError, b.ClientError, ResponseParserError, OSError, ValueError, RecursionError)
-"""What a call may raise. An answer that is no XML, such as the page of a proxy, is none of botocore's own errors."""
+"""The exceptions an AWS call may raise. A response that is not XML, such as a proxy's page, raises none of botocore's
+own errors.
+"""
 
 ABSENT = frozenset(
     {
@@ -75,12 +79,12 @@ _DENIALS = (
 
 
 def is_absent(wrong: BaseException) -> bool:
-    """Whether AWS says that what was asked for does not exist."""
+    """Whether the error says that the requested object does not exist."""
     return isinstance(wrong, b.ClientError) and _code(wrong) in ABSENT
 
 
 def from_exception(wrong: BaseException, right: AwsPermission) -> errors.ReadError:
-    """The error behind any exception of CAUGHT, raised by a call that `right` names."""
+    """The ReadError for any exception in CAUGHT that was raised by the call `right`."""
     if isinstance(wrong, b.ClientError):
         return _from_answer(wrong, right)
     if isinstance(wrong, b.NoCredentialsError | b.PartialCredentialsError | b.CredentialRetrievalError):
@@ -117,7 +121,7 @@ def _from_answer(wrong: b.ClientError, right: AwsPermission) -> errors.ReadError
 
 
 def _refused(right: AwsPermission, text: str) -> str:
-    """Names the action that AWS names: a call may be refused for another one than its own."""
+    """A message with the action that AWS names, since a call may be refused because of another action than its own."""
     if right.operation == "AssumeRole":
         return "the role does not let karpdash in: its trust policy, the external id, or our own policy refuses"
     named = re.search(r"perform: ([a-z0-9-]{2,40}:[A-Za-z0-9]{2,80})", text)

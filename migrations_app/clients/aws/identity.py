@@ -1,7 +1,4 @@
-"""Who karpdash itself is to AWS: the principal that the trust policy of a cluster's role names.
-
-Proof at registration that a role is guarded by its external id (T20): without it, AWS must refuse.
-"""
+"""karpdash's own AWS principal, which trust policies name, and the check that a role requires its external id (T20)."""
 
 import re
 
@@ -24,9 +21,8 @@ _SESSION = re.compile(r"arn:(?P<partition>aws[a-z-]*):sts::(?P<account>\d{12}):a
 
 
 def own_principal(own: OwnIdentity, *, region: str, limits: AwsLimits = DEFAULT) -> str:
-    """The ARN of karpdash's user or role. Raises CouldNotLook, with code `no_identity` when it has none.
-
-    The region is the cluster's: an identity of another partition is unknown there.
+    """The ARN of karpdash's user or role. Raises ReadError, with code `no_identity` if it has none.
+    The region is the cluster's, because an identity of another AWS partition is unknown there.
     """
     config = client_config(limits, "register")
     session = session_of(own_keys(own, region=region, config=config), region)
@@ -40,23 +36,21 @@ def own_principal(own: OwnIdentity, *, region: str, limits: AwsLimits = DEFAULT)
 
 
 def principal_of(arn: str) -> str:
-    """The role behind a session, since sessions come and go; any other ARN as it is.
-
-    AWS leaves the path out of a session's ARN: a role with a path has to be completed by hand.
+    """The role ARN behind a session ARN; any other ARN unchanged.
+    AWS omits the role's path from a session ARN, so a role with a path has to be completed by hand.
     """
     found = _SESSION.fullmatch(arn)
     return f"arn:{found['partition']}:iam::{found['account']}:role/{found['role']}" if found else arn
 
 
 SHORTEST = 900
-"""Seconds of a session that should never come about; AWS gives none shorter."""
+"""Session duration in seconds for the sessions that AWS should refuse; the shortest that AWS allows."""
 
 
 def prove_guarded(entry: ClusterAccountAccess, own: OwnIdentity, *, limits: AwsLimits = DEFAULT) -> None:
-    """Returns when the role opens with its external id, and neither without one nor with another.
-
-    Raises BadInput with code `role_unguarded`; CouldNotLook when the role does not open at all, since a refusal then
-    proves nothing.
+    """Returns if the role can be assumed with its external id, and neither without one nor with another.
+    Raises InvalidInput with code `role_unguarded`; ReadError if the role cannot be assumed at all, since a refusal
+    then proves nothing.
     """
     if checked(entry) is None:
         return

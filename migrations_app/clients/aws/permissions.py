@@ -1,6 +1,5 @@
-"""Every call that karpdash makes to AWS, and the policies that allow exactly these.
-
-The live client takes its calls from here and can make no other, so the policy cannot fall behind the code.
+"""Every AWS call that karpdash makes, and the IAM policies that allow exactly these calls.
+The client can only make calls listed here, so the policy cannot fall behind the code.
 """
 
 from dataclasses import dataclass
@@ -13,7 +12,9 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class AwsPermission:
-    """One operation of one service. `resource` is an ARN with gaps; `free` means that AWS asks no permission for it."""
+    """One operation of one service. `resource` is an ARN template; `free` means that AWS requires no permission for
+    it.
+    """
 
     service: str
     operation: str
@@ -39,7 +40,7 @@ LIST_ATTACHED = AwsPermission("iam", "ListAttachedRolePolicies", *_ROLES)
 LIST_INLINE = AwsPermission("iam", "ListRolePolicies", *_ROLES)
 GET_INLINE = AwsPermission("iam", "GetRolePolicy", *_ROLES)
 SIMULATE = AwsPermission("iam", "SimulatePrincipalPolicy", *_ROLES)
-# Policies of AWS live in no account, so the account of the ARN stays open.
+# AWS managed policies belong to no account, so the account in the ARN is a wildcard.
 GET_POLICY = AwsPermission("iam", "GetPolicy", "arn:{partition}:iam::*:policy/*", "ReadPolicies")
 GET_VERSION = AwsPermission("iam", "GetPolicyVersion", "arn:{partition}:iam::*:policy/*", "ReadPolicies")
 GET_PROFILE = AwsPermission("iam", "GetInstanceProfile", _IAM + "instance-profile/*", "ReadProfiles")
@@ -75,18 +76,17 @@ RIGHTS: tuple[AwsPermission, ...] = (
     GET_QUEUE,
     DESCRIBE_INSTANCES,
 )
-"""All calls with the role of a cluster. The role itself is entered by sts:AssumeRole.
-
-EKS tokens need none: they are GetCallerIdentity signed in advance.
+"""All calls made with the cluster's role. The role itself is assumed with sts:AssumeRole.
+EKS tokens need no entry: they are presigned GetCallerIdentity requests.
 """
 ASSUME = AwsPermission("sts", "AssumeRole")
-"""Made with karpdash's own identity, beside the GetCallerIdentity that tells who it is; that needs no permission."""
+"""Made with karpdash's own identity, as is GetCallerIdentity, which requires no permission."""
 
 _SOME = AwsPlace(region="us-west-2", cluster="my-cluster", account="111122223333")
 
 
 def minimal_policy(place: AwsPlace = _SOME) -> Document:
-    """The policy of the role that karpdash takes in the account of that cluster: reads, and nothing else."""
+    """The read-only policy for the role that karpdash assumes in the cluster's account."""
     account = place.account or "*"
     gaps = {"partition": place.partition, "account": account, "region": place.region, "cluster": place.cluster}
     by_sid: dict[str, list[AwsPermission]] = {}
@@ -106,7 +106,7 @@ def minimal_policy(place: AwsPlace = _SOME) -> Document:
 
 
 def trust_policy(*, principal_arn: str, external_id: str) -> Document:
-    """Who may take that role: karpdash's own identity, and only with the external id made for this cluster."""
+    """The trust policy of that role: only karpdash's own identity, and only with the external id of this cluster."""
     statement = {
         "Effect": "Allow",
         "Principal": {"AWS": principal_arn},

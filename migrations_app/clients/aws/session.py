@@ -1,4 +1,6 @@
-"""AWS sessions that hold exactly one identity and read nothing of their surroundings unless that is allowed (T20)."""
+"""AWS sessions with exactly one identity. They read no environment variable and no file unless ambient credentials are
+allowed (T20).
+"""
 
 import logging
 import threading
@@ -28,10 +30,10 @@ from migrations_app.errors import Unauthorized
 Now = Callable[[], datetime]
 
 AMBIENT = ("env", "assume-role-with-web-identity", "container-role")
-"""Ways to credentials of the surroundings that may be allowed: none runs a program, none asks instance metadata."""
+"""The ambient credential providers that may be allowed: none runs a program or queries instance metadata."""
 RENEW_BEFORE = timedelta(minutes=20)
-"""A token lives up to 15 minutes, but never longer than the session that signed it."""
-# Requests with their headers are debug lines of these libraries (K17).
+"""A token is valid for up to 15 minutes, but never longer than the session that signed it."""
+# These libraries log requests with their headers at debug level (K17).
 for _name in ("boto3", "botocore", "urllib3"):
     logging.getLogger(_name).setLevel(logging.WARNING)
 
@@ -48,9 +50,8 @@ class _CachedSession:
 
 
 class AwsSession:
-    """One identity in one region: the role of an entry, taken when first needed and again before it ends, or its keys.
-
-    Methods may be called from several threads. Raises CouldNotLook when AWS does not let it in.
+    """One identity in one region: static keys, or an assumed role that is renewed before its credentials expire.
+    Thread-safe. Raises ReadError if AWS refuses the identity.
     """
 
     def __init__(
@@ -77,17 +78,19 @@ class AwsSession:
 
     @property
     def account(self) -> str:
-        """The account that this session is for; empty when nobody said so."""
+        """The account of this session; empty if it is not known."""
         return self._entry.account or (self._role.account if self._role else "")
 
     def keys(self) -> AwsCredentials:
-        """Credentials that are good for another 20 minutes where AWS gives that long."""
+        """Credentials that are valid for at least another 20 minutes, if AWS issues them for that long."""
         with self._lock:
             return self._holding().keys
 
     def client(self, service: str) -> Any:  # noqa: ANN401 - stubs of most services are not installed
-        """A client of that service with the credentials of now. Making one takes about 40 ms and no connection."""
-        with self._lock:  # clients are safe between threads, making them is not
+        """A client of that service with the current credentials. Creating one takes about 40 ms and opens no
+        connection.
+        """
+        with self._lock:  # clients are thread-safe, creating them is not
             return made_client(self._holding().session, service, own=self._own, config=self.config)
 
     @property
@@ -95,7 +98,7 @@ class AwsSession:
         return client_config(self._limits, self._purpose)
 
     def close(self) -> None:
-        """Forgets the credentials."""
+        """Drops the credentials."""
         with self._lock:
             self._held = None
 
@@ -134,7 +137,7 @@ class AwsSession:
 
 
 def client_config(limits: AwsLimits, purpose: str) -> Config:
-    """Timeouts, bounded retries, no proxy and no endpoint of the environment."""
+    """botocore configuration with timeouts and bounded retries, without proxy or endpoint from the environment."""
     return Config(
         connect_timeout=limits.connect_seconds,
         read_timeout=limits.read_seconds,
@@ -146,19 +149,19 @@ def client_config(limits: AwsLimits, purpose: str) -> Config:
 
 
 def session_of(keys: AwsCredentials, region: str) -> Session:
-    """A session that knows these keys and nothing else."""
+    """A session that has only these keys."""
     core = _silent()
     core.set_credentials(keys.access_key_id, keys.secret.reveal(), keys.token.reveal() or None)
     return Session(botocore_session=core, region_name=region)
 
 
 def made_client(session: Any, service: str, *, own: OwnIdentity, config: Config) -> Any:  # noqa: ANN401 - as above
-    """A client of the session; certificates are always verified, against the roots that botocore brings."""
+    """A client of the session. Certificates are always verified against the CA bundle shipped with botocore."""
     return session.client(service, config=config, endpoint_url=own.endpoint or None, verify=True)
 
 
 def _silent() -> Core:
-    """A session for which no environment variable and no file exists."""
+    """A botocore session that ignores environment variables and configuration files."""
     silent = {name: (None, None, *rest) for name, (_, _, *rest) in BOTOCORE_DEFAUT_SESSION_VARIABLES.items()}
     core = Core(session_vars=silent)
     for name in ("config_file", "credentials_file"):
@@ -167,7 +170,7 @@ def _silent() -> Core:
 
 
 def own_keys(own: OwnIdentity, *, region: str, config: Config) -> AwsCredentials:
-    """Keys of karpdash's own identity. Raises Unauthorized with code `no_identity` when it has none."""
+    """The keys of karpdash's own identity. Raises Unauthorized with code `no_identity` if it has none."""
     if own.keys is not None:
         return own.keys
     found = _ambient(region, config) if own.ambient else None

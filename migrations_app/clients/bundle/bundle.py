@@ -1,9 +1,7 @@
-"""manifest.json of a bundle: what was asked for, what could not be seen and why.
-
-Without it, a dump that holds Nodes and Pods counts as a dump of the whole cluster. With `whole` it counts as one too,
-and `asked` then lists the exceptions.
-
-The port over files: dumps of kubectl, or what `karpdash bundle` wrote. What a bundle does not hold is Unseen.
+"""A bundle as a ClusterApi: reads kubectl dumps, or the output of `karpdash bundle`, from files.
+manifest.json says what was requested and what could not be read, and why. Without a manifest, a dump with Nodes and
+Pods counts as a dump of the whole cluster. With `whole` it does too, and `asked` lists the exceptions. What a
+bundle does not contain is Unseen.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +23,7 @@ SCHEMA = "karpdash/bundle/v1"
 
 
 class RequestedPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One list: `why` is the code of the errors.CouldNotLook when it was not seen."""
+    """One requested list. If it was not read, `why` is the code of the errors.ReadError."""
 
     group: str
     plural: str
@@ -39,7 +37,7 @@ class RequestedPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     count: int = 0
 
     def covers(self, resource: Resource) -> bool:
-        """Whether the answer to that list can be told from this one."""
+        """Whether this list contains the answer to a request for `resource`."""
         return (self.group, self.plural) == (resource.group, resource.plural) and all(
             mine in ("", wanted)
             for mine, wanted in (
@@ -60,13 +58,13 @@ class BundleManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     failed: dict[str, str] = {}
 
     def part(self, resource: Resource) -> RequestedPart | None:
-        """The list that tells about this one: a seen one before an unseen one."""
+        """The entry that covers this resource; one that was read is preferred. None if there is none."""
         found = sorted((part for part in self.asked if part.covers(resource)), key=lambda part: not part.seen)
         return found[0] if found else None
 
 
 def read_manifest(body: bytes) -> BundleManifest:
-    """Raises BadBundle with code `bad_manifest_file`."""
+    """The decoded manifest. Raises InvalidBundle with code `bad_manifest_file`."""
     try:
         found = msgspec.json.decode(body, type=BundleManifest)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as wrong:
@@ -81,7 +79,7 @@ def read_manifest(body: bytes) -> BundleManifest:
 
 
 def unseen(part: RequestedPart) -> ReadError:
-    """The error that kept the bundle's maker from seeing this."""
+    """The error that occurred when the bundle was made."""
     kinds = [getattr(errors, name) for name in dir(errors) if not name.startswith("_")]
     known = {kind.code: kind for kind in kinds if isinstance(kind, type) and issubclass(kind, ReadError)}
     detail = part.detail[:500] or "could not be read when the bundle was made"
@@ -93,21 +91,21 @@ IAM_FOLDER = "iam"
 _CRDS = (kinds.CRD.group, kinds.CRD.plural)
 _ALWAYS_SOME = frozenset(
     (kind.group, kind.plural)
-    # People leave Secrets out of a dump on purpose.
+    # People often leave Secrets out of a dump on purpose.
     for kind in (kinds.CRD, kinds.DEPLOYMENT, kinds.SERVICE, kinds.ENDPOINTS, kinds.SECRET)
 )
 _OF_KARPENTER = frozenset((kind.group, kind.plural) for kind in kinds.KARPENTER_KINDS)
 
 
 class _ServerVersionDocument(msgspec.Struct, frozen=True, rename="camel"):
-    """What GET /version answers, or what `kubectl version -o json` prints around it."""
+    """The response of GET /version, or the output of `kubectl version -o json` that contains it."""
 
     git_version: str = ""
     server_version: msgspec.Raw = msgspec.Raw(b"")
 
 
 class Bundle:
-    """A ClusterApi over objects in memory. `odd` and `repeated` count what was passed over."""
+    """A ClusterApi over objects in memory. `odd` and `repeated` count the objects that were skipped."""
 
     def __init__(
         self, index: Index, *, manifest: BundleManifest | None, version: bytes, iam: Mapping[str, bytes]
@@ -122,12 +120,12 @@ class Bundle:
 
     @property
     def odd(self) -> int:
-        """Things in the files that do not say what kind of object they are."""
+        """Number of documents that have no kind."""
         return self._index.odd
 
     @property
     def repeated(self) -> int:
-        """Objects that were in more than one file; the first one counts."""
+        """Number of objects found in more than one file; the first one is used."""
         return self._index.repeated
 
     def get(self, path: str) -> bytes:
@@ -157,9 +155,8 @@ class Bundle:
             yield ListPage(items, "", size)
 
     def clock(self) -> Clock:
-        """The time of the bundle's making, where it says so; else the last sign of life of its nodes.
-
-        A dump is judged long after it was made: by today's clock every node in it would be past its expiry.
+        """The time at which the bundle was made, if known; otherwise the newest node heartbeat.
+        A dump is often evaluated long after it was made: by the current time every node in it would have expired.
         """
         made_at = self._manifest.made_at if self._manifest else ""
         heard = made_at or self._index.last_heartbeat() or None
@@ -169,11 +166,11 @@ class Bundle:
         self._index = Index()
 
     def iam_documents(self) -> dict[str, bytes]:
-        """The policy documents of the folder `iam`, by file name."""
+        """The policy documents in the folder `iam`, by file name."""
         return dict(self._iam)
 
     def _check(self, resource: Resource) -> None:
-        """Returns when the bundle can tell about that list. Raises CouldNotLook otherwise."""
+        """Returns if the bundle can answer a request for that list. Raises ReadError otherwise."""
         part = self._manifest.part(resource) if self._manifest else None
         place = (resource.group, resource.plural)
         if part is not None:
@@ -190,9 +187,10 @@ class Bundle:
             raise NotServed(f"nothing in the bundle shows that {resource.plural} are served")
 
     def _left_out(self, place: Place) -> bool:
-        """Whether that no such object is in a dump of the whole cluster tells nothing: nobody asked for them then.
-
-        A cluster that Karpenter serves has some of _ALWAYS_SOME; its own kinds are asked for together.
+        """Whether the absence of this kind in a dump of the whole cluster proves nothing, because it was probably not
+        requested.
+        A cluster with Karpenter has some objects of the kinds in _ALWAYS_SOME; Karpenter's own kinds are requested
+        together.
         """
         dumped = self._index.places.keys()
         if place in _OF_KARPENTER:
@@ -201,9 +199,9 @@ class Bundle:
 
 
 def open_bundle(source: Source, *, limits: BundleLimits | None = None) -> Bundle:
-    """Reads everything into memory. Raises BadBundle; `where` names the file and, where it is known, the line.
-
-    `source`: a folder or file, the bytes of an upload, or files by name. Bytes are held to UPLOAD, all else to DIRECT.
+    """Reads the whole bundle into memory. Raises InvalidBundle; `where` names the file and, if known, the line.
+    `source`: a path, the bytes of an upload, or files by name. Bytes are limited by UPLOAD, everything else by
+    DIRECT.
     """
     held = limits or (UPLOAD if isinstance(source, bytes) else DIRECT)
     reader = _BundleReader(held)

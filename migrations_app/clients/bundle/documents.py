@@ -1,4 +1,6 @@
-"""The objects in a file of a bundle: one object, many documents, a List, a typed list, or JSON objects in a row."""
+"""Splits a file of a bundle into objects: one object, several YAML documents, a List, a typed list, or concatenated
+JSON objects.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -14,15 +16,17 @@ from migrations_app.clients.kubernetes.yaml_strict import Plain, read_documents
 from migrations_app.errors import InvalidBundle
 
 DEEPEST = 3
-"""Lists within a list that are opened: people put dumps together, and nobody does so more often."""
+"""How deeply lists inside lists are opened; merged dumps are not nested deeper."""
 _BETWEEN = re.compile(rb"\}[ \t\r]*\n\s*(?=\{)")
-"""Between two JSON objects in a row: inside one object a closing brace is followed by a comma or a bracket."""
+"""The boundary between two concatenated JSON objects: inside an object, a closing brace is followed by a comma or a
+bracket.
+"""
 _BROKEN = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
 
 @dataclass(frozen=True, slots=True)
 class BundleObject:
-    """One object, still undecoded. `kind` is empty when the object does not say what it is."""
+    """One object, not decoded yet. `kind` is empty if the object does not state it."""
 
     raw: msgspec.Raw
     api_version: str = ""
@@ -41,7 +45,7 @@ class BundleObject:
 
 @dataclass(frozen=True, slots=True)
 class ListedKind:
-    """A typed list was in the file, so its kind was asked for, even when the list is empty."""
+    """The file contains a typed list, so its kind was requested, even if the list is empty."""
 
     group: str
     kind: str
@@ -70,7 +74,7 @@ _envelopes, _arrays = msgspec.json.Decoder(_Envelope), msgspec.json.Decoder(list
 
 
 def documents(body: bytes, *, name: str, limits: BundleLimits) -> Iterator[BundleObject | ListedKind]:
-    """Everything in the file. Raises BadBundle with the file, and the line where it is known, in `where`."""
+    """All objects in the file. Raises InvalidBundle with the file and, if known, the line in `where`."""
     beginning = body[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     return _json(body, name, limits=limits) if beginning in (b"{", b"[") else _yaml(body, name, limits=limits)
 
@@ -89,7 +93,7 @@ def _json(body: bytes, name: str, *, limits: BundleLimits) -> Iterator[BundleObj
 
 
 def _salvaged(body: bytes) -> list[BundleObject | ListedKind]:
-    """The objects of a List in which one of them cannot be decoded; nothing when this is no List."""
+    """The objects of a List in which one item cannot be decoded; empty if this is not a List."""
     parts = parsable_items(body)
     if parts is None:
         return []
@@ -124,7 +128,9 @@ def _object(body: bytes) -> Iterator[BundleObject | ListedKind]:
 def _items(
     items: Iterable[msgspec.Raw], envelope: _DocumentKind, *, depth: int = 0
 ) -> Iterator[BundleObject | ListedKind]:
-    """The items of a list and of lists in it. Those of a typed list, as the API gives it, do not say their own kind."""
+    """The items of a list and of lists nested in it. Items of a typed list, as the API returns it, carry no kind of
+    their own.
+    """
     kind = envelope.kind.removesuffix("List")
     if kind:
         yield ListedKind(envelope.api_version.rpartition("/")[0], kind)
@@ -138,7 +144,7 @@ def _items(
 
 
 def _list_in(found: BundleObject) -> _Envelope | None:
-    """The list that an item is, as where several dumps were put together; None for an object."""
+    """The nested list that this item is, as in merged dumps; None if it is an ordinary object."""
     if not found.kind.endswith("List"):
         return None
     try:
@@ -149,7 +155,7 @@ def _list_in(found: BundleObject) -> _Envelope | None:
 
 
 def _found(raw: msgspec.Raw) -> BundleObject:
-    """The object with what it says about itself; an object with odd metadata keeps its kind, and is judged later."""
+    """The object with its kind and name. An object with invalid metadata keeps its kind; later steps report it."""
     try:
         head = _heads.decode(raw)
         return BundleObject(raw, head.api_version, head.kind, head.metadata.namespace or "", head.metadata.name)

@@ -1,4 +1,4 @@
-"""Where the files of a bundle come from: a folder, one file, an archive, or bytes. Each is (name, content)."""
+"""The files of a bundle as (name, content), from a folder, a single file, an archive, or bytes."""
 
 import io
 import os
@@ -18,7 +18,9 @@ Files: TypeAlias = Iterator[tuple[str, bytes]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleLimits:
-    """`plain_bytes`: one YAML or JSON file that is not in an archive. `densest`: bytes a comma of JSON, at least."""
+    """`plain_bytes`: size limit of one YAML or JSON file outside an archive. `densest`: minimum number of bytes per
+    comma in JSON.
+    """
 
     archive: ArchiveLimits
     plain_bytes: int
@@ -34,7 +36,7 @@ UPLOAD = BundleLimits(
     objects=300_000,
     densest=10.0,
 )
-"""For what somebody sends to the web server."""
+"""Limits for uploads to the web server."""
 DIRECT = BundleLimits(
     archive=ArchiveLimits(member_bytes=512 * MIB, total_bytes=512 * MIB),
     plain_bytes=512 * MIB,
@@ -42,12 +44,12 @@ DIRECT = BundleLimits(
     objects=2_000_000,
     densest=0.0,
 )
-"""For files that the person at the terminal names: a dump of all pods is hundreds of megabytes."""
+"""Limits for local files named on the command line: a dump of all pods takes hundreds of megabytes."""
 _BEGINNING = 512
 
 
 def files(source: Source, limits: BundleLimits) -> Files:
-    """Every file of the bundle that may hold objects. Raises BadBundle."""
+    """Every file of the bundle that may contain objects. Raises InvalidBundle."""
     if isinstance(source, bytes):
         return _from_bytes(source, limits)
     if isinstance(source, Mapping):
@@ -92,7 +94,7 @@ def _from_folder(folder: Path, limits: BundleLimits) -> Files:
 
 
 def _listed(folder: Path) -> Iterator[Path]:
-    """Files with expected names, in order; links are not followed."""
+    """Files with expected names, sorted; symbolic links are not followed."""
     for here, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):

@@ -1,4 +1,4 @@
-"""The objects of a bundle, found by what an API server would be asked for."""
+"""In-memory index of a bundle's objects; answers the list requests that an API server would get."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -35,7 +35,7 @@ class _BundleNode(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class Index:
-    """`odd` counts what says no kind; `repeated` the objects that were in more than one file."""
+    """`odd` counts documents without a kind, `repeated` counts objects found in more than one file."""
 
     places: dict[Place, dict[tuple[str, str], BundleObject]] = field(default_factory=dict)
     plurals: dict[Place, str] = field(default_factory=dict)
@@ -44,7 +44,9 @@ class Index:
     _waiting: list[BundleObject | ListedKind] = field(default_factory=list)
 
     def add(self, found: BundleObject | ListedKind) -> None:
-        """Takes one object. Those of custom kinds wait for `settle`: a CRD in a later file may name their plural."""
+        """Adds one object. Objects of custom kinds wait for `settle`, because a CRD in a later file may state their
+        plural.
+        """
         if not found.kind:
             self.odd += 1
         elif kinds.find(found.kind, group=found.group):
@@ -53,7 +55,7 @@ class Index:
             self._waiting.append(found)
 
     def settle(self) -> None:
-        """Call once, after the last object."""
+        """Files the waiting objects. Call once, after the last object."""
         for crd in self.crds():
             self.plurals[crd.spec.group, crd.spec.names.kind] = crd.spec.names.plural
         for found in self._waiting:
@@ -61,7 +63,7 @@ class Index:
         self._waiting.clear()
 
     def crds(self) -> Iterator[CRD]:
-        """The CRDs that can be read."""
+        """The CRDs that can be decoded."""
         for found in self.places.get(_CRD_PLACE, {}).values():
             try:
                 yield msgspec.json.decode(found.raw, type=CRD)
@@ -69,7 +71,7 @@ class Index:
                 continue
 
     def last_heartbeat(self) -> str:
-        """When a node of these was last heard of; empty where none of them says."""
+        """The newest node heartbeat; empty if no node has one."""
         return max(
             (heard for found in self.places.get(_NODE_PLACE, {}).values() for heard in _heartbeats(found)), default=""
         )
@@ -79,14 +81,14 @@ class Index:
         return sum(len(each) for each in self.places.values()) + len(self._waiting)
 
     def find(self, resource: Resource) -> list[msgspec.Raw]:
-        """The objects of a list, whatever version they are written in."""
+        """The objects that match the request, in any API version."""
         every = self.places.get((resource.group, resource.plural), {}).values()
         wanted = selector(resource)
         home = resource.namespace
         return [found.raw for found in every if (not home or found.namespace == home) and wanted(found)]
 
     def served(self) -> list[ServedResource]:
-        """What the objects and CRDs show to be served."""
+        """The resources that the objects and CRDs show to be served."""
         shown = {
             ServedResource(group=group, version=version, plural=plural, kind=kind, namespaced=namespaced)
             for (group, plural), every in self.places.items()
@@ -131,12 +133,12 @@ def _heartbeats(found: BundleObject) -> Iterator[str]:
 
 
 def is_built_in(group: str) -> bool:
-    """Whether every API server has the group, so that nobody needs a CRD for it."""
+    """Whether the group is part of every API server, so that it needs no CRD."""
     return "." not in group or group.endswith(_BUILT_IN)
 
 
 def guessed_plural(kind: str) -> str:
-    """The plural by the rules that Kubernetes uses where nothing says it."""
+    """The plural of a kind by the usual Kubernetes rules; used if no CRD states it."""
     name = kind.lower()
     if name.endswith(("s", "x", "ch", "sh")):
         return f"{name}es"
@@ -144,7 +146,9 @@ def guessed_plural(kind: str) -> str:
 
 
 def selector(resource: Resource) -> Callable[[BundleObject], bool]:
-    """Whether an object is meant by the label and field selectors. Raises Garbled for forms that are not known."""
+    """A predicate for the label and field selectors of the request. Raises InvalidResponse for
+    unsupported selectors.
+    """
     labels, fields = _terms(resource.label_selector), _terms(resource.field_selector)
     if not labels and not fields:
         return lambda _: True
@@ -201,5 +205,5 @@ def _at(tree: Any, path: str) -> Any:  # noqa: ANN401 - plain JSON
 
 
 def pages_of(items: list[msgspec.Raw], size: int) -> Iterable[list[msgspec.Raw]]:
-    """The items in pages; one empty page when there are none."""
+    """The items in pages; one empty page if there are none."""
     return (items[start : start + size] for start in range(0, max(len(items), 1), size))

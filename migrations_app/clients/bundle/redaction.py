@@ -1,4 +1,6 @@
-"""What leaves a cluster in a bundle (T23): the fields that checks read, without credentials and schemas."""
+"""Reduces objects to what may leave a cluster in a bundle (T23): the fields that checks read, without credentials and
+schemas.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,12 +22,12 @@ KEPT_CONFIG_MAPS = frozenset({"aws-auth", "karpenter-global-settings"})
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 _DROPPED = frozenset({"caBundle", "schema", "additionalPrinterColumns", "imagePullSecrets"})
 _MOVED = ("emptyDir", "hostPath", "persistentVolumeClaim", "ephemeral")
-"""The kinds of volumes that decide whether a pod can leave its node; what they hold or name stays behind."""
+"""The kinds of volumes that decide whether a pod can leave its node; their contents and names are dropped."""
 _WORD = b"karpenter"
 
 
 def redacted_object(raw: msgspec.Raw, *, group: str, plural: str) -> Doc | None:
-    """The object as it may leave, None when it stays behind whole. Raises msgspec.DecodeError for what is no object."""
+    """The redacted object, or None if it is dropped entirely. Raises msgspec.DecodeError if it is not a JSON object."""
     special = _SPECIAL.get((group, plural))
     doc = msgspec.json.decode(raw, type=Doc)
     kept = special(doc, bytes(raw)) if special else doc
@@ -40,7 +42,8 @@ def _metadata(given: Any) -> Doc:  # noqa: ANN401 - plain JSON
     metadata = given if isinstance(given, dict) else {}
     annotations, fields = metadata.get("annotations"), metadata.get("managedFields")
     if isinstance(annotations, dict) and LAST_APPLIED in annotations:
-        # That it was applied by hand, and as which version, is worth knowing; the text may hold anything.
+        # Whether it was applied by hand, and in which version, is useful to know; the text itself may contain
+        # anything.
         applied = applied_version(str(annotations[LAST_APPLIED]))
         metadata = metadata | {"annotations": annotations | {LAST_APPLIED: applied}}
     if isinstance(fields, list):
@@ -55,13 +58,13 @@ def _metadata(given: Any) -> Doc:  # noqa: ANN401 - plain JSON
 
 
 def _conversion_owned(entry: Doc) -> Doc:
-    """Who wrote the conversion of a CRD decides whether its next version can be applied."""
+    """Keeps ownership of the CRD's conversion only: it decides whether the next version can be applied."""
     owns = CONVERSION in _inner(_inner(entry, "fieldsV1"), "f:spec")
     return {"fieldsV1": {"f:spec": {CONVERSION: {}}}} if owns else {}
 
 
 def _sketches(walked: Doc, doc: Doc) -> Doc:
-    """The spec of a CRD with as much of its schemas as tells releases apart."""
+    """The spec of a CRD with only those parts of its schemas that distinguish releases."""
     spec, name = _inner(walked, "spec"), str(_inner(doc, "metadata").get("name"))
     versions, schemas = spec.get("versions"), _schemas(doc)
     if not isinstance(versions, list):
@@ -119,7 +122,7 @@ def _container(container: Doc) -> Doc:
 
 
 def _arguments(args: list[Any]) -> Iterator[Any]:
-    """The words of a command without secrets: neither `--token=x` nor the `x` behind `--token` leaves."""
+    """The command's arguments without secrets: both `--token=x` and the `x` after `--token` are removed."""
     after = False
     for arg in args:
         name, equals, _ = str(arg).partition("=")
@@ -137,7 +140,7 @@ def _pod(doc: Doc, _: bytes) -> Doc:
 
 
 def _fared(statuses: Any) -> list[Doc]:  # noqa: ANN401 - plain JSON
-    """How often the containers began anew, and why they ended."""
+    """Restart counts of the containers and why they terminated."""
     found = [one for one in statuses if isinstance(one, dict)] if isinstance(statuses, list) else []
     return [
         {
@@ -163,7 +166,7 @@ def _config_map(doc: Doc, raw: bytes) -> Doc | None:
 
 
 def _dashboards(doc: Doc, raw: bytes) -> Doc | None:
-    """Only the queries that name a metric of Karpenter, in a form that reads like the dashboard itself."""
+    """Only the queries that name a Karpenter metric, in the shape of a dashboard."""
     try:
         found = msgspec.json.decode(raw, type=ConfigMap)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
@@ -178,7 +181,7 @@ def _dashboards(doc: Doc, raw: bytes) -> Doc | None:
 
 
 def _prometheus_rule(doc: Doc, raw: bytes) -> Doc | None:
-    """Only the rules that name a metric of Karpenter; their labels and annotations stay behind."""
+    """Only the rules that name a Karpenter metric, without their labels and annotations."""
     if _WORD not in raw:
         return None
     groups = _inner(doc, "spec").get("groups")
@@ -230,7 +233,7 @@ def _argo_application(doc: Doc, raw: bytes) -> Doc | None:
 
 
 def _argo_status(status: Doc) -> Doc:
-    """Whether it is in sync and healthy; the rest repeats every manifest that it delivers."""
+    """Sync and health status only; the rest repeats every manifest that the Application delivers."""
     kept = {key: _inner(status, key).get("status") for key in ("sync", "health") if key in status}
     return {key: {"status": value} for key, value in kept.items()}
 

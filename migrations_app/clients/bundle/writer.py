@@ -1,6 +1,5 @@
-"""Writes a bundle: what passes through a recording is kept, redacted, with a note of what could not be seen.
-
-A recording is a ClusterApi itself, so a scan that runs over it asks for exactly what the bundle will hold.
+"""Writes a bundle: records what is read through a ClusterApi, redacts it, and notes what could not be read.
+The recording is itself a ClusterApi, so a scan that runs over it requests exactly what the bundle will contain.
 """
 
 import io
@@ -23,12 +22,12 @@ from migrations_app.errors import Expired, ReadError
 
 RESTARTS = 2
 _CHUNK = 4 * MIB
-"""Half of what a reader takes in one member."""
+"""Half of what a reader accepts in one archive member."""
 
 
 @dataclass(slots=True)
 class _ListWriter:
-    """The chunks of one list, packed: dumps shrink to a tenth and wait in memory until the list is whole."""
+    """The compressed chunks of one list: dumps shrink to a tenth and stay in memory until the list is complete."""
 
     resource: Resource
     chunks: list[bytes] = field(default_factory=list)
@@ -67,7 +66,7 @@ class _ListWriter:
 
 
 class Recording:
-    """A ClusterApi that passes every question on and keeps the answers for `write`."""
+    """A ClusterApi that forwards every request and keeps the results for `write`."""
 
     def __init__(self, api: ClusterApi) -> None:
         self._api = api
@@ -112,7 +111,7 @@ class Recording:
         self._api.close()
 
     def write(self, out: BinaryIO, *, made_at: str, made_by: str) -> BundleManifest:
-        """Writes the .tar.gz and tells what is in it. What was not seen to its end is left out of it."""
+        """Writes the .tar.gz and returns its manifest. Lists that were not read to the end are left out."""
         manifest = BundleManifest(
             schema=SCHEMA,
             made_at=made_at,
@@ -138,10 +137,10 @@ class Recording:
 def write_bundle(
     api: ClusterApi, resources: Iterable[Resource], *, out: BinaryIO, made_at: str, made_by: str
 ) -> BundleManifest:
-    """Asks for those lists, writes the .tar.gz, and tells what is in it. Raises what /version raises."""
+    """Reads those lists, writes the .tar.gz and returns its manifest. Raises the errors of GET /version."""
     recording = Recording(api)
     recording.get("/version")
-    with suppress(ReadError):  # the bundle's reader then goes by the objects and CRDs
+    with suppress(ReadError):  # the bundle's reader then falls back to the objects and CRDs
         recording.served()
     for resource in resources:
         _record(recording, resource)

@@ -1,20 +1,14 @@
-"""The CRDs of a Helm chart, from a packed chart or a folder, under limits (T04, T05): nothing is run, nothing unpacked
-to disk, no template filled in.
-
-Only `Chart.yaml` and what lies in `crds/` is kept: those files stand there as they are applied. The chart karpenter-crd
-holds the same CRDs as templates, which only Helm can fill in; it is refused with a word on which chart to take.
-
-Pulls one Helm chart from an OCI registry: anonymous, read-only, under the rules of every outbound call.
-
-What is asked, and nothing else: `GET /v2/<name>/manifests/<tag>`, the token that the registry sends us for
-(`GET <realm>?service=...&scope=...`), and `GET /v2/<name>/blobs/<digest>` of the one layer that is the chart.
-
-Rules: https only, by the certificates that the system trusts (SSL_CERT_FILE names others). Each host, also the one of
-the token and of a redirect, is resolved once and all its addresses are judged (K05), and the connection goes to the
-address that was judged. Redirects are followed for the blob alone, three at most, to https only, and the token stays
-with the registry's own host. Sizes and times are limited (K06); the layer is what its digest says, or it is refused.
-
-The address of a registry of charts, as Helm spells it.
+"""The CRDs of a Helm chart, read from a packed chart, a folder, or an OCI registry, under limits (T04, T05).
+No template is rendered, nothing is unpacked to disk. Only `Chart.yaml` and the files in `crds/` are kept, because
+Helm applies those unchanged. The chart karpenter-crd ships the same CRDs as templates; it is refused with a message
+that names the chart to use.
+Pulling is anonymous and read-only. Requests: `GET /v2/<name>/manifests/<tag>`, the token endpoint that the registry
+names (`GET <realm>?service=...&scope=...`), and `GET /v2/<name>/blobs/<digest>` for the chart's layer.
+Rules: https only, with the system's trusted certificates (SSL_CERT_FILE overrides them). Each host, including those
+of the token endpoint and of redirects, is resolved once, all its addresses are checked (K05), and the connection
+uses a checked address. Redirects are followed only for the blob, at most three, only to https, and the token is
+sent only to the registry's own host. Size and time are limited (K06); a layer that does not match its digest is
+refused.
 """
 
 import hashlib
@@ -53,7 +47,7 @@ from migrations_app.errors import (
 )
 
 MOST_BYTES = 8 * MIB
-"""Of a packed chart; Karpenter's are below 0.5 MiB."""
+"""Limit for a packed chart; Karpenter's charts are below 0.5 MiB."""
 ARCHIVE = ArchiveLimits(members=500, member_bytes=4 * MIB, total_bytes=32 * MIB)
 YAML = YamlLimits(size=4 * MIB, documents=20, depth=100, nodes=400_000)
 CHART = "Chart.yaml"
@@ -62,18 +56,17 @@ _DIRECT = re.compile(r"Chart\.yaml|crds/[^/]+\.(?:yaml|yml|json)", re.ASCII)
 
 
 def from_archive(raw: bytes) -> dict[str, bytes]:
-    """The documents of each kept file as a JSON list, Chart.yaml as one document. Raises BadInput."""
+    """Each kept file as JSON: a list of documents, and a single document for Chart.yaml. Raises InvalidInput."""
     if len(raw) > MOST_BYTES:
         raise InvalidInput("the packed chart is larger than a chart may be", code="chart_too_large")
-    # The first step of a name is the chart's own folder.
+    # The first path segment is the chart's own folder.
     found = ((name.partition("/")[2], body) for name, body in members(io.BytesIO(raw), ARCHIVE))
     return _kept(found)
 
 
 def from_folder(charts: Path, name: str) -> dict[str, bytes]:
-    """As `from_archive`, of `<charts>/<name>`: a .tgz, or the folder of a chart. Links are never followed.
-
-    Raises BadInput with code `no_chart` where there is none of that name.
+    """Same as `from_archive`, for `<charts>/<name>`: a .tgz file or a chart folder. Symbolic links are never followed.
+    Raises InvalidInput with code `no_chart` if there is none of that name.
     """
     if not _NAME.fullmatch(name) or len(name) > 128:
         raise InvalidInput("a name of letters, digits, dots, - and _ is wanted", where="source", code="bad_name")
@@ -160,7 +153,7 @@ LAYER = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 MANIFEST_BYTES, TOKEN_BYTES = MIB, 64 * KIB
 REDIRECTS = 3
 SECONDS = 60.0
-"""For everything together."""
+"""Time limit in seconds for the whole pull."""
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
 _CHART = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*", re.ASCII)
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}", re.ASCII)
@@ -171,7 +164,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 @dataclass(frozen=True, slots=True)
 class Pulled:
-    """A packed chart and the digest that its manifest gives it, which was checked."""
+    """A packed chart and its digest from the manifest, which was verified."""
 
     raw: bytes
     digest: str
@@ -186,7 +179,7 @@ def pull_chart(
     limits: ClientLimits | None = None,
     resolver: Resolver = ask_resolver,
 ) -> Pulled:
-    """The packed chart. Raises CouldNotLook when the registry does not answer, or answers something else."""
+    """The packed chart. Raises ReadError if the registry does not answer or sends an invalid response."""
     if not _CHART.fullmatch(chart) or not _TAG.fullmatch(tag):
         raise InvalidInput(f"{chart[:40]!r} at {tag[:40]!r} is no chart", code="bad_name")
     pull = _Pull(
@@ -262,7 +255,7 @@ class _Pull:
         return f"https://{self.registry.authority}/v2/{self.name}"
 
     def _fetch_token(self, challenge: str) -> str:
-        """An anonymous token for reading this one repository."""
+        """An anonymous token that can pull this one repository."""
         kind, _, rest = challenge.partition(" ")
         told = dict(_PARAMETER.findall(rest))
         if kind.lower() != "bearer" or not told.get("realm"):
@@ -318,7 +311,7 @@ class _Pull:
 
 
 def _pool(address: str, server: Server, *, timeout: float) -> urllib3.HTTPSConnectionPool:
-    """One connection to the judged address, whose certificate has to be that of the host."""
+    """One connection to the checked address; the certificate must match the host name."""
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.sslsocket_class = DeadlineSocket
@@ -334,7 +327,7 @@ def _pool(address: str, server: Server, *, timeout: float) -> urllib3.HTTPSConne
 
 
 def _taken_apart(url: str) -> tuple[Server, str]:
-    """The server and the path with its query. Raises Garbled for anything that is no plain https URL."""
+    """The server, and the path with its query. Raises InvalidResponse for anything but a plain https URL."""
     try:
         parts = urlsplit(url if _URL.fullmatch(url) else "")
         host, port, named = parts.hostname or "", parts.port or 443, parts.username is not None
@@ -359,7 +352,7 @@ def _origin(url: str) -> Server:
 
 
 def _layer(manifest: bytes) -> _Layer:
-    """The one layer that is the chart."""
+    """The layer that contains the chart."""
     found = _decoded(manifest, _Manifest)
     layers = [layer for layer in found.layers if layer.media_type == LAYER]
     if found.schema_version != 2 or len(layers) != 1 or not _DIGEST.fullmatch(layers[0].digest):
@@ -380,7 +373,7 @@ SCHEME = "oci://"
 
 
 def read_registry(text: str) -> Server:
-    """The registry and the path that its charts lie under, of `oci://host[:port]/path`. Raises BadInput."""
+    """The registry and the path prefix of its charts, from `oci://host[:port]/path`. Raises InvalidInput."""
     if not text.startswith(SCHEME):
         raise InvalidInput("an address such as oci://registry.example/karpenter is wanted", code="bad_registry")
     try:

@@ -1,6 +1,6 @@
-"""Helm 3 release Secrets (T05): base64, base64, gzip, JSON, each under a limit; only Karpenter's charts are kept.
-
-Of a record stay its names, versions, status, chosen values, and what its manifest declares; nothing else leaves here.
+"""Helm 3 release Secrets (T05): base64, base64, gzip, JSON, each decoded under a limit. Only Karpenter's charts are
+kept.
+A record is reduced to its names, versions, status, selected values, and the objects its manifest declares.
 """
 
 import base64
@@ -21,7 +21,7 @@ from migrations_app.inventory.parts import NO_NAME, UnparsableObject
 CHARTS = frozenset({"karpenter", "karpenter-crd"})
 TYPE = "helm.sh/release.v1"
 LONGEST_RECORD = 3 * 1024 * 1024
-"""etcd takes 1.5 MiB by default; base64 makes a third more of it."""
+"""etcd accepts 1.5 MiB by default; base64 adds a third."""
 LONGEST_RELEASE = 32 * 1024 * 1024
 LARGEST_RATIO = 200
 _RATIO_FROM = 1024 * 1024
@@ -66,7 +66,7 @@ class _ChartNameFile(msgspec.Struct, frozen=True):
 
 
 class _ReleaseHead(msgspec.Struct, frozen=True):
-    """Enough to tell whose release it is: the values of other charts are never even decoded."""
+    """Enough to identify the chart: the values of other charts are never decoded."""
 
     chart: _ChartNameFile | None = None
 
@@ -94,7 +94,7 @@ class DeclaredObjects:
 
 
 def read_release(body: bytes) -> HelmRelease | UnparsableObject | None:
-    """The release in a Secret; None when it is none of Karpenter's; Quarantined when the record cannot be read."""
+    """The release in a Secret; None if it is not a Karpenter chart; UnparsableObject if the record cannot be read."""
     try:
         record = msgspec.json.decode(body, type=_Record)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
@@ -108,7 +108,7 @@ def read_release(body: bytes) -> HelmRelease | UnparsableObject | None:
 
 
 def packed(release: HelmRelease) -> str:
-    """What `data.release` of a Secret may hold in a bundle: `read_release` gives the same release back from it."""
+    """The value of `data.release` for a bundle's Secret: `read_release` returns the same release from it."""
     documents = [
         f"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: {crd}\n"
         for crd in release.crds
@@ -128,7 +128,9 @@ def packed(release: HelmRelease) -> str:
 
 
 def declared(manifest: str) -> DeclaredObjects:
-    """What the rendered manifest holds, found line by line: it may be megabytes of schemas."""
+    """The objects that the rendered manifest declares. Found line by line, since the manifest may hold megabytes of
+    schemas.
+    """
     crds: list[str] = []
     packaged: set[tuple[str, str]] = set()
     for document in _DOCUMENT.split("\n" + manifest):
@@ -143,7 +145,9 @@ def declared(manifest: str) -> DeclaredObjects:
 
 
 def _name(document: str) -> list[str]:
-    """metadata.name, or nothing: the first `name:` at the indent of the lines right below `metadata:`."""
+    """metadata.name in a list, or an empty list: the first `name:` at the indent of the lines directly below
+    `metadata:`.
+    """
     below = document.partition("\nmetadata:")[2].split("\n")[1:]
     indent = len(below[0]) - len(below[0].lstrip()) if below else 0
     block = takewhile(lambda line: not line or line[0] in " \t", below)

@@ -1,7 +1,7 @@
-"""Which Helm values of the Karpenter charts are kept, and which variables; of all else only the names are (T23).
-
-Values may hold credentials, so this is a list of what may stay. Source: values.yaml and the templates of
-charts/karpenter and charts/karpenter-crd in aws/karpenter-provider-aws, v0.28.1 to v1.14.
+"""The Helm values and environment variables of the Karpenter charts that are kept; of all others only the names are
+kept (T23).
+Values may contain credentials, so this is an allow-list. Source: values.yaml and the templates of charts/karpenter
+and charts/karpenter-crd in aws/karpenter-provider-aws, v0.28.1 to v1.14.
 """
 
 from collections.abc import Mapping
@@ -71,7 +71,7 @@ _CONTROLLER_KEYS = frozenset(
     }
 )
 MOST_UNKNOWN = 50
-"""Names of values that no chart knows, kept at each level; more than a few are nobody's typing errors."""
+"""How many names of unknown values are kept at each level; more than a few cannot be typing errors."""
 LONGEST_NAME = 120
 
 ENV_NAMES = frozenset(
@@ -119,11 +119,11 @@ ENV_NAMES = frozenset(
         "WEBHOOK_PORT",
     ]
 )
-"""Environment variables of the controller whose values are settings, not credentials."""
+"""Environment variables of the controller whose values are settings and not credentials."""
 
 
 def kept_env(entries: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - as above
-    """Names of all variables; values of the known settings only."""
+    """The names of all variables; the values of known settings only."""
     found = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
     return [_kept_variable(entry) for entry in found if isinstance(entry.get("name"), str)]
 
@@ -136,7 +136,9 @@ def _kept_variable(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def kept_values(values: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
-    """The values that upgrade checks read. Of all others only the name is kept: that they are set may matter."""
+    """The values that upgrade checks read. Of all others only the name is kept, since the fact that they are set may
+    matter.
+    """
     known = {key: kept for key, value in _items(values) if (kept := _kept(key, value)) is not None}
     return known | _named(values, known)
 
@@ -158,7 +160,7 @@ def _controller(values: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
 
 
 def _sidecars(given: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - as above
-    """Their names, and whether they bring a security context of their own."""
+    """The names of the sidecars, and whether they have their own security context."""
     found = given if isinstance(given, list) else [given]
     own = [one for one in found if isinstance(one, dict)]
     return [{"name": redacted(one.get("name"))} | ({_CONTEXT: {}} if one.get(_CONTEXT) else {}) for one in own]

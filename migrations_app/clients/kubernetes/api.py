@@ -1,8 +1,7 @@
-"""What one request asks for, in the words of RBAC: so that a refusal can name the rule that is missing.
-
-The port through which a cluster is read: a live API server, or the files of a bundle.
-
-The port through which a cluster is changed: one named object at a time, every request tied to a reading.
+"""The protocols for reading (`ClusterApi`) and changing (`Writer`) a cluster, and the values they exchange.
+A cluster is a live API server or the files of a bundle. Changes go to one named object at a time, and each names
+the object version it was based on. Requests are described in RBAC terms, so that a refusal can name the missing
+rule.
 """
 
 import re
@@ -27,7 +26,7 @@ LONGEST_PATH = 2048
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
-    """`plural` is empty for documents such as /version, which RBAC knows as nonResourceURLs."""
+    """One request in RBAC terms. `plural` is empty for paths such as /version, which RBAC calls nonResourceURLs."""
 
     verb: Verb
     path: str
@@ -38,7 +37,7 @@ class ApiRequest:
 
     @property
     def what(self) -> str:
-        """Such as `nodepools.karpenter.sh` or `pods in kube-system`."""
+        """The resource in words, such as `nodepools.karpenter.sh` or `pods in kube-system`."""
         if not self.plural:
             return self.path
         full = f"{self.plural}.{self.group}" if self.group else self.plural
@@ -46,14 +45,14 @@ class ApiRequest:
 
     @property
     def rule(self) -> str:
-        """The RBAC rule that allows it, as one line of YAML."""
+        """The RBAC rule that allows the request, as one line of YAML."""
         if not self.plural:
             return f'{{nonResourceURLs: ["{self.path}"], verbs: ["{self.verb}"]}}'
         return f'{{apiGroups: ["{self.group}"], resources: ["{self.plural}"], verbs: ["{self.verb}"]}}'
 
 
 def api_request(verb: Verb, path: str) -> ApiRequest:
-    """The request in words. Raises Garbled when the path is not one of an API server (K13)."""
+    """The request in RBAC terms. Raises InvalidResponse if the path is not an API server path (K13)."""
     parts = check_path(path)
     if parts[0] == "api" and len(parts) > 2:
         group, rest = "", parts[2:]
@@ -68,7 +67,7 @@ def api_request(verb: Verb, path: str) -> ApiRequest:
 
 
 def check_path(path: str) -> list[str]:
-    """The segments of the path, none of them empty, `.` or `..`. Raises Garbled with code `bad_path`."""
+    """The segments of the path; none is empty, `.` or `..`. Raises InvalidResponse with code `bad_path`."""
     parts = path[1:].split("/")
     odd = not path.startswith("/") or len(path) > LONGEST_PATH
     if odd or any(not _SEGMENT.fullmatch(part) for part in parts):
@@ -78,7 +77,7 @@ def check_path(path: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """What to list. The core group is the empty string. `namespace` narrows the list to one namespace."""
+    """What to list. The core group is the empty string. `namespace` restricts the list to one namespace."""
 
     group: str
     version: str
@@ -101,7 +100,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class ListPage:
-    """One page of a list: each item still undecoded JSON."""
+    """One page of a list; the items are undecoded JSON."""
 
     items: list[msgspec.Raw]
     resource_version: str = ""
@@ -111,7 +110,7 @@ class ListPage:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What may be listed. `failed` maps a group/version whose discovery failed to the reason code."""
+    """The resources that can be listed. `failed` maps a group/version whose discovery failed to the error code."""
 
     resources: tuple[ServedResource, ...]
     failed: dict[str, str] = field(default_factory=dict)
@@ -119,40 +118,48 @@ class Served:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """`server_date` is the Date header of the newest answer, as 2026-01-02T03:04:05Z; of a bundle, when it was made."""
+    """`server_date` is the Date header of the newest response, such as 2026-01-02T03:04:05Z; for a bundle, when it was
+    made.
+    """
 
     server_date: str | None = None
     requests: int = 0
     bytes_read: int = field(default=0)
     calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    """Requests by RBAC verb and HTTP status; the status is `none` where no answer came."""
+    """Number of requests by RBAC verb and HTTP status; the status is `none` if no response came."""
     documents: int = 0
     passed_over: int = 0
-    """Of a bundle: the documents that it holds, and how many of them say no kind, so that no list has them."""
+    """For a bundle: how many documents it contains, and how many of them have no kind and therefore
+    appear in no list.
+    """
 
 
 class ClusterApi(Protocol):
-    """Reads of one cluster. Every failure is an errors.CouldNotLook; a list that nobody serves raises NotServed."""
+    """Reads of one cluster. Every failure is an errors.ReadError; listing a kind that is not served
+    raises NotServed.
+    """
 
     def get(self, path: str) -> bytes:
         """The body of one object or document, such as /version or /apis; at most 64 MiB."""
 
     def served(self) -> Served:
-        """Every listable resource with its versions; of a bundle, those of the objects that it holds."""
+        """Every resource that can be listed, with its versions; for a bundle, the resources of the objects in it."""
 
     def pages(self, resource: Resource) -> Iterator[ListPage]:
-        """All pages of a list under one resource version. Raises Expired when that cannot be kept: start anew."""
+        """All pages of a list at one resource version. Raises Expired if the server gives that version up: start
+        again.
+        """
 
     def clock(self) -> Clock:
-        """What was read so far, and the server's idea of the time."""
+        """What was read so far, and the server's time."""
 
     def close(self) -> None:
-        """Ends connections and drops credentials from memory; harmless when called twice."""
+        """Closes connections and drops credentials; safe to call twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteResult:
-    """What the server answered to one request. `conflict` names the managers of a refused server-side apply."""
+    """The server's response to one request. `conflicts` names the field managers of a refused server-side apply."""
 
     status: int
     reason: str = ""
@@ -170,33 +177,36 @@ class WriteResult:
 
     @property
     def in_doubt(self) -> bool:
-        """The server failed while it worked on it: whether anything happened has to be read (A22)."""
+        """The server failed while processing the request: only a read can show whether the change happened (A22)."""
         return self.status >= 500 or self.status == 408
 
 
 class Writer(Protocol):
-    """Changes of one cluster, as one identity. `purpose` stands in the User-Agent: `action=<id> step=<n>` (K16)."""
+    """Changes to one cluster, as one identity. `purpose` becomes part of the User-Agent: `action=<id>
+    step=<n>` (K16).
+    """
 
     def identity(self) -> ClusterIdentity:
-        """Which cluster this is (A05). Raises CouldNotLook."""
+        """Which cluster this is (A05). Raises ReadError."""
 
     def read(self, target: ObjectTarget) -> Tree | None:
-        """The object as it is; None when there is none. Raises CouldNotLook when that cannot be told."""
+        """The current object; None if it does not exist. Raises ReadError if that cannot be determined."""
 
     def pages(self, resource: Resource) -> Iterator[ListPage]:
-        """All pages of a list, as ClusterApi gives them: for the picture of the cluster. Raises CouldNotLook."""
+        """All pages of a list, as in ClusterApi. Raises ReadError."""
 
     def may(self, need: RbacNeed, *, namespace: str = "", name: str = "") -> bool:
-        """Whether these credentials may do that, as the server judges it (A26); without a name, to every object.
-
-        Raises CouldNotLook.
+        """Whether the server grants these credentials the permission (A26); without a name, for every object.
+        Raises ReadError.
         """
 
     def dry_run(self, change: Change, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
-        """The answer to the request with nothing kept (K14). Raises CouldNotLook when there is no answer."""
+        """The response to the request as a server-side dry run (K14). Raises ReadError if there is no response."""
 
     def send(self, change: Change, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
-        """The answer to the request, sent once and never again (A20). Raises CouldNotLook when there is no answer."""
+        """The response to the request, which is sent once and never retried (A20). Raises ReadError if there is no
+        response.
+        """
 
     def close(self) -> None:
-        """Ends connections and drops credentials from memory; harmless when called twice."""
+        """Closes connections and drops credentials; safe to call twice."""

@@ -1,6 +1,5 @@
-"""What is needed to speak to one API server, all of it in memory.
-
-The server's address as people write it, read by a strict grammar (K02, T03): what it does not know is refused.
+"""Everything needed to connect to one API server, held in memory, and a strict parser for the server's
+URL (K02, T03).
 """
 
 import ipaddress
@@ -13,7 +12,7 @@ from migrations_app.errors import InvalidKubeconfig
 
 @dataclass(frozen=True, slots=True)
 class EksToken:
-    """The EKS cluster that tokens are made for, and the role that asks for them."""
+    """The EKS cluster that tokens are made for, and the role that requests them."""
 
     cluster_name: str
     region: str
@@ -23,7 +22,9 @@ class EksToken:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where an API server is. `prefix` is a path such as /k8s/clusters/c-1 of a front end, without a final slash."""
+    """Host and port of an API server. `prefix` is a path such as /k8s/clusters/c-1 of a front end, without a trailing
+    slash.
+    """
 
     host: str
     port: int = 443
@@ -31,7 +32,7 @@ class Server:
 
     @property
     def authority(self) -> str:
-        """Host and port as they stand in a URL and in the Host header."""
+        """Host and port as in a URL and in the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == 443 else f"{host}:{self.port}"
 
@@ -42,7 +43,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """One server, the CA it must prove itself with, and one identity. `eks` takes the place of a fixed token."""
+    """One server, the CA that must have signed its certificate, and one identity. `eks` replaces a fixed token."""
 
     server: Server
     ca_pem: str
@@ -55,7 +56,7 @@ class Connection:
 
     @property
     def tls_name(self) -> str:
-        """The name that the server's certificate must carry."""
+        """The name that the server's certificate must match."""
         return self.tls_server_name or self.server.host
 
 
@@ -70,7 +71,7 @@ _NUMBER = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*")
 
 
 def parse_server(url: str, *, where: str = "server") -> Server:
-    """The parts of an https URL. Raises BadKubeconfig with code `not_https` or `bad_server`."""
+    """The parts of an https URL. Raises InvalidKubeconfig with code `not_https` or `bad_server`."""
     if url[:7].lower() == "http://":
         raise InvalidKubeconfig(
             "plain http is never used; the server must be an https:// URL", code="not_https", where=where
@@ -86,10 +87,10 @@ def parse_server(url: str, *, where: str = "server") -> Server:
 
 
 def parse_host(host: str, *, where: str) -> str:
-    """A DNS name in lower case, or an address in its usual spelling. Raises BadKubeconfig with code `bad_server`."""
+    """A DNS name in lower case, or an IP address in canonical form. Raises InvalidKubeconfig with code `bad_server`."""
     if host.startswith("["):
         return _address(host[1:-1], where)
-    # inet_aton reads 0x7f.1, 017700000001 and 127.1 as addresses; only the usual spelling is one here.
+    # inet_aton accepts 0x7f.1, 017700000001 and 127.1 as addresses; only the canonical form is accepted here.
     if _NUMBER.fullmatch(host.rstrip(".").rpartition(".")[2]):
         return _address(host, where)
     if not _NAME.fullmatch(host):

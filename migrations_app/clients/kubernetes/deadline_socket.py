@@ -1,9 +1,7 @@
-"""Deadlines that hold byte by byte (K06): a socket that knows when its answer must be there.
-
-A read timeout counts from the last byte, so one byte a second runs for ever. Here each read may wait only until the
-answer's deadline, or until the body falls behind the minimum rate, whichever comes first.
-
-The TLS side of a connection (K02, K03): the registered CA only, everything from memory, no way around.
+"""TLS sockets with a deadline for the whole response (K06), and the TLS context for a registered CA (K02, K03).
+A normal read timeout restarts with every byte, so one byte a second would run for ever. Here each read may wait
+only until the response's deadline, or until the body falls below the minimum rate. The context trusts only the
+registered CA, is built from memory, and cannot be disabled.
 """
 
 import os
@@ -19,11 +17,11 @@ from migrations_app.clients.kubernetes.limits import MIB, ClientLimits
 from migrations_app.errors import TlsRefused, TooLarge
 
 HEADER_ROOM = MIB
-"""Bytes beyond the body's limit for headers, chunk sizes and TLS: an endless header ends here."""
+"""Bytes allowed beyond the body limit for headers, chunk sizes and TLS, so that endless headers are stopped."""
 
 
 class ResponseDeadline:
-    """The clock and the byte count of one answer."""
+    """The deadline and the byte count of one response."""
 
     __slots__ = ("_ends", "_left", "_rate", "_received", "_slow_start", "_started")
 
@@ -36,12 +34,12 @@ class ResponseDeadline:
         self._started: float | None = None
 
     def begin_body(self) -> None:
-        """The rate counts from here: a server may think about a large list before its first byte."""
+        """Starts the rate measurement: a server may take its time before the first byte of a large list."""
         self._started = time.monotonic()
         self._received = 0
 
     def patience(self) -> float:
-        """Seconds that the next read may take. Raises TimeoutError when there are none."""
+        """Seconds that the next read may take. Raises TimeoutError if none are left."""
         until = self._ends
         if self._started is not None:
             until = min(until, self._started + self._slow_start + self._received / self._rate)
@@ -62,7 +60,7 @@ _pace: ContextVar[ResponseDeadline | None] = ContextVar("pace", default=None)
 
 @contextmanager
 def with_deadline(pace: ResponseDeadline) -> Iterator[ResponseDeadline]:
-    """Every PacedSocket read by this thread keeps to the pace until the block ends."""
+    """Applies the deadline to every DeadlineSocket read by this thread until the block ends."""
     token = _pace.set(pace)
     try:
         yield pace
@@ -71,7 +69,7 @@ def with_deadline(pace: ResponseDeadline) -> Iterator[ResponseDeadline]:
 
 
 class DeadlineSocket(ssl.SSLSocket):
-    """A TLS socket whose reads keep to the pace of their thread."""
+    """A TLS socket whose reads respect the deadline set for their thread."""
 
     def recv_into(self, *args: Any, **named: Any) -> int:  # noqa: ANN401 - the parameters are those of ssl
         pace = _pace.get()
@@ -84,10 +82,10 @@ class DeadlineSocket(ssl.SSLSocket):
 
 
 def context_for(connection: Connection) -> ssl.SSLContext:
-    """A context that trusts the connection's CA and nothing else. Raises TlsRefused with code `tls_material`."""
+    """A context that trusts only the connection's CA. Raises TlsRefused with code `tls_material`."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    # A registered intermediate or leaf is an anchor of its own, as it is for kubectl.
+    # A registered intermediate or leaf certificate is a trust anchor, as in kubectl.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.hostname_checks_common_name = False
     context.sslsocket_class = DeadlineSocket
@@ -101,11 +99,11 @@ def context_for(connection: Connection) -> ssl.SSLContext:
 
 
 def _load_pair(context: ssl.SSLContext, pem: str) -> None:
-    # load_cert_chain takes a path only; a memory file has one and leaves nothing behind, even after kill -9.
+    # load_cert_chain only takes a path. A memory file has one and leaves nothing behind, even after kill -9.
     descriptor = os.memfd_create("pair", os.MFD_CLOEXEC)
     try:
         os.write(descriptor, pem.encode())
-        # A password prompt on the terminal would hang a worker: an encrypted key gets an empty password.
+        # A password prompt on the terminal would block a worker, so encrypted keys get an empty password.
         context.load_cert_chain(f"/proc/self/fd/{descriptor}", password=lambda: b"")
     finally:
         os.close(descriptor)

@@ -1,4 +1,4 @@
-"""What a server offers: one question for all groups where the server knows how, one a group/version otherwise."""
+"""API discovery: one aggregated request if the server supports it, otherwise one request for each group/version."""
 
 from collections.abc import Callable, Iterator
 from typing import TypeVar
@@ -17,7 +17,7 @@ MOST_GROUP_VERSIONS = 1000
 
 T = TypeVar("T")
 DiscoveryRequest = Callable[[str, str], bytes | bytearray]
-"""The body behind (path, Accept header)."""
+"""Returns the body for (path, Accept header)."""
 
 
 class _Resource(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ class _GroupMetadata(msgspec.Struct, frozen=True):
 
 
 class _ApiGroup(msgspec.Struct, frozen=True):
-    """A group in either form: APIGroup has `name`, APIGroupDiscovery has metadata and whole versions."""
+    """A group in either format: APIGroup has `name`, APIGroupDiscovery has metadata and complete versions."""
 
     name: str = ""
     metadata: _GroupMetadata | None = None
@@ -71,7 +71,9 @@ class _Groups(msgspec.Struct, frozen=True):
 
 
 def served(ask: DiscoveryRequest) -> Served:
-    """Every listable resource. A group/version that fails is told in `failed`; only /apis itself failing raises."""
+    """Every resource that can be listed. A group/version that fails is recorded in `failed`; only a failure of /apis
+    itself raises.
+    """
     found: list[ServedResource] = []
     failed: dict[str, str] = {}
     groups = _decode(bytes(ask("/apis", ACCEPT)), _Groups)

@@ -1,4 +1,6 @@
-"""Every failure of a call becomes one of errors.py (K18). Bodies are never shown whole; nothing of an SDK leaks out."""
+"""Maps every failure of an API call to an error of migrations_app/errors.py (K18). Bodies are never shown whole; no
+library type leaks out.
+"""
 
 import http.client
 import re
@@ -16,14 +18,13 @@ from migrations_app.clients.kubernetes.api import ApiRequest
 from migrations_app.clients.secret import clean
 
 CAUGHT = (u.HTTPError, http.client.HTTPException, OpenApiException, OSError, ValueError, zlib.error, RecursionError)
-"""What a call may raise. ssl.SSLError and TimeoutError are OSErrors."""
+"""The exceptions a call may raise. ssl.SSLError and TimeoutError are OSErrors."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpFailure:
-    """`again` tells whether a read may be tried once more; `after` is what the server asked for, in seconds.
-
-    `elsewhere`: trying makes sense only at another address of the same server.
+    """`again`: whether a read may be retried. `after`: the server's Retry-After, in seconds.
+    `elsewhere`: a retry makes sense only at another address of the same server.
     """
 
     error: errors.ReadError
@@ -46,7 +47,7 @@ class _ErrorStatus(msgspec.Struct, frozen=True):
 
 
 def from_status(status: int, body: bytes, *, headers: Mapping[str, str], request: ApiRequest) -> HttpFailure:
-    """The fault of an answer that is not 2xx; `body` is its beginning."""
+    """The failure for a response that is not 2xx; `body` is its beginning."""
     said = _status(body)
     text = clean(said.message) or "no reason given"
     if status == 401:
@@ -76,7 +77,7 @@ def _status(body: bytes) -> _ErrorStatus:
     try:
         return msgspec.json.decode(body, type=_ErrorStatus)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        # The body was cut, or is no Status at all: its message stands near the beginning.
+        # The body was truncated or is not a Status object: its message is near the beginning.
         cut = _MESSAGE.search(body)
         return _ErrorStatus(_unescaped(cut[1])) if cut else _ErrorStatus()
 
@@ -109,19 +110,19 @@ def _failed(status: int, text: str, *, headers: Mapping[str, str], request: ApiR
 
 
 def pause(headers: Mapping[str, str]) -> float | None:
-    """Retry-After in whole seconds; None for dates, garbage and anything longer than four digits (K08)."""
+    """Retry-After in whole seconds; None for dates, invalid values and values with more than four digits (K08)."""
     text = headers.get("Retry-After", "").strip()
     return float(text) if text.isascii() and text.isdigit() and len(text) <= 4 else None
 
 
 def from_exception(wrong: BaseException) -> HttpFailure:
-    """The fault behind any exception of CAUGHT."""
+    """The failure for any exception in CAUGHT."""
     if isinstance(wrong, OpenApiException) and wrong.__context__ is not None:
         return from_exception(wrong.__context__)
     tls = _within(wrong, ssl.SSLError)
     if isinstance(tls, ssl.SSLError) and not isinstance(tls, ssl.SSLEOFError | ssl.SSLZeroReturnError):
         return HttpFailure(_tls(tls))
-    if isinstance(wrong, u.NewConnectionError):  # a timeout too, in urllib3's tree
+    if isinstance(wrong, u.NewConnectionError):  # in urllib3 this is a subclass of the timeout errors too
         return HttpFailure(errors.Unreachable("nothing accepts connections at the server's address"), again=True)
     if isinstance(wrong, u.ConnectTimeoutError):
         return HttpFailure(errors.TimedOut("the server did not answer the connection in time"), elsewhere=True)
@@ -133,7 +134,7 @@ def from_exception(wrong: BaseException) -> HttpFailure:
 
 
 def _within(wrong: BaseException, kind: type[BaseException]) -> BaseException | None:
-    """The exception itself, its cause or one of its arguments of that kind."""
+    """The exception itself, its cause, its context or one of its arguments, if it is of that type; None otherwise."""
     candidates = (wrong, wrong.__cause__, wrong.__context__, *wrong.args)
     return next((each for each in candidates if isinstance(each, kind)), None)
 
@@ -148,7 +149,7 @@ def _garbled(wrong: BaseException) -> bool:
     return plain and not isinstance(wrong, u.ProtocolError)
 
 
-# X509_V_ERR_* of OpenSSL.
+# Values of OpenSSL's X509_V_ERR_* constants.
 _TLS_CODES: Mapping[int, tuple[str, str]] = {
     2: ("tls_untrusted", "the server's certificate is not signed by the registered CA"),
     7: ("tls_untrusted", "the server's certificate is not signed by the registered CA"),

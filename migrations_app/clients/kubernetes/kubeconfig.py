@@ -1,10 +1,7 @@
-"""What a kubeconfig may hold and we never use, each with its code and the way out. Every message is fixed text.
-
-Certificates and keys from a kubeconfig, checked in memory before anything is connected to.
-
-A kubeconfig, read by an allow-list (K01, T01, T02): no program is run, no file is opened, nothing is ignored.
-
-What is not on the list is refused by name, so a file never means less here than its owner thinks.
+"""Reads a kubeconfig by an allow-list (K01, T01, T02): runs no program, opens no file, ignores no field.
+Every field that is not on the list is refused by name with a code and a fixed message that says what to do instead,
+so a file never means less here than its owner expects. Certificates and keys are checked in memory before any
+connection.
 """
 
 import base64
@@ -61,7 +58,7 @@ _CLUSTER_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}")
 
 
 def exec_refusal(section: object, where: str) -> InvalidKubeconfig:
-    """The error for a user with `exec`: code `exec_refused`; the EKS ways get a hint."""
+    """The error for a user entry with `exec`: code `exec_refused`, with a hint for EKS commands."""
     eks = _eks_cluster(section)
     if eks is None:
         return InvalidKubeconfig(_PLAIN_EXEC, code="exec_refused", where=f"{where}.exec")
@@ -70,7 +67,7 @@ def exec_refusal(section: object, where: str) -> InvalidKubeconfig:
 
 
 def _eks_cluster(section: object) -> str | None:
-    """The cluster's name, empty when it is not told; None when this is not a way to get EKS tokens."""
+    """The EKS cluster name, empty if it is not given; None if the command does not fetch EKS tokens."""
     if not isinstance(section, dict):
         return None
     program, words = _program(section.get("command")), _words(section.get("args"))
@@ -92,7 +89,7 @@ def _words(args: Any) -> list[str]:  # noqa: ANN401 - whatever stands in the fil
 
 
 def shown(text: str) -> str:
-    """A name from the file, short and without control characters, in quotes."""
+    """A name from the file in quotes, shortened and without control characters."""
     clean = "".join(char if char.isprintable() else "?" for char in text[:80])
     return f'"{clean}"'
 
@@ -101,7 +98,7 @@ MOST_CERTIFICATES = 64
 
 
 def decoded(text: str, *, where: str) -> str:
-    """The PEM text inside base64. Raises BadKubeconfig with code `bad_base64`."""
+    """The PEM text decoded from base64. Raises InvalidKubeconfig with code `bad_base64`."""
     try:
         return base64.b64decode("".join(text.split()), validate=True).decode("ascii")
     except (binascii.Error, UnicodeDecodeError, ValueError):
@@ -109,7 +106,7 @@ def decoded(text: str, *, where: str) -> str:
 
 
 def certificates(pem: str, *, where: str) -> list[x509.Certificate]:
-    """Every certificate of the text, at least one. Raises BadKubeconfig with code `bad_certificate`."""
+    """All certificates in the text, at least one. Raises InvalidKubeconfig with code `bad_certificate`."""
     try:
         found = x509.load_pem_x509_certificates(pem.encode())
     except (ValueError, UnsupportedAlgorithm):
@@ -120,13 +117,13 @@ def certificates(pem: str, *, where: str) -> list[x509.Certificate]:
 
 
 def check_pair(certificate_pem: str, key_pem: Secret, *, where: str) -> None:
-    """Returns when the key belongs to the first certificate. Raises BadKubeconfig: `bad_key` or `key_mismatch`."""
+    """Returns if the key belongs to the first certificate. Raises InvalidKubeconfig: `bad_key` or `key_mismatch`."""
     leaf = certificates(certificate_pem, where=f"{where}.client-certificate-data")[0]
     try:
         key = serialization.load_pem_private_key(key_pem.reveal().encode(), password=None)
         same = _public(leaf.public_key()) == _public(key.public_key())
     except (ValueError, TypeError, UnsupportedAlgorithm, AttributeError):
-        # A key under a password is a TypeError; a key that cannot sign has no public half to compare.
+        # An encrypted key raises TypeError; a key type that cannot sign has no comparable public key.
         raise InvalidKubeconfig(
             "the private key cannot be read; keys under a password are not accepted",
             code="bad_key",
@@ -146,7 +143,7 @@ def _public(key: object) -> bytes:
 Tree = Mapping[str, Any]
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-"""Where Kubernetes mounts a pod's own identity. The only files that are read for a connection."""
+"""Where Kubernetes mounts the pod's service account. The only files that are read for a connection."""
 IN_CLUSTER_SERVER = Server("kubernetes.default.svc")
 LONGEST_FILE = 256 * 1024
 
@@ -162,7 +159,7 @@ _ENTRIES = 500
 
 
 def read_kubeconfig(raw: bytes, *, context: str = "") -> Connection:
-    """The connection of that context, or of the current one. Raises BadKubeconfig; `where` names the field."""
+    """The connection of the given context, or of the current one. Raises InvalidKubeconfig; `where` names the field."""
     config = _parse(raw)
     name = _chosen(config, context)
     chosen = config.contexts[name]
@@ -172,7 +169,9 @@ def read_kubeconfig(raw: bytes, *, context: str = "") -> Connection:
 
 
 def in_cluster(mount: Path = SERVICE_ACCOUNT) -> Connection:
-    """The pod's own service account. Raises BadKubeconfig with code `not_in_cluster` when there is no mount."""
+    """The connection of the pod's own service account. Raises InvalidKubeconfig with code `not_in_cluster` if none is
+    mounted.
+    """
     try:
         token = _mounted(mount / "token").strip()
         ca_pem = _mounted(mount / "ca.crt")
@@ -196,7 +195,7 @@ class _Config:
 
 
 def _parse(raw: bytes) -> _Config:
-    """The whole file, every entry checked, also those that no chosen context names."""
+    """The whole file. Every entry is checked, including those that the chosen context does not use."""
     root = _map(read_document(raw, error=InvalidKubeconfig), "")
     _only(root, _ROOT, where="")
     if root.get("apiVersion", "v1") != "v1" or root.get("kind", "Config") != "Config":
@@ -315,7 +314,7 @@ def _token(text: str, where: str) -> Secret:
 
 
 def _given(tree: Tree, key: str, *, instead: object) -> object:
-    """The value, or what stands for null and for a key that is not there."""
+    """The value, or `instead` if the key is missing or null."""
     found = tree.get(key)
     return instead if found is None else found
 

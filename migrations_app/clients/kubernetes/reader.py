@@ -1,4 +1,4 @@
-"""The port over a live API server."""
+"""ClusterApi over a live API server."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +20,7 @@ from migrations_app.errors import Expired, InvalidResponse, TooLarge
 _REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _SHRINK = 8
 _DISCOVERY_TRIES = 2
-"""A group behind a dead extension server answers 503 for ever; the others should not wait for it."""
+"""A group behind a failed extension API server always answers 503; the other groups should not wait for it."""
 
 
 class _ListMetadata(msgspec.Struct, frozen=True):
@@ -48,7 +48,7 @@ _reviews = msgspec.json.Decoder(_Review)
 
 @dataclass(slots=True)
 class _Pagination:
-    """The tokens and the version of a list that is read page by page."""
+    """The continue tokens and the resource version of a list that is read page by page."""
 
     most: int
     count: int = 0
@@ -56,7 +56,7 @@ class _Pagination:
     tokens: set[str] = field(default_factory=set)
 
     def follow(self, told: _ListMetadata) -> str:
-        """The token of the next page, empty after the last. Raises Expired, and Garbled for a list without end."""
+        """The token of the next page, empty after the last. Raises Expired, and InvalidResponse for an endless list."""
         if self.count and told.resource_version != self.version:
             raise Expired("the server changed the list's version between pages")
         self.count, self.version = self.count + 1, told.resource_version
@@ -72,7 +72,9 @@ Body: TypeAlias = tuple[bytearray, int]
 
 
 class _Prefetch:
-    """One read beside the caller's own work; at the end it is left to its deadline, nobody waits for it."""
+    """Reads one page in a background thread. On exit an unfinished read is not awaited; it runs into
+    its own deadline.
+    """
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="page")
@@ -84,12 +86,12 @@ class _Prefetch:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def begin(self, read: Callable[[], Body], *, at_once: bool) -> Callable[[], Body]:
-        """What gives the body: begun now, or only when it is asked for."""
+        """A function that returns the body: the read starts now if `at_once`, otherwise when the function is called."""
         return self._pool.submit(read).result if at_once else read
 
 
 class LiveApi:
-    """A ClusterApi; its methods may be called from several threads."""
+    """A ClusterApi over a live server. Thread-safe."""
 
     def __init__(self, transport: Transport, limits: ClientLimits) -> None:
         self._transport = transport
@@ -104,7 +106,7 @@ class LiveApi:
         )
 
     def pages(self, resource: Resource) -> Iterator[ListPage]:
-        # The next page is under way while the caller works on this one: the server's time and ours overlap.
+        # The next page is read while the caller processes this one, so server and client work in parallel.
         with _Prefetch() as ahead:
             trail = _Pagination(self._limits.pages)
             body, size = self._page(resource, "", size=resource.page_size)
@@ -128,7 +130,7 @@ class LiveApi:
     def access_review(
         self, verb: str, *, group: str, plural: str, subresource: str = "", namespace: str = "", name: str = ""
     ) -> bool:
-        """Whether these credentials may do that, as the server judges it; without a namespace or name, everywhere."""
+        """Whether the server grants these credentials the permission; without namespace or name, everywhere."""
         place = {"namespace": namespace, "name": name, "subresource": subresource}
         attributes = {"verb": verb, "group": group, "resource": plural, **place}
         body = {
@@ -142,7 +144,7 @@ class LiveApi:
             raise InvalidResponse("the server's access review is not what an API server answers") from None
 
     def _page(self, resource: Resource, token: str, *, size: int) -> Body:
-        """One page's body and the size it was asked in: objects too large for one page come in smaller ones."""
+        """The body of one page and the page size used: if a page is too large, it is requested in smaller ones."""
         while True:
             try:
                 answer = self._transport.get(
@@ -195,8 +197,7 @@ def open_live(
     token: TokenSource | None = None,
     resolver: Resolver = ask_resolver,
 ) -> LiveApi:
-    """A client of that server; its name is resolved and judged now, nothing is sent yet. Raises CouldNotLook.
-
-    `token` makes credentials anew for each call and takes the place of the connection's own.
+    """A client of that server. Its name is resolved and checked now; no request is sent yet. Raises ReadError.
+    `token` supplies the credentials for each call and replaces those of the connection.
     """
     return LiveApi(Transport(connection, reach=reach, limits=limits, token=token, resolver=resolver), limits)

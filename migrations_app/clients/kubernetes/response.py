@@ -1,4 +1,4 @@
-"""One answer of a server: read piece by piece, unpacked, counted (K06, K09)."""
+"""Reads one HTTP response in chunks: decompresses it and counts it against the limits (K06, K09)."""
 
 import threading
 import zlib
@@ -19,7 +19,7 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 @dataclass(frozen=True, slots=True)
 class ApiResponse:
-    """A 2xx answer. `body` is not copied on its way; `audit_id` joins it with the server's audit log (K16)."""
+    """A 2xx response. `body` is not copied; `audit_id` links it to the server's audit log (K16)."""
 
     body: bytearray
     audit_id: str = ""
@@ -27,7 +27,7 @@ class ApiResponse:
 
 @dataclass(slots=True)
 class TrafficMeter:
-    """What one scan has read, all threads together."""
+    """What one scan has read, over all threads."""
 
     limits: ClientLimits
     requests: int = 0
@@ -35,7 +35,7 @@ class TrafficMeter:
     in_flight: int = 0
     server_date: str | None = None
     calls: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Requests by RBAC verb and status; NO_ANSWER where none came."""
+    """Number of requests by RBAC verb and status; NO_ANSWER if no response came."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self) -> None:
@@ -47,7 +47,7 @@ class TrafficMeter:
             self.calls[verb, code] += 1
 
     def take(self, count: int) -> None:
-        """Counts decoded bytes. Raises TooLarge when the scan or what is under way passes its limit."""
+        """Counts decoded bytes. Raises TooLarge if the scan, or the bodies being read, exceed their limit."""
         with self._lock:
             self.total += count
             self.in_flight += count
@@ -62,7 +62,7 @@ class TrafficMeter:
 
 
 def read_body(response: urllib3.BaseHTTPResponse, meter: TrafficMeter) -> bytearray:
-    """The whole body, unpacked. Raises TooLarge, Garbled, and what the connection raises."""
+    """The whole body, decompressed. Raises TooLarge, InvalidResponse, and the connection's own errors."""
     body = bytearray()
     with _counted(meter) as count:
         for piece in _pieces(response, meter.limits.page_bytes):
@@ -74,7 +74,7 @@ def read_body(response: urllib3.BaseHTTPResponse, meter: TrafficMeter) -> bytear
 
 
 def read_beginning(response: urllib3.BaseHTTPResponse, most: int) -> bytes:
-    """The first bytes of an error's body, unpacked; empty when they cannot be."""
+    """The first bytes of an error response, decompressed; empty if they cannot be decompressed."""
     found = bytearray()
     for piece in _pieces(response, most):
         found += piece[: most - len(found)]
@@ -117,7 +117,7 @@ def _raw(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
 
 
 def _unpacked(response: urllib3.BaseHTTPResponse, most: int) -> Iterator[bytes]:
-    # zlib gives out at most one byte beyond the limit, whatever was packed (a bomb never unfolds).
+    # zlib returns at most one byte beyond the limit, so a decompression bomb never expands.
     inflate = zlib.decompressobj(_GZIP)
     left = most + 1
     for packed in _raw(response):

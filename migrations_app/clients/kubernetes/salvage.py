@@ -1,6 +1,5 @@
-"""A list in which one object breaks the decoder: the objects are cut apart by brackets, so that the others are kept.
-
-The fast decoder gives up on a whole page for one lone surrogate or one object nested a thousand deep (K12).
+"""Splits a JSON list by its brackets if one object breaks the decoder, so that the other objects are kept.
+The fast decoder rejects the whole page for one lone surrogate or one object nested a thousand levels deep (K12).
 """
 
 import re
@@ -13,7 +12,7 @@ _OPEN, _CLOSE = frozenset(b"{["), frozenset(b"}]")
 
 
 def parsable_items(body: bytes | bytearray) -> tuple[bytes, list[msgspec.Raw]] | None:
-    """(the list without its items, each item); None when it is no whole JSON object with a list of items."""
+    """(the list without its items, each item); None if the text is not a complete JSON object with a list of items."""
     start = _items_start(body)
     if start is None:
         return None
@@ -25,7 +24,7 @@ def parsable_items(body: bytes | bytearray) -> tuple[bytes, list[msgspec.Raw]] |
 
 
 def _items_start(body: bytes | bytearray) -> int | None:
-    """Where the text behind the bracket of the top-level `items` begins."""
+    """The offset after the opening bracket of the top-level `items`; None if there is none."""
     depth, before = 0, 0
     for token in _TOKEN.finditer(body):
         sign = body[token.start()]
@@ -41,7 +40,7 @@ def _items_start(body: bytes | bytearray) -> int | None:
 
 
 def _spans(body: bytes | bytearray, start: int) -> tuple[list[tuple[int, int]], int | None]:
-    """(where each item is, where the closing bracket is); the second is None when the list does not end."""
+    """(start and end of each item, offset of the closing bracket); the second is None if the list does not end."""
     found: list[tuple[int, int]] = []
     depth, first = 0, start
     for token in _TOKEN.finditer(body, start):

@@ -1,6 +1,6 @@
-"""The one place that speaks to an API server, by rules K01-K18. Reads are tried again; nothing else ever is.
-
-The official client gives the configuration and the connection pool; sockets, deadlines, sizes and errors are ours.
+"""All HTTP traffic to API servers, by rules K01-K18. Only reads are retried.
+The official client supplies configuration and connection pool; sockets, deadlines, size limits and errors are
+implemented here.
 """
 
 import ipaddress
@@ -40,14 +40,14 @@ _JITTER = random.SystemRandom()
 _CLOSED = "the client is closed"
 _VERBS: dict[str, Verb] = {"POST": "create", "PATCH": "patch", "DELETE": "delete"}
 _MOST_SAID = 64 * KIB
-"""A refused change says for each field who keeps it: more than the beginning of an excuse."""
-# Requests with their headers are debug lines of these libraries (K17).
+"""Limit for the body of a refused change, which names the manager of each field and is longer than other errors."""
+# These libraries log requests with their headers at debug level (K17).
 for _name in ("urllib3", "kubernetes", "client"):
     logging.getLogger(_name).setLevel(logging.WARNING)
 
 
 def agent() -> str:
-    """How we name ourselves to API servers (K16)."""
+    """The User-Agent sent to API servers (K16)."""
     try:
         return f"karpdash/{metadata.version('karpdash')}"
     except metadata.PackageNotFoundError:
@@ -56,7 +56,7 @@ def agent() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Call:
-    """One request as it goes out; `ends` is on the monotonic clock."""
+    """One outgoing request; `ends` is a time on the monotonic clock."""
 
     method: str
     request: ApiRequest
@@ -68,7 +68,7 @@ class _Call:
 
 @dataclass(frozen=True, slots=True)
 class WriteResponse:
-    """An answer of any status to a request that changes something. `retry_after` is in seconds."""
+    """A response of any status to a request that changes something. `retry_after` is in seconds."""
 
     status: int
     body: bytes
@@ -77,7 +77,7 @@ class WriteResponse:
 
 
 class Transport:
-    """Calls to one server, from several threads at once. The name is resolved and judged when this is made (K05)."""
+    """Calls to one server. Thread-safe. The name is resolved and checked when the object is created (K05)."""
 
     def __init__(
         self,
@@ -100,13 +100,13 @@ class Transport:
         self._limits = limits
         self._agent = f"{agent()} {purpose}"
         self._pool: RESTClientObject | None = _pool(connection, context_for(connection), limits=limits)
-        # Packing costs a server more than a loopback wire does.
+        # Compression costs the server more than it saves on loopback.
         local = ipaddress.ip_address(self._addresses[0]).is_loopback
         self._encoding = "identity" if local else "gzip"
         self.meter = TrafficMeter(limits)
 
     def close(self) -> None:
-        """Ends the connections and forgets the credentials."""
+        """Closes the connections and drops the credentials."""
         pool, self._pool = self._pool, None
         self._token = _fixed(None)
         if pool is not None:
@@ -115,7 +115,7 @@ class Transport:
     def get(
         self, path: str, query: Query = (), *, verb: Verb = "get", accept: str = JSON, tries: int = 0
     ) -> ApiResponse:
-        """The answer to a read, after as many tries as the limits allow (K07). Raises CouldNotLook."""
+        """The response to a read, after as many tries as the limits allow (K07). Raises ReadError."""
         request = api_request(verb, path)
         ends = self._call_ends()
         attempt = 0
@@ -130,7 +130,7 @@ class Transport:
             self._pause(found, attempt, ends=ends)
 
     def post(self, path: str, body: Mapping[str, Any]) -> ApiResponse:
-        """The answer to a question that is asked by POST, such as an access review: sent once, whatever happens."""
+        """The response to a query that is sent by POST, such as an access review. Sent once, never retried."""
         headers = self._headers(1, JSON) | {"Content-Type": JSON}
         found = self._try(
             _Call(
@@ -151,10 +151,9 @@ class Transport:
         content_type: str,
         purpose: str,
     ) -> WriteResponse:
-        """What the server said to a request that changes something: sent once, whatever happens (K07, A20).
-
-        An answer of any status is an answer. Raises CouldNotLook only when none came: then nobody knows what became of
-        the request.
+        """The response to a request that changes something. Sent once, never retried (K07, A20).
+        A response of any status is returned. Raises ReadError only if none came: then it is unknown whether the
+        change happened.
         """
         verb: Verb = _VERBS[method]
         headers = self._headers(1, JSON) | {"Content-Type": content_type, "User-Agent": f"{agent()} {purpose}"}
@@ -246,7 +245,7 @@ class Transport:
             excuse = self._excuse(response)
             return errors.from_status(response.status, excuse, headers=response.headers, request=request)
         finally:
-            # A connection whose body was not read to its end cannot be used again.
+            # A connection whose body was not read to the end cannot be reused.
             if response.closed:
                 response.release_conn()
             else:
@@ -266,7 +265,7 @@ class Transport:
         self.meter.server_date = found.strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def _pause(self, fault: HttpFailure, attempt: int, *, ends: float) -> None:
-        """Waits before the next try; raises the fault's error when there is to be none (K07, K08)."""
+        """Waits before the next try; raises the failure's error if there must be none (K07, K08)."""
         if not fault.again and not (fault.elsewhere and attempt < len(self._addresses)):
             raise fault.error from None
         self._current = (self._current + 1) % len(self._addresses)
@@ -280,7 +279,7 @@ class Transport:
 
 
 def _end(manager: urllib3.PoolManager) -> None:
-    """Closes the idle connections now; the manager alone leaves that to the garbage collector."""
+    """Closes the idle connections now; the pool manager alone leaves that to the garbage collector."""
     keys = manager.pools.keys()
     for key in keys:
         manager.pools[key].close()
@@ -293,7 +292,7 @@ def _fixed(token: Secret | None) -> Callable[[], Secret]:
 
 
 def _pool(connection: Connection, context: ssl.SSLContext, *, limits: ClientLimits) -> RESTClientObject:
-    """The official client's pool: no retries, no redirects, no proxy of the environment (K04, K07)."""
+    """The official client's pool without retries, redirects or a proxy from the environment (K04, K07)."""
     configuration = Configuration(host=connection.server.url, retries=False, verify_ssl=True, proxy="", no_proxy="")
     configuration.tls_server_name = connection.tls_name
     configuration.connection_pool_maxsize = limits.parallel

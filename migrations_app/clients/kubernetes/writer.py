@@ -1,4 +1,6 @@
-"""The writing port over a live API server: one named object at a time, sent once, never by a list or a pattern."""
+"""Writer over a live API server: changes one named object at a time, sends each request once, never uses lists or
+patterns.
+"""
 
 import hashlib
 import re
@@ -22,7 +24,7 @@ from migrations_app.errors import InvalidInput, InvalidResponse, NotServed
 
 KUBE_SYSTEM = ObjectTarget("", "v1", "namespaces", "Namespace", "kube-system")
 UNTOUCHABLE = frozenset({"namespaces"})
-"""Plurals that nothing of ours ever deletes (T18)."""
+"""Plurals of kinds that karpdash never deletes (T18)."""
 _MANAGER = re.compile(r'conflict with "([^"]{1,128})"')
 
 
@@ -44,7 +46,7 @@ class _WriteStatus(msgspec.Struct, frozen=True):
 
 
 class LiveWriter:
-    """A Writer; one request at a time."""
+    """A Writer over a live server; handles one request at a time."""
 
     def __init__(self, transport: Transport, connection: Connection, *, limits: ClientLimits) -> None:
         self._transport = transport
@@ -111,15 +113,16 @@ class LiveWriter:
 
 
 def dried(method: str, body: dict[str, Any], *, query: list[tuple[str, str]]) -> tuple[dict[str, Any], list[Any]]:
-    """The same request as a dry run (K14): of a DELETE inside the body, since the server then ignores the query; of
-    everything else in the query, since an object has no such field."""
+    """The same request as a dry run (K14). For DELETE the option goes into the body, because the server then ignores
+    the query; for all other methods into the query, because objects have no such field.
+    """
     if method == "DELETE":
         return body | {"dryRun": ["All"]}, query
     return body, [*query, ("dryRun", "All")]
 
 
 def _refuse_wide(target: ObjectTarget) -> None:
-    """A deletion ends in one named object, and never in a namespace (K13, T18)."""
+    """Raises InvalidInput unless the deletion names one object that is not a namespace (K13, T18)."""
     if target.plural in UNTOUCHABLE or not target.name:
         raise InvalidInput(f"{target.said} is never deleted", code="bad_name", where="target")
 
@@ -150,7 +153,7 @@ def _sent(told: WriteResponse) -> WriteResult:
 
 
 def _text(found: Tree | None, name: str) -> str:
-    # A DELETE of something without finalizers is answered by a Status whose details hold the uid.
+    # A DELETE of an object without finalizers returns a Status whose details contain the uid.
     text = value_at(found, ("metadata", name)) or value_at(found, ("details", name))
     return text if isinstance(text, str) else ""
 
@@ -178,6 +181,6 @@ def open_writer(
     token: TokenSource | None = None,
     resolver: Resolver = ask_resolver,
 ) -> LiveWriter:
-    """A writer for that server; nothing is sent yet. Raises CouldNotLook."""
+    """A writer for that server. No request is sent yet. Raises ReadError."""
     transport = Transport(connection, reach=reach, limits=limits, token=token, resolver=resolver, purpose="action")
     return LiveWriter(transport, connection, limits=limits)

@@ -1,6 +1,6 @@
-"""YAML and JSON from people and files, under limits (T04): no alias, anchor, tag, repeated key; bounded in every way.
-
-Values are those of JSON: text, whole and finite numbers, true, false, null, lists, maps with text keys.
+"""Strict reader for YAML and JSON from users and files (T04): no aliases, anchors, tags or duplicate keys, and limits
+on everything.
+Values are those of JSON: strings, integers and finite numbers, true, false, null, lists, maps with string keys.
 """
 
 import re
@@ -14,7 +14,7 @@ from migrations_app.clients.kubernetes.limits import KIB
 from migrations_app.errors import InvalidInput
 
 Plain: TypeAlias = Any
-"""What a document becomes: the values of JSON."""
+"""What a document becomes: JSON values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,19 +26,19 @@ class YamlLimits:
 
 
 SMALL = YamlLimits()
-"""What a person pastes: a kubeconfig, a form field."""
+"""Limits for text that a user pastes: a kubeconfig, a form field."""
 
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _TRUE = frozenset({"true", "True", "TRUE"})
 _FALSE = frozenset({"false", "False", "FALSE"})
-# Longer numbers than the API's own 64 bits stay text: int() of thousands of digits raises.
+# Integers beyond 64 bits stay text: int() raises on thousands of digits.
 _WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
 _BROKEN = re.compile(r"[-+]?(?:[0-9]{1,30}\.[0-9]{0,30}|\.[0-9]{1,30}|[0-9]{1,30}(?=[eE]))(?:[eE][-+]?[0-9]{1,2})?")
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read_document(raw: bytes, *, limits: YamlLimits = SMALL, error: type[InvalidInput] = InvalidInput) -> Plain:
-    """The one document, None when there is none. Raises `error` with a code that starts with `yaml_`."""
+    """The single document, None if there is none. Raises `error` with a code that starts with `yaml_`."""
     found = list(read_documents(raw, limits=limits, error=error))
     return found[0] if found else None
 
@@ -50,8 +50,8 @@ def read_documents(
     error: type[InvalidInput] = InvalidInput,
     seal: Callable[[Plain], Plain] | None = None,
 ) -> Iterator[Plain]:
-    """Each document in turn. `seal` replaces every finished element of a top-level `items` list: large lists stay flat.
-
+    """Each document in turn. `seal` replaces every finished element of a top-level `items` list, which keeps large
+    lists compact.
     Raises `error` with a code that starts with `yaml_` and the line in `where`.
     """
     return _Reader(limits, error, seal).read(raw)
@@ -59,7 +59,7 @@ def read_documents(
 
 @dataclass(slots=True)
 class _Open:
-    """A map or list that is not finished; `key` is the map's key that waits for its value."""
+    """An unfinished map or list; `key` is the map key that waits for its value."""
 
     value: Any
     key: str | None = None
@@ -155,7 +155,7 @@ class _Reader:
         return False, None
 
     def _put(self, value: Plain, event: Any) -> tuple[bool, Plain]:  # noqa: ANN401 - as above
-        """Files a finished value; True with the value when it is the whole document."""
+        """Adds a finished value to its parent; (True, value) if it is the whole document."""
         if not self.open:
             return True, value
         parent = self.open[-1]
@@ -174,7 +174,7 @@ class _Reader:
 
 
 def plain(text: str) -> Plain:
-    """The value of an unquoted scalar by YAML 1.2's core schema; what JSON cannot hold stays text."""
+    """The value of an unquoted scalar by the YAML 1.2 core schema; values that JSON cannot hold stay text."""
     if text in _NULL:
         return None
     if text in _TRUE or text in _FALSE:

@@ -1,4 +1,6 @@
-"""Which settings of a cluster decide what its controller asks of AWS: those seen, put against those assumed."""
+"""Which settings of this cluster decide what its controller requests from AWS: assumed defaults, corrected by what was
+seen.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -21,22 +23,24 @@ DRY_RUN_OFF = "DISABLE_DRY_RUN"
 CONTROL_PLANE = "EKS_CONTROL_PLANE"
 ZONAL_SHIFT = "ENABLE_ZONAL_SHIFT"
 TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
-"""What Go's strconv.ParseBool takes for true; the controller reads its variables by it."""
+"""The values that Go's strconv.ParseBool reads as true; the controller parses its variables with it."""
 OTHER_FAMILIES = frozenset(FAMILIES.values()) - {AL2023}
-"""Families whose nodes need no service CIDR, so that no DescribeCluster is sent for them."""
+"""Families whose nodes need no service CIDR, so that the controller sends no DescribeCluster for them."""
 
 Word = bool | None
 
 
 def applying(inventory: Inventory) -> frozenset[Feature]:
-    """The features assumed of any cluster, less those seen to be off, and those seen to be on."""
+    """The features assumed for any cluster, plus those seen to be on, minus those seen to be off."""
     words = {feature: tell(inventory) for feature, tell in _TOLD_BY.items()}
     on = {feature for feature, word in words.items() if word}
     return (ASSUMED | on) - {feature for feature, word in words.items() if word is False}
 
 
 def _every_class(inventory: Inventory, holds: Callable[[EC2NodeClass], bool]) -> bool:
-    """Whether it holds for each node class, all of them seen; without any nothing is certain of those to come."""
+    """Whether the predicate holds for each node class and all were seen. False without any class: nothing is known of
+    future ones.
+    """
     classes = inventory.ec2nodeclasses
     return is_whole(classes) and bool(classes.items) and all(map(holds, classes.items))
 
@@ -61,7 +65,7 @@ def _ami_alias(inventory: Inventory) -> Word:
 
 
 def _terms(one: EC2NodeClass) -> list[Mapping[str, object]]:
-    """The AMI selector terms; none where they are odd, which decides nothing."""
+    """The AMI selector terms; empty if they are malformed, which decides nothing."""
     terms = one.get("spec.amiSelectorTerms", [])
     readable = isinstance(terms, list) and all(isinstance(term, dict) for term in terms)
     return terms if readable else []
@@ -72,7 +76,7 @@ def _queue(inventory: Inventory) -> Word:
 
 
 def _given(inventory: Inventory, key: str) -> Word:
-    """Whether the setting is given; None where some place that could give it was not read whole."""
+    """Whether the setting is given; None if some source that could give it was not read completely."""
     found = setting(inventory, key)
     if isinstance(found, Unseen):
         return None
@@ -94,13 +98,13 @@ def _arguments(inventory: Inventory) -> Iterator[str]:
 
 
 def _spot(inventory: Inventory) -> Word:
-    """Without any pool nothing is certain of those to come."""
+    """Whether spot is possible; None without any pool, since nothing is known of future ones."""
     pools = inventory.nodepools.items or inventory.provisioners.items
     return spot_possible(inventory) if pools else None
 
 
 def _in_place(inventory: Inventory) -> Word:
-    """False once the tagging controller of 1.0 marked every claim, and AWS shows no instance without its tag."""
+    """False once the tagging controller of 1.0 has marked every claim and AWS shows no instance without its tag."""
     claims, machines = inventory.nodeclaims, inventory.machines
     if not (is_whole(claims) and is_whole(machines)) or machines.items:
         return None
@@ -137,7 +141,7 @@ def _dry_run(inventory: Inventory) -> Word:
 
 
 def _is_true(inventory: Inventory, env: str) -> Word:
-    """Whether the variable of the controller is true; None for one that refers elsewhere, and without a controller."""
+    """Whether the controller's variable is true; None if it refers to another object, and without a controller."""
     found = installation(inventory)
     if found is None or found.env.get(env) == "" or found.hides(env):
         return None
@@ -161,7 +165,9 @@ def _assume_role(inventory: Inventory) -> Word:
 
 
 def _before_machines(inventory: Inventory) -> Word:
-    """Instances of 0.27 and older carry the Provisioner's tag and not yet the owner's mark."""
+    """True if instances of 0.27 or older exist: they carry the Provisioner's tag but not the managed-by tag. Otherwise
+    None.
+    """
     every = [dict(one.tags) for one in inventory.aws.instances.items]
     return any(labels.PROVISIONER_NAME in tags and labels.MANAGED_BY_CLUSTER not in tags for tags in every) or None
 

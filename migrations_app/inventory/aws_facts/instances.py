@@ -1,6 +1,5 @@
-"""Which tags of instances are kept, and by which of them each release of the controller finds its instances.
-
-The controller's requests on instances that exist, with the tags they really carry, judged by its policies.
+"""Instance tags: which are kept, by which of them each release lists its instances, and which controller requests on
+existing instances the role's policies refuse.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,40 +25,41 @@ LISTED_BY: tuple[tuple[str, Minor], ...] = (
     (labels.EC2_NODE_CLASS, (0, 34)),
     (labels.CLUSTER_NAME_TAG, (1, 1)),
 )
-"""Since when instances are listed by a tag.
-
-Source: pkg/providers/instance/instance.go of aws/karpenter-provider-aws at v0.33.12, v0.34.0 and v1.1.10."""
+"""The minor since which instances are listed by each tag.
+Source: pkg/providers/instance/instance.go of aws/karpenter-provider-aws at v0.33.12, v0.34.0 and v1.1.10.
+"""
 
 
 def telling(key: str) -> bool:
-    """Whether a tag of that key is kept where an instance carries it; what is not kept may be there or not."""
-    # The claim's name differs on every node and tells nothing here.
+    """Whether a tag with that key is kept. A tag that is not kept may or may not be on the instance."""
+    # The claim's name differs on every node, so it would split every group.
     if key == labels.NODECLAIM:
         return False
     return key == labels.CLUSTER_NAME_TAG or key.startswith(_TELLING)
 
 
 def tags_text(group: TaggedInstances) -> str:
-    """The tags of a group for people, in one line."""
+    """The tags of a group on one line."""
     return " ".join(f"{key}={value}" for key, value in group.tags)
 
 
 def first_ids(group: TaggedInstances) -> str:
-    """Ids of the group: all of them, or the first with three dots behind."""
+    """Instance ids of the group; if there are more than the samples, the first ones followed by three dots."""
     return " ".join(group.samples) + (" ..." if group.count > len(group.samples) else "")
 
 
 def owner_of(group: TaggedInstances) -> str:
-    """Name of the pool, as kind and name."""
+    """The pool of the group, as kind and name."""
     tags = dict(group.tags)
     pool = tags.get(labels.NODEPOOL)
     return f"NodePool {pool}" if pool is not None else f"Provisioner {tags.get(labels.PROVISIONER_NAME, '')}"
 
 
 def tags_asked(running: Minor | None, *, start: Minor, end: Minor) -> tuple[str, ...]:
-    """The tags to look for at a hop: those that it brings, and those by which the running release lists already.
-
-    Up to 0.37 nobody has written the cluster's name yet, and 1.0 will; the same is held of a release nobody knows.
+    """The tags to look for at a hop: those by which its releases start listing, and those by which the running release
+    already lists.
+    Up to 0.37 no release writes the cluster name tag and 1.0 does, so it is left out then; also if the running
+    release is not known.
     """
     found = [key for key, since in LISTED_BY if start < since <= end or (running and running >= since)]
     unwritten = running is None or running < WRITES_CLUSTER_NAME
@@ -72,7 +72,7 @@ def every_tag(end: Minor) -> tuple[str, ...]:
 
 
 def lacking(group: TaggedInstances, keys: Iterable[str], *, cluster: str) -> tuple[str, str, str] | None:
-    """The first of those tags that the group lacks: its key, what is there, what is wanted; None where it has all."""
+    """The first of those tags that the group lacks: (key, current value, wanted value); None if it has all."""
     tags = dict(group.tags)
     for key in keys:
         if key == labels.CLUSTER_NAME_TAG and tags.get(key) != cluster:
@@ -83,13 +83,17 @@ def lacking(group: TaggedInstances, keys: Iterable[str], *, cluster: str) -> tup
 
 
 def all_named(aws: AwsSeen) -> bool | None:
-    """Whether every instance of a NodePool carries its cluster's name as 1.1 wants it; None where none was seen."""
+    """Whether every instance of a NodePool carries its cluster's name as 1.1 requires; None if no such instance was
+    seen.
+    """
     mine = [dict(group.tags) for group in aws.instances.items if labels.NODEPOOL in dict(group.tags)]
     return all(tags.get(labels.CLUSTER_NAME_TAG) == aws.place.cluster for tags in mine) if mine else None
 
 
 def without_claim(group: TaggedInstances, claimed: frozenset[str]) -> int:
-    """How many of the group are known to have no claim: all where nothing is claimed, else those among its samples."""
+    """How many instances of the group are known to have no claim: all if no instance is claimed, otherwise those among
+    its samples.
+    """
     return sum(one not in claimed for one in group.samples) if claimed else group.count
 
 
@@ -106,7 +110,7 @@ _RESOURCE_TAG = ":resourcetag/"
 
 @dataclass(frozen=True, kw_only=True)
 class OnInstance(IamRequest):
-    """A request on an instance of which only the telling tags are known."""
+    """A request on an instance of which only the kept tags are known."""
 
     carried: Mapping[str, str] = field(default_factory=dict)
 
@@ -120,7 +124,7 @@ class OnInstance(IamRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class InstanceRequestAnswer:
-    """One request that a release makes on the instances of a group, and what the policies of a role answer."""
+    """One request that a release makes on the instances of a group, and the evaluation of a role's policies for it."""
 
     minor: Minor
     group: TaggedInstances
@@ -130,16 +134,16 @@ class InstanceRequestAnswer:
 
     @property
     def sent(self) -> tuple[str, ...]:
-        """Keys of the tags that the request sets; none where it ends the instance."""
+        """Keys of the tags that the request sets; empty for a termination."""
         return tuple(self.request.request_tags or ())
 
 
 def at_hop(
     found: Permissions, groups: Sequence[TaggedInstances], *, running: Minor | None, start: Minor, end: Minor
 ) -> tuple[InstanceRequestAnswer, ...]:
-    """The requests on these instances that belong to the hop: those of both its ends where it is the next one.
-
-    Of a later hop only what is new in it: the rest is asked before. A minor whose needs are not known asks nothing.
+    """The controller's requests on these instances at the hop: those of both its releases if it is the next hop.
+    For a later hop, only the requests that are new in it; earlier hops cover the rest. A minor whose needs are not
+    known has none.
     """
     later = running not in (None, start) and start in every_minor()
     minors = [minor for minor in dict.fromkeys((end,) if later else (start, end)) if minor in every_minor()]
@@ -149,8 +153,7 @@ def at_hop(
 def on_instances(
     found: Permissions, groups: Sequence[TaggedInstances], *, minors: Iterable[Minor], but: Minor | None = None
 ) -> tuple[InstanceRequestAnswer, ...]:
-    """Every request that these releases make on these instances, each once for a role, judged.
-
+    """Every request that these releases make on these instances, evaluated once for each role.
     Requests that the release `but` makes as well are left out.
     """
     judged: dict[tuple[str, ...], InstanceRequestAnswer] = {}
@@ -183,7 +186,9 @@ def _requests(
 
 
 def _concerns(probe: RequiredRequest, group: TaggedInstances, *, site: AwsSite) -> bool:
-    """Whether the controller sends it for these: for the capacity of its owner, and for tags that are not there yet."""
+    """Whether the controller sends the request for these instances: it must match their owner and set tags that are
+    missing.
+    """
     tags = dict(group.tags)
     owner: Mode = "nodepool" if labels.NODEPOOL in tags else "provisioner"
     if probe.mode != owner:
@@ -206,7 +211,7 @@ def _with_real_tags(probe: RequiredRequest, group: TaggedInstances, *, site: Aws
 
 
 def statements_for(refused: Iterable[InstanceRequestAnswer], site: AwsSite) -> tuple[PolicyStatement, ...]:
-    """The smallest statements that allow these requests, each once; none for a request that no release grants."""
+    """The smallest statements that allow these requests, each once; empty for a request that no grant covers."""
     found: dict[str, PolicyStatement] = {}
     for one in refused:
         statement = _granting(one, site)

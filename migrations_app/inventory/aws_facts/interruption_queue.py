@@ -1,4 +1,4 @@
-"""What keeps interruption messages from the controller, as the cluster and AWS show it."""
+"""What prevents interruption messages from reaching the controller, as seen in the cluster and in AWS."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ QueueSubject = Literal["name", "queue", "policy", "key"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueFault:
-    """`certain` False: AWS does not show enough to tell."""
+    """One problem. `certain` False: AWS does not show enough to be sure."""
 
     about: QueueSubject
     path: str
@@ -34,7 +34,7 @@ class QueueFault:
 
 
 def no_longer_set(inventory: Inventory, running: Release | None) -> str:
-    """The queue that only the global settings still name, which releases from 0.33 on do not read; else empty."""
+    """The queue that only the global settings name, which releases from 0.33 on do not read; empty otherwise."""
     found = installation(inventory)
     if found is None or running is None or minor_order(running.minor) <= minor_order(LAST_READ):
         return ""
@@ -47,14 +47,14 @@ def no_longer_set(inventory: Inventory, running: Release | None) -> str:
 
 
 def bad_name(name: str) -> str:
-    """Why SQS could hold no queue of that name; empty where it could."""
+    """Why this cannot be an SQS queue name; empty if it can."""
     if name.startswith("arn:"):
         return "an ARN, where the controller takes the name alone"
     return "" if names.QUEUE_NAME.fullmatch(name) else "no name that SQS knows"
 
 
 def queue_faults(queue: Queue, seen: AwsSeen) -> Iterator[QueueFault]:
-    """What is wrong with the queue itself; nothing where both senders reach it."""
+    """What is wrong with the queue itself; nothing if both senders may send to it."""
     if not queue.exists:
         where = f"{seen.place.region}, account {seen.place.account or 'of the credentials'}"
         yield QueueFault(about="queue", path=GONE, seen=f"no such queue in {where}", wanted="a queue of that name")

@@ -1,6 +1,5 @@
-"""Rows of the ConfigMap aws-auth, and how a node role is known to its cluster.
-
-What of AWS a cluster's own objects name: the controller's role, node roles, instance profiles, the queue.
+"""Names of AWS resources in the cluster's own objects: controller roles, node roles, instance profiles, the queue.
+Also the rows of the ConfigMap aws-auth, and whether a node role is known to its cluster.
 """
 
 import re
@@ -27,7 +26,9 @@ NODE_ENTRIES = frozenset({"EC2_LINUX", "EC2_WINDOWS"})
 
 
 def auth_rows(part: Part[ConfigMap]) -> Part[AuthRow]:
-    """The rows of mapRoles; Unseen where the text is no list of maps, and rows without a role set aside."""
+    """The rows of mapRoles; Unseen if the text is not a list of maps. Rows without a role are returned
+    as unparsable.
+    """
     if isinstance(part, Unseen):
         return part
     rows: list[AuthRow] = []
@@ -71,9 +72,9 @@ def _set_aside(config_map: ConfigMap, number: int) -> UnparsableObject:
 
 
 def known_by(node_role: NodeRole, cluster: EksCluster, *, rows: Part[AuthRow]) -> tuple[str, ...] | None:
-    """Where the cluster knows the node role from: `aws-auth`, `access entry`, both or none; None when not to be told.
-
-    aws-auth takes role ARNs without their path: a row that has the path does not count.
+    """How the cluster knows the node role: `aws-auth`, `access entry`, both or neither; None if that cannot be
+    determined.
+    aws-auth expects role ARNs without their path: a row that contains the path does not count.
     """
     found = tuple(_ways(node_role, cluster, rows=rows))
     in_doubt = (cluster.asks_aws_auth and _doubtful(rows)) or (
@@ -103,13 +104,13 @@ ROLE_NAME = re.compile(r"[\w+=,.@-]{1,64}", re.ASCII)
 PROFILE_NAME = re.compile(r"[\w+=,.@-]{1,128}", re.ASCII)
 QUEUE_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}(\.fifo)?", re.ASCII)
 MOST_NAMES = 200
-"""Node roles and profiles looked up in AWS; a cluster names a handful."""
+"""Maximum number of node roles and profiles looked up in AWS; a cluster names a handful."""
 _ROWS = {row.key: row for row in SETTINGS}
 
 
 @dataclass(frozen=True, slots=True)
 class NameWithSources:
-    """A name with all the places that give it."""
+    """A name with all the places that mention it."""
 
     name: str
     by: tuple[NamedBy, ...]
@@ -141,7 +142,9 @@ def _account(account: ServiceAccount) -> ServiceAccountRef:
 
 
 def node_roles(inventory: Inventory) -> Part[NameWithSources]:
-    """Names in spec.role of the node classes; what is no role name, such as a left-over placeholder, is set aside."""
+    """Names in spec.role of the node classes. Texts that are not role names, such as left-over placeholders, are
+    returned as unparsable.
+    """
     classes = inventory.ec2nodeclasses
     if isinstance(classes, Unseen):
         return classes
@@ -201,15 +204,14 @@ def _joined(parts: list[Seen[NameWithSources]]) -> Seen[NameWithSources]:
 
 def setting(inventory: Inventory, key: str) -> Part[str]:
     """A setting by its old key such as aws.interruptionQueueName: from the environment, the ConfigMap or Helm values.
-
-    Empty when nothing sets it; Unseen when the places that could were not all read.
+    Empty if nothing sets it; Unseen if a source that could set it was not read.
     """
     found = installation(inventory)
     if found is None:
         return inventory.controller if isinstance(inventory.controller, Unseen) else Seen(())
     if value := next(filter(None, _told(inventory, found, key=key)), ""):
         return Seen((value,))
-    # Where there is a ConfigMap of settings, the chart writes the variables by their names.
+    # If the settings ConfigMap exists, the chart sets the variables from its keys.
     if _ROWS[key].env in found.env or (found.env_elsewhere and not inventory.settings.items):
         # The charts write no empty variable, so this one refers to a Secret or a ConfigMap.
         return Unseen("not_asked", f"{_ROWS[key].env} of the controller is taken from an object that is not read")
@@ -231,7 +233,7 @@ def _global(inventory: Inventory, key: str) -> str:
 
 
 def own_credentials(inventory: Inventory) -> Iterator[tuple[str, str]]:
-    """Names and values of environment variables by which the controller gets AWS credentials of its own."""
+    """Names and values of environment variables that give the controller its own AWS credentials."""
     found = installation(inventory)
     for name in ("AWS_ACCESS_KEY_ID", "AWS_ROLE_ARN") if found else ():
         if found and name in found.env:
@@ -239,7 +241,7 @@ def own_credentials(inventory: Inventory) -> Iterator[tuple[str, str]]:
 
 
 def class_tags(inventory: Inventory) -> dict[str, str]:
-    """Tags of spec.tags that all node classes agree on: the controller sends them with every launch."""
+    """Tags of spec.tags that all node classes share: the controller sends them with every launch."""
     given = [one.get("spec.tags") or {} for one in inventory.ec2nodeclasses.items]
     every = [{str(key): str(value) for key, value in tags.items()} for tags in given if isinstance(tags, dict)]
     first = every[0] if every else {}

@@ -1,4 +1,4 @@
-"""Whether nodes of a role may join their cluster, as AWS shows it: the role, its policies, its access."""
+"""Whether nodes of a role can join their cluster, as AWS shows it: the role, its policies, its cluster access."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,9 @@ JoinSubject = Literal["role", "policy", "access"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinFault:
-    """What keeps nodes of the role out for certain. `policy` is the managed policy to attach, where that is missing."""
+    """A certain reason why nodes of the role cannot join. `policy` is the managed policy to attach, if
+    one is missing.
+    """
 
     about: JoinSubject
     role: str
@@ -29,13 +31,13 @@ class JoinFault:
 
 @dataclass(frozen=True, slots=True)
 class JoinDoubt:
-    """What AWS does not show of the role; `detail` says where to look."""
+    """Something about the role that AWS does not show; `detail` says where to look."""
 
     detail: str
 
 
 def joining(role: NodeRole, seen: AwsSeen) -> Iterator[JoinFault | JoinDoubt]:
-    """What keeps nodes of the role out, or may; nothing where all that they need was seen."""
+    """The certain and possible reasons why nodes of the role cannot join; nothing if all requirements were seen."""
     if isinstance(role.role, Unseen):
         yield JoinDoubt(f"role {role.name} could not be read ({role.role.detail or role.role.why})")
     elif not role.role.items:
@@ -76,7 +78,7 @@ def _access(role: NodeRole, seen: AwsSeen) -> Iterator[JoinFault | JoinDoubt]:
 
 
 def _found(role: NodeRole, cluster: EksCluster, *, seen: AwsSeen) -> str:
-    """The entry that is there and does not do."""
+    """The access entry or aws-auth row that exists but is not sufficient."""
     told = [f"access entry of type {entry.type}" for entry in role.access_entry.items]
     for row in seen.aws_auth.items if cluster.asks_aws_auth else ():
         arn = read_role_arn(row.role_arn)
@@ -92,12 +94,12 @@ def _wanted(cluster: EksCluster) -> str:
 
 
 def roles_in_aws_auth(inventory: Inventory) -> frozenset[str]:
-    """Names of the roles that aws-auth mentions, whatever it lets them do."""
+    """Names of the roles that aws-auth mentions, with any permissions."""
     texts = ((config.data or {}).get("mapRoles", "") for config in inventory.aws_auth.items)
     return frozenset(found[1] for text in texts for found in _MAPPED.finditer(text))
 
 
 def classes_joined(inventory: Inventory) -> frozenset[str]:
-    """Node classes of which a node has joined: no better proof is needed."""
+    """Node classes of which a node has already joined, which proves that their role works."""
     joined = (claim for claim in inventory.nodeclaims.items if claim.condition("Registered") == "True")
     return frozenset((claim.spec.node_class_ref and claim.spec.node_class_ref.name) or "" for claim in joined)

@@ -1,6 +1,5 @@
-"""The controller's permissions as they were seen: whose they are, the names they are judged with, and the gaps.
-
-Whether a policy of the controller's role has room for the statements that it lacks.
+"""The controller's permissions as seen: its roles and their policies, the names to evaluate them with, the gaps, and
+whether a policy has space for the missing statements.
 """
 
 import re
@@ -27,12 +26,12 @@ from migrations_app.karpenter import labels
 CLUSTER = "aws.clusterName"
 NODE_ROLE = "role of the nodes"
 _ZONE = re.compile(r"([a-z]{2,5}(?:-[a-z]{2,12}){1,3}-\d{1,2})[a-z]", re.ASCII)
-"""An availability zone; those of local zones have more to their name and tell nothing here."""
+"""An availability zone; names of local zones are longer and do not match."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolePolicies:
-    """One role on which requests of the controller fall, its documents parsed. `boundary` is None without one."""
+    """One role that makes requests of the controller, with its documents parsed. `boundary` is None without one."""
 
     role: ControllerRole
     policies: tuple[IamPolicy, ...]
@@ -41,10 +40,10 @@ class RolePolicies:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permissions:
-    """Everything a question about permissions needs: names, what applies here, and the roles that have to be allowed.
-
-    Each of `roles` has to be allowed by itself: where two are listed nobody can tell which of them counts. `untold`
-    are the names that neither the cluster nor AWS told: read from the policies or stood in for, they prove nothing.
+    """Everything needed to evaluate permissions: names, applicable features, and the roles that must be allowed.
+    Each of `roles` must be allowed by itself: if several are listed, it is unknown which one is used. `untold` are
+    the names that neither the cluster nor AWS gave; they were read from the policies or are placeholders, and prove
+    nothing.
     """
 
     site: AwsSite
@@ -69,12 +68,12 @@ def _report(
     site: AwsSite,
     assumed: frozenset[Feature],
 ) -> GapReport:
-    """Kept, as several checks and the sheet of a cluster ask the same at each hop: 25 ms for twenty statements."""
+    """Cached, because several checks and the permissions page ask for the same hop: 25 ms for twenty statements."""
     return find_gaps(policies, release=release, site=site, assumed=assumed, boundary=boundary)
 
 
 def permissions(inventory: Inventory) -> Permissions | Unseen:
-    """The permissions that were seen; Unseen with the reason when those of some role could not be read whole."""
+    """The permissions that were seen; Unseen with the reason if those of some role could not be read completely."""
     found = inventory.aws.controller_roles
     if isinstance(found, Unseen):
         return found
@@ -102,14 +101,16 @@ def permissions(inventory: Inventory) -> Permissions | Unseen:
 
 
 def working(roles: Sequence[ControllerRole]) -> tuple[ControllerRole, ...]:
-    """The roles on which requests fall: those that others only lead to where there are such, else all of them."""
+    """The roles that make the requests: the last ones of a role chain if there is one, otherwise all."""
     last = tuple(one for one in roles if one.found_by == "assume_role")
     target = tuple(one for one in roles if one.found_by == "pod_identity_target")
     return last or target or tuple(roles)
 
 
 def site_seen(inventory: Inventory, roles: Iterable[RolePolicies] = ()) -> AwsSite:
-    """The names with which requests of this cluster are judged; what nothing tells is read from the policies."""
+    """The names with which requests of this cluster are evaluated; names that nothing shows are read from the
+    policies.
+    """
     told, node_roles = _told(inventory), tuple(_node_roles(inventory))
     read = site_from_policies(policy for one in roles for policy in one.policies)
     plain = {name: value for name, value in read.items() if name != "node_role"} | {k: v for k, v in told.items() if v}
@@ -123,12 +124,12 @@ def site_seen(inventory: Inventory, roles: Iterable[RolePolicies] = ()) -> AwsSi
 
 
 def features_seen(inventory: Inventory) -> frozenset[Feature]:
-    """The settings that apply here: those assumed of any cluster, but for what was seen to be otherwise."""
+    """The features that apply to this cluster: the assumed ones, corrected by what was seen."""
     return feature_settings.applying(inventory)
 
 
 def _told(inventory: Inventory) -> dict[str, str]:
-    """The names that AWS or the cluster's own objects tell; empty text for what they do not."""
+    """The names that AWS or the cluster's objects show; empty for those they do not."""
     place = inventory.aws.place
     region = place.region or _region_of_nodes(inventory)
     return {
@@ -141,12 +142,12 @@ def _told(inventory: Inventory) -> dict[str, str]:
 
 
 def _in_form(name: str, value: str) -> str:
-    """The value where it can be such a name; a wildcard or placeholder in it would change what is judged."""
+    """The value if it is a valid name, otherwise empty: a wildcard or placeholder would change the evaluation."""
     return value if re.fullmatch(NAME_FORMS[name], value) else ""
 
 
 def _region_of_nodes(inventory: Inventory) -> str:
-    """The region that all nodes lie in, by the zone in their provider id; empty where they do not agree."""
+    """The region of all nodes, from the zone in their provider id; empty if they differ."""
     ids = (node.spec.provider_id or "" for node in inventory.nodes.items)
     zones = {one.removeprefix(labels.PROVIDER_ID_PREFIX).partition("/")[0] for one in ids if one.startswith("aws:///")}
     regions = {found[1] for zone in zones if (found := _ZONE.fullmatch(zone))}
@@ -161,7 +162,7 @@ def _account_of_role(inventory: Inventory) -> str:
 
 
 def _node_roles(inventory: Inventory) -> Iterator[str]:
-    """Names, with their path where AWS was asked, of the roles that nodes run as; roles that do not exist are none."""
+    """Names of the roles that nodes run as, with their path if AWS was asked; roles that do not exist are left out."""
     seen = inventory.aws.node_roles
     if isinstance(seen, Unseen):
         yield from (one.name for one in names.node_roles(inventory).items)
@@ -184,7 +185,7 @@ def _untold(inventory: Inventory) -> Iterator[str]:
 
 
 def _node_roles_known(inventory: Inventory) -> bool:
-    """Whether every role that nodes run as is known: AWS told, or all node classes name theirs."""
+    """Whether every role that nodes run as is known: from AWS, or because all node classes name theirs."""
     seen = inventory.aws.node_roles
     if isinstance(seen, Seen):
         return bool(seen.items) and not seen.quarantined and not any(isinstance(one.role, Unseen) for one in seen.items)
@@ -198,7 +199,7 @@ def _setting(inventory: Inventory, key: str) -> str:
 
 
 def _parts(role: ControllerRole) -> tuple[Part[object], ...]:
-    """What has to be seen of a role. Documents that were handed in belong to no role that could be looked at."""
+    """The parts that must be seen for a role. Documents that a user supplied belong to no role that could be read."""
     return (role.policies, role.boundary) if role.found_by == "given" else (role.role, role.policies, role.boundary)
 
 
@@ -212,14 +213,13 @@ def _documents(part: Part[PolicyDocument]) -> tuple[IamPolicy, ...]:
 
 
 MOST_ATTACHED = 10
-"""Managed policies that a role takes unless its account was given more."""
+"""Managed policies that a role accepts by default; the quota can be raised."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """A policy once the statements are merged into it: its size as IAM counts it, and what it may have.
-
-    `attached` counts the managed policies of its role.
+    """A policy after merging the statements into it: its size as IAM counts it, and its limit.
+    `attached` is the number of managed policies of its role.
     """
 
     name: str
@@ -233,13 +233,14 @@ class Room:
 
     @property
     def full(self) -> bool:
-        """Whether the role takes no further managed policy by default."""
+        """Whether the role accepts no further managed policy by default."""
         return self.attached >= MOST_ATTACHED
 
 
 def roomiest(one: RolePolicies, report: GapReport, *, site: AwsSite) -> Room | None:
-    """The policy of the role that has most room for what the report lacks; None where nothing has to be added or no
-    policy can be edited. Raises BadPolicy where one statement alone is larger than a policy."""
+    """The policy of the role with the most space left for what the report lacks; None if nothing must be added or no
+    policy can be edited. Raises InvalidPolicy if one statement alone is larger than a policy.
+    """
     added = closing(report, site).statements
     if not added:
         return None
@@ -248,7 +249,9 @@ def roomiest(one: RolePolicies, report: GapReport, *, site: AwsSite) -> Room | N
 
 
 def _rooms(one: RolePolicies, added: Sequence[PolicyStatement], *, site: AwsSite) -> Iterator[Room]:
-    """One row a policy that may be edited; inline ones share their limit with the others of the role."""
+    """One row for each policy that can be edited; inline policies share their limit with the role's other inline
+    policies.
+    """
     attached = sum(document.kind != "inline" for document in one.role.policies.items)
     for document, policy in zip(one.role.policies.items, one.policies, strict=True):
         if document.kind != "aws_managed":

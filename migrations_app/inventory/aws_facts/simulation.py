@@ -1,6 +1,6 @@
-"""Our evaluator beside SimulatePrincipalPolicy: which requests to put to AWS, and what its answers say about ours.
-
-AWS answers by one action, one resource and one context; it never sees tags, so they go along as context keys.
+"""Cross-check of karpdash's IAM evaluator with SimulatePrincipalPolicy: the requests to simulate, and the comparison
+of the results.
+AWS evaluates one action, one resource and one context; it never sees tags, so they are passed as context keys.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,17 +13,17 @@ from migrations_app.iam.requirements.requests import probes_for
 from migrations_app.iam.site import AwsSite
 from migrations_app.inventory.objects.aws import Agreement, CrossCheck
 
-# A launch needs images, networks and more in one simulation, so AWS refuses a single resource of it by design.
+# A launch needs images, networks and more in one simulation, so AWS always denies it for a single resource.
 LEFT_OUT = frozenset({"ec2:RunInstances"})
 MOST_QUESTIONS = 60
-"""Simulations for one role; IAM throttles them early."""
+"""Maximum number of simulations for one role; IAM throttles them early."""
 
 Context = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """One call of SimulatePrincipalPolicy: several actions on one resource in one context."""
+    """One SimulatePrincipalPolicy call: several actions on one resource in one context."""
 
     actions: tuple[str, ...]
     resource: str
@@ -32,20 +32,22 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """AWS on one action. `decision` is allowed, implicitDeny or explicitDeny; `missing` are keys it was not told."""
+    """The AWS result for one action. `decision` is allowed, implicitDeny or explicitDeny; `missing` are context keys
+    that were not given.
+    """
 
     action: str
     decision: str
     missing: tuple[str, ...] = ()
     by_boundary: bool = False
-    """The permissions boundary does not let it through."""
+    """Denied by the permissions boundary."""
     by_organization: bool = False
-    """A policy of the organisation does not let it through: no document of the role shows that."""
+    """Denied by an organization policy, which no document of the role shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedRequest:
-    """A request of the controller with the probes behind it and our own verdict."""
+    """A request of the controller, the probes it comes from, and karpdash's own verdict."""
 
     request: IamRequest
     probes: tuple[str, ...]
@@ -55,7 +57,7 @@ class SimulatedRequest:
 def asked(
     policies: Sequence[IamPolicy], *, release: str, site: AwsSite, boundary: Sequence[IamPolicy] | None = None
 ) -> tuple[SimulatedRequest, ...]:
-    """The distinct requests of a release with our verdicts, without those that a simulation cannot answer."""
+    """The distinct requests of a release with karpdash's verdicts, without those that a simulation cannot answer."""
     minor = minor_of(release)
     found: dict[str, tuple[IamRequest, list[str]]] = {}
     for probe in probes_for(minor):
@@ -72,7 +74,7 @@ def asked(
 
 
 def questions(rows: Iterable[SimulatedRequest]) -> tuple[Question, ...]:
-    """As few simulations as the contexts allow, at most MOST_QUESTIONS."""
+    """The simulations for these requests, grouped by resource and context, at most MOST_QUESTIONS."""
     grouped: dict[tuple[str, Context], list[str]] = {}
     for row in rows:
         actions = grouped.setdefault((row.request.resource, context_of(row.request)), [])
@@ -85,7 +87,7 @@ def questions(rows: Iterable[SimulatedRequest]) -> tuple[Question, ...]:
 
 
 def context_of(request: IamRequest) -> Context:
-    """The condition keys of a request with their values; a key that the request is known not to carry is left out."""
+    """The condition keys of a request with their values; keys that the request is known not to carry are left out."""
     pairs = {key: values for key, values in request.context.items() if values}
     return tuple(sorted({**pairs, **dict(_tags(request))}.items()))
 

@@ -1,4 +1,4 @@
-"""Whether the trust policies of the controller's roles let its pods in, as far as was seen."""
+"""Whether the trust policies of the controller's roles admit its pods, as far as was seen."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ State = Literal["fits", "refused", "unknown"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """What the trust policy of one role makes of the controller. `entry` is the way in, where there is one."""
+    """The result for one role's trust policy. `entry` is how the controller assumes the role, if known."""
 
     role: ControllerRole
     state: State
@@ -27,7 +27,7 @@ class Fit:
 
 
 def role_fits(inventory: Inventory) -> tuple[Fit, ...]:
-    """One row a role of the controller; none for documents that were handed in."""
+    """One row for each role of the controller; none for documents that a user supplied."""
     every = inventory.aws.controller_roles.items
     return tuple(_fit(one, inventory, every=every) for one in every if one.found_by != "given")
 
@@ -68,7 +68,7 @@ def _wanted(entry: RoleAssumption) -> Iterator[str]:
 
 
 def _entry(one: ControllerRole, inventory: Inventory, *, every: Sequence[ControllerRole]) -> RoleAssumption | str:
-    """How the controller comes into the role, or why that cannot be told."""
+    """How the controller assumes the role, or a text why that cannot be determined."""
     match one.found_by:
         case "irsa":
             return _by_token(one, inventory)
@@ -90,13 +90,13 @@ def _by_token(one: ControllerRole, inventory: Inventory) -> RoleAssumption | str
     parsed = read_role_arn(one.arn)
     if parsed is None:
         return "is not the ARN of a role"
-    # The token is taken by the provider in the role's own account, also where that is not the cluster's.
+    # The token is accepted by the OIDC provider in the role's own account, even if the cluster is in another one.
     provider = f"arn:{parsed.partition}:iam::{parsed.account}:oidc-provider/{issuer}"
     return by_token(provider, subject_of(one.namespace, one.service_account))
 
 
 def _by_role(one: ControllerRole, every: Sequence[ControllerRole]) -> RoleAssumption | str:
-    """The role that leads here: that of the association, or whichever the pods work as."""
+    """The role from which this one is assumed: the association's role, or the one the pods run with."""
     before = ("pod_identity",) if one.found_by == "pod_identity_target" else ("pod_identity_target", "irsa")
     arns = [other.arn for other in every if other.found_by in before]
     if one.found_by == "assume_role" and not arns:
@@ -107,7 +107,7 @@ def _by_role(one: ControllerRole, every: Sequence[ControllerRole]) -> RoleAssump
 
 
 def _provider_gap(seen: Part[OidcProvider]) -> str:
-    """What is wrong with the identity provider of the cluster; empty where it is right or was not to be seen."""
+    """What is wrong with the cluster's identity provider; empty if it is correct or was not seen."""
     if isinstance(seen, Unseen):
         return ""
     if not seen.items:

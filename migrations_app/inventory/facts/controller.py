@@ -1,10 +1,5 @@
-"""Which objects of a cluster are Karpenter's own, or speak of it.
-
-The installed controller as one value: where it runs, its settings, and who delivers it.
-
-Where the replicas of the controller could run: which nodes its placement allows, told from what nodes show.
-
-The feature gates that the controller was given, by flag or by variable.
+"""The installed controller: which objects belong to Karpenter, its settings and feature gates, who delivers it, and on
+which nodes its replicas could run.
 """
 
 from collections.abc import Iterator, Mapping
@@ -46,12 +41,16 @@ _KNOWN_CRDS_ELSEWHERE = ("capacitybuffers.autoscaling.x-k8s.io",)
 
 
 def is_karpenter_crd(crd: CRD) -> bool:
-    """Of one of Karpenter's groups; of the shared autoscaling group only the CRD that Karpenter brings."""
+    """Whether the CRD belongs to one of Karpenter's groups; of the shared autoscaling group, only the CRD that
+    Karpenter installs.
+    """
     return crd.spec.group in CRD_GROUPS[:3] or crd.name in _KNOWN_CRDS_ELSEWHERE
 
 
 def is_controller(workload: Workload) -> bool:
-    """A Karpenter controller Deployment: by the chart's label, or by the image, which mirrors leave recognisable."""
+    """Whether it is a Karpenter controller Deployment, by the chart's label or by the image name, which mirrors
+    usually keep.
+    """
     if workload.metadata.label(NAME_LABEL) == "karpenter":
         return True
     images = (container.image or "" for container in workload.template.spec.containers or ())
@@ -59,9 +58,10 @@ def is_controller(workload: Workload) -> bool:
 
 
 def is_hook_job(job: Workload) -> bool:
-    """A Job of a Karpenter chart's post-install hook: by name, with a sign that the chart is Karpenter's.
-
-    The release may have any name, and a nameOverride changes the chart's name in the labels but not in helm.sh/chart.
+    """Whether it is a Job of a Karpenter chart's post-install hook: by its name, and a label or name that identifies
+    the chart.
+    The release may have any name, and a nameOverride changes the chart's name in the labels but not in
+    helm.sh/chart.
     """
     chart = job.metadata.label(CHART_LABEL) or ""
     ours = "karpenter" in job.name or job.metadata.label(NAME_LABEL) == "karpenter" or chart.startswith("karpenter-")
@@ -69,13 +69,13 @@ def is_hook_job(job: Workload) -> bool:
 
 
 def is_other_autoscaler(workload: Workload) -> bool:
-    """The Kubernetes cluster autoscaler, by its name or its image."""
+    """Whether it is the Kubernetes cluster autoscaler, by its name or its image."""
     images = (container.image or "" for container in workload.template.spec.containers or ())
     return OTHER_AUTOSCALER in workload.name or any(_image_name(image) == OTHER_AUTOSCALER for image in images)
 
 
 def is_karpenter_webhook(configuration: WebhookConfiguration) -> bool:
-    """By name, by the service it calls, or by the groups it is asked about."""
+    """Whether it belongs to Karpenter: by name, by the service it calls, or by the groups it covers."""
     if "karpenter" in configuration.name:
         return True
     for webhook in configuration.webhooks or ():
@@ -87,7 +87,7 @@ def is_karpenter_webhook(configuration: WebhookConfiguration) -> bool:
 
 
 def webhook_services(crds: tuple[CRD, ...], webhooks: tuple[WebhookConfiguration, ...]) -> tuple[ServiceReference, ...]:
-    """Every service that a conversion or admission webhook of Karpenter calls; each once."""
+    """Every service that a conversion or admission webhook of Karpenter calls, each once."""
     found = [_conversion_service(crd) for crd in crds]
     for configuration in webhooks:
         found += [hook.client_config.service if hook.client_config else None for hook in configuration.webhooks or ()]
@@ -119,7 +119,7 @@ ABSENT: Any = object()
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Helm values as somebody gave them: `origin` says where they were read, `tree` is what was given."""
+    """Helm values as they were given: `origin` says where they were read, `tree` holds them."""
 
     origin: str
     kind: str
@@ -127,12 +127,12 @@ class Values:
     namespace: str
     tree: Tree
     path: str = "config"
-    """Where the tree hangs in that object, for evidence."""
+    """The path of the tree in that object, for evidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """The first Karpenter Deployment. `env` holds what has a plain value; a reference reads as empty text."""
+    """The first Karpenter Deployment. `env` holds plain values; a reference to another object reads as empty text."""
 
     workload: Workload
     managed: Managed
@@ -149,27 +149,27 @@ class Installation:
 
     @property
     def env_elsewhere(self) -> bool:
-        """Whether more variables are taken whole from objects that are not read (envFrom)."""
+        """Whether further variables come from objects that are not read (envFrom)."""
         return any(one.env_from for one in self.workload.template.spec.containers or ())
 
     def hides(self, variable: str) -> bool:
-        """Whether an object that is not read may give this variable, by its name (valueFrom) or unnamed (envFrom)."""
+        """Whether an object that is not read may set this variable, by name (valueFrom) or as a whole (envFrom)."""
         return variable in self.referred or (variable not in self.env and self.env_elsewhere)
 
     @property
     def webhook_disabled(self) -> bool:
-        """Whether DISABLE_WEBHOOK switches webhooks off, in any spelling that the controller takes for true."""
+        """Whether DISABLE_WEBHOOK turns webhooks off, in any spelling that the controller reads as true."""
         return is_true(self.env.get(DISABLE_WEBHOOK, ""))
 
     @property
     def release_name(self) -> str:
-        """The Helm release as the chart's labels tell it; the chart's own name where they do not."""
+        """The Helm release named by the chart's labels; the chart's own name if they do not name one."""
         metadata = self.workload.metadata
         return metadata.annotation(labels.HELM_RELEASE_NAME) or metadata.label(labels.APP_INSTANCE) or CHART
 
 
 def installation(inventory: Inventory) -> Installation | None:
-    """The controller that was seen; None where there is none or Deployments could not be read."""
+    """The controller that was seen; None if there is none or Deployments could not be read."""
     workload = next(iter(inventory.controller.items), None)
     if workload is None:
         return None
@@ -183,9 +183,9 @@ def installation(inventory: Inventory) -> Installation | None:
 
 
 def webhooks_off(found: Installation | None, running: Release | None) -> bool:
-    """Whether that controller runs without webhooks: what it was told, else what its release does by itself.
-
-    Up to 0.33.7 and its siblings the charts write the variable only where webhooks are on, and off is the default.
+    """Whether that controller runs without webhooks, by its setting or else by the default of its release.
+    Up to 0.33.7 and its sibling patches the charts write the variable only if webhooks are on, and off is the
+    default.
     """
     told = found.env.get(DISABLE_WEBHOOK, "") if found else ""
     row = find(running) if running else None
@@ -195,12 +195,12 @@ def webhooks_off(found: Installation | None, running: Release | None) -> bool:
 
 
 def helm_release(inventory: Inventory, *, chart: str = CHART) -> HelmRelease | None:
-    """The deployed Helm release of that chart, where its record was seen."""
+    """The deployed Helm release of that chart; None if its record was not seen."""
     return next((release for release in inventory.helm_releases.items if release.chart == chart), None)
 
 
 def records_unread(inventory: Inventory) -> str:
-    """Why Helm's records are not all known, for a sentence; empty when each namespace was read whole."""
+    """Why Helm's records are not completely known, for use in a sentence; empty if every namespace was read."""
     part = inventory.helm_releases
     if isinstance(part, Unseen):
         return part.why
@@ -208,7 +208,9 @@ def records_unread(inventory: Inventory) -> str:
 
 
 def given_values(inventory: Inventory, *, chart: str = CHART) -> Values | None:
-    """The values that chart was given: from Helm's record, else from Flux or Argo CD; None where nothing tells."""
+    """The values given to that chart: from Helm's record, otherwise from Flux or Argo CD; None if
+    neither shows them.
+    """
     release = helm_release(inventory, chart=chart)
     if release is not None:
         return Values("Helm release record", "HelmRelease", release.name, release.namespace, release.config)
@@ -218,7 +220,7 @@ def given_values(inventory: Inventory, *, chart: str = CHART) -> Values | None:
 
 
 def _delivered_values(delivery: GitOpsDelivery, chart: str) -> Values | None:
-    """Only what stands in the object itself: values that it takes from elsewhere are not known to us."""
+    """Only the values in the object itself; values that it takes from other objects are not known."""
     if delivery.kind == "HelmRelease" and delivery.get("spec.chart.spec.chart") == chart:
         tree, path, elsewhere = delivery.get("spec.values", {}), "spec.values", delivery.get("spec.valuesFrom")
     elif delivery.kind == "Application" and delivery.get("spec.source.chart") == chart:
@@ -233,7 +235,7 @@ def _delivered_values(delivery: GitOpsDelivery, chart: str) -> Values | None:
 
 
 def value_at(tree: Tree, key: str) -> Any:  # noqa: ANN401 - Helm values are free JSON
-    """The value at a dotted key; ABSENT where it is not given. A key given as null is as good as absent in Helm."""
+    """The value at a dotted key; ABSENT if it is not given. Helm treats a null value as absent."""
     here: Any = tree
     for step in key.split("."):
         if not isinstance(here, dict) or here.get(step) is None:
@@ -245,13 +247,15 @@ def value_at(tree: Tree, key: str) -> Any:  # noqa: ANN401 - Helm values are fre
 ZONE = "topology.kubernetes.io/zone"
 HOSTNAME = "kubernetes.io/hostname"
 ALWAYS = ("kubernetes.io/os", "beta.kubernetes.io/os", HOSTNAME)
-"""Keys every node has; that a pod for Linux asks for Linux excludes none of ours."""
+"""Keys that every node has; a Linux pod that requires Linux excludes none of the relevant nodes."""
 KEEPS_OFF = ("NoSchedule", "NoExecute")
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """`nodes` that would take a replica. `unknown`: keys that it asks for and that an inventory does not keep."""
+    """`nodes` are the nodes on which a replica could run. `unknown`: node label keys that it requires and that an
+    inventory does not keep.
+    """
 
     nodes: tuple[Node, ...]
     unknown: tuple[str, ...]
@@ -262,7 +266,7 @@ class Places:
 
 
 def places(inventory: Inventory, spec: Placement) -> Places:
-    """The ready nodes that selector, required affinity and tolerations of the controller allow."""
+    """The ready nodes that the controller's node selector, required affinity and tolerations allow."""
     terms = _terms(spec)
     asked = {*(spec.node_selector or {}), *(row.key for term in terms for row in term.match_expressions or ())}
     unknown = tuple(sorted(key for key in asked if key not in ALWAYS and not kept_on_node(key)))
@@ -272,7 +276,7 @@ def places(inventory: Inventory, spec: Placement) -> Places:
 
 @once
 def open_places(inventory: Inventory) -> Places | None:
-    """The same for the controller that is installed; None where there is none."""
+    """The same for the installed controller; None if there is none."""
     found = installation(inventory)
     return places(inventory, found.workload.template.spec) if found else None
 
@@ -322,20 +326,20 @@ FLAG = "--feature-gates"
 
 @dataclass(frozen=True, slots=True)
 class GivenGates:
-    """`path` is told from the pod's spec on; `text` is empty where it is taken from an object that is not read."""
+    """`path` starts at the pod's spec; `text` is empty if it comes from an object that is not read."""
 
     path: str
     text: str
 
     @property
     def malformed(self) -> tuple[str, ...]:
-        """Parts that the controller cannot read, which keeps it from starting."""
+        """Parts that the controller cannot parse, which prevents it from starting."""
         parts = (part for part in self.text.split(",") if part)
         return tuple(part for part in parts if part.partition("=")[2].strip() not in _WORDS)
 
 
 def told_gates(found: Installation) -> dict[str, bool]:
-    """The gates that it was given, as it reads them; empty where it was given none."""
+    """The gates given to the controller, as it parses them; empty if none were given."""
     given = given_gates(found)
     return parse_gates(given.text) if given else {}
 
@@ -344,7 +348,9 @@ _WORDS = frozenset(["1", "t", "T", "true", "TRUE", "True", "0", "f", "F", "false
 
 
 def given_gates(found: Installation) -> GivenGates | None:
-    """What it was given: a flag before a variable, and either before what may stand in envFrom; None for nothing."""
+    """The feature gate text that takes effect: a flag before a variable, and either before a possible envFrom; None if
+    there is none.
+    """
     for container in found.workload.template.spec.containers or ():
         args = container.args or []
         for place, arg in enumerate(args):

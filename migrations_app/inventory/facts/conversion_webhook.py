@@ -1,6 +1,5 @@
-"""How the CRDs convert between v1beta1 and v1, and whether what they call is there.
-
-What the chart karpenter-crd will write into the conversion of the CRDs, by its values and where it is installed.
+"""How the CRDs convert between v1beta1 and v1: whether the conversion webhook's Service can answer, and what the chart
+karpenter-crd will write into the CRDs.
 """
 
 from dataclasses import dataclass
@@ -17,26 +16,25 @@ from migrations_app.karpenter.versions import Release
 
 CONVERTED = tuple(kind.crd_name for kind in kinds.CURRENT_KINDS)
 DEFAULT_PORT = 443
-"""What the API server calls where the reference names no port."""
+"""The port that the API server uses if the reference names none."""
 
 
 def conversion_crds(inventory: Inventory) -> tuple[CRD, ...]:
-    """The CRDs that serve two versions, or whose conversion says Webhook."""
+    """The CRDs that serve two versions or have the conversion strategy Webhook."""
     found = (crd for crd in inventory.crds.items if crd.name in CONVERTED)
     return tuple(crd for crd in found if len(crd.served) > 1 or strategy_of(crd) == "Webhook")
 
 
 def conversion_target(crd: CRD) -> ServiceReference | None:
-    """The Service that its conversion calls; None for a URL or no webhook at all."""
+    """The Service that the CRD's conversion calls; None for a URL or without a webhook."""
     webhook = crd.spec.conversion.webhook if crd.spec.conversion else None
     target = webhook.client_config if webhook else None
     return target.service if target else None
 
 
 def ready_port(inventory: Inventory, target: ServiceReference) -> str | Unseen:
-    """Why that Service cannot answer; empty when it is there, has the port and a ready endpoint of the controller.
-
-    Unseen where that cannot be told. Endpoints that were not read are as ready as the controller behind the Service.
+    """Why that Service cannot answer; empty if it exists, has the port, and has a ready endpoint of the controller.
+    Unseen if that cannot be determined. If endpoints were not read, the controller's readiness counts instead.
     """
     wanted = (target.namespace, target.name)
     service = next((one for one in inventory.services.items if (one.namespace, one.name) == wanted), None)
@@ -55,7 +53,7 @@ def ready_port(inventory: Inventory, target: ServiceReference) -> str | Unseen:
 
 
 def _unread(part: Part[Service] | Part[Endpoints], wanted: tuple[str | None, str]) -> Unseen | None:
-    """The one of that name was there, and could not be read."""
+    """Unseen if the object exists but could not be read; None otherwise."""
     if isinstance(part, Unseen):
         return part
     bad = next((one for one in part.quarantined if (one.namespace, one.name) == wanted), None)
@@ -63,7 +61,9 @@ def _unread(part: Part[Service] | Part[Endpoints], wanted: tuple[str | None, str
 
 
 def _selects(service: Service, workload: Workload) -> bool:
-    """Without a selector somebody else writes the endpoints, and they may be anybody's."""
+    """Whether the Service selects the workload's pods. Without a selector its endpoints are written by another party,
+    and this is True.
+    """
     if not service.spec.selector:
         return True
     carried = workload.template.metadata.labels or {}
@@ -71,14 +71,14 @@ def _selects(service: Service, workload: Workload) -> bool:
 
 
 def webhook_service(inventory: Inventory) -> Service | None:
-    """The Service of the controller that offers the webhook port; None where none does."""
+    """The controller's Service that offers the webhook port; None if there is none."""
     homes = {workload.namespace for workload in inventory.controller.items}
     found = (one for one in inventory.services.items if one.namespace in homes)
     return next((one for one in found if MAIN_CHART_WEBHOOK_SERVICE[2] in _ports(one)), None)
 
 
 def strategy_of(crd: CRD) -> str:
-    """None, the default, or Webhook."""
+    """The conversion strategy: "None" (the default) or "Webhook"."""
     return (crd.spec.conversion.strategy if crd.spec.conversion else None) or "None"
 
 
@@ -88,7 +88,7 @@ def _ports(service: Service) -> set[int | None]:
 
 @dataclass(frozen=True, slots=True)
 class WebhookAddress:
-    """What the CRDs of a release will say: whether they convert, and which Service is called."""
+    """What the CRDs of a release will contain: whether they convert, and which Service is called."""
 
     converts: bool
     name: str
@@ -97,12 +97,12 @@ class WebhookAddress:
 
 
 def crd_values(inventory: Inventory) -> Values | None:
-    """The values given to karpenter-crd; None where that chart is not installed or nothing tells."""
+    """The values given to karpenter-crd; None if that chart is not installed or its values are not known."""
     return given_values(inventory, chart=CRD_CHART)
 
 
 def aim(inventory: Inventory, release: Release) -> WebhookAddress | None:
-    """What karpenter-crd of that release will write; None where it writes no conversion or its values are not known."""
+    """What karpenter-crd of that release will write; None if it writes no conversion or its values are not known."""
     values, row = crd_values(inventory), find(release)
     defaults = row.crd_chart_webhook(release) if row else None
     if values is None or defaults is None:

@@ -1,9 +1,8 @@
-"""Who looks after an object: Helm, Flux, Argo CD, Terraform, eksctl, or a person. Read from its marks, never asked.
-
-The most jealous one is named first: what reverts a direct write (Flux, Argo CD), then what would revert it at its next
-run (Terraform, eksctl), then Helm, which only overwrites at the next upgrade.
-
-Every tool that applies an object, told from all its marks: two of them undo each other's work for ever.
+"""Which tool manages an object (Helm, Flux, Argo CD, Terraform, eksctl, or none), from its labels, annotations and
+field managers.
+If several tools left marks, the one that reverts direct writes soonest is named first: Flux and Argo CD, then
+Terraform and eksctl (at their next run), then Helm, which only overwrites at the next upgrade. `appliers` lists all
+tools that apply an object: two of them keep undoing each other's changes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,9 +22,9 @@ REVERTS: dict[Manager, str] = {
     "terraform": "Terraform (at its next run)",
     "eksctl": "eksctl (at its next run)",
 }
-"""Who undoes a direct write, and how that is told. Helm overwrites at the next upgrade of its release only."""
+"""Tools that undo a direct write, with their display text. Helm only overwrites at the next upgrade of its release."""
 AT_ONCE: tuple[Manager, ...] = ("flux", "argocd")
-"""These of them do it by themselves, within minutes."""
+"""Those of them that do it by themselves, within minutes."""
 
 FLUX_NAMES = (
     (labels.FLUX_KUSTOMIZE_NAME, labels.FLUX_KUSTOMIZE_NAMESPACE),
@@ -45,8 +44,7 @@ WRITERS: tuple[tuple[str, Manager], ...] = (
     ("helm", "helm"),
     ("kubectl", "hand"),
 )
-"""How the name of a field manager begins, in lower case, and who that is; the first that fits decides.
-
+"""Prefixes of field manager names in lower case, and the tool they stand for; the first match counts.
 Sources: fluxcd/pkg@main:ssa (kustomize-controller, helm-controller), argoproj/argo-cd@master:common,
 hashicorp/terraform-provider-kubernetes@main:manifest ("Terraform"; its typed resources write as "HashiCorp"),
 helm/helm@main:pkg/kube ("helm"), kubernetes/kubectl@master (kubectl-client-side-apply, kubectl-edit and others).
@@ -55,7 +53,9 @@ helm/helm@main:pkg/kube ("helm"), kubernetes/kubectl@master (kubectl-client-side
 
 @dataclass(frozen=True, slots=True)
 class Managed:
-    """`by` looks after the object; `told_by` is the mark that says so, empty where nothing does; `name` its owner."""
+    """`by` is the managing tool; `told_by` is the mark that shows it, empty if there is none; `name` is the owning
+    release or application.
+    """
 
     by: Manager
     told_by: str = ""
@@ -64,7 +64,7 @@ class Managed:
 
     @property
     def reverts(self) -> bool:
-        """Whether a direct write would be undone without anybody's doing."""
+        """Whether a direct write would be reverted automatically."""
         return self.by in AT_ONCE
 
 
@@ -72,15 +72,14 @@ BY_HAND = Managed("hand")
 
 
 def managed(metadata: Metadata) -> Managed:
-    """Who looks after the object with that metadata; a hand where nothing says otherwise."""
+    """The tool that manages the object with that metadata; BY_HAND if no mark shows one."""
     found = {mark.by: mark for mark in reversed(list(_marks(metadata)))}
     return next((found[manager] for manager in MANAGERS if manager in found), BY_HAND)
 
 
 def delivered(metadata: Metadata, deliveries: Iterable[GitOpsDelivery]) -> Managed:
-    """As `managed`, and where the object itself names no GitOps tool, the Flux or Argo CD object that delivers it.
-
-    Argo CD tracks by a label that charts set too, so only its Application tells the two apart.
+    """Same as `managed`; if the object itself names no GitOps tool, the Flux or Argo CD object that delivers it.
+    Argo CD tracks by a label that charts set too, so only its Application object distinguishes the two.
     """
     own = managed(metadata)
     if own.by in ("helm", "hand"):
@@ -119,7 +118,9 @@ def _argo(metadata: Metadata) -> Iterator[Managed]:
 
 
 def _labels(metadata: Metadata) -> Iterator[Managed]:
-    """The label alone is not enough for Helm: charts rendered by Argo CD or Terraform carry it too."""
+    """Marks in Helm's annotations. The managed-by label alone is not sufficient: charts rendered by Argo CD or
+    Terraform carry it too.
+    """
     release, says = metadata.annotation(labels.HELM_RELEASE_NAME), (metadata.label(labels.APP_MANAGED_BY) or "").lower()
     if release is not None:
         yield Managed(
@@ -141,13 +142,13 @@ def _writers(metadata: Metadata) -> Iterator[Managed]:
 
 
 TERRAFORM = ("terraform", "hashicorp", "opentofu")
-"""How their field managers begin, in lower case; those of the Helm provider are Helm."""
+"""Prefixes of Terraform's field managers, in lower case; those of its Helm provider count as Helm."""
 BY_HELM = "terraform-provider-helm"
 GITOPS = ("Flux Kustomization", "Flux HelmRelease", "Argo CD")
 
 
 def appliers(metadata: Metadata, inventory: Inventory) -> tuple[str, ...]:
-    """The tools in words, each with the name that its mark gives; persons are none of them."""
+    """The tools that apply the object, as text with the name that the mark gives; manual changes are left out."""
     return tuple(dict.fromkeys(_found(metadata, inventory)))
 
 
@@ -167,7 +168,7 @@ def _found(metadata: Metadata, inventory: Inventory) -> Iterator[str]:
 
 
 def _release(metadata: Metadata, inventory: Inventory) -> str:
-    """The release that the marks name, where its record is there: marks outlive a release that is gone."""
+    """The Helm release that the marks name, if its record exists: the marks outlive a deleted release."""
     name = metadata.annotation(labels.HELM_RELEASE_NAME)
     space = metadata.annotation(labels.HELM_RELEASE_NAMESPACE)
     known = {(one.name, one.namespace) for one in inventory.helm_releases.items}
@@ -180,7 +181,7 @@ def _terraform(manager: str) -> bool:
 
 
 def replaces_whole(metadata: Metadata) -> bool:
-    """Whether what applies it takes out what its last manifest held, as Helm does; others merge and leave."""
+    """Whether the tool removes fields that are no longer in its manifest, as Helm does; others merge and leave them."""
     marked = metadata.label(labels.FLUX_HELM_NAME) or metadata.annotation(labels.HELM_RELEASE_NAME)
     merged = metadata.label(labels.FLUX_KUSTOMIZE_NAME) or metadata.annotation(labels.ARGO_TRACKING)
     return bool(marked) and not merged

@@ -1,8 +1,5 @@
-"""How far each claim has come on the way to its node.
-
-When a NodeClaim expires: by its own expireAfter (v1), or by that of its pool (v1beta1).
-
-The drift hashes that pools, node classes and their claims carry, side by side.
+"""State of NodeClaims and Machines: how far they have come towards a joined node, when they expire, and their drift
+hashes compared with those of pools and node classes.
 """
 
 from collections import Counter
@@ -21,7 +18,7 @@ ORDER = ("Registered", "Initialized")
 ALPHA_PREFIX = "Machine"
 _JOINED = {prefix: frozenset(f"{prefix}{word}" for word in ORDER) for prefix in ("", ALPHA_PREFIX)}
 ClaimStep = tuple[KarpenterClaim, str, str]
-"""A claim, its kind, and the condition that it does not meet yet; empty for one that has joined."""
+"""A claim, its kind, and the first condition that it does not meet yet; empty if it has joined."""
 
 
 @once
@@ -44,7 +41,9 @@ def _missing(claim: KarpenterClaim, *, prefix: str) -> str:
 
 
 def expired(claim: NodeClaim, pools: dict[str, NodePool], *, now: str) -> bool | None:
-    """Whether its time is over; None where the pool, a duration or a time cannot be read."""
+    """Whether the claim has expired, by its own expireAfter (v1) or that of its pool (v1beta1); None if the pool, a
+    duration or a time cannot be read.
+    """
     if claim.condition("Expired") == "True":
         return True
     after = _expire_after(claim, pools)
@@ -74,7 +73,7 @@ def _expire_after(claim: NodeClaim, pools: dict[str, NodePool]) -> str:
 
 @lru_cache(maxsize=4096)
 def moment(text: str | None) -> datetime | None:
-    """The time that an RFC 3339 text tells; None where it cannot be read or names no zone."""
+    """The time of an RFC 3339 text; None if it cannot be parsed or has no time zone."""
     try:
         found = datetime.fromisoformat(text) if text else None
     except ValueError:
@@ -84,7 +83,7 @@ def moment(text: str | None) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class DriftHashes:
-    """One pool or node class: the version of its hash, None where it has none, and its claims."""
+    """One pool or node class: its hash version (None if it has none) and its claims."""
 
     kind: str
     name: str
@@ -92,14 +91,14 @@ class DriftHashes:
     version: str | None
     claims: tuple[NodeClaim, ...]
     behind: dict[str, int]
-    """How many claims carry which other version; "none" for those without."""
+    """Number of claims by each other hash version that they carry; "none" for those without."""
     drifted: int
-    """How many of its claims are to be replaced already."""
+    """Number of its claims that are already marked as drifted."""
 
 
 @once
 def drift_hashes(inventory: Inventory) -> tuple[DriftHashes, ...]:
-    """Every pool, then every node class of ours."""
+    """Every pool, then every node class of Karpenter's own."""
     return tuple(_every(inventory))
 
 

@@ -1,10 +1,6 @@
-"""The objects that a conversion takes, as manifests: what a repository would hold of them.
-
-Status and what only the server and Karpenter write are left out, since they change without anybody's doing.
-
-The kubelet settings of a pool, wherever its release keeps them.
-
-What node classes say in their user data about joining, and what proves that they get along with it.
+"""Pools and node classes in detail: manifests for conversion, kubelet settings, and user data that skips the
+registration taint.
+Manifests leave out status and everything that only the server or Karpenter writes.
 """
 
 import json
@@ -28,11 +24,11 @@ CONVERTIBLE_PARTS: Final = {
     "nodepools": "NodePool",
     "ec2nodeclasses": "EC2NodeClass",
 }
-"""Parts of the inventory and the kind of their objects."""
+"""Inventory parts and the kind of their objects."""
 
 
 def convertible(inventory: Inventory) -> tuple[Tree, ...]:
-    """Every such object that was seen, by kind and name; nothing stands for parts that could not be read."""
+    """Every such object that was seen, by kind and name; parts that could not be read contribute nothing."""
     return tuple(tree for part, kind in CONVERTIBLE_PARTS.items() for tree in _trees(inventory.part(part), kind))
 
 
@@ -59,9 +55,9 @@ _MAPS = ("systemReserved", "kubeReserved", "evictionHard", "evictionSoft", "evic
 
 
 def kubelet_of(pool: NodePool) -> tuple[str, dict[str, Any] | None]:
-    """Where the pool's own settings stand and what they are; empty where it has none, None where they are unreadable.
-
-    The annotation is where 1.0 keeps what v1beta1 had in the pool.
+    """The path of the pool's kubelet settings and their value; an empty path without any, None as value if they cannot
+    be read.
+    1.0 keeps what v1beta1 had in the pool in an annotation.
     """
     own = pool.get(PATH)
     if own is not None:
@@ -77,7 +73,7 @@ def kubelet_of(pool: NodePool) -> tuple[str, dict[str, Any] | None]:
 
 
 def same_meaning(settings: object) -> str:
-    """A text that is equal for settings that mean the same; empty for none, and for what cannot be read."""
+    """A text that is equal for settings with the same meaning; empty for none and for unreadable settings."""
     if not isinstance(settings, dict) or not _readable(settings):
         return ""
     return kubelet_meaning({name: value for name, value in settings.items() if value is not None})
@@ -88,19 +84,19 @@ def _readable(found: object) -> bool:
 
 
 BARRED = "UnregisteredTaintNotFound"
-"""The reason of a claim's Registered condition where its node joined without the taint."""
+"""The reason in a claim's Registered condition if its node joined without the taint."""
 
 
 @dataclass(frozen=True, slots=True)
 class UntaintedNodeClass:
-    """A node class whose user data starts the kubelet without the taint; `how` says by what."""
+    """A node class whose user data starts the kubelet without the taint; `how` names the call."""
 
     node_class: EC2NodeClass
     how: str
 
 
 def untainted(classes: Iterable[EC2NodeClass]) -> Iterator[UntaintedNodeClass]:
-    """Those whose nodes would join without the taint karpenter.sh/unregistered."""
+    """The node classes whose nodes would join without the taint karpenter.sh/unregistered."""
     for one in classes:
         told = text(one, USER_DATA)
         if labels.UNREGISTERED_TAINT in told:
@@ -116,7 +112,7 @@ def untainted(classes: Iterable[EC2NodeClass]) -> Iterator[UntaintedNodeClass]:
 
 @once
 def barred_claims(inventory: Inventory) -> tuple[str, ...]:
-    """The claims whose nodes are left out for want of the taint."""
+    """Names of the claims whose nodes were rejected because the taint is missing."""
     return tuple(
         claim.name
         for claim in own_claims(inventory)

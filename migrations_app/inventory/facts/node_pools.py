@@ -1,12 +1,6 @@
-"""Whether Karpenter may launch spot instances here, told by what the pools ask of karpenter.sh/capacity-type.
-
-Whether a NodePool admits what ran on a Provisioner's nodes: taints, labels and requirements of both.
-
-Whether nodes of a NodePool may stand in a zone: by its requirements, and by the subnets of its class.
-
-Pools, claims and node classes of Karpenter's own: without what EKS Auto Mode keeps under the same kinds.
-
-Disruption budgets of a NodePool: how many nodes it lets go at once.
+"""What NodePools and Provisioners allow: spot capacity, zones, disruption budgets, and whether a NodePool can take
+over from a Provisioner.
+The functions `own_...` leave out what EKS Auto Mode keeps under the same kinds.
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,9 +24,8 @@ POOL_TEMPLATE = "spec.template"
 
 
 def spot_possible(inventory: Inventory) -> bool | None:
-    """True where some pool admits spot, False where none does; None where a list or a pool could not be read whole.
-
-    One pool that admits spot decides, whatever else was not seen.
+    """True if some pool allows spot, False if none does; None if a list or a pool could not be read completely.
+    One pool that allows spot is enough, even if others were not seen.
     """
     words = [*map(pool_admits_spot, inventory.nodepools.items), *map(admits_spot, inventory.provisioners.items)]
     if True in words:
@@ -42,9 +35,8 @@ def spot_possible(inventory: Inventory) -> bool | None:
 
 
 def pool_admits_spot(pool: NodePool) -> bool | None:
-    """Whether a NodePool may launch spot: without a word on capacity types it may. None where its spec is odd.
-
-    Pools of EKS Auto Mode are not Karpenter's to launch for.
+    """Whether a NodePool may launch spot; without a capacity-type requirement it may. None if its spec is malformed.
+    False for pools of EKS Auto Mode, since Karpenter does not launch for them.
     """
     if pool.get(f"{POOL_TEMPLATE}.spec.nodeClassRef.group") == kinds.AUTO_MODE_GROUP:
         return False
@@ -53,13 +45,15 @@ def pool_admits_spot(pool: NodePool) -> bool | None:
 
 
 def admits_spot(provisioner: Provisioner) -> bool | None:
-    """Whether a Provisioner may launch spot: without a word on capacity types its webhook fills in on-demand."""
+    """Whether a Provisioner may launch spot; without a capacity-type requirement its webhook sets on-demand."""
     rows = _rows(provisioner, "spec.requirements", labels_at="spec.labels")
     return None if rows is None else bool(rows) and _all_admit(rows)
 
 
 def _rows(one: WholeObject, requirements_at: str, *, labels_at: str) -> list[Row] | None:
-    """What the object asks of the capacity type; None where it cannot be read. Labels of the nodes bind as well."""
+    """The object's requirements on the capacity type, including node labels, which restrict as well; None if they
+    cannot be read.
+    """
     requirements, given = one.get(requirements_at, []), one.get(labels_at, {})
     if not isinstance(requirements, list) or not isinstance(given, dict):
         return None
@@ -79,7 +73,7 @@ def _asked(requirements: Iterable[dict[str, Any]]) -> Iterator[Row]:
 
 
 def _all_admit(rows: Iterable[Row]) -> bool | None:
-    """Every row binds: one that shuts spot out decides, one that cannot be read leaves it open."""
+    """Whether all rows allow spot: False if one excludes it, otherwise None if one cannot be read."""
     words = [_admits(operator, values) for operator, values in rows]
     if False in words:
         return False
@@ -87,7 +81,7 @@ def _all_admit(rows: Iterable[Row]) -> bool | None:
 
 
 def _admits(operator: str, values: tuple[str, ...]) -> bool | None:
-    """None for operators that compare numbers or do not exist, and for In and NotIn without values."""
+    """None for unknown or numeric operators, and for In and NotIn without values."""
     if operator in ("In", "NotIn") and values:
         return (labels.SPOT in values) is (operator == "In")
     return {"Exists": True, "DoesNotExist": False}.get(operator)
@@ -99,7 +93,7 @@ _OWNER_KEYS = (labels.PROVISIONER_NAME, labels.NODEPOOL)
 
 
 def misfit(old: Provisioner, pool: NodePool) -> str:
-    """Why the pool does not take over, in words that follow its name; empty where nothing speaks against it."""
+    """Why the pool cannot take over, as text that follows its name; empty if nothing prevents it."""
     return next(_misfits(old, pool), "")
 
 
@@ -147,7 +141,7 @@ _SPELLED = (ZONE, "failure-domain.beta.kubernetes.io/zone")
 
 
 def reaches(inventory: Inventory, pool: NodePool, *, zone: str) -> bool:
-    """True unless a requirement of the pool, or the subnets that its class found, leave the zone out."""
+    """False if a requirement of the pool, or the subnets that its class found, exclude the zone; True otherwise."""
     rows = pool.get("spec.template.spec.requirements", [])
     asked = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     return all(_pool_zones_admits(row, zone) for row in asked if row.get("key") in _SPELLED) and _has_subnet(
@@ -178,17 +172,17 @@ FAMILIES = {
     name.lower(): name
     for name in ("AL2", "AL2023", "Bottlerocket", "Ubuntu", "Custom", "Windows2019", "Windows2022", "Windows2025")
 }
-"""Image families by the word that an alias uses for them; Ubuntu and Custom have none."""
+"""Image families by their name in an alias; Ubuntu and Custom have none."""
 
 
 def is_auto_mode(group: object, api_version: object = None) -> bool:
-    """Whether a reference with that group, or API version in v1beta1, leads to a node class of EKS Auto Mode."""
+    """Whether a reference with that group, or API version in v1beta1, names a node class of EKS Auto Mode."""
     return kinds.AUTO_MODE_GROUP in (group, str(api_version or "").partition("/")[0])
 
 
 @once
 def own_pools(inventory: Inventory) -> tuple[NodePool, ...]:
-    """The NodePools that Karpenter itself acts on; empty also where they could not be read."""
+    """The NodePools that Karpenter itself manages; empty also if they could not be read."""
     return tuple(
         pool
         for pool in inventory.nodepools.items
@@ -198,7 +192,7 @@ def own_pools(inventory: Inventory) -> tuple[NodePool, ...]:
 
 @once
 def own_claims(inventory: Inventory) -> tuple[NodeClaim, ...]:
-    """The NodeClaims that Karpenter itself acts on; empty also where they could not be read."""
+    """The NodeClaims that Karpenter itself manages; empty also if they could not be read."""
     return tuple(claim for claim in inventory.nodeclaims.items if not _foreign(claim))
 
 
@@ -208,13 +202,13 @@ def _foreign(claim: NodeClaim) -> bool:
 
 
 def class_name(pool: NodePool) -> str:
-    """The node class that the pool names; empty where it names none."""
+    """The node class that the pool names; empty if it names none."""
     found = pool.get(f"{REFERENCE}.name")
     return found if isinstance(found, str) else ""
 
 
 def rows(one: WholeObject, path: str) -> tuple[tuple[int, dict[str, Any]], ...]:
-    """The entries of the list at that path which are maps, each with its place; empty where there is no list."""
+    """The entries of the list at that path that are maps, each with its index; empty if there is no list."""
     found = one.get(path)
     return tuple((place, row) for place, row in enumerate(found if isinstance(found, list) else ()) if _is_map(row))
 
@@ -224,58 +218,60 @@ def _is_map(row: object) -> bool:
 
 
 def strings(one: WholeObject, path: str) -> dict[str, str]:
-    """The pairs of text in the map at that path."""
+    """The string entries of the map at that path."""
     found = one.get(path)
     pairs = found.items() if isinstance(found, dict) else ()
     return {key: value for key, value in pairs if isinstance(value, str)}
 
 
 def text(one: WholeObject, path: str) -> str:
-    """The text at that path; empty for anything else."""
+    """The text at that path; empty for any other type."""
     found = one.get(path)
     return found if isinstance(found, str) else ""
 
 
 def aliases(node_class: EC2NodeClass) -> Iterator[tuple[int, str]]:
-    """The aliases among the terms for images, each with its place."""
+    """The aliases among the AMI selector terms, each with its index."""
     for place, term in rows(node_class, AMI_TERMS):
         if isinstance(term.get("alias"), str):
             yield place, term["alias"]
 
 
 def family(node_class: EC2NodeClass) -> str:
-    """The image family as amiFamily spells it: that field, else the alias; empty where neither tells."""
+    """The image family in the spelling of amiFamily: from that field, otherwise from the alias; empty if neither names
+    one.
+    """
     told = text(node_class, "spec.amiFamily")
     from_alias = (FAMILIES.get(alias.partition("@")[0].lower(), "") for _, alias in aliases(node_class))
     return told or next(from_alias, "")
 
 
 def is_v1(inventory_part: object, one: NamedObject) -> bool:
-    """Whether that object was read as v1; what nothing tells about is taken for v1, the newest."""
+    """Whether that object was read as v1; v1, the newest, is assumed if nothing shows the version."""
     told = one.api_version or getattr(inventory_part, "served", None) or "v1"
     return str(told).rpartition("/")[2] == "v1"
 
 
 BUDGETS = "spec.disruption.budgets"
 DEFAULT_PERCENT = 10
-"""What a pool without budgets is given from 0.34 on. aws/karpenter-provider-aws@v0.37.8:pkg/apis/crds."""
+"""The default budget of a pool without budgets, from 0.34 on. aws/karpenter-provider-aws@v0.37.8:pkg/apis/crds."""
 REASONS = frozenset({"Drifted", "Empty", "Underutilized"})
 
 
 def at_once(nodes: int, *, percent: int = DEFAULT_PERCENT) -> int:
-    """How many of so many nodes a share lets go at once; it is rounded up."""
+    """How many of that many nodes the percentage allows to be disrupted at once, rounded up."""
     return -(-nodes * percent // 100)
 
 
 def closed(pool: NodePool) -> Iterator[tuple[int, str]]:
-    """The budgets that let no node go, at any time and for any reason: place and value."""
+    """The budgets that allow no disruption at any time and for any reason: index and value."""
     for place, budget in rows(pool, BUDGETS):
         if _is_none(budget.get("nodes")) and not budget.get("schedule") and _for_every_reason(budget.get("reasons")):
             yield place, str(budget["nodes"])
 
 
 def unreadable(pool: NodePool) -> Iterator[int]:
-    """The budgets whose nodes are neither a number nor a share."""
+    """Index of each budget whose `nodes` is neither a number nor a percentage."""
     for place, budget in rows(pool, BUDGETS):
         told = str(budget.get("nodes")).removesuffix("%")
         if isinstance(budget.get("nodes"), bool) or not (told.isascii() and told.isdigit()):

@@ -1,9 +1,7 @@
-"""Annotations of nodes and claims that protect them, or once did.
-
-Whose each node is, how that was told, and what does not add up.
-
-Rules are tried in order, the first that matches decides. Owner references keep the version of the day the node
-registered, so the generation of a node behind a NodeClaim is the one that NodeClaims have in this cluster now.
+"""The owner of each node, the signals that show it, and inconsistencies; also the annotations that protect nodes and
+claims.
+Rules are tried in order and the first match counts. Owner references keep the API version of the day the node
+registered, so the generation of a node behind a NodeClaim is the current one of NodeClaims in this cluster.
 """
 
 from collections import Counter
@@ -46,7 +44,9 @@ EKSCTL_NODEGROUP = "alpha.eksctl.io/nodegroup-name"
 
 
 class OwnedNode(msgspec.Struct, frozen=True, kw_only=True):
-    """One node and whose it is. `told_by` names the signals: label, owner, provider_id; `anomalies` are their ids."""
+    """One node and its owner. `told_by` names the signals (label, owner, provider_id); `anomalies` are ids of
+    inconsistencies.
+    """
 
     name: str
     owner: str
@@ -61,7 +61,7 @@ class OwnedNode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Anomaly(msgspec.Struct, frozen=True, kw_only=True):
-    """Something about ownership that does not add up, such as a claim without its node."""
+    """An inconsistency of ownership, such as a claim without its node."""
 
     id: str
     kind: str
@@ -92,14 +92,14 @@ class _Context:
 
 @once
 def ownership(inventory: Inventory) -> Ownership:
-    """Every node with its owner; nothing at all when nodes were not seen."""
+    """Every node with its owner; empty if nodes were not seen."""
     context = _context(inventory)
     nodes = tuple(_owned(node, context) for node in inventory.nodes.items)
     return Ownership(nodes, tuple(_anomalies(inventory, context, nodes=nodes)))
 
 
 def claim_generation(inventory: Inventory) -> str:
-    """`v1` or `beta`: what NodeClaims are stored as now; empty when neither CRDs nor claims were seen."""
+    """`v1` or `beta`: the version in which NodeClaims are stored now; empty if neither CRDs nor claims were seen."""
     stored = next((crd.storage for crd in inventory.crds.items if crd.name == "nodeclaims.karpenter.sh"), "")
     served = inventory.nodeclaims.served if isinstance(inventory.nodeclaims, Seen) else None
     version = stored or (served or "").rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""What the ClusterRoles of the controller grant."""
+"""What the controller's ClusterRoles grant."""
 
 from collections.abc import Iterable
 
@@ -12,13 +12,13 @@ CONVERTED = frozenset(kind.crd_name for kind in kinds.CURRENT_KINDS)
 
 
 def lacking(roles: Iterable[ClusterRole], rights: Iterable[RbacRight]) -> tuple[RbacRight, ...]:
-    """Those of the rights that no role grants, in their order."""
+    """The rights that no role grants, in the given order."""
     rules = [rule for role in roles for rule in role.rules or ()]
     return tuple(right for right in rights if not any(grants(rule, right) for rule in rules))
 
 
 def grants(rule: PolicyRule, right: RbacRight) -> bool:
-    """Whether the rule grants it for every object, or for all the CRDs that convert where that is enough."""
+    """Whether the rule grants the right for every object, or for all converting CRDs if that is sufficient."""
     sub = right.resource.partition("/")[2]
     resources = {right.resource, ANY, f"{ANY}/{sub}"} if sub else {right.resource, ANY}
     return (
@@ -30,13 +30,13 @@ def grants(rule: PolicyRule, right: RbacRight) -> bool:
 
 
 def kept_by_chart(role: ClusterRole) -> bool:
-    """Whether the chart writes the role anew at each upgrade."""
+    """Whether the chart rewrites the role at each upgrade."""
     by_label = (role.metadata.label(labels.HELM_CHART) or "").startswith("karpenter-")
     return by_label or managed(role.metadata).by == "helm"
 
 
 def per_target(rights: Iterable[RbacRight]) -> dict[str, tuple[RbacRight, ...]]:
-    """The same rights by what they are on, each resource as kubectl spells it."""
+    """The rights by resource, each in kubectl's spelling."""
     found: dict[str, tuple[RbacRight, ...]] = {}
     for right in rights:
         found[right.target] = (*found.get(right.target, ()), right)

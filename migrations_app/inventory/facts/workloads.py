@@ -1,10 +1,5 @@
-"""Where pods and the templates they come from mention a Karpenter key, one row for each workload.
-
-Workloads that are known to ask instance metadata, among those that an inventory keeps.
-
-Label selectors: what they select.
-
-Disruption budgets: which pods they cover, where these run, and what keeps one from letting a pod go.
+"""What pods and workload templates use: Karpenter keys, instance metadata, and disruption budgets.
+`selects` implements Kubernetes label selectors.
 """
 
 from collections import Counter, defaultdict
@@ -25,7 +20,7 @@ from migrations_app.inventory.pod_groups import NODES_KEPT, constraints, markers
 from migrations_app.karpenter.tables.metadata_rows import METADATA_USERS, MetadataUser
 
 POD_PARTS: tuple[str, ...] = ("pods", *WORKLOAD_PARTS)
-"""What a check has to read to speak of all pods: the running ones, and the templates of those to come."""
+"""The parts to read for a statement about all pods: the running ones, and the templates of future ones."""
 KIND_OF_PART = {
     "deployments": "Deployment",
     "statefulsets": "StatefulSet",
@@ -38,7 +33,7 @@ CRON_TEMPLATE = "spec.jobTemplate.spec.template"
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """One mention. `count` is the number of pods behind it, at least one for a template without pods."""
+    """One mention of a key. `count` is the number of pods behind it, at least one for a template without pods."""
 
     kind: str
     namespace: str
@@ -50,12 +45,12 @@ class Mention:
 
 
 def marked(inventory: Inventory, keys: Collection[str]) -> tuple[Mention, ...]:
-    """Annotations and labels of those keys."""
+    """Annotations and labels with those keys."""
     return _merged(_marks(inventory), keys=keys)
 
 
 def placed(inventory: Inventory, keys: Collection[str]) -> tuple[Mention, ...]:
-    """Selectors, affinities, spread keys and tolerations of those keys."""
+    """Selectors, affinities, topology spread keys and tolerations with those keys."""
     return _merged(_places(inventory), keys=keys)
 
 
@@ -74,7 +69,7 @@ def _merged(every: tuple[Mention, ...], *, keys: Collection[str]) -> tuple[Menti
 
 
 def _joined(templates: Iterator[Mention], pods: Iterator[Mention]) -> tuple[Mention, ...]:
-    """A template and its running pods say the same thing: one row, with the number of the pods."""
+    """Merges a template with its running pods, which mention the same keys, into one row with the number of pods."""
     rows = {_same(mention): mention for mention in templates}
     counts: Counter[tuple[str, ...]] = Counter()
     for mention in pods:
@@ -91,7 +86,7 @@ def _same(mention: Mention) -> tuple[str, ...]:
 
 
 def _templates(inventory: Inventory) -> Iterator[tuple[str, Workload, str]]:
-    """Those that pods may still come from: the history of a CronJob is none of them."""
+    """The templates that can still create pods; finished Jobs are left out."""
     for part, kind in KIND_OF_PART.items():
         for workload in inventory.part(part).items:
             if isinstance(workload, Workload) and not (kind == "Job" and workload.over):
@@ -138,7 +133,7 @@ def workload(inventory: Inventory, *, kind: str, namespace: str, name: str) -> W
 
 @dataclass(frozen=True, slots=True)
 class KnownMetadataUser:
-    """A workload with the row that knows it; `image` is what told."""
+    """A workload that matches a row of METADATA_USERS; `image` is the image that matched."""
 
     kind: str
     workload: Workload
@@ -147,7 +142,7 @@ class KnownMetadataUser:
 
 
 def metadata_users(inventory: Inventory) -> Iterator[KnownMetadataUser]:
-    """Those without host network whose arguments do not spare them the question."""
+    """The workloads without host network whose arguments do not make the metadata query unnecessary."""
     for kind, part in (("Deployment", inventory.deployments), ("DaemonSet", inventory.daemonsets)):
         for workload in part.items:
             spec = workload.template.spec
@@ -158,7 +153,7 @@ def metadata_users(inventory: Inventory) -> Iterator[KnownMetadataUser]:
 
 
 def may_ask_metadata(workload: Workload) -> bool:
-    """Whether an image is known to ask instance metadata, whatever its arguments."""
+    """Whether an image is known to query instance metadata, regardless of its arguments."""
     images = [container.image or "" for container in workload.template.spec.containers or ()]
     return any(row.image in image for row in METADATA_USERS for image in images)
 
@@ -170,13 +165,15 @@ def _row(container: Container) -> MetadataUser | None:
 
 
 def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
-    """Whether it selects an object of those labels; without a selector nothing is, with an empty one everything."""
+    """Whether the selector matches an object with those labels; None matches nothing, an empty selector matches
+    everything.
+    """
     if selector is None:
         return False
     for key, value in (selector.match_labels or {}).items():
         if labels.get(key) != value:
             return False
-    # Asked of every node and of every group of pods, nearly always by labels alone.
+    # Called for every node and every group of pods, nearly always with labels only.
     expressions = selector.match_expressions
     return not expressions or all(_holds(expression, labels) for expression in expressions)
 
@@ -219,7 +216,7 @@ def elsewhere(inventory: Inventory, nodes: Collection[str]) -> frozenset[tuple[s
 
 
 def what_holds(budget: DisruptionBudget) -> tuple[str, str]:
-    """The rule where it can never let a pod go, else the count of the moment."""
+    """The field and value that never allow a disruption, otherwise the current counts."""
     spec, expected = budget.spec, (budget.status and budget.status.expected_pods) or 0
     if spec.max_unavailable in (0, "0", "0%"):
         return "spec.maxUnavailable", str(spec.max_unavailable)

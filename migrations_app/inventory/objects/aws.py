@@ -1,6 +1,5 @@
 """What was seen in AWS for one EKS cluster at one moment: frozen values, each part Seen or Unseen.
-
-Documents are kept as the text that AWS gave; judging them is for karpenter/iam and the checks.
+Policy documents are kept as the text that AWS returned; evaluating them is for `iam` and the checks.
 """
 
 from dataclasses import dataclass, fields
@@ -11,16 +10,16 @@ from migrations_app.inventory.parts import NOT_ASKED, Part
 
 Kind = Literal["aws_managed", "customer_managed", "inline"]
 FoundBy = Literal["pod_identity", "pod_identity_target", "irsa", "environment", "assume_role", "given"]
-"""How a role was found; `given` are documents that somebody handed in, without any role."""
+"""How a role was found; `given` means documents that a user supplied, without a role."""
 Agreement = Literal["agree", "disagree", "cannot_tell"]
 
-# Characters without white space; inline policies share theirs between all of a role.
+# Characters without white space; the inline policies of a role share one limit.
 LIMITS: dict[Kind, int] = {"aws_managed": 6144, "customer_managed": 6144, "inline": 10240}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who AWS takes us for."""
+    """The identity that AWS sees in karpdash's credentials."""
 
     account: str
     arn: str
@@ -28,7 +27,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EksCluster:
-    """DescribeCluster: `ca_data` is base64 of a PEM text, `version` the Kubernetes minor such as 1.30."""
+    """The DescribeCluster result: `ca_data` is base64 of a PEM text, `version` the Kubernetes minor such as 1.30."""
 
     name: str
     arn: str
@@ -39,7 +38,7 @@ class EksCluster:
     ca_data: str
     issuer: str
     authentication_mode: str
-    """API, API_AND_CONFIG_MAP or CONFIG_MAP; empty where the cluster is too old to say, which means CONFIG_MAP."""
+    """API, API_AND_CONFIG_MAP or CONFIG_MAP; empty if the cluster is too old to report it, which means CONFIG_MAP."""
     auto_mode: bool
 
     @property
@@ -65,7 +64,7 @@ class Role:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttachedPolicy:
-    """A managed policy by name, its document unread."""
+    """A managed policy by name; its document is not read."""
 
     name: str
     arn: str
@@ -77,7 +76,7 @@ class AttachedPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyDocument:
-    """A policy with its text. `arn` and `version` are empty for inline ones; `size` counts as IAM does."""
+    """A policy with its text. `arn` and `version` are empty for inline policies; `size` is counted as IAM does."""
 
     name: str
     kind: Kind
@@ -88,32 +87,34 @@ class PolicyDocument:
 
     @property
     def room(self) -> int:
-        """Characters left up to the limit of its kind, as if it were the only inline policy of its role."""
+        """Characters left up to the limit of its kind, as if it were the role's only inline policy."""
         return LIMITS[self.kind] - self.size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerRole:
-    """A role of the controller and how it was found. An empty `role` part means that AWS has no role of that ARN."""
+    """A role of the controller and how it was found. An empty `role` part means that AWS has no role with that ARN."""
 
     found_by: FoundBy
     arn: str
     role: Part[Role]
     policies: Part[PolicyDocument]
     boundary: Part[PolicyDocument]
-    """Empty when the role has none."""
+    """Empty if the role has none."""
     namespace: str = ""
     service_account: str = ""
 
     @property
     def inline_size(self) -> int:
-        """Characters of all inline policies together, which share 10,240."""
+        """Characters of all inline policies together; the limit is 10,240."""
         return sum(one.size for one in self.policies.items if one.kind == "inline")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Association:
-    """An EKS Pod Identity association. With a target, pods work as `target_role_arn`; `role_arn` only leads there."""
+    """An EKS Pod Identity association. With a target, pods run as `target_role_arn`, which is assumed
+    from `role_arn`.
+    """
 
     id: str
     namespace: str
@@ -124,7 +125,7 @@ class Association:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedBy:
-    """The object that names something, and where in it."""
+    """The object that names something, and the path in it."""
 
     kind: str
     name: str
@@ -133,7 +134,7 @@ class NamedBy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceProfile:
-    """An instance profile that is named somewhere. `exists` False: AWS has none of that name."""
+    """An instance profile that some object names. `exists` False: AWS has none with that name."""
 
     name: str
     exists: bool
@@ -154,7 +155,7 @@ class AccessEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeRole:
-    """A role that nodes run as. An empty `role` part means that AWS has none of that name."""
+    """A role that nodes run as. An empty `role` part means that AWS has none with that name."""
 
     name: str
     role: Part[Role]
@@ -162,7 +163,7 @@ class NodeRole:
     inline: Part[str]
     """Names of its inline policies."""
     access_entry: Part[AccessEntry]
-    """Empty when the cluster has no entry for the role, or asks aws-auth alone."""
+    """Empty if the cluster has no entry for the role, or uses only aws-auth."""
     named_by: tuple[NamedBy, ...] = ()
 
 
@@ -177,7 +178,9 @@ class AuthRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
-    """The interruption queue that the controller is told of. `exists` False: SQS has none of that name here."""
+    """The interruption queue of the controller's settings. `exists` False: SQS has none with that name
+    in this region.
+    """
 
     name: str
     exists: bool
@@ -200,7 +203,7 @@ class OidcProvider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaggedInstances:
-    """Instances of Karpenter alike in the tags that controllers list and judge by."""
+    """Karpenter instances that are equal in the tags by which controllers list and judge them."""
 
     tags: tuple[tuple[str, str], ...]
     count: int
@@ -210,7 +213,7 @@ class TaggedInstances:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrossCheck:
-    """One request as our evaluator and as SimulatePrincipalPolicy judge it. `because` tells why AWS refused or not."""
+    """One request as karpdash's evaluator and SimulatePrincipalPolicy judge it. `because` gives AWS's reason."""
 
     release: str
     role_arn: str
@@ -225,43 +228,43 @@ class CrossCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwsSeen:
-    """All that was seen in AWS for one cluster. A part that nobody filled in is Unseen, never empty."""
+    """Everything seen in AWS for one cluster. A part that was never filled in is Unseen, never empty."""
 
     place: AwsPlace
     identity: Part[Caller] = NOT_ASKED
     cluster: Part[EksCluster] = NOT_ASKED
-    """Empty when EKS has no cluster of that name in the region."""
+    """Empty if EKS has no cluster of that name in the region."""
     controller_roles: Part[ControllerRole] = NOT_ASKED
-    """Empty when neither an association nor an annotation nor the environment names one."""
+    """Empty if no association, annotation or environment variable names one."""
     oidc_provider: Part[OidcProvider] = NOT_ASKED
     pod_identity_agent: Part[str] = NOT_ASKED
-    """The add-on's status; empty where it is not installed as an add-on of EKS."""
+    """The add-on's status; empty if it is not installed as an EKS add-on."""
     instance_profiles: Part[InstanceProfile] = NOT_ASKED
     node_roles: Part[NodeRole] = NOT_ASKED
     aws_auth: Part[AuthRow] = NOT_ASKED
     queue: Part[Queue] = NOT_ASKED
-    """Empty when no queue is configured."""
+    """Empty if no queue is configured."""
     spot_role: Part[Role] = NOT_ASKED
-    """The Spot service-linked role; empty where the account has none."""
+    """The Spot service-linked role; empty if the account has none."""
     instances: Part[TaggedInstances] = NOT_ASKED
     simulation: Part[CrossCheck] = NOT_ASKED
 
     def part(self, name: str) -> Part[object]:
-        """The part of that name; raises AttributeError for a name that is none."""
+        """The part of that name; raises AttributeError for an unknown name."""
         found: Part[object] = getattr(self, name)
         return found
 
     @property
     def asked(self) -> bool:
-        """Whether AWS was looked at, or documents were handed in."""
+        """Whether AWS was read, or documents were supplied."""
         return any(self.part(name) != NOT_ASKED for name in AWS_PART_NAMES)
 
     @property
     def disagreements(self) -> tuple[CrossCheck, ...]:
-        """Requests that AWS judges otherwise than our evaluator does."""
+        """Requests for which AWS and karpdash's evaluator disagree."""
         return tuple(one for one in self.simulation.items if one.agreement == "disagree")
 
 
 AWS_PART_NAMES: tuple[str, ...] = tuple(f.name for f in fields(AwsSeen) if f.name != "place")
 NO_AWS = AwsSeen(place=AwsPlace(region="", cluster=""))
-"""Nobody gave access to AWS: every part is Unseen as `not_asked`."""
+"""AWS access is not configured: every part is Unseen as `not_asked`."""

@@ -1,7 +1,6 @@
-"""What every projection is made of: metadata, owners, conditions.
-
+"""Base types of every projection: metadata, owners, conditions.
 Field names follow the API in snake case. Absent and null read as None or the default; a wrong type raises
-msgspec.ValidationError with the field's path, and the object is quarantined.
+msgspec.ValidationError with the field's path, and the object becomes an UnparsableObject.
 """
 
 from typing import Any
@@ -13,7 +12,7 @@ Strings = dict[str, str]
 
 
 class Projection(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
-    """Unknown fields are ignored, by design: newer servers add fields."""
+    """Ignores unknown fields by design, because newer servers add fields."""
 
 
 class OwnerReference(Projection, frozen=True):
@@ -59,7 +58,9 @@ class Metadata(Projection, frozen=True):
 
 
 class NamedObject(Projection, frozen=True):
-    """Anything with metadata. `kind` and `api_version` may be empty inside typed lists; `Seen.served` says more."""
+    """An object with metadata. `kind` and `api_version` may be empty in typed lists; `Seen.served` then has the
+    version.
+    """
 
     kind: str = ""
     api_version: str = ""
@@ -75,7 +76,7 @@ class NamedObject(Projection, frozen=True):
 
 
 class WholeObject(NamedObject, frozen=True):
-    """A small object kept whole: pools, classes, templates, GitOps objects. `spec` and `status` are plain JSON."""
+    """A small object kept completely: pools, classes, templates, GitOps objects. `spec` and `status` are plain JSON."""
 
     spec: Tree | None = None
     status: Tree | None = None

@@ -1,4 +1,4 @@
-"""Projections of what lets the controller act and be reached: cluster roles, their bindings, network policies."""
+"""Projections of the controller's permissions and reachability: cluster roles, their bindings, network policies."""
 
 from migrations_app.inventory.objects.base import NamedObject, Projection
 from migrations_app.inventory.objects.workloads import LabelSelector
@@ -32,7 +32,7 @@ class ClusterRoleBinding(NamedObject, frozen=True):
 
 
 class PolicyPort(Projection, frozen=True):
-    """`port` is a number, or the name of a container port; absent for every port."""
+    """`port` is a number or the name of a container port; None means every port."""
 
     port: int | str | None = None
     end_port: int | None = None
@@ -54,5 +54,7 @@ class NetworkPolicy(NamedObject, frozen=True):
 
     @property
     def guards_ingress(self) -> bool:
-        """Whether what it selects may be reached only as it says: so by default, unless the types leave ingress out."""
+        """Whether the policy restricts ingress of the pods it selects: the default, unless policyTypes leaves Ingress
+        out.
+        """
         return self.spec.policy_types is None or "Ingress" in self.spec.policy_types

@@ -1,11 +1,11 @@
-"""Which account, region and EKS cluster a set of AWS facts belongs to."""
+"""The account, region and EKS cluster that AWS facts belong to, and parsing of cluster and role ARNs."""
 
 import re
 from dataclasses import dataclass
 
 from migrations_app.errors import InvalidInput
 
-# The longest prefix first: us-isob-east-1 also begins with us-iso.
+# The longest prefix first: us-isob-east-1 also starts with us-iso.
 _PARTITIONS = (
     ("us-gov-", "aws-us-gov"),
     ("us-isob-", "aws-iso-b"),
@@ -29,17 +29,17 @@ _ROLE_ARN = re.compile(
 )
 
 LONGEST_ROLE_ARN = 640
-"""A path of 512 signs and a name of 64 fit; cutting a longer text could leave the ARN of another role."""
+"""A path of 512 characters plus a name of 64; truncating a longer text could produce the ARN of another role."""
 
 
 def partition_of(region: str) -> str:
-    """The partition that the region belongs to; `aws` for every name without a prefix of its own."""
+    """The AWS partition of the region; `aws` for every name without a known prefix."""
     return next((partition for prefix, partition in _PARTITIONS if region.startswith(prefix)), "aws")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwsPlace:
-    """One EKS cluster. `account` is empty until somebody told it: a name and a region do not."""
+    """One EKS cluster. `account` is empty if it is not known: name and region do not imply it."""
 
     region: str
     cluster: str
@@ -51,12 +51,12 @@ class AwsPlace:
 
     @property
     def arn(self) -> str:
-        """The cluster's ARN; its account is empty where none is known."""
+        """The cluster's ARN; its account is empty if it is not known."""
         return f"arn:{self.partition}:eks:{self.region}:{self.account}:cluster/{self.cluster}"
 
 
 def read_place(text: str, *, region: str = "") -> AwsPlace:
-    """The cluster named by an ARN, or by a name beside its region. Raises BadInput with the field in `where`."""
+    """The cluster given by an ARN, or by a name and a region. Raises InvalidInput with the field in `where`."""
     told = text.strip()
     if not told.startswith("arn:"):
         return _checked(AwsPlace(region=region.strip(), cluster=told), where="cluster")
@@ -83,7 +83,7 @@ def _checked(place: AwsPlace, *, where: str) -> AwsPlace:
 
 @dataclass(frozen=True, slots=True)
 class RoleArn:
-    """The parts of a role's ARN. `path` is without its first slash: `team/` or empty."""
+    """The parts of a role's ARN. `path` has no leading slash: `team/` or empty."""
 
     partition: str
     account: str
@@ -95,7 +95,7 @@ class RoleArn:
 
 
 def read_role_arn(text: str) -> RoleArn | None:
-    """The parts of the ARN of a role; None for anything else."""
+    """The parts of a role ARN; None for anything else."""
     found = _ROLE_ARN.fullmatch(text) if len(text) <= LONGEST_ROLE_ARN else None
     return RoleArn(found["partition"], found["account"], found["path"], found["name"]) if found else None
 

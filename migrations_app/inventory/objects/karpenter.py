@@ -1,6 +1,5 @@
-"""Frozen projections of the API objects a scan reads; pages are decoded straight into them.
-
-The one door to all of them: `bones` and `workloads` hold the parts that stand apart by size.
+"""Frozen projections of the API objects that a scan reads; pages are decoded directly into them.
+Also re-exports those of `base` and `workloads`, so that callers import from one module.
 """
 
 import msgspec
@@ -253,7 +252,7 @@ class CrdConversion(Projection, frozen=True):
 
 
 class CRDVersion(Projection, frozen=True):
-    """`fields` are those of karpenter/crd_fields.py that its schema has; None where no schema was seen."""
+    """`fields` lists the fields of karpenter/crds.py that its schema has; None if no schema was seen."""
 
     name: str = ""
     served: bool = False
@@ -282,7 +281,7 @@ class CRD(NamedObject, frozen=True):
     spec: CRDSpec = CRDSpec()
     status: CRDStatus | None = None
     conversion_owners: list[str] = []
-    """Field managers that wrote below spec.conversion."""
+    """Field managers that wrote fields below spec.conversion."""
 
     @property
     def served(self) -> tuple[str, ...]:
@@ -310,7 +309,7 @@ class AdmissionWebhook(Projection, frozen=True):
 
 
 class WebhookConfiguration(NamedObject, frozen=True):
-    """A Validating- or MutatingWebhookConfiguration."""
+    """A ValidatingWebhookConfiguration or MutatingWebhookConfiguration."""
 
     webhooks: list[AdmissionWebhook] | None = None
 
@@ -355,7 +354,7 @@ class Endpoints(NamedObject, frozen=True):
 
 
 class HelmRelease(Projection, frozen=True):
-    """What is kept of a Helm release record: names, versions, status and the values of the Karpenter charts only."""
+    """What is kept of a Helm release record: names, versions, status, and values of the Karpenter charts only."""
 
     name: str
     namespace: str
@@ -380,7 +379,7 @@ class ServerVersion(Projection, frozen=True):
 
 
 class ServedResource(Projection, frozen=True):
-    """One resource of discovery: what may be listed, and in which version."""
+    """One resource from discovery: what can be listed, and in which version."""
 
     group: str
     version: str

@@ -1,9 +1,11 @@
-"""Projections of pods, of what runs them and of what protects them: only what upgrade checks read."""
+"""Projections of pods, the workloads that run them, and disruption budgets: only the fields that
+upgrade checks read.
+"""
 
 from migrations_app.inventory.objects.base import Metadata, NamedObject, Projection, StatusCondition, Strings
 
 JOB_OVER = ("Complete", "Failed")
-"""The conditions after which a Job starts no pod any more."""
+"""The conditions after which a Job starts no more pods."""
 
 
 class Toleration(Projection, frozen=True):
@@ -62,11 +64,11 @@ class Spread(Projection, frozen=True):
 
 
 class UnreadField(Projection, frozen=True):
-    """Something of which only the presence counts."""
+    """A field of which only the presence matters."""
 
 
 class EnvironmentVariable(Projection, frozen=True):
-    """Of a reference to another object only the presence is kept, as `value_from`."""
+    """A variable; of a reference to another object only the presence is kept, in `value_from`."""
 
     name: str = ""
     value: str | None = None
@@ -74,11 +76,11 @@ class EnvironmentVariable(Projection, frozen=True):
 
 
 class EnvironmentSource(Projection, frozen=True):
-    """That variables are taken from elsewhere; which object holds them is not kept."""
+    """Shows that variables come from another object; which one is not kept."""
 
 
 class Resources(Projection, frozen=True):
-    """Quantities by name; a number is as good as a text."""
+    """Quantities by resource name; numbers and strings are both accepted."""
 
     requests: dict[str, str | int | float] | None = None
     limits: dict[str, str | int | float] | None = None
@@ -94,7 +96,7 @@ class Container(Projection, frozen=True):
 
 
 class Placement(Projection, frozen=True):
-    """Where a pod may run: the part of a pod spec that upgrade checks read."""
+    """Where a pod may run: the part of the pod spec that upgrade checks read."""
 
     node_name: str | None = None
     node_selector: Strings | None = None
@@ -149,7 +151,7 @@ class ControllerPodStatus(PodStatus, frozen=True):
 
 
 class ControllerPod(Pod, frozen=True):
-    """A pod of the controller, with how its containers fared."""
+    """A pod of the controller, with the status of its containers."""
 
     status: ControllerPodStatus | None = None
 
@@ -188,7 +190,7 @@ class JobTemplate(Projection, frozen=True):
 class WorkloadStatus(Projection, frozen=True):
     ready_replicas: int | None = None
     succeeded: int | None = None
-    """Of a Job: pods that ended well."""
+    """For a Job: pods that succeeded."""
     failed: int | None = None
     conditions: list[StatusCondition] | None = None
 
@@ -205,7 +207,7 @@ class Workload(NamedObject, frozen=True):
 
     @property
     def over(self) -> bool:
-        """Whether it is a Job that has ended, well or not: it keeps a template, and starts no pod of it."""
+        """Whether it is a finished Job (succeeded or failed), which starts no more pods from its template."""
         told = (self.status and self.status.conditions) or ()
         return any(one.type in JOB_OVER and one.status == "True" for one in told)
 
@@ -229,30 +231,30 @@ class DisruptionBudget(NamedObject, frozen=True):
 
 
 class PodGroup(Projection, frozen=True):
-    """Pods alike in what upgrade checks ask for; memory follows the number of groups, not of pods."""
+    """Pods that are equal in what upgrade checks read, so that memory depends on the number of groups, not of pods."""
 
     namespace: str
     owner_kind: str
     owner_name: str
     markers: Strings
-    """Annotations and labels of the pods whose keys are Karpenter's."""
+    """Annotations and labels of the pods with Karpenter keys."""
     placement: list["Constraint"]
-    """Selectors, affinities, spread keys and tolerations that name a Karpenter key."""
+    """Selectors, affinities, topology spread keys and tolerations that name a Karpenter key."""
     count: int
     samples: list[str]
     """Names of the first pods of the group, at most three."""
     nodes: list[str]
-    """Nodes they run on, at most 50; of a DaemonSet only where the group has markers."""
+    """Nodes they run on, at most 50; for a DaemonSet only if the group has markers."""
     labels: Strings = {}
     """The labels of the first pod: pods of one workload share those that budgets select by."""
     storage: list[str] = []
-    """Which kinds of volumes they have that a move concerns: `claim`, `emptyDir` (on disk), `hostPath`."""
+    """Kinds of volumes that matter when a pod moves: `claim`, `emptyDir` (on disk), `hostPath`."""
     grace_seconds: int = 0
     """The longest terminationGracePeriodSeconds among them."""
 
 
 class Constraint(Projection, frozen=True):
-    """One mention of a Karpenter key in a placement. `path` as in spec.nodeSelector or spec.tolerations."""
+    """One mention of a Karpenter key in a placement. `path` is for example spec.nodeSelector or spec.tolerations."""
 
     path: str
     key: str
