@@ -41,7 +41,6 @@ from migrations_app.clients.kubernetes.deadline_socket import DeadlineSocket, Re
 from migrations_app.clients.kubernetes.limits import KIB, MIB, ClientLimits
 from migrations_app.clients.kubernetes.response import TrafficMeter, read_beginning, read_body
 from migrations_app.clients.kubernetes.transport import agent
-from migrations_app.clients.kubernetes.yaml_strict import YamlLimits, read_documents
 from migrations_app.errors import (
     InvalidInput,
     InvalidKubeconfig,
@@ -51,6 +50,7 @@ from migrations_app.errors import (
     ServerFailed,
     Unauthorized,
 )
+from migrations_app.manifests.yaml_reader import YamlLimits, read_documents
 
 MOST_BYTES = 8 * MIB
 """Of a packed chart; Karpenter's are below 0.5 MiB."""
