@@ -11,9 +11,8 @@ from typing import Any, Final
 import yaml
 
 from migrations_app.manifests.writer import Path, Plain
-from migrations_app.manifests.yaml_reader import Composed, NotReadable, Repeat, compose
+from migrations_app.manifests.yaml_reader import MANIFESTS, Composed, NotReadable, Repeat, compose
 
-_DEEPEST: Final = 100
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _SPACE: Final = re.compile(r"\s*")
 
@@ -65,8 +64,8 @@ def _repeats(value: Plain) -> Iterator[Path]:
     waiting: list[tuple[Any, Path]] = [(value, ())]
     while waiting:
         item, at = waiting.pop()
-        if len(at) > _DEEPEST:
-            raise NotReadable(f"nested deeper than {_DEEPEST} levels", 0)
+        if len(at) >= MANIFESTS.depth:
+            raise NotReadable(f"nested deeper than {MANIFESTS.depth} levels", 0)
         if isinstance(item, _Repeated):
             yield (*at, item.key)
         if isinstance(item, dict):
@@ -83,7 +82,7 @@ def documents_of(text: str) -> list[JsonDocument] | None:
         try:
             value, end = _DECODER.raw_decode(text, position)
         except RecursionError as error:
-            raise NotReadable(f"nested deeper than {_DEEPEST} levels", 0) from error
+            raise NotReadable(f"nested deeper than {MANIFESTS.depth} levels", 0) from error
         except ValueError:
             return None
         composed = _LazyLines(value)

@@ -1,5 +1,11 @@
-"""YAML text into plain values, with the line of every key, repeated keys found, and aliases kept from exploding."""
+"""YAML into plain values on PyYAML's events, within limits. Two ways of reading share one walk over the events:
 
+`read_documents` is for kubeconfigs, bundles and charts: no alias, anchor, tag or repeated key, and only the values of
+JSON. `compose` is for manifests and templates: values as kubectl reads them, the line of every key, repeated keys
+reported, and every alias counted with all the values that it stands for.
+"""
+
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -8,23 +14,54 @@ import yaml
 from yaml.events import (
     AliasEvent,
     DocumentStartEvent,
-    MappingEndEvent,
     MappingStartEvent,
     ScalarEvent,
-    SequenceEndEvent,
+    SequenceStartEvent,
     StreamEndEvent,
 )
 
-from migrations_app.errors import InvalidManifest
+from migrations_app.errors import InvalidInput, InvalidManifest
 from migrations_app.manifests.writer import Path, Plain, resolved
+
+KIB: Final = 1024
+MIB: Final = 1024 * KIB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class YamlLimits:
+    """`size` in bytes; `depth`: maps and lists within each other; `nodes`: scalars, maps and lists together.
+
+    `alias_nodes`: values that the aliases of one document may stand for, all together.
+    """
+
+    size: int = 256 * KIB
+    documents: int = 1
+    depth: int = 20
+    nodes: int = 10_000
+    alias_nodes: int = 0
+
+
+SMALL: Final = YamlLimits()
+"""What a person pastes: a kubeconfig, a form field."""
+MANIFESTS: Final = YamlLimits(size=8 * MIB, documents=100_000, depth=100, nodes=8 * MIB, alias_nodes=100_000)
+"""Manifest files, and the templates of CloudFormation."""
 
 # libyaml where the wheel brings it, which is 10 times as fast
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_DEEPEST: Final = 100
-_MOST_BY_ALIAS: Final = 100_000
 _RESOLVED_TAGS: Final = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null"))
 _MERGE: Final = "<<"
-Tagged = Callable[[str, Plain], Plain]
+_BYTE_ORDER_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
+_NULL: Final = frozenset({"", "~", "null", "Null", "NULL"})
+_TRUE: Final = frozenset({"true", "True", "TRUE"})
+_FALSE: Final = frozenset({"false", "False", "FALSE"})
+# Longer numbers than the API's own 64 bits stay text: int() of thousands of digits raises.
+_WHOLE: Final = re.compile(r"[-+]?[0-9]{1,18}")
+_FRACTION: Final = re.compile(
+    r"[-+]?(?:[0-9]{1,30}\.[0-9]{0,30}|\.[0-9]{1,30}|[0-9]{1,30}(?=[eE]))(?:[eE][-+]?[0-9]{1,2})?"
+)
+TagHandler = Callable[[str, Plain], Plain]
+Event = Any
+"""PyYAML has no types for its C parser."""
 
 
 class NotReadable(InvalidManifest):
@@ -66,127 +103,285 @@ class _Anchor(NamedTuple):
     size: int
 
 
-class _Document:
-    """Composes one document out of events."""
+@dataclass(slots=True)
+class _Open:
+    """A map or list that is not finished; `key` is the map's key that waits for its value."""
 
-    def __init__(self, next_event: Callable[[], Any]) -> None:
+    value: Any
+    event: Event
+    nodes_before: int
+    key: str | None = None
+    key_line: int = 0
+    is_merge: bool = False
+    merged: list[Plain] = field(default_factory=list)
+
+
+class _Composer:
+    """Builds the value of a document out of events. This one accepts no anchor, alias, tag or repeated key."""
+
+    key_rule = "a key must be text"
+
+    def __init__(self, next_event: Callable[[], Event], limits: YamlLimits, error: type[InvalidInput]) -> None:
         self.next_event = next_event
+        self.limits = limits
+        self.error = error
+        self.seal: Callable[[Plain], Plain] | None = None
+        self.nodes = 0
+        self.open: list[_Open] = []
+
+    def document(self, event: Event) -> Plain:
+        """The value of the document whose first node is this event."""
+        root: list[Plain] = []
+        self.open = [_Open(root, event, self.nodes)]
+        while True:
+            kind = type(event)
+            if kind is ScalarEvent:
+                self._count(event)
+                self.scalar(event)
+            elif kind is MappingStartEvent:
+                self._begin({}, event)
+            elif kind is SequenceStartEvent:
+                self._begin([], event)
+            elif kind is AliasEvent:
+                self.alias(event)
+            else:
+                self.end(self.open.pop())
+            if root:
+                return root[0]
+            event = self.next_event()
+
+    def _count(self, event: Event) -> None:
+        self.check(event)
+        self.nodes += 1
+        if self.nodes > self.limits.nodes:
+            raise self.fault("yaml_nodes", f"more than {self.limits.nodes} values", line=event.start_mark.line)
+
+    def _begin(self, value: Plain, event: Event) -> None:
+        self._count(event)
+        if self.is_key():
+            raise self.fault("yaml_key", self.key_rule, line=event.start_mark.line)
+        if len(self.open) > self.limits.depth:
+            raise self.fault("yaml_depth", f"nested deeper than {self.limits.depth} levels", line=event.start_mark.line)
+        self.open.append(_Open(value, event, self.nodes - 1))
+
+    def is_key(self) -> bool:
+        """Whether the next node is a key of a map."""
+        parent = self.open[-1]
+        return parent.key is None and type(parent.value) is dict
+
+    def fault(self, code: str, message: str, *, line: int) -> InvalidInput:
+        return self.error(message, code=code, where=f"line {line + 1}")
+
+    def check(self, event: Event) -> None:
+        """Raises the error for an anchor or a tag."""
+        if event.anchor is not None:
+            raise self.fault("yaml_anchor", "anchors are not accepted", line=event.start_mark.line)
+        if event.tag is not None:
+            raise self.fault("yaml_tag", "tags are not accepted", line=event.start_mark.line)
+
+    def alias(self, event: Event) -> None:
+        raise self.fault("yaml_alias", "aliases are not accepted", line=event.start_mark.line)
+
+    def scalar(self, event: Event) -> None:
+        if not self.is_key():
+            self.put(json_value(event.value) if event.implicit[0] else event.value, event)
+            return
+        parent = self.open[-1]
+        if event.value in parent.value:
+            raise self.fault("yaml_duplicate_key", "a key is written twice in one map", line=event.start_mark.line)
+        if event.value == _MERGE and event.implicit[0]:
+            raise self.fault("yaml_alias", "merge keys are not accepted", line=event.start_mark.line)
+        parent.key = event.value
+
+    def end(self, done: _Open) -> None:
+        self.put(done.value, done.event)
+
+    def put(self, value: Plain, event: Event) -> None:  # noqa: ARG002 - composing with lines needs the event
+        """Add a finished value to the map or list that it stands in."""
+        parent = self.open[-1]
+        if parent.key is not None:
+            parent.value[parent.key] = value
+            parent.key = None
+        elif self.seal is not None and len(self.open) == 3 and self.open[1].key == "items":
+            parent.value.append(self.seal(value))
+        else:
+            parent.value.append(value)
+
+
+class _ManifestComposer(_Composer):
+    """Also notes lines, resolves aliases, and reports repeated keys. `tagged` gives tags such as `!Name` a meaning."""
+
+    key_rule = "a key is a map or a list"
+
+    def __init__(self, next_event: Callable[[], Event], limits: YamlLimits, tagged: TagHandler | None) -> None:
+        super().__init__(next_event, limits, InvalidManifest)
+        self.tagged = tagged
         self.anchors: dict[str, _Anchor | None] = {}
         self.lines: dict[tuple[int, str | int], int] = {}
         self.repeats: list[Repeat] = []
-        self.count = 0
         self.by_alias = 0
 
-    def node(self, event: Plain, at: Path) -> Plain:
-        self.count += 1
-        kind = type(event)
-        if kind is ScalarEvent:
-            value = _scalar(event)
-            if event.anchor:
-                self.anchors[event.anchor] = _Anchor(value, 1)
-            return value
-        if kind is AliasEvent:
-            return self._alias(event)
-        if len(at) > _DEEPEST:
-            raise NotReadable(f"nested deeper than {_DEEPEST} levels", event.start_mark.line)
-        before = self.count
-        if event.anchor:
-            self.anchors[event.anchor] = None
-        value = self._map(at) if kind is MappingStartEvent else self._list(at)
-        if event.anchor:
-            self.anchors[event.anchor] = _Anchor(value, self.count - before + 1)
-        return value
+    def fault(self, code: str, message: str, *, line: int) -> InvalidInput:  # noqa: ARG002 - manifests have one code
+        return NotReadable(message, line)
 
-    def _alias(self, event: Plain) -> Plain:
-        anchor = self.anchors.get(event.anchor)
+    def check(self, event: Event) -> None:
+        """Every anchor and tag is accepted; a collection's own anchor has no value before its end."""
+        if event.anchor and type(event) is not ScalarEvent:
+            self.anchors[event.anchor] = None
+
+    def scalar(self, event: Event) -> None:
+        value = resolved(event.value) if event.implicit[0] or event.tag in _RESOLVED_TAGS else event.value
+        if event.anchor:
+            self.anchors[event.anchor] = _Anchor(value, 1)
+        self.put(self._with_tag(value, event), event)
+
+    def end(self, done: _Open) -> None:
+        for value in done.merged:
+            for key, item in value.items() if isinstance(value, dict) else ():
+                done.value.setdefault(key, item)
+        if done.event.anchor:
+            self.anchors[done.event.anchor] = _Anchor(done.value, self.nodes - done.nodes_before)
+        self.put(self._with_tag(done.value, done.event), done.event)
+
+    def alias(self, event: Event) -> None:
+        anchor, line = self.anchors.get(event.anchor), event.start_mark.line
         if anchor is None:
             known = event.anchor in self.anchors
-            what = f"the alias *{event.anchor} {'holds itself' if known else 'has no anchor'}"
-            raise NotReadable(what, event.start_mark.line)
-        self.count += anchor.size
+            raise NotReadable(f"the alias *{event.anchor} {'holds itself' if known else 'has no anchor'}", line)
+        self.nodes += anchor.size
         self.by_alias += anchor.size
-        if self.by_alias > _MOST_BY_ALIAS:
-            raise NotReadable(f"aliases expand to more than {_MOST_BY_ALIAS} values", event.start_mark.line)
-        return anchor.value
+        if self.by_alias > self.limits.alias_nodes:
+            raise NotReadable(f"aliases expand to more than {self.limits.alias_nodes} values", line)
+        self.put(anchor.value, event)
 
-    def _list(self, at: Path) -> list[Any]:
-        found: list[Any] = []
-        event = self.next_event()
-        while type(event) is not SequenceEndEvent:
-            index = len(found)
-            self.lines[id(found), index] = event.start_mark.line
-            found.append(self.node(event, (*at, index)))
-            event = self.next_event()
-        return found
-
-    def _map(self, at: Path) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        merged: list[Any] = []
-        event = self.next_event()
-        while type(event) is not MappingEndEvent:
-            key, line = self._key(event), event.start_mark.line
-            is_merge = key == _MERGE and type(event) is ScalarEvent and event.implicit[0]
-            value = self.node(self.next_event(), (*at, key))
-            if is_merge:
-                merged += value if isinstance(value, list) else [value]
-            else:
-                if key in found:
-                    self.repeats.append(Repeat((*at, key), line))
-                found[key] = value
-                self.lines[id(found), key] = line
-            event = self.next_event()
-        for value in merged:
-            for key, item in value.items() if isinstance(value, dict) else ():
-                found.setdefault(key, item)
-        return found
-
-    def _key(self, event: Plain) -> str:
-        if type(event) is AliasEvent:
-            value = self._alias(event)
-        elif type(event) is ScalarEvent:
-            value = self.node(event, ())
+    def put(self, value: Plain, event: Event) -> None:
+        parent, line = self.open[-1], event.start_mark.line
+        if type(parent.value) is list:
+            if len(self.open) > 1:
+                self.lines[id(parent.value), len(parent.value)] = line
+            parent.value.append(value)
+        elif parent.key is None:
+            parent.key, parent.key_line = self._key(value, line), line
+            parent.is_merge = parent.key == _MERGE and type(event) is ScalarEvent and event.implicit[0]
         else:
-            raise NotReadable("a key is a map or a list", event.start_mark.line)
+            self._put_in_map(parent, value)
+            parent.key = None
+
+    def _put_in_map(self, parent: _Open, value: Plain) -> None:
+        key = str(parent.key)
+        if parent.is_merge:
+            parent.merged += value if isinstance(value, list) else [value]
+            return
+        if key in parent.value:
+            self.repeats.append(Repeat((*self._path(), key), parent.key_line))
+        parent.value[key] = value
+        self.lines[id(parent.value), key] = parent.key_line
+
+    def _path(self) -> Path:
+        """Where the innermost open map stands."""
+        return tuple(len(above.value) if above.key is None else above.key for above in self.open[1:-1])
+
+    def _key(self, value: Plain, line: int) -> str:
         if isinstance(value, bool):
             return "true" if value else "false"
         if isinstance(value, dict | list):
-            raise NotReadable("a key is a map or a list", event.start_mark.line)
+            raise NotReadable(self.key_rule, line)
         return "null" if value is None else str(value)
 
-
-class _Tagged(_Document):
-    """A document whose own tags (`!Name`) mean something."""
-
-    def __init__(self, next_event: Callable[[], Any], tagged: Tagged) -> None:
-        super().__init__(next_event)
-        self.tagged = tagged
-
-    def node(self, event: Plain, at: Path) -> Plain:
-        value = super().node(event, at)
-        tag = getattr(event, "tag", None) or ""
-        return self.tagged(tag[1:], value) if tag.startswith("!") and len(tag) > 1 else value
+    def _with_tag(self, value: Plain, event: Event) -> Plain:
+        tag = event.tag or ""
+        return self.tagged(tag[1:], value) if self.tagged and tag.startswith("!") and len(tag) > 1 else value
 
 
-def _scalar(event: Plain) -> Plain:
-    if event.implicit[0]:
-        return resolved(event.value)
-    return resolved(event.value) if event.tag in _RESOLVED_TAGS else event.value
+def json_value(text: str) -> Plain:
+    """The value of an unquoted scalar by YAML 1.2's core schema; what JSON cannot hold stays text."""
+    if text in _NULL:
+        return None
+    if text in _TRUE or text in _FALSE:
+        return text in _TRUE
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    return float(text) if _FRACTION.fullmatch(text) else text
 
 
-def compose(text: str, *, tagged: Tagged | None = None) -> Iterator[Composed]:
+def compose(text: str, *, tagged: TagHandler | None = None, limits: YamlLimits = MANIFESTS) -> Iterator[Composed]:
     """The documents of the text. Raises NotReadable, or yaml.YAMLError where the text is no YAML.
 
     `tagged` makes a value of a tag such as `!Sub` and what it stands on; without it such tags are passed over.
     """
+    if len(text) > limits.size:
+        raise NotReadable(_too_large(limits), 0)
+    nodes = 0
+    for number, (_, loader) in enumerate(_documents(text), 1):
+        first = loader.get_event()
+        if number > limits.documents:
+            raise NotReadable(_too_many(limits), first.start_mark.line)
+        document = _ManifestComposer(loader.get_event, limits, tagged)
+        document.nodes = nodes
+        value = document.document(first)
+        nodes = document.nodes
+        yield Composed(value, document.lines, document.repeats, first.start_mark.line)
+
+
+def read_document(raw: bytes, *, limits: YamlLimits = SMALL, error: type[InvalidInput] = InvalidInput) -> Plain:
+    """The one document, None when there is none. Raises `error` with a code that starts with `yaml_`."""
+    found = list(read_documents(raw, limits=limits, error=error))
+    return found[0] if found else None
+
+
+def read_documents(
+    raw: bytes,
+    *,
+    limits: YamlLimits = SMALL,
+    error: type[InvalidInput] = InvalidInput,
+    seal: Callable[[Plain], Plain] | None = None,
+) -> Iterator[Plain]:
+    """Each document in turn. `seal` replaces every finished element of a top-level `items` list: large lists stay flat.
+
+    Raises `error` with a code that starts with `yaml_` and the line in `where`.
+    """
+    if len(raw) > limits.size:
+        raise error(_too_large(limits), code="yaml_too_large")
+    if raw.startswith(_BYTE_ORDER_MARKS):
+        raise error("the text is not UTF-8", code="yaml_encoding")
+    try:
+        yield from _strict_documents(raw, limits, error=error, seal=seal)
+    except yaml.reader.ReaderError:
+        raise error("the text is not UTF-8 or holds control characters", code="yaml_encoding") from None
+    except yaml.YAMLError as wrong:
+        mark = getattr(wrong, "problem_mark", None)
+        problem = str(getattr(wrong, "problem", None) or "not YAML")[:200]
+        raise error(problem, code="yaml_syntax", where=f"line {mark.line + 1}" if mark else "") from None
+
+
+def _strict_documents(
+    raw: bytes, limits: YamlLimits, *, error: type[InvalidInput], seal: Callable[[Plain], Plain] | None
+) -> Iterator[Plain]:
+    composer: _Composer | None = None
+    for number, (start, loader) in enumerate(_documents(raw), 1):
+        composer = composer or _Composer(loader.get_event, limits, error)
+        composer.seal = seal
+        if number > limits.documents:
+            raise composer.fault("yaml_documents", _too_many(limits), line=start.start_mark.line)
+        if start.tags:
+            raise composer.fault("yaml_tag", "tags are not accepted", line=start.start_mark.line)
+        yield composer.document(loader.get_event())
+
+
+def _documents(text: str | bytes) -> Iterator[tuple[Event, Event]]:
+    """(start event, loader) of each document; whoever iterates takes the events of the document from the loader."""
     loader = _LOADER(text)
     try:
-        event = loader.get_event()
-        while not isinstance(event, StreamEndEvent):
-            if isinstance(event, DocumentStartEvent):
-                start = loader.get_event()
-                document = _Tagged(loader.get_event, tagged) if tagged else _Document(loader.get_event)
-                value = document.node(start, ())
-                yield Composed(value, document.lines, document.repeats, start.start_mark.line)
-            event = loader.get_event()
+        while type(event := loader.get_event()) is not StreamEndEvent:
+            if type(event) is DocumentStartEvent:
+                yield event, loader
     finally:
         loader.dispose()
+
+
+def _too_large(limits: YamlLimits) -> str:
+    return f"larger than {limits.size // KIB} KiB"
+
+
+def _too_many(limits: YamlLimits) -> str:
+    return f"more than {limits.documents} document(s)"

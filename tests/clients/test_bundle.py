@@ -12,8 +12,8 @@ from migrations_app.clients.bundle.bundle import Bundle, open_bundle
 from migrations_app.clients.bundle.files import DIRECT, UPLOAD, BundleLimits, Source
 from migrations_app.clients.kubernetes.api import Resource
 from migrations_app.clients.kubernetes.limits import MIB
-from migrations_app.clients.kubernetes.yaml_strict import YamlLimits
 from migrations_app.errors import InvalidBundle, InvalidResponse, NotCollected, NotServed
+from migrations_app.manifests.yaml_reader import YamlLimits
 from tests.clients.archives import of
 from tests.clients.objects import Doc, as_json, crd, doc, listed, node, pod, pool
 

@@ -12,8 +12,9 @@ from migrations_app.clients.archive import refuse
 from migrations_app.clients.bundle.files import BundleLimits
 from migrations_app.clients.kubernetes.limits import MIB
 from migrations_app.clients.kubernetes.salvage import parsable_items
-from migrations_app.clients.kubernetes.yaml_strict import Plain, read_documents
 from migrations_app.errors import InvalidBundle
+from migrations_app.manifests.writer import Plain
+from migrations_app.manifests.yaml_reader import read_documents
 
 DEEPEST = 3
 """How deeply lists inside lists are opened; merged dumps are not nested deeper."""

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from migrations_app.clients.archive import ArchiveLimits, is_archive, members, refuse, wanted_name
 from migrations_app.clients.kubernetes.limits import MIB
-from migrations_app.clients.kubernetes.yaml_strict import YamlLimits
+from migrations_app.manifests.yaml_reader import YamlLimits
 
 Source: TypeAlias = Path | bytes | Mapping[str, bytes]
 Files: TypeAlias = Iterator[tuple[str, bytes]]

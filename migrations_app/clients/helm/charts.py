@@ -35,7 +35,6 @@ from migrations_app.clients.kubernetes.deadline_socket import DeadlineSocket, Re
 from migrations_app.clients.kubernetes.limits import KIB, MIB, ClientLimits
 from migrations_app.clients.kubernetes.response import TrafficMeter, read_beginning, read_body
 from migrations_app.clients.kubernetes.transport import agent
-from migrations_app.clients.kubernetes.yaml_strict import YamlLimits, read_documents
 from migrations_app.errors import (
     InvalidInput,
     InvalidKubeconfig,
@@ -45,6 +44,7 @@ from migrations_app.errors import (
     ServerFailed,
     Unauthorized,
 )
+from migrations_app.manifests.yaml_reader import YamlLimits, read_documents
 
 MOST_BYTES = 8 * MIB
 """Limit for a packed chart; Karpenter's charts are below 0.5 MiB."""

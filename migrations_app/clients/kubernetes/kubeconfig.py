@@ -18,9 +18,9 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 
 from migrations_app.clients.kubernetes.connection import Connection, Server, parse_host, parse_server
-from migrations_app.clients.kubernetes.yaml_strict import read_document
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import InvalidKubeconfig
+from migrations_app.manifests.yaml_reader import read_document
 
 _FLATTEN = "kubectl config view --raw --flatten --minify writes such a file"
 _FILE = ("file_reference", f"files named by a kubeconfig are never read; put the content inside ({_FLATTEN})")

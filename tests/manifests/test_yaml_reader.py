@@ -2,7 +2,9 @@
 
 import json
 import math
+import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -11,8 +13,8 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from migrations_app.clients.kubernetes.yaml_strict import YamlLimits, read_document, read_documents
 from migrations_app.errors import InvalidInput, InvalidManifest
+from migrations_app.manifests.yaml_reader import NotReadable, YamlLimits, compose, read_document, read_documents
 
 WIDE = YamlLimits(documents=10, depth=100, nodes=100_000)
 
@@ -68,6 +70,88 @@ def test_limits_are_given_by_the_caller() -> None:
 def test_the_error_is_of_the_callers_kind() -> None:
     with pytest.raises(InvalidManifest):
         read_document(b"*a", error=InvalidManifest)
+
+
+def test_manifests_are_read_within_the_same_limits() -> None:
+    for text, limits, message in (
+        ("a: 1234", YamlLimits(size=5), "larger than 0 KiB"),
+        ("a: 1\n---\nb: 2", YamlLimits(), "more than 1 document(s)"),
+        ("[[1]]", YamlLimits(depth=1), "nested deeper than 1 levels"),
+        ("[1, 2, 3]", YamlLimits(nodes=3), "more than 3 values"),
+        ("a: &a [1, 2]\nb: *a", YamlLimits(alias_nodes=2), "aliases expand to more than 2 values"),
+    ):
+        with pytest.raises(NotReadable, match=message.replace("(", r"\(").replace(")", r"\)")):
+            list(compose(text, limits=limits))
+    (found,) = compose("a: &a [1, 2]\nb: *a", limits=YamlLimits(alias_nodes=3))
+    assert found.value == {"a": [1, 2], "b": [1, 2]}
+
+
+def work(read: Callable[[], object]) -> int:
+    """How many functions are called while it runs: a measure that does not depend on the machine."""
+    count = 0
+
+    def note(_frame: object, event: str, _of: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(note)
+    try:
+        read()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+FORMS: dict[str, Callable[[int], str]] = {
+    "a long list": lambda size: "- a: 1\n" * size,
+    "a wide map": lambda size: "".join(f"k{number}: {{a: 1}}\n" for number in range(size)),
+    "many documents": lambda size: "---\na: 1\n" * size,
+    "a deep tree again and again": lambda size: ("- " + "[" * 18 + "]" * 18 + "\n") * (size // 10),
+}
+ROOMY = YamlLimits(size=10**7, documents=10**6, depth=20, nodes=10**7, alias_nodes=10**7)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_twice_the_input_is_twice_the_work(form: str) -> None:
+    for read in (
+        lambda text: list(read_documents(text.encode(), limits=ROOMY)),
+        lambda text: list(compose(text, limits=ROOMY)),
+    ):
+        small, middle, large = (work(lambda: read(FORMS[form](size))) for size in (500, 1000, 2000))  # noqa: B023 - run at once
+        assert (1.8 < middle / small < 2.2, 1.8 < large / middle < 2.2) == (True, True), (small, middle, large)
+
+
+@pytest.mark.parametrize(
+    "repeated",
+    [
+        "a: {key}\n",  # the same key
+        "k{number}: &a{number} [x]\n",  # anchors
+        "<<: {{k{number}: 1}}\n",  # merge keys
+    ],
+)
+def test_what_only_manifests_may_hold_is_linear_too(repeated: str) -> None:
+    texts = ["".join(repeated.format(key="x", number=number) for number in range(size)) for size in (500, 1000, 2000)]
+    small, middle, large = (work(lambda: list(compose(text, limits=ROOMY))) for text in texts)  # noqa: B023 - run at once
+    assert (1.8 < middle / small < 2.2, 1.8 < large / middle < 2.2) == (True, True), (small, middle, large)
+
+
+@pytest.mark.parametrize("use", ["[{}]", "{{<<: [{}]}}"])
+def test_a_billion_laughs_cost_no_more_than_the_text(use: str) -> None:
+    """Nine values in each of 40 levels: 9 to the power of 40 values, refused after a hundred thousand."""
+    levels = ["l0: &l0 {x: 1}"]
+    for number in range(40):
+        nine = ", ".join([f"*l{number}"] * 9)
+        levels.append(f"l{number + 1}: &l{number + 1} {use.format(nine)}")
+    refused = []
+
+    def read() -> None:
+        try:
+            list(compose("\n".join(levels)))
+        except NotReadable as wrong:
+            refused.append(wrong.message)
+
+    calls = work(read)
+    assert (refused, calls < 5000) == (["aliases expand to more than 100000 values"], True), calls
 
 
 PLAIN = [
