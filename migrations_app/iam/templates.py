@@ -1,6 +1,7 @@
 """Policy files of every kind -> documents as JSON text: one policy, or all that a CloudFormation template holds."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -15,6 +16,9 @@ from migrations_app.manifests.yaml_reader import NotReadable, compose
 MOST_BYTES = 1_000_000
 _POLICIES = frozenset({"AWS::IAM::ManagedPolicy", "AWS::IAM::Policy", "AWS::IAM::RolePolicy"})
 _ROLE = "AWS::IAM::Role"
+_PLACEHOLDER = re.compile(r"\$\{([^{}!]+)\}")
+UNNAMED = "name that the stack gives"
+"""In a placeholder: a role without a RoleName is named by the stack, so nobody can fill it in."""
 
 
 class _TemplatePolicy(NamedTuple):
@@ -43,7 +47,9 @@ def policy_texts(data: bytes, *, name: str) -> dict[str, str]:
         raise InvalidPolicy(
             f"the template gives policies to {told}: give those of the controller's role alone", where=name
         )
-    return {f"{name}: {one.name}": _text(one.document, f"{name}: {one.name}") for one in found}
+    named = _role_names(template)
+    documents = {f"{name}: {one.name}": one.document for one in found}
+    return {place: _text(_with_roles(document, named), place) for place, document in documents.items()}
 
 
 def _template(data: bytes, name: str) -> Mapping[str, Any] | None:
@@ -110,6 +116,34 @@ def _roles(given: Mapping[str, Any]) -> list[str]:
     listed = given.get("Roles")
     named = [*(listed if isinstance(listed, list) else ()), given.get("RoleName")]
     return sorted({_bare(text) for one in named if (text := text_of(one))})
+
+
+def _role_names(resources: Mapping[str, Any]) -> dict[str, str]:
+    """What placeholders of the template's own roles stand for, by placeholder: the name of the role and its ARN.
+
+    The template says which role it means: one that a cluster uses must not take its place.
+    """
+    found: dict[str, str] = {}
+    for name, resource in resources.items():
+        if isinstance(resource, dict) and resource.get("Type") == _ROLE:
+            given = resource.get("Properties")
+            properties = given if isinstance(given, dict) else {}
+            role = text_of(properties.get("RoleName")) or f"${{{name}: {UNNAMED}}}"
+            path = text_of(properties.get("Path")) or "/"
+            found |= {name: role, f"{name}.Arn": f"arn:${{AWS::Partition}}:iam::${{AWS::AccountId}}:role{path}{role}"}
+    return found
+
+
+def _with_roles(document: object, named: Mapping[str, str]) -> object:
+    """The document with the template's own roles spelled out; functions become the texts that they stand for."""
+    text = text_of(document)
+    if text is not None:
+        return _PLACEHOLDER.sub(lambda found: named.get(found[1].strip(), found[0]), text)
+    if isinstance(document, dict):
+        return {key: _with_roles(value, named) for key, value in document.items()}
+    if isinstance(document, list):
+        return [_with_roles(value, named) for value in document]
+    return document
 
 
 def _attaching(resources: Mapping[str, Any], policy: str) -> list[str]:

@@ -4,7 +4,7 @@ from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.samples.installation import Install, controller
 from migrations_app.samples.karpenter_objects import Launched, claim, machine
 from migrations_app.samples.kubernetes_objects import node
-from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, ask, blind, reads, remedies, told
 
 CHECK = "controller_off_its_nodes"
 GOOD = ("pass", "The controller runs on nodes that it does not manage", ())
@@ -45,6 +45,29 @@ def test_on_a_node_of_its_own(docs, owner):
         wanted="a node of a managed node group, or Fargate",
     )
     assert told(CHECK, "1.0", cluster) == ("fail", "1 pod of the controller runs on a Karpenter node", (row,))
+
+
+def severity(hop: str, cluster, *, start: str = "") -> str:
+    return ask(CHECK, hop, cluster, start=start).severity
+
+
+def test_it_blocks_where_the_hop_replaces_the_nodes_under_all_pods():
+    beta = on(OWN.node, *claim(OWN, node_class="default", version="v1beta1"))
+    assert severity("1.0", beta) == "blocker"
+    assert severity("1.1+", beta) == "warning"
+
+
+def test_one_pod_on_a_node_that_stays_goes_on_working():
+    installed = controller(Install(cluster="test", version="0.37.8", replicas=2), [OWN.node, "managed"])
+    docs = (*installed, *claim(OWN, node_class="default", version="v1beta1"), a_managed_node("managed"))
+    cluster = a_cluster().without("controller", "controller_pods").with_docs(*docs)
+    assert told(CHECK, "1.0", cluster)[:2] == ("fail", "1 pod of the controller runs on a Karpenter node")
+    assert severity("1.0", cluster) == "warning"
+
+
+def test_nodes_that_the_hop_leaves_alone_only_warn():
+    """0.37 to 1.0 replaces nodes of NodeClaims; those of Machines were to be gone before 0.33."""
+    assert severity("1.0", on(OWN.node, *machine(OWN, template="default"))) == "warning"
 
 
 def test_a_pod_that_is_not_placed_yet():

@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.karpenter.crds import FIELD_MARKS, has, pruned, sketched
-from tests.builders import a_cluster, an_empty_cluster, blind, helm_crds, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, ask, blind, helm_crds, reads, remedies, told
 from tests.newest import NEWEST_MINOR
 
 CHECK = "crd_fields_current"
@@ -62,6 +62,12 @@ def test_claims_that_are_refused():
     )
     found = told(CHECK, NEWEST_MINOR, skewed("1.9.0", "1.8.2", kubernetes="1.33"))
     assert found == ("fail", "2 fields are missing from CRDs", rows)
+
+
+def test_a_later_hop_whose_first_step_brings_the_crds_is_not_held_up():
+    found = ask(CHECK, NEWEST_MINOR, skewed("1.9.0", "1.8.2", kubernetes="1.33"))
+    assert (found.status, found.severity) == ("fail", "warning")
+    assert ask(CHECK, "1.0", skewed("0.37.8", "0.36.9")).severity == "blocker"
 
 
 def test_a_schema_that_was_not_seen_leaves_it_open():

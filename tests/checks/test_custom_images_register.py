@@ -50,7 +50,7 @@ def test_patches_that_do_not(version):
             {"spec.amiFamily": "AL2", "spec.userData": "/etc/eks/bootstrap.sh test"},
             "/etc/eks/bootstrap.sh called without the taint",
         ),
-        ({"spec.userData": "nodeadm init"}, "nodeadm init called without the taint"),
+        ({"spec.userData": "nodeadm init -c file:///etc/own.yaml"}, "nodeadm init called without the taint"),
     ],
 )
 def test_other_ways_to_join(changes, seen):
@@ -62,6 +62,7 @@ def test_other_ways_to_join(changes, seen):
     [
         {},
         {"spec.userData": "echo hello"},
+        {"spec.userData": "#!/bin/bash\nnodeadm init"},
         CUSTOM | {"spec.userData": "--register-with-taints=karpenter.sh/unregistered=:NoExecute"},
     ],
 )

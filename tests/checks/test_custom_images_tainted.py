@@ -28,6 +28,13 @@ def test_user_data_without_the_taint():
     assert found(CHECK, "1.1+", at("1.0.14", a_class(CUSTOM))) == ("fail", (cause,))
 
 
+def test_nodeadm_writes_the_taint_of_karpenters_part_unless_it_reads_a_file():
+    call = "#!/bin/bash\nnodeadm init"
+    assert answer(CHECK, "1.0", beta({"spec.userData": call}))[0] == "pass"
+    (cause,) = found(CHECK, "1.0", beta({"spec.userData": f"{call} -c file:///etc/own.yaml"}))[1]
+    assert cause.seen == "nodeadm init called without the taint"
+
+
 def test_where_the_patch_insists_another_check_speaks():
     case = case_at("1.0", beta(CUSTOM))
     case = replace(case, step=replace(case.step, release=release("1.0.5")))

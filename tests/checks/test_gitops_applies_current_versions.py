@@ -19,6 +19,15 @@ def written(*fields: tuple[str, str], labels: dict | None = None):
     return a_cluster("1.0.14", kubernetes="1.30").with_docs(found)
 
 
+def beta(*fields: tuple[str, str]):
+    """A pool of 0.37, with what applied it."""
+    found = pool("general", ON_DEMAND, node_class="default", version="v1beta1")
+    found["metadata"]["managedFields"] = [
+        {"manager": manager, "operation": "Apply", "apiVersion": version} for manager, version in fields
+    ]
+    return a_cluster("0.37.8").with_docs(found)
+
+
 def packaged(*names: str):
     cluster = a_cluster("1.0.14", kubernetes="1.30").with_values({}, version="1.0.14")
     (record,) = cluster.build().helm_releases.items
@@ -67,8 +76,24 @@ def test_nothing_to_apply():
     assert found[0] == "not_applicable"
 
 
-def test_it_is_asked_where_beta_ends():
-    assert asked_hops(CHECK)[0] == "1.1+"
+@pytest.mark.parametrize("manager", ["kustomize-controller", "helm-controller", "argocd-controller"])
+def test_at_1_0_flux_and_argo_cd_already_fight_the_conversion_webhook(manager):
+    cluster = beta((manager, "karpenter.sh/v1beta1"))
+    assert told(CHECK, "1.0", cluster)[:2] == ("fail", "1 object is still applied as v1beta1")
+
+
+@pytest.mark.parametrize("manager", ["kubectl-client-side-apply", "Terraform", "helm", "karpenter"])
+def test_at_1_0_what_nobody_applies_again_is_no_fight(manager):
+    assert told(CHECK, "1.0", beta((manager, "karpenter.sh/v1beta1"))) == GOOD
+
+
+def test_at_1_0_kubectl_files_and_helm_releases_wait_for_1_1():
+    """Both are applied once, by somebody, and 1.0 serves v1beta1."""
+    assert told(CHECK, "1.0", packaged("karpenter.sh/v1beta1 NodePool"), start="0.37.8") == GOOD
+
+
+def test_it_is_asked_from_the_conversion_on():
+    assert asked_hops(CHECK)[0] == "1.0"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.builders import asked_hops, remedies
+from tests.builders import ask, asked_hops, remedies
 from tests.builders_pools import (
     AUTO_MODE,
     REFERENCE,
@@ -49,6 +49,10 @@ def test_ordinary_pools():
 )
 def test_accelerators_by_requirement(requirement):
     assert found(CHECK, "1.0", beta(requirement)) == ("fail", (ASKING,))
+
+
+def test_it_informs_as_1_0_finds_the_accelerated_images_by_itself():
+    assert ask(CHECK, "1.0", beta(GPU)).severity == "info"
 
 
 def test_accelerators_by_limit():

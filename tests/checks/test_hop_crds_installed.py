@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from tests.builders import a_cluster, blind, helm_crds, reads, remedies, told
-from tests.newest import NEWEST_MINOR
+from tests.newest import NEWEST_MINOR, NEWEST_RELEASE
 
 CHECK = "hop_crds_installed"
 GOOD = ("pass", "The CRDs of the hop's release are installed", ())
@@ -31,12 +31,35 @@ def test_another_stored_version_counts():
     assert found[2][0] == missing("nodepools.karpenter.sh", "v1, v1beta1; stored v1beta1", "v1, v1beta1; stored v1")
 
 
-def test_later_minors_bring_kinds_of_their_own():
+def test_later_minors_bring_kinds_of_their_own_and_change_the_fields_of_the_others():
     found = told(CHECK, NEWEST_MINOR, a_cluster("1.3.3"))
-    assert found[2] == (
+    assert found[1] == "5 CRDs have to be brought to the hop's release before the controller"
+    pools, claims, classes, overlays, buffers = found[2]
+    assert [pools.name, claims.name, classes.name] == [
+        "nodepools.karpenter.sh",
+        "nodeclaims.karpenter.sh",
+        "ec2nodeclasses.karpenter.k8s.aws",
+    ]
+    assert claims.seen == "v1; stored v1; without spec.requirements[].operator=Gte"
+    assert (overlays, buffers) == (
         missing("nodeoverlays.karpenter.sh", "absent", "v1alpha1; stored v1alpha1"),
         missing("capacitybuffers.autoscaling.x-k8s.io", "absent", "v1beta1; stored v1beta1"),
     )
+
+
+def test_the_same_versions_without_a_field_of_the_hops_release():
+    cluster = a_cluster("1.9.0", kubernetes="1.33")
+    assert told(CHECK, NEWEST_MINOR, cluster)[0] == "fail"
+    landed = cluster.without("crds").with_docs(*helm_crds(str(NEWEST_RELEASE)))
+    assert told(CHECK, NEWEST_MINOR, landed) == GOOD
+
+
+def test_a_schema_that_was_not_seen_leaves_it_open():
+    docs = helm_crds("1.0.14")
+    for one in docs:
+        for version in one["spec"]["versions"]:
+            version.pop("schema")
+    assert told(CHECK, "1.0", a_cluster().without("crds").with_docs(*docs))[0] == "unknown"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))

@@ -5,7 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.errors import InvalidPolicy
+from migrations_app.iam.evaluate import RequestVerdict
 from migrations_app.iam.policy import MAX_BYTES, parse_policy
+from migrations_app.iam.requirements.gaps import find_gaps
+from migrations_app.iam.site import AwsSite
 from migrations_app.iam.templates import MOST_BYTES, policy_texts
 
 ALLOW = {"Effect": "Allow", "Action": "ec2:RunInstances", "Resource": "*"}
@@ -42,6 +45,9 @@ Resources:
 """
 
 
+OF_NODES = "arn:${AWS::Partition}:iam::${AWS::AccountId}:role/KarpenterNodeRole-${ClusterName}"
+
+
 def read(data):
     given = data if isinstance(data, bytes) else (data if isinstance(data, str) else json.dumps(data)).encode()
     return policy_texts(given, name="f")
@@ -70,9 +76,49 @@ def test_every_policy_of_a_template_is_read_and_nothing_else():
                 "Action": "eks:DescribeCluster",
                 "Resource": "arn:${AWS::Partition}:eks:*:${AWS::AccountId}:cluster/a",
             },
-            {"Effect": "Allow", "Action": "iam:PassRole", "Resource": ["${NodeRole.Arn}", "${Fn::ImportValue}"]},
+            {"Effect": "Allow", "Action": "iam:PassRole", "Resource": [OF_NODES, "${Fn::ImportValue}"]},
         ],
     }
+
+
+PASSING = {"Effect": "Allow", "Action": "iam:PassRole", "Resource": {"Fn::GetAtt": ["KarpenterNodeRole", "Arn"]}}
+PLACE = "arn:${AWS::Partition}:iam::${AWS::AccountId}:role"
+
+
+@pytest.mark.parametrize(
+    ("properties", "arn"),
+    [
+        ({"RoleName": "nodes"}, f"{PLACE}/nodes"),
+        ({"RoleName": {"Fn::Sub": "K-${ClusterName}"}, "Path": "/team/"}, f"{PLACE}/team/K-${{ClusterName}}"),
+        ({}, f"{PLACE}/${{KarpenterNodeRole: name that the stack gives}}"),
+    ],
+)
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_role_of_the_template_is_the_one_that_it_names(properties, arn, as_text):
+    statement = PASSING | ({"Resource": "${KarpenterNodeRole.Arn}"} if as_text else {})
+    document = DOCUMENT | {"Statement": [statement]}
+    whole = {"Fn::Sub": json.dumps(document)} if as_text else document
+    found = read(resources(P=("ManagedPolicy", {"PolicyDocument": whole}), KarpenterNodeRole=("Role", properties)))
+    assert statements(found) == {"f: P": [PASSING | {"Resource": arn}]}
+
+
+@pytest.mark.parametrize(
+    ("role", "verdict"), [("KarpenterNodeRole-dev", None), ("other", RequestVerdict.BLOCKED_BY_RESOURCE)]
+)
+def test_passing_is_judged_for_the_role_of_the_template(role, verdict):
+    named = ("Role", {"RoleName": {"Fn::Sub": "KarpenterNodeRole-${ClusterName}"}})
+    document = DOCUMENT | {"Statement": [PASSING]}
+    texts = read(resources(P=("ManagedPolicy", {"PolicyDocument": document}), KarpenterNodeRole=named))
+    policies = [parse_policy(text, name=name) for name, text in texts.items()]
+    site = AwsSite(cluster="dev", account="111122223333", region="eu-west-1", node_roles=(role,))
+    found = {gap.action: gap.verdict for gap in find_gaps(policies, release="1.0.14", site=site).gaps}
+    assert found.get("iam:PassRole") == verdict
+
+
+def test_without_the_role_in_the_template_its_placeholder_is_filled_as_ever():
+    document = DOCUMENT | {"Statement": [PASSING]}
+    found = read(resources(P=("ManagedPolicy", {"PolicyDocument": document})))
+    assert statements(found) == {"f: P": [PASSING | {"Resource": "${KarpenterNodeRole.Arn}"}]}
 
 
 def test_a_template_in_json_says_the_same_in_long_forms():

@@ -7,7 +7,8 @@ BARRED = [{"type": "Registered", "status": "Unknown", "reason": "UnregisteredTai
 def test_classes_that_join_untainted():
     made = (
         a_class({"spec.amiFamily": "Custom"}, name="none"),
-        a_class({"spec.userData": "nodeadm init"}, name="own"),
+        a_class({"spec.userData": "nodeadm init -c file:///own"}, name="own"),
+        a_class({"spec.userData": "nodeadm init"}, name="imds"),
         a_class({"spec.userData": "echo"}, name="merged"),
         a_class({"spec.amiFamily": "Custom", "spec.userData": "karpenter.sh/unregistered"}, name="tainted"),
     )

@@ -90,7 +90,7 @@ ALPHA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "selector-id-exclusive",
         "Ids may not be mixed with tags in a selector",
-        checks="alpha_objects_convert",
+        checks="alpha_behaviour_kept",
         release="0.30",
     ),
     covered(

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, SeverityCap
 from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.shared.replaced_nodes import rolled_nodes
 from migrations_app.checks.shell import word, words
+from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED, hops_from
 
 OWNERS = ("karpenter_alpha", "karpenter_beta", "karpenter_v1")
 
@@ -17,12 +19,16 @@ check = Check(
         "Draining its own node stops the controller in the middle of a replacement, "
         "and nobody is left to launch the next one."
     ),
-    how="The node under each controller pod is looked up among the nodes that Karpenter owns.",
+    how=(
+        "The node under each controller pod is looked up among the nodes that Karpenter owns. It blocks where the hop "
+        "replaces the nodes under all of them."
+    ),
     reads=("controller_pods", "nodes"),
     says=(
         "{count} pod of the controller runs on a Karpenter node",
         "{count} pods of the controller run on Karpenter nodes",
     ),
+    severity_at=dict.fromkeys((ALPHA_LEFT, CONVERTED, *hops_from("1.12")), "blocker"),
     sources=("aws/karpenter-provider-aws@v1.14.1:charts/karpenter/values.yaml",),
     remedy_tools=("kubectl",),
 )
@@ -32,6 +38,9 @@ check = Check(
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not case.inventory.controller_pods.items:
         yield NotApplicable("no pod of a controller was found")
+    rolled = rolled_nodes(case)
+    if not rolled or any((pod.spec.node_name or "") not in rolled for pod in case.inventory.controller_pods.items):
+        yield SeverityCap("warning")
     owners = {node.name: node.owner for node in case.ownership.nodes}
     for pod in case.inventory.controller_pods.items:
         owner = owners.get(pod.spec.node_name or "", "")

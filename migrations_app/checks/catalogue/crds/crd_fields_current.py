@@ -16,6 +16,7 @@ from migrations_app.checks.evidence import at_crd
 from migrations_app.checks.remedies.commands import crd_chart, spelled
 from migrations_app.inventory.objects.karpenter import CRD
 from migrations_app.karpenter.crds import CLAIMS, CLASSES, POOLS, marks_of
+from migrations_app.karpenter.hops import BETA_LEFT, hops_from
 from migrations_app.karpenter.releases import find
 from migrations_app.karpenter.versions import Release
 
@@ -25,9 +26,13 @@ check = Check(
     phase="crds",
     severity="blocker",
     why="Fields that a CRD does not know are dropped or refused: nodes are not launched, settings are lost in silence.",
-    how="A few telling fields in the schema of each served version, against the release that brought them.",
+    how=(
+        "A few telling fields in the schema of each served version, against the release that brought them. "
+        "From 1.1 on it warns: the first step of the hop brings the CRDs, and nothing is converted on the way."
+    ),
     reads=("crds", "controller"),
     says=("{count} field is missing from a CRD", "{count} fields are missing from CRDs"),
+    severity_at=dict.fromkeys(hops_from(BETA_LEFT), "warning"),
     resolved_by=("upgrade_crds",),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:pkg/apis/crds",

@@ -4,7 +4,13 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import CHART_TOOLS, Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.remedies.commands import crd_chart, spelled
+from migrations_app.inventory.objects.karpenter import CRD, CRDVersion
+from migrations_app.karpenter.crds import Crd, marks_of
 from migrations_app.karpenter.releases import crd_set
+from migrations_app.karpenter.versions import Release
+
+SHOWN = 3
+"""Fields named of a CRD; its later releases bring many."""
 
 check = Check(
     __name__,
@@ -15,7 +21,7 @@ check = Check(
         "They are the first step of the hop itself: "
         "the new controller cannot list kinds or versions that are not served."
     ),
-    how="Served and stored versions of each CRD are compared with those that the hop's release ships.",
+    how="Served and stored versions and telling fields of each CRD, against those that the hop's release ships.",
     reads=("crds",),
     says=(
         "{count} CRD has to be brought to the hop's release before the controller",
@@ -35,15 +41,38 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         return
     seen = {crd.name: crd for crd in case.inventory.crds.items}
     for row in coming.crds:
-        crd = seen.get(row.name)
-        if crd is None or not set(row.served) <= set(crd.served) or crd.storage != row.storage:
-            yield Evidence(
-                kind="CustomResourceDefinition",
-                name=row.name,
-                path="spec.versions",
-                seen=f"{', '.join(sorted(crd.served))}; stored {crd.storage}" if crd else "absent",
-                wanted=f"{', '.join(sorted(row.served))}; stored {row.storage}",
-            )
+        yield from _judge(seen.get(row.name), row, release=case.step.release)
+
+
+def _judge(crd: CRD | None, row: Crd, *, release: Release) -> Iterator[JudgeResult]:
+    lacking = _lacking(crd, row, release=release) if crd else ()
+    if crd is None or not set(row.served) <= set(crd.served) or crd.storage != row.storage or lacking:
+        without = f"; without {', '.join(lacking[:SHOWN])}" if lacking else ""
+        yield Evidence(
+            kind="CustomResourceDefinition",
+            name=row.name,
+            path="spec.versions",
+            seen=f"{', '.join(sorted(crd.served))}; stored {crd.storage}{without}" if crd else "absent",
+            wanted=f"{', '.join(sorted(row.served))}; stored {row.storage}{f', as of {release}' if lacking else ''}",
+        )
+    elif any(
+        version.fields is None and marks_of(row.name, version.name, running=release) for version in _shared(crd, row)
+    ):
+        yield Unknown(f"{row.name}: the schema of a served version was not seen")
+
+
+def _lacking(crd: CRD, row: Crd, *, release: Release) -> tuple[str, ...]:
+    """The fields that the release's CRD has and the installed one has not, in the versions that both serve."""
+    return tuple(
+        mark.path
+        for version in _shared(crd, row)
+        for mark in marks_of(row.name, version.name, running=release)
+        if version.fields is not None and mark.path not in version.fields
+    )
+
+
+def _shared(crd: CRD, row: Crd) -> tuple[CRDVersion, ...]:
+    return tuple(version for version in crd.spec.versions or () if version.served and version.name in row.served)
 
 
 @check.advise

@@ -38,6 +38,7 @@ CODES = frozenset(
         "provider-ref-foreign",
         "restricted-key-dropped",
         "selector-empty-value",
+        "selector-id-exclusive",
         "unknown-field",
     }
 )

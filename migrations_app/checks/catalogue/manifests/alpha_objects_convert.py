@@ -26,7 +26,7 @@ check = Check(
     remedy_tools=OBJECT_TOOLS,
 )
 # The name of the node role is never in the old object; instance_profiles_have_roles asks for it.
-CODES = (STOPPING | {"selector-id-exclusive"}) - {"node-role-placeholder"}
+CODES = STOPPING - {"node-role-placeholder"}
 
 
 @check.judge

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import at
 from migrations_app.checks.remedies.commands import from_source, kubectl, ordered
-from migrations_app.inventory.facts.managers import Managed, managed
-from migrations_app.inventory.objects.karpenter import ManagedField
+from migrations_app.inventory.facts.managers import AT_ONCE, WRITERS, Managed, managed
+from migrations_app.inventory.objects.karpenter import EC2NodeClass, ManagedField, NodePool
 from migrations_app.inventory.parse import LAST_APPLIED
-from migrations_app.karpenter.hops import BETA_LEFT, hops_from
+from migrations_app.karpenter.hops import CONVERTED, hops_from
 
 OLD = "/v1beta1"
 CONTROLLERS = ("karpenter", "controller", "kube-controller-manager", "kube-apiserver")
@@ -20,12 +20,15 @@ check = Check(
     severity="warning",
     why=(
         "From 1.1 on v1beta1 is not served: a manifest of it cannot be applied, and a Helm release that holds one "
-        "cannot be upgraded. Under 1.0 server-side apply of it may already fail."
+        "cannot be upgraded. Under 1.0 server-side apply of it may already fail: Flux and Argo CD try again for ever."
     ),
-    how="Field managers and kubectl's last applied text with apiVersion v1beta1, and objects in Helm's manifests.",
+    how=(
+        "Field managers and kubectl's last applied text with apiVersion v1beta1, and objects in Helm's manifests; "
+        "at 1.0 the managers of Flux and Argo CD alone, which apply by themselves."
+    ),
     reads=("nodepools", "ec2nodeclasses"),
     says=("{count} object is still applied as v1beta1", "{count} objects are still applied as v1beta1"),
-    hops=hops_from(BETA_LEFT),
+    hops=hops_from(CONVERTED),
     sources=(
         "aws/karpenter-provider-aws#6867",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
@@ -40,17 +43,31 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     packaged = [(one, name) for one in case.inventory.helm_releases.items for name in one.packaged if OLD in name]
     if not every and not packaged:
         yield NotApplicable("there is no NodePool, no EC2NodeClass and no Helm release that holds one")
+    if case.hop == CONVERTED:
+        for one in every:
+            yield from _fields(one, at_once=True)
+        return
     for one in every:
-        for field in one.metadata.managed_fields or ():
-            if _keeps_old(field):
-                seen = f"{field.manager} ({field.operation}) as {field.api_version}"
-                yield at(one, "metadata.managedFields", seen=seen, wanted="v1 in the source that it keeps")
+        yield from _fields(one, at_once=False)
         if (applied := one.metadata.annotation(LAST_APPLIED) or "").endswith(OLD):
             path = f"metadata.annotations[{LAST_APPLIED}]"
             yield at(one, path, seen=applied, wanted="v1 in the file that is applied")
     for release, name in packaged:
         kind, space = "HelmRelease", release.namespace
         yield Evidence(kind=kind, namespace=space, name=release.name, path="manifest", seen=name, wanted="v1")
+
+
+def _fields(one: NodePool | EC2NodeClass, *, at_once: bool) -> Iterator[JudgeResult]:
+    """The field managers that hold v1beta1; with `at_once` only the tools that apply again without anybody's doing."""
+    for field in one.metadata.managed_fields or ():
+        if _keeps_old(field) and (not at_once or _applies_at_once(field)):
+            seen = f"{field.manager} ({field.operation}) as {field.api_version}"
+            yield at(one, "metadata.managedFields", seen=seen, wanted="v1 in the source that it keeps")
+
+
+def _applies_at_once(field: ManagedField) -> bool:
+    name = (field.manager or "").lower()
+    return next((by for start, by in WRITERS if name.startswith(start)), "hand") in AT_ONCE
 
 
 def _keeps_old(field: ManagedField) -> bool:

@@ -1,11 +1,24 @@
 """Every EC2NodeClass names a role or an instance profile, and the role by its name."""
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
-from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.base import (
+    OBJECT_TOOLS,
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    SeverityCap,
+)
 from migrations_app.checks.evidence import TEXT, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, edited
-from migrations_app.inventory.facts.node_pools import text
+from migrations_app.inventory.facts.node_pools import class_name, text
+from migrations_app.inventory.objects.karpenter import EC2NodeClass
+from migrations_app.inventory.parts import is_whole
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
 check = Check(
@@ -14,7 +27,7 @@ check = Check(
     phase="resources",
     severity="blocker",
     why="A node class needs a role or an instance profile, and not both: another one is refused, and launches nothing.",
-    how="spec.role and spec.instanceProfile of each EC2NodeClass; a role is a name, not an ARN.",
+    how="spec.role and spec.instanceProfile of each EC2NodeClass; each is a name: no ARN, and no placeholder.",
     reads=("ec2nodeclasses",),
     says=("{count} node class has no proper identity", "{count} node classes have no proper identity"),
     hops=hops_from(ALPHA_LEFT),
@@ -25,6 +38,8 @@ check = Check(
     remedy_tools=OBJECT_TOOLS,
 )
 ROLE, PROFILE = "spec.role", "spec.instanceProfile"
+_PLACEHOLDER: Final = re.compile(r"[$<>{}]")
+"""What no name of IAM can hold and every template language uses: somebody forgot to fill it in."""
 
 
 @check.judge
@@ -34,14 +49,34 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("there is no EC2NodeClass yet")
     strange, classes = apart(classes, {ROLE: TEXT, PROFILE: TEXT})
     yield from strange
-    for one in classes:
-        role, profile = one.get(ROLE), one.get(PROFILE)
-        if role and profile:
-            yield cause(one, ROLE, seen=f"{role}, beside the instance profile {profile}", wanted="one of the two")
-        elif not role and not profile:
-            yield cause(one, ROLE, seen="absent, and no instance profile", wanted="role or instanceProfile")
-        elif text(one, ROLE).startswith("arn:"):
-            yield cause(one, ROLE, seen=str(role), wanted=str(role).rpartition("/")[2])
+    found = [row for one in classes for row in _identity(one)]
+    unfilled = [one for one in classes if not any(row.name == one.name for row in found) and _unfilled(one)]
+    yield from found
+    for one in unfilled:
+        yield cause(one, _unfilled(one), seen=text(one, _unfilled(one)), wanted="the name, in place of the placeholder")
+    if unfilled and not found and not any(_used(case, one) for one in unfilled):
+        yield SeverityCap("warning")
+
+
+def _identity(one: EC2NodeClass) -> Iterator[Evidence]:
+    role, profile = one.get(ROLE), one.get(PROFILE)
+    if role and profile:
+        yield cause(one, ROLE, seen=f"{role}, beside the instance profile {profile}", wanted="one of the two")
+    elif not role and not profile:
+        yield cause(one, ROLE, seen="absent, and no instance profile", wanted="role or instanceProfile")
+    elif text(one, ROLE).startswith("arn:"):
+        yield cause(one, ROLE, seen=str(role), wanted=str(role).rpartition("/")[2])
+
+
+def _unfilled(one: EC2NodeClass) -> str:
+    """The field that holds a placeholder; empty where none does."""
+    return next((path for path in (ROLE, PROFILE) if _PLACEHOLDER.search(text(one, path))), "")
+
+
+def _used(case: CheckContext, one: EC2NodeClass) -> bool:
+    """Whether a pool launches nodes of it; so it is taken to be where pools could not be read."""
+    pools = case.inventory.nodepools
+    return not is_whole(pools) or any(class_name(pool) == one.name for pool in pools.items)
 
 
 @check.advise

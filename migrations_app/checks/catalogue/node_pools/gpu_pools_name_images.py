@@ -23,13 +23,19 @@ check = Check(
     __name__,
     title="Pools with accelerators name their images",
     phase="resources",
-    severity="warning",
-    why="1.0 takes no standard AL2023 image for instances with GPUs or Neuron: such a pool may launch nothing.",
+    severity="info",
+    why=(
+        "From 1.0 on AL2023 by discovery is the image for NVIDIA or Neuron where EKS publishes one, and the standard "
+        "image otherwise: drivers that the pools bring along may be there twice, or not at all."
+    ),
     how="AL2023 classes by alias or without terms, whose pools ask for accelerators by requirement or limit.",
     reads=("nodepools", "ec2nodeclasses"),
     says=("{count} pool asks for accelerators of AL2023", "{count} pools ask for accelerators of AL2023"),
     hops=(CONVERTED,),
-    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "aws/karpenter-provider-aws@v1.0.14:pkg/providers/amifamily/al2023.go",
+    ),
     remedy_tools=OBJECT_TOOLS,
 )
 
