@@ -62,7 +62,10 @@ PLATFORM_PAINS: tuple[Coverage, ...] = (
         table="release_rows_beta",
     ),
     covered(
-        "PATH-01", "Nobody knows which hops are allowed", checks="hop_start_runs running_release_known", table="stops"
+        "PATH-01",
+        "Nobody knows which hops are allowed",
+        checks="hop_start_runs image_matches_records running_release_known",
+        table="stops",
     ),
     covered(
         "PATH-02",
