@@ -34,10 +34,11 @@ def look_again(
     name: str,
     *,
     target: str | None = None,
+    kubernetes: str | None = None,
     policies: Mapping[str, bytes] | None = None,
     on_part: Progress | None = None,
 ) -> Scanned:
-    """Judges the cluster of that name; `policies` take the place of what AWS shows.
+    """Judges the cluster of that name; `policies` take the place of what AWS shows, `kubernetes` is a planned minor.
 
     Raises NotFound, BadInput for the target, CouldNotLook when nothing answers.
     """
@@ -50,11 +51,11 @@ def look_again(
         collected = collect(api, cluster=cluster.name, on_part=on_part)
         collected = hand_in(look_into_aws(cluster, api, collected=collected), policies or {})
     if target or not cluster.target:
-        return evaluate(collected, target=target)
+        return evaluate(collected, target=target, kubernetes=kubernetes)
     try:
-        return evaluate(collected, target=cluster.target)
+        return evaluate(collected, target=cluster.target, kubernetes=kubernetes)
     except InvalidInput:  # the cluster has passed its registered target
-        return evaluate(collected)
+        return evaluate(collected, kubernetes=kubernetes)
 
 
 LARGEST_KUBECONFIG = 1024 * 1024
@@ -75,7 +76,12 @@ class Reachable:
 
 
 def scan_bundle(
-    path: Path, *, target: str | None = None, policies: Policies | None = None, on_part: Progress | None = None
+    path: Path,
+    *,
+    target: str | None = None,
+    kubernetes: str | None = None,
+    policies: Policies | None = None,
+    on_part: Progress | None = None,
 ) -> Scanned:
     """Judges the objects of a folder or file. Raises BadInput for a path or target that cannot be used.
 
@@ -84,7 +90,7 @@ def scan_bundle(
     with closing(_opened(path)) as api:
         collected = collect(api, cluster=_bundle_name(path), deadline=SECONDS, on_part=on_part)
         held = api.iam_documents()
-    return evaluate(hand_in(collected, policies or held), target=target)
+    return evaluate(hand_in(collected, policies or held), target=target, kubernetes=kubernetes)
 
 
 def read_policies(paths: Iterable[Path]) -> dict[str, bytes]:
@@ -122,6 +128,7 @@ def scan_kubeconfig(
     *,
     context: str = "",
     target: str | None = None,
+    kubernetes: str | None = None,
     reachable: Reachable,
     policies: Policies | None = None,
     on_part: Progress | None = None,
@@ -131,7 +138,7 @@ def scan_kubeconfig(
     with closing(api):
         api.get("/version")
         collected = collect(api, cluster=name, deadline=SECONDS, on_part=on_part)
-    return evaluate(hand_in(collected, policies or {}), target=target)
+    return evaluate(hand_in(collected, policies or {}), target=target, kubernetes=kubernetes)
 
 
 def open_kubeconfig(path: Path, *, context: str, reachable: Reachable) -> tuple[str, LiveApi]:

@@ -111,7 +111,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hop:
-    """One hop as the page shows it. `landed`: behind the cluster, so nothing was asked about it."""
+    """One hop as the page shows it. `landed`: the cluster is there; asked about only where no hop is left."""
 
     hop: str = ""
     verdict: str = ""
@@ -130,7 +130,8 @@ class Hop:
 
     @property
     def asked(self) -> bool:
-        return not self.landed and bool(self.hop)
+        counted = self.blockers or self.unknowns or self.warnings or self.passed
+        return bool(self.hop) and bool(counted or not self.landed)
 
 
 def hops_of(report: Report, *, chosen: str) -> tuple[Hop, ...]:
