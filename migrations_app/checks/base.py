@@ -168,6 +168,8 @@ class CheckContext:
     """RFC 3339; the one clock reading of the scan."""
     owned: Ownership | None = None
     """Who owns the nodes, where that was worked out before: it takes 0.1 s for 2,000 nodes."""
+    planned_kubernetes: str = ""
+    """The Kubernetes minor that the release of this step is to run on later; empty where nobody plans one."""
 
     @property
     def ownership(self) -> Ownership:

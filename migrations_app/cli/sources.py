@@ -6,6 +6,7 @@ from pathlib import Path
 
 from migrations_app.cli.terminal import Progress
 from migrations_app.errors import AddressRefused, InvalidInput
+from migrations_app.karpenter.versions import kubernetes_minor
 from migrations_app.readiness.missing_rows import require_rows
 from migrations_app.readiness.report import Scanned
 from migrations_app.use_cases.scans import one_off
@@ -32,6 +33,9 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="policies of the controller's role, instead of what AWS or the bundle shows",
     )
+    parser.add_argument(
+        "--kubernetes", metavar="MINOR", help="the Kubernetes that the cluster is to be raised to, such as 1.33"
+    )
     parser.add_argument("--to", metavar="HOP|RELEASE", help="where to go, such as 1.0, 1.4.2 or 0.33+; else the newest")
 
 
@@ -40,6 +44,10 @@ def look(options: argparse.Namespace) -> Scanned:
     require_rows()
     if options.context and not options.kubeconfig:
         raise InvalidInput("goes with --kubeconfig only", where="--context")
+    if options.kubernetes is not None and kubernetes_minor(options.kubernetes) is None:
+        raise InvalidInput(
+            f"{options.kubernetes[:40]!r} is not a Kubernetes version, such as 1.33", where="--kubernetes"
+        )
     try:
         with Progress() as progress:
             return _looked(options, progress)
@@ -68,7 +76,13 @@ def with_hint(refused: AddressRefused) -> AddressRefused:
 def _looked(options: argparse.Namespace, progress: Progress) -> Scanned:
     policies = one_off.read_policies(options.iam_policy)
     if options.bundle:
-        return one_off.scan_bundle(options.bundle, target=options.to, policies=policies, on_part=progress.part)
+        return one_off.scan_bundle(
+            options.bundle,
+            target=options.to,
+            kubernetes=options.kubernetes,
+            policies=policies,
+            on_part=progress.part,
+        )
     if options.cluster:
         return _registered(options, policies, progress=progress)
     try:
@@ -76,6 +90,7 @@ def _looked(options: argparse.Namespace, progress: Progress) -> Scanned:
             options.kubeconfig,
             context=options.context,
             target=options.to,
+            kubernetes=options.kubernetes,
             reachable=reachable(),
             policies=policies,
             on_part=progress.part,
@@ -90,4 +105,10 @@ def _registered(options: argparse.Namespace, policies: Policies, *, progress: Pr
     setup_django()
     from migrations_app.use_cases.scans.registered import look_again
 
-    return look_again(options.cluster, target=options.to, policies=policies, on_part=progress.part)
+    return look_again(
+        options.cluster,
+        target=options.to,
+        kubernetes=options.kubernetes,
+        policies=policies,
+        on_part=progress.part,
+    )

@@ -1,7 +1,10 @@
 """Which Karpenter runs, told from the marks it leaves, and how sure that is.
 
-Asked in this order: Helm release, Deployment labels, image tag; where none names a version, the shape of the CRDs and
+Asked in this order: image tag, Helm release, Deployment labels; where none names a version, the shape of the CRDs and
 the names of environment variables narrow it down to a range. Sources that contradict the answer are told, not hidden.
+
+The image comes first because it is what runs: `helm upgrade --reuse-values` writes the new version into the record and
+the labels and keeps the old image.
 """
 
 import re
@@ -62,6 +65,8 @@ class DetectedRelease:
     """Whether there is no controller: Deployments were read, and none is Karpenter's."""
     certainty: Certainty = "unknown"
     disagreements: tuple[str, ...] = ()
+    misrecorded: tuple[str, ...] = ()
+    """Those of `disagreements` in which the Helm record or a label names another release than the image that runs."""
 
 
 class EnvMark(NamedTuple):
@@ -85,6 +90,7 @@ ENV_MARKS: tuple[EnvMark, ...] = (
 )
 """Source: charts/karpenter/templates/deployment.yaml of the newest tag of every minor."""
 
+IMAGE = "image tag"
 AUTO_MODE = "EKS Auto Mode: every pool uses its node classes and there is no controller in the cluster"
 NO_CONTROLLER = "there is no Karpenter Deployment"
 
@@ -124,21 +130,26 @@ def chart_release(label: str) -> Release | None:
 def _named(evidence: ReleaseEvidence) -> list[tuple[str, Release]]:
     """Every source that names a release, the most trusted first."""
     told = (
+        (IMAGE, image_release(evidence.image)),
         ("Helm release, app version", parse(evidence.helm_app_version)),
         ("Helm release, chart version", parse(evidence.helm_chart_version)),
         ("Deployment label app.kubernetes.io/version", parse(evidence.deployment_version)),
         ("Deployment label helm.sh/chart", chart_release(evidence.chart_label)),
-        ("image tag", image_release(evidence.image)),
     )
     return [(how, release) for how, release in told if release is not None]
 
 
 def _exact(named: list[tuple[str, Release]], *, evidence: ReleaseEvidence, table: Table) -> DetectedRelease:
     how, release = named[0]
-    contrary = [f"{other} says {said}, {how} says {release}" for other, said in named[1:] if said != release]
-    contrary += [f"{source}, {how} says {release}" for source in _misfits(release, evidence=evidence, table=table)]
+    recorded = tuple(f"{other} says {said}, {how} says {release}" for other, said in named[1:] if said != release)
+    misfits = (f"{source}, {how} says {release}" for source in _misfits(release, evidence=evidence, table=table))
     return DetectedRelease(
-        release=release, minors=(release.minor,), how=how, certainty="exact", disagreements=tuple(contrary)
+        release=release,
+        minors=(release.minor,),
+        how=how,
+        certainty="exact",
+        disagreements=(*recorded, *misfits),
+        misrecorded=recorded if how == IMAGE else (),
     )
 
 

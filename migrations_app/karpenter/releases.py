@@ -97,6 +97,26 @@ def newest(*, table: Table = RELEASES) -> Release:
     return next(good for row in reversed(table) if (good := row.newest_good) is not None)
 
 
+class KnownUpTo(NamedTuple):
+    """The newest release in a table and the date of its tag: what is published later is not known here."""
+
+    release: Release
+    date: str
+
+    def __str__(self) -> str:
+        return f"{self.release} ({self.date})"
+
+
+def known_up_to(*, table: Table = RELEASES) -> KnownUpTo:
+    """How far the table reaches."""
+    return KnownUpTo(table[-1].newest, table[-1].patches[-1].date)
+
+
+def newer_than_known(running: Release, *, table: Table = RELEASES) -> bool:
+    """Whether that release came out after every release in the table, so that nothing can be said of it."""
+    return running > known_up_to(table=table).release
+
+
 def beyond_table(running: Release, *, table: Table = RELEASES) -> bool:
     """Whether that release belongs to a minor newer than every row."""
     return minor_order(running.minor) > table[-1].order

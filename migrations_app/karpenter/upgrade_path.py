@@ -182,6 +182,14 @@ def _outgrown(back: tuple[Release, ...], kubernetes: str | None, *, table: Table
     return f"Kubernetes {kubernetes} is outside what these support: {', '.join(small)}" if small else ""
 
 
+def stay(running: Release, *, kubernetes: str | None = None, table: Table = RELEASES) -> PathHop | None:
+    """The running release as a step that lands where it starts, to be judged where no hop is left.
+
+    None for a minor the table does not know.
+    """
+    return None if find(running, table=table) is None else _step(running, running, kubernetes=kubernetes, table=table)
+
+
 UNKNOWN = "unknown_target"
 
 
@@ -246,7 +254,7 @@ def _not_below(wanted: Release, current: Release) -> Release:
     return wanted
 
 
-__all__ = ["HOPS", "STOPS", "Path", "PathHop", "hop_of", "path", "resolve_target"]
+__all__ = ["HOPS", "STOPS", "Path", "PathHop", "hop_of", "path", "resolve_target", "stay"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,6 +299,18 @@ def path(
     steps = walk(start, goal, kubernetes=minor, table=table)
     unread = ("Kubernetes version not known: whether it fits was not judged",) if steps and minor is None else ()
     return replace(found, steps=steps, notes=(*notes, *unread))
+
+
+def planned_kubernetes(way: Path, minor: str, *, table: Table = RELEASES) -> str:
+    """In a sentence, from which release of the path on that Kubernetes minor is supported."""
+    own = kubernetes_window(way.current, table=table)
+    if own is not None and own.holds(minor):
+        return f"Kubernetes {minor}, as planned, is supported by {way.current} already"
+    said = f"{way.current} supports {own}" if own else f"what {way.current} supports is not known"
+    first = next((step for step in way.steps if step.kubernetes.holds(minor)), None)
+    if first is not None:
+        return f"Kubernetes {minor}, as planned, is supported from hop {first.hop} ({first.release}) on; {said}"
+    return f"Kubernetes {minor}, as planned, is supported by no release of this path; {said}"
 
 
 def _start(current: Release | DetectedRelease | str | None, *, table: Table) -> tuple[Release, tuple[str, ...]]:

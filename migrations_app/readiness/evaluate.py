@@ -6,6 +6,8 @@ Inventory -> report: detects, walks the path, puts every check at every hop, and
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from migrations_app.checks.base import Check, CheckContext, Finding
 from migrations_app.checks.registry import all_checks
 from migrations_app.checks.runner import run
@@ -14,8 +16,9 @@ from migrations_app.inventory.facts.node_classes import convertible
 from migrations_app.inventory.facts.ownership import Ownership, ownership
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter.detection import DetectedRelease
-from migrations_app.karpenter.upgrade_path import Path, PathHop, hop_of, path
-from migrations_app.karpenter.versions import kubernetes_minor, minor_order
+from migrations_app.karpenter.releases import known_up_to, newer_than_known
+from migrations_app.karpenter.upgrade_path import Path, PathHop, hop_of, path, planned_kubernetes, stay
+from migrations_app.karpenter.versions import Release, kubernetes_minor, minor_order
 from migrations_app.readiness import stage as facts
 from migrations_app.readiness.iam_sheet.build import IamSheet, iam_sheet
 from migrations_app.readiness.report import (
@@ -30,11 +33,12 @@ from migrations_app.readiness.report import (
     Report,
     Scanned,
     Stage,
+    TablesEnd,
     Target,
     Verdict,
 )
 from migrations_app.readiness.stage import stage_of
-from migrations_app.readiness.verdict import hop_line, order
+from migrations_app.readiness.verdict import REASONS, hop_line, order
 
 FIRST_HOP = (0, 32)
 BEFORE_V1 = ("0.32", "0.33+")
@@ -48,11 +52,30 @@ def current_hop_line(
     """None while the release is not known, or is older than the first hop."""
     if running.release is None or minor_order(running.release.minor) < FIRST_HOP:
         return None
+    if newer_than_known(running.release):
+        return _unknown_release(running.release)
     hop = hop_of(running.release, start=running.release)
     left = None if None in legacy.values() else sum(count or 0 for count in legacy.values())
     verdict, reasons = _work(hop, stage, left=left)
     percent = 100 if verdict == "done" else _percent(by_owner)
     return HopLine(hop=hop, verdict=verdict, done_percent=percent, counts=Counts(), reasons=reasons)
+
+
+def _unknown_release(running: Release) -> HopLine:
+    """A release that came out after the tables were made: nobody looked, so it is neither ready nor done."""
+    told = f"{running} is newer than {known_up_to()}, up to which this karpdash knows releases: take a newer karpdash"
+    hop = hop_of(running, start=running)
+    return HopLine(hop=hop, verdict="needs_facts", done_percent=0, counts=Counts(), reasons=(told,))
+
+
+def _with_findings(landed: HopLine | None, asked: HopLine) -> HopLine:
+    """The hop landed on, with what was asked about the running release: what is open there is not done."""
+    if landed is None or asked.verdict == "blocked":
+        return asked
+    if landed.verdict != "needs_facts" and asked.verdict == "needs_facts":
+        return asked
+    reasons = tuple(dict.fromkeys((*landed.reasons, *asked.reasons)))[:REASONS]
+    return replace(landed, counts=asked.counts, reasons=reasons)
 
 
 def _work(hop: str, stage: Stage, *, left: int | None) -> tuple[Verdict, tuple[str, ...]]:
@@ -83,18 +106,37 @@ class _Known:
     kubernetes: str | None
     owned: Ownership
     path: Path | None
+    planned: str | None = None
+    """The Kubernetes minor that somebody plans to raise the cluster to."""
+
+    @property
+    def asked(self) -> tuple[PathHop, ...]:
+        """The steps of the path; where none is left, the running release itself."""
+        if self.path is None or self.path.steps:
+            return self.path.steps if self.path else ()
+        here = stay(self.path.current, kubernetes=kubernetes_minor(self.kubernetes))
+        return () if here is None else (here,)
 
 
-def evaluate(collected: Collected, *, target: str | None = None, checks: tuple[Check, ...] | None = None) -> Scanned:
-    """The report and the rows of its nodes. Raises BadInput for a target that is no release, no hop, or behind."""
-    known = _know(collected.inventory, target)
+def evaluate(
+    collected: Collected,
+    *,
+    target: str | None = None,
+    kubernetes: str | None = None,
+    checks: tuple[Check, ...] | None = None,
+) -> Scanned:
+    """The report and the rows of its nodes; `kubernetes` is the minor that the cluster is to be raised to.
+
+    Raises BadInput for a target that is no release, no hop, or behind.
+    """
+    known = _know(collected.inventory, target, planned=kubernetes)
     findings = _judge(known, all_checks() if checks is None else checks)
     report = _report(known, collected, findings=findings)
     objects = convertible(known.inventory)
     return Scanned(report=report, nodes=known.owned.nodes, objects=objects, iam=_permissions(known))
 
 
-def _know(inventory: Inventory, target: str | None) -> _Known:
+def _know(inventory: Inventory, target: str | None, *, planned: str | None) -> _Known:
     running = facts.detect_running_release(inventory)
     version = next(iter(inventory.version.items), None)
     kubernetes = (version.git_version or None) if version else None
@@ -105,6 +147,7 @@ def _know(inventory: Inventory, target: str | None) -> _Known:
         kubernetes=kubernetes,
         owned=ownership(inventory),
         path=_path(running, target, kubernetes=kubernetes_minor(kubernetes)),
+        planned=kubernetes_minor(planned),
     )
 
 
@@ -119,8 +162,17 @@ def _path(running: DetectedRelease, target: str | None, *, kubernetes: str | Non
 
 def _judge(known: _Known, checks: tuple[Check, ...]) -> tuple[Finding, ...]:
     found: list[Finding] = []
-    for step in known.path.steps if known.path else ():
-        case = CheckContext(known.inventory, step, known.running, known.stage, known.inventory.taken_at, known.owned)
+    steps = known.asked
+    for step in steps:
+        case = CheckContext(
+            known.inventory,
+            step,
+            known.running,
+            known.stage,
+            known.inventory.taken_at,
+            known.owned,
+            planned_kubernetes=(known.planned or "") if step is steps[-1] else "",
+        )
         found += sorted(run(checks, case), key=order)
     return tuple(found)
 
@@ -139,17 +191,20 @@ def _report(known: _Known, collected: Collected, *, findings: tuple[Finding, ...
     landed = current_hop_line(known.running, known.stage, legacy=legacy, by_owner=known.owned.by_owner)
     steps = known.path.steps if known.path else ()
     ahead = tuple(hop_line(step.hop, (f for f in findings if f.hop == step.hop)) for step in steps)
+    if not steps and findings:
+        landed = _with_findings(landed, hop_line(findings[0].hop, findings))
     by_owner = known.owned.by_owner
     return Report(
         cluster=_cluster(known),
         scanned_at=known.inventory.taken_at,
         complete=collected.complete,
         parts=collected.parts,
-        target=_target(known.path),
+        target=_target(known),
         hops=((landed,) if landed and landed.hop not in {line.hop for line in ahead} else ()) + ahead,
         checks=findings,
         nodes=NodeCounts(len(known.owned.nodes), {owner: by_owner.get(owner, 0) for owner in OWNERS}),
         anomalies=known.owned.anomalies,
+        known_up_to=TablesEnd(*map(str, known_up_to())),
         legacy=legacy,
     )
 
@@ -169,10 +224,12 @@ def _cluster(known: _Known) -> ClusterFacts:
     )
 
 
-def _target(found: Path | None) -> Target:
+def _target(known: _Known) -> Target:
+    found = known.path
     if found is None:
         return Target(None, (), ())
-    return Target(str(found.target), tuple(_step(step) for step in found.steps), found.notes)
+    planned = (planned_kubernetes(found, known.planned),) if known.planned else ()
+    return Target(str(found.target), tuple(_step(step) for step in found.steps), (*found.notes, *planned))
 
 
 def _step(step: PathHop) -> PathStep:

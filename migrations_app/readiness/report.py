@@ -27,6 +27,7 @@ __all__ = [
     "Report",
     "Scanned",
     "Stage",
+    "TablesEnd",
     "Target",
     "Verdict",
 ]
@@ -112,6 +113,16 @@ class PathStep(msgspec.Struct, frozen=True, kw_only=True):
     """What to know before going back."""
 
 
+class TablesEnd(msgspec.Struct, frozen=True):
+    """The newest Karpenter release that this karpdash knows, and when it came out (YYYY-MM-DD)."""
+
+    release: str
+    date: str
+
+    def __str__(self) -> str:
+        return f"{self.release} ({self.date})"
+
+
 class Target(msgspec.Struct, frozen=True):
     release: str | None
     path: tuple[PathStep, ...]
@@ -152,6 +163,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[Finding, ...]
     nodes: NodeCounts
     anomalies: tuple[Anomaly, ...] = ()
+    known_up_to: TablesEnd | None = None
+    """How far the tables reached that it was judged by; None in reports from before this was told."""
     legacy: dict[str, int | None] = {}
     """Legacy objects left, by kind (Provisioner, AWSNodeTemplate, Machine, Node); None where it could not be read."""
 

@@ -23,7 +23,7 @@ from migrations_app.karpenter import release_facts
 from migrations_app.karpenter.releases import as_tag, find
 from migrations_app.karpenter.versions import Release, release
 from migrations_app.readiness.next_step import FindingGroup, group_findings, next_step
-from migrations_app.readiness.report import ClusterFacts, Installed, PathStep, Report, Verdict
+from migrations_app.readiness.report import ClusterFacts, Installed, PathStep, Report, TablesEnd, Verdict
 
 FORECAST: tuple[tuple[str, str], ...] = (
     ("hashes_carry_over", "nodes that drift with the hop"),
@@ -328,6 +328,7 @@ class Runbook(msgspec.Struct, frozen=True, kw_only=True):
     target: str | None
     notes: tuple[str, ...]
     hops: tuple[RunbookHop, ...]
+    known_up_to: TablesEnd | None = None
 
 
 def runbook(report: Report) -> Runbook:
@@ -340,6 +341,7 @@ def runbook(report: Report) -> Runbook:
         complete=report.complete,
         target=report.target.release,
         notes=(*report.cluster.disagreements, *report.target.notes),
+        known_up_to=report.known_up_to,
         hops=tuple(
             _hop(report, step, start=start, verdict=lines[step.hop].verdict, percent=lines[step.hop].done_percent)
             for start, step in zip(starts, report.target.path, strict=False)

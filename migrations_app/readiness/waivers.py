@@ -80,4 +80,6 @@ def _waived(finding: Finding, waivers: Sequence[Waived]) -> Finding:
 
 
 def _judged(line: HopLine, checks: Iterable[Finding]) -> HopLine:
-    return hop_line(line.hop, (finding for finding in checks if finding.hop == line.hop))
+    """A hop that has been landed on stays done, or in progress."""
+    found = hop_line(line.hop, (finding for finding in checks if finding.hop == line.hop))
+    return msgspec.structs.replace(line, counts=found.counts) if line.verdict in ("done", "in_progress") else found

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,11 +49,11 @@ EVERYTHING = {
     "image": "public.ecr.aws/karpenter/controller:v0.32.5@sha256:" + "0" * 64,
 }
 SOURCES = [
+    ("image", "image tag", "0.32.5"),
     ("helm_app_version", "Helm release, app version", "0.32.1"),
     ("helm_chart_version", "Helm release, chart version", "0.32.2"),
     ("deployment_version", "Deployment label app.kubernetes.io/version", "0.32.3"),
     ("chart_label", "Deployment label helm.sh/chart", "0.32.4"),
-    ("image", "image tag", "0.32.5"),
 ]
 
 
@@ -61,14 +63,30 @@ def test_the_first_source_in_order_decides_and_the_others_are_told(place: int) -
     evidence = ReleaseEvidence(**{field: EVERYTHING[field] for field, _, _ in left})
     _, how, text = left[0]
     told = [f"{other} says {version}, {how} says {text}" for _, other, version in left[1:]]
-    assert detect(evidence) == exact(text, how, *told)
+    found = detect(evidence)
+    assert replace(found, misrecorded=()) == exact(text, how, *told)
+    assert found.misrecorded == (tuple(told) if how == "image tag" else ())
+
+
+def test_the_image_is_what_runs_and_shape_is_no_record() -> None:
+    """As a landing with --reuse-values leaves it: record and labels of 1.0.14, the image of 0.37.8."""
+    evidence = ReleaseEvidence(
+        helm_app_version="1.0.14", deployment_version="1.0.14", image="k:0.37.8", crds=seen("v1_storage_beta_served")
+    )
+    found = detect(evidence)
+    assert str(found.release) == "0.37.8"
+    assert found.misrecorded == (
+        "Helm release, app version says 1.0.14, image tag says 0.37.8",
+        "Deployment label app.kubernetes.io/version says 1.0.14, image tag says 0.37.8",
+    )
+    assert found.disagreements == (*found.misrecorded, "shape of the CRDs fits 1.0, image tag says 0.37.8")
 
 
 def test_sources_that_agree_say_nothing() -> None:
     evidence = ReleaseEvidence(
         deployment_version="0.37.8", chart_label="karpenter-0.37.8", image="mirror:5000/k/controller:0.37.8"
     )
-    assert detect(evidence) == exact("0.37.8", "Deployment label app.kubernetes.io/version")
+    assert detect(evidence) == exact("0.37.8", "image tag")
 
 
 def test_an_unreadable_source_is_passed_over() -> None:

@@ -126,10 +126,10 @@ def test_what_is_refused_is_not_in_the_bundle():
 @pytest.mark.parametrize(
     ("name", "told_by", "alpha", "current"),
     [
-        ("alpha_030", "Helm release, app version", 10, 0),
-        ("halfway_032", "Deployment label app.kubernetes.io/version", 4, 5),
-        ("beta_037", "Helm release, app version", 0, 11),
-        ("forbidden", "Deployment label app.kubernetes.io/version", 0, 3),
+        ("alpha_030", "image tag", 10, 0),
+        ("halfway_032", "image tag", 4, 5),
+        ("beta_037", "image tag", 0, 11),
+        ("forbidden", "image tag", 0, 3),
     ],
 )
 def test_how_the_release_was_told_and_whose_the_nodes_are(name, told_by, alpha, current):

@@ -62,7 +62,10 @@ PLATFORM_PAINS: tuple[Coverage, ...] = (
         table="release_rows_beta",
     ),
     covered(
-        "PATH-01", "Nobody knows which hops are allowed", checks="hop_start_runs running_release_known", table="stops"
+        "PATH-01",
+        "Nobody knows which hops are allowed",
+        checks="hop_start_runs image_matches_records running_release_known",
+        table="stops",
     ),
     covered(
         "PATH-02",
@@ -76,7 +79,10 @@ PLATFORM_PAINS: tuple[Coverage, ...] = (
         table="release_rows_v1",
     ),
     covered(
-        "PATH-04", "Kubernetes outside of the window", checks="kubernetes_inside_window", table="release_rows_v1_later"
+        "PATH-04",
+        "Kubernetes outside of the window",
+        checks="kubernetes_inside_window running_release_fits_kubernetes",
+        table="release_rows_v1_later",
     ),
     covered("PATH-05", "Releases known to be bad", checks="controller_off_bad_patches", table="release_rows_v1_later"),
     covered(

@@ -69,6 +69,8 @@ def _head(report: Report) -> Iterator[str]:
     yield f"- Target: {text(report.target.release or 'none')}"
     yield f"- Nodes: {text(nodes_line(report))}"
     yield f"- Scanned: {text(report.scanned_at)}, {sized(report)}"
+    if report.known_up_to:
+        yield f"- Known: releases up to {text(str(report.known_up_to))}"
     yield from (f"- Note: {text(note)}" for note in (*report.cluster.disagreements, *report.target.notes))
     yield ""
 

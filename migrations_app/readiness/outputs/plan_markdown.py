@@ -32,6 +32,8 @@ def _head(plan: Runbook) -> Iterator[str]:
     yield f"- From: {running}, objects: {STAGES[plan.cluster.stage]}"
     yield f"- To: {text(plan.target or 'none')}"
     yield f"- By: {text(path_line(hop.lands for hop in plan.hops) or 'nothing left to do')}"
+    if plan.known_up_to:
+        yield f"- Known: releases up to {text(str(plan.known_up_to))}"
     yield f"- Read: {text(plan.scanned_at)}{'' if plan.complete else ', only in part'}"
     yield from (f"- Note: {text(note)}" for note in plan.notes)
     yield ""

@@ -35,6 +35,8 @@ def _head(plan: Runbook) -> Iterator[str]:
     yield f"From     {plain(facts.karpenter_version or 'unknown release')}, objects: {STAGES[facts.stage]}"
     yield f"To       {plain(plan.target or 'none')}"
     yield f"By       {path_line(hop.lands for hop in plan.hops) or 'nothing left to do'}"
+    if plan.known_up_to:
+        yield f"Known    releases up to {plan.known_up_to}"
     yield f"Read     {plain(plan.scanned_at)}{'' if plan.complete else ', only in part'}"
     yield from (f"Note     {plain(note)}" for note in plan.notes)
 

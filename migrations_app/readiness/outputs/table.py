@@ -18,7 +18,7 @@ from migrations_app.readiness.outputs.wording import (
     path_line,
     sized,
 )
-from migrations_app.readiness.report import HopLine, PartLine, Report
+from migrations_app.readiness.report import Counts, HopLine, PartLine, Report
 
 EVIDENCE_SHOWN = 5
 REMEDY_LINES = 12
@@ -63,6 +63,8 @@ def _head(report: Report, paint: Paint) -> Iterator[str]:
     yield f"Kubernetes  {plain(facts.kubernetes_version or 'unknown')}"
     yield f"Nodes       {nodes_line(report)}"
     yield f"Scanned     {plain(report.scanned_at)}, {sized(report)}"
+    if report.known_up_to:
+        yield f"Known       releases up to {report.known_up_to}"
     if report.target.release:
         way = f" by {path_line(report.target.path)}" if report.target.path else ""
         yield f"Target      {report.target.release}{way}"
@@ -87,7 +89,7 @@ def _hop_line(hop: HopLine, report: Report, *, paint: Paint) -> str:
     release = _release(hop, report)
     lands = f" -> {release}" if release else ""
     verdict = paint(hop.verdict, VERDICTS[hop.verdict].upper())
-    told = f"  ({counted(hop.counts)})" if lands else ""
+    told = f"  ({counted(hop.counts)})" if lands or hop.counts != Counts() else ""
     return f"Hop {hop.hop}{lands}  {verdict}  {hop.done_percent} % done{told}"
 
 

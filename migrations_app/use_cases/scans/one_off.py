@@ -43,7 +43,12 @@ class Reachable:
 
 
 def scan_bundle(
-    path: Path, *, target: str | None = None, policies: Policies | None = None, on_part: Progress | None = None
+    path: Path,
+    *,
+    target: str | None = None,
+    kubernetes: str | None = None,
+    policies: Policies | None = None,
+    on_part: Progress | None = None,
 ) -> Scanned:
     """Evaluates a bundle, a folder or file. Raises InvalidInput for an unusable path or target.
 
@@ -52,7 +57,7 @@ def scan_bundle(
     with closing(_opened(path)) as api:
         collected = collect(api, cluster=_bundle_name(path), deadline=SECONDS, on_part=on_part)
         held = api.iam_documents()
-    return evaluate(hand_in(collected, policies or held), target=target)
+    return evaluate(hand_in(collected, policies or held), target=target, kubernetes=kubernetes)
 
 
 def read_policies(paths: Iterable[Path]) -> dict[str, bytes]:
@@ -90,6 +95,7 @@ def scan_kubeconfig(
     *,
     context: str = "",
     target: str | None = None,
+    kubernetes: str | None = None,
     reachable: Reachable,
     policies: Policies | None = None,
     on_part: Progress | None = None,
@@ -102,7 +108,7 @@ def scan_kubeconfig(
     with closing(api):
         api.get("/version")
         collected = collect(api, cluster=name, deadline=SECONDS, on_part=on_part)
-    return evaluate(hand_in(collected, policies or {}), target=target)
+    return evaluate(hand_in(collected, policies or {}), target=target, kubernetes=kubernetes)
 
 
 def open_kubeconfig(path: Path, *, context: str, reachable: Reachable) -> tuple[str, LiveApi]:

@@ -17,6 +17,7 @@ def look_again(
     name: str,
     *,
     target: str | None = None,
+    kubernetes: str | None = None,
     policies: Mapping[str, bytes] | None = None,
     on_part: Progress | None = None,
 ) -> Scanned:
@@ -33,8 +34,8 @@ def look_again(
         collected = collect(api, cluster=cluster.name, on_part=on_part)
         collected = hand_in(look_into_aws(cluster, api, collected=collected), policies or {})
     if target or not cluster.target:
-        return evaluate(collected, target=target)
+        return evaluate(collected, target=target, kubernetes=kubernetes)
     try:
-        return evaluate(collected, target=cluster.target)
+        return evaluate(collected, target=cluster.target, kubernetes=kubernetes)
     except InvalidInput:  # the cluster has passed its registered target
-        return evaluate(collected)
+        return evaluate(collected, kubernetes=kubernetes)

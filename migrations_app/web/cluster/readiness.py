@@ -110,7 +110,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hop:
-    """One hop on the page. `landed` if it is behind the cluster and was therefore not evaluated."""
+    """One hop as the page shows it. `landed`: the cluster is there; asked about only where no hop is left."""
 
     hop: str = ""
     verdict: str = ""
@@ -129,7 +129,8 @@ class Hop:
 
     @property
     def asked(self) -> bool:
-        return not self.landed and bool(self.hop)
+        counted = self.blockers or self.unknowns or self.warnings or self.passed
+        return bool(self.hop) and bool(counted or not self.landed)
 
 
 def hops_of(report: Report, *, chosen: str) -> tuple[Hop, ...]:

@@ -14,7 +14,7 @@ check = Check(
     phase="preflight",
     severity="blocker",
     why="Outside the window Karpenter launches nodes that join wrongly or not at all, or its CRDs are refused.",
-    how="The API server's version is compared with the range that the hop's release supports.",
+    how="The API server's version, and a planned one, are compared with the range that the hop's release supports.",
     reads=("version",),
     says=("Kubernetes is outside the window of the hop's release",) * 2,
     sources=(
@@ -40,11 +40,24 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             wanted=str(case.step.kubernetes),
             data={"minor": minor},
         )
+    planned = case.planned_kubernetes
+    if planned and not case.step.kubernetes.holds(planned):
+        yield Evidence(
+            kind="Cluster",
+            name=case.inventory.cluster,
+            path="gitVersion",
+            seen=f"{planned} (planned)",
+            wanted=str(case.step.kubernetes),
+            data={"minor": ""},
+        )
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     seen, window = evidence[0].value("minor"), case.step.kubernetes
+    if not seen:
+        yield kubectl(f"# Leave Kubernetes inside {window} while Karpenter {case.step.release} runs")
+        return
     if minor_order(seen) < minor_order(window.min):
         yield kubectl(
             f"# Raise the control plane to {window.min}, one minor at a time, and its node groups after it:",

@@ -13,10 +13,10 @@ check = Check(
     phase="preflight",
     severity="warning",
     why=(
-        "Where image, labels, Helm record and CRDs disagree, an upgrade stopped half-way, "
+        "Where labels, Helm record, CRDs and variables disagree, an upgrade stopped half-way, "
         "and the path may start elsewhere."
     ),
-    how="Helm record, labels, image tag, CRDs and variables are compared with each other.",
+    how="CRDs and variables are compared with the running release, and where the image names none, record and labels.",
     reads=("controller",),
     says=(
         "{count} source contradicts the release that was told",
@@ -34,6 +34,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield Unknown(f"no source names the running release exactly: {case.running.how}")
         return
     for sentence in case.running.disagreements:
+        if sentence in case.running.misrecorded:
+            continue  # image_matches_records asks about those
         yield Evidence(
             kind="Deployment",
             namespace=found.namespace,

@@ -1,0 +1,61 @@
+"""The running release supports the Kubernetes that the cluster runs."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.karpenter.releases import find
+from migrations_app.karpenter.versions import Release, kubernetes_minor
+
+check = Check(
+    __name__,
+    title="The running release supports today's Kubernetes",
+    phase="preflight",
+    severity="warning",
+    why="Until the hop lands, the running release works on: outside its window nodes join wrongly or not at all.",
+    how="The API server's version is compared with the range that the running patch supports.",
+    reads=("version", "controller"),
+    says=("The running release does not support today's Kubernetes",) * 2,
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:hack/docs/compatibilitymatrix_gen/compatibility.yaml",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/compatibility.md",
+    ),
+    remedy_tools=("kubectl",),
+)
+
+
+@check.judge
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
+    text = next((version.git_version for version in case.inventory.version.items), "")
+    minor, running = kubernetes_minor(text), case.running.release
+    row = find(running) if running else None
+    if case.step.start == case.step.release:
+        yield NotApplicable("without a hop kubernetes_inside_window asks about the running release")
+    elif running is None or row is None:
+        yield Unknown(f"which Kubernetes the running release supports is not known: {running or case.running.how}")
+    elif minor is None:
+        yield Unknown(f"the server's version {text[:40]!r} names no Kubernetes minor")
+    elif not row.kubernetes_window(running).holds(minor):
+        fitting = _fitting(running, minor)
+        yield Evidence(
+            kind="Cluster",
+            name=case.inventory.cluster,
+            path="gitVersion",
+            seen=f"{minor}, and {running} supports {row.kubernetes_window(running)}",
+            wanted=f"Karpenter {fitting} or later" if fitting else "a release of a later minor",
+            data={"fitting": str(fitting or "")},
+        )
+
+
+def _fitting(running: Release, minor: str) -> Release | None:
+    """The first later patch of the running minor that supports that Kubernetes and is not known to be bad."""
+    row = find(running)
+    later = (patch for patch in row.releases if patch > running and not row.bad_reasons(patch)) if row else ()
+    return next((patch for patch in later if row and row.kubernetes_window(patch).holds(minor)), None)
+
+
+@check.advise
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    fitting = evidence[0].value("fitting")
+    first = f"land on {fitting} first where the hop has to wait" if fitting else "no patch of the running minor does"
+    yield kubectl(f"# The hop lands on {case.step.release}, which is judged on its own; {first}")

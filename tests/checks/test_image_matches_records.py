@@ -1,0 +1,54 @@
+import pytest
+
+from migrations_app.checks.base import Evidence, Remedy
+from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+
+CHECK = "image_matches_records"
+
+
+def row(seen: str) -> Evidence:
+    path = "spec.template.spec.containers[].image"
+    return Evidence(kind="Deployment", namespace="kube-system", name="karpenter", path=path, seen=seen, wanted="0.37.8")
+
+
+def test_record_labels_and_image_agree():
+    assert told(CHECK, "1.0", a_cluster().with_values({})) == (
+        "pass",
+        "The Helm record and the labels name the release that runs",
+        (),
+    )
+
+
+def test_a_record_that_names_what_does_not_run():
+    """As `helm upgrade --version 1.0.14 --reuse-values` leaves it."""
+    found = told(CHECK, "1.0", a_cluster().with_values({}, version="1.0.14"))
+    assert found == (
+        "fail",
+        "2 records name another release than the image that runs",
+        (
+            row("Helm release, app version says 1.0.14, image tag says 0.37.8"),
+            row("Helm release, chart version says 1.0.14, image tag says 0.37.8"),
+        ),
+    )
+
+
+def test_without_a_controller_there_is_nothing_to_ask():
+    assert told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")[0] == "not_applicable"
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_looks_for_the_pinned_tag():
+    cluster = a_cluster(namespace="karpenter").with_values({}, version="1.0.14", namespace="karpenter")
+    assert remedies(CHECK, "1.0", cluster) == (
+        Remedy(
+            how="kubectl",
+            text="# Look for the image's tag or digest among the values, "
+            "and take it out of the file of the next landing:\n"
+            "helm -n karpenter get values karpenter --all | grep -nE 'tag:|digest:'\n"
+            "kubectl -n karpenter get deployment karpenter -o yaml | grep -E 'image:|/version:'",
+        ),
+    )
