@@ -54,7 +54,7 @@ def refuse_other_cluster(work: ExecutionContext, writer: Writer) -> None:
 
 
 def _refuse_without_right(work: ExecutionContext) -> None:
-    """Raises RolloutHalted `right_gone` if the person who started it no longer has the right to (A41)."""
+    """Raises RolloutHalted `right_gone` if the person who started it may no longer do so (A41)."""
     name = work.row.started_by_name
     if name and not {"operate", "administer"} & named_over(name, work.row.cluster_id):
         raise RolloutHalted(
