@@ -82,8 +82,7 @@ class Reading:
         return Seen((), None)
 
     def refuse_doubtful(self, kind: Kind) -> None:
-        """Raises ServerFailed if discovery of the kind's group failed: a 404 then does not mean that it is not served.
-        """
+        """Raises ServerFailed if discovery of the kind's group failed: then a 404 does not prove its absence."""
         for bad in getattr(self.found.get("discovery"), "quarantined", ()):
             if bad.name.partition("/")[0] == kind.group and kind.group:
                 raise ServerFailed(f"discovery of {bad.name} failed: {bad.why}", code=bad.why)

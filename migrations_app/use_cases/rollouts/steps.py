@@ -1,7 +1,7 @@
-"""Carries out one step of a plan as one request, each recorded before and after it is sent (A17-A22).
+"""Carries out one step of a plan as one request, each recorded before and after it is sent (A17-A21).
 
 Before: clock, policy and hourly limit allow it (A05, A33). After: an unknown outcome is settled by reading the object,
-never by sending the request again.
+never by sending the request again (A22).
 """
 
 import time
@@ -54,7 +54,7 @@ def refuse_other_cluster(work: ExecutionContext, writer: Writer) -> None:
 
 
 def _refuse_without_right(work: ExecutionContext) -> None:
-    """Raises RolloutHalted `right_gone` if the person who started it no longer has the right to (A41)."""
+    """Raises RolloutHalted `right_gone` if the person who started it may no longer do so (A41)."""
     name = work.row.started_by_name
     if name and not {"operate", "administer"} & named_over(name, work.row.cluster_id):
         raise RolloutHalted(
@@ -100,7 +100,7 @@ def make_request(work: ExecutionContext, writer: Writer, *, here: Position) -> b
     3. If it already has the step's result, record that without a request.
     4. If it changed since the preview, skip the step or halt.
     5. Renew the lease if it is shorter than the request's deadline, commit the intent, and send the request once.
-    6. Commit the outcome.
+    6. Commit the outcome (A21).
 
     Raises RolloutHalted, LeaseLost, StopRequested, ReadError.
     """
