@@ -1,4 +1,4 @@
-"""The audit log: rows that are only ever added, each sealed to the one before it. Written by flow/record alone."""
+"""The audit log: rows that are only ever added, each sealed to the one before it; use_cases/audit/log.py alone writes it."""
 
 from django.db import models
 
