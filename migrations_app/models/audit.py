@@ -1,4 +1,4 @@
-"""The audit log: rows that are only ever added, each sealed to the one before it; use_cases/audit/log.py alone writes it."""
+"""The audit log: rows that are only ever added, each sealed to the one before. Written by use_cases/audit/log.py."""
 
 from django.db import models
 
