@@ -21,10 +21,6 @@ WEIGHTS: tuple[Severity, ...] = ("info", "warning", "blocker")
 """From light to heavy."""
 How = Literal["kubectl", "helm", "terraform", "flux", "argocd", "iam", "action"]
 HOWS: tuple[How, ...] = get_args(How)
-CHART_TOOLS: tuple[How, ...] = ("helm", "terraform", "flux", "argocd")
-"""What the values or the version of a chart may be changed with."""
-OBJECT_TOOLS: tuple[How, ...] = ("kubectl", *CHART_TOOLS)
-"""What an object in the cluster may be changed with: directly, or where its source is."""
 Phase = Literal["preflight", "iam", "crds", "controller", "resources", "workloads", "rollout", "cleanup"]
 PHASES: tuple[Phase, ...] = (
     "preflight",

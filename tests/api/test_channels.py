@@ -18,8 +18,7 @@ from tests.api.conftest import Tool
 def told(monkeypatch: pytest.MonkeyPatch) -> list[uuid.UUID]:
     """Channels that a worker was woken for."""
     found: list[uuid.UUID] = []
-    for module in ("channels", "deliveries"):
-        monkeypatch.setattr(f"migrations_app.api.{module}.wake_channel", found.append)
+    monkeypatch.setattr("migrations_app.api.notifications.wake_channel", found.append)
     return found
 
 

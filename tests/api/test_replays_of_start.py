@@ -20,7 +20,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from migrations_app.api import rollouts
-from migrations_app.flow import tokens
+from migrations_app.use_cases.accounts import tokens
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.rollout import Rollout
 from tests.builders_rollouts import a_rollout, a_yes, entitled

@@ -33,8 +33,8 @@ EXPECTED = ("403 (Forbidden)", "409 (Conflict)", "400 (Bad", "Failed to load res
 def _quiet(settings, monkeypatch):
     settings.ENV = replace(settings.ENV, **on_server.QUICK, cancel_seconds=0)
     monkeypatch.setattr(worker, "SLICE_SECONDS", 1.0)
-    for module in ("rollout_new", "rollout_acts"):
-        monkeypatch.setattr(f"migrations_app.web.{module}.wake_rollout", lambda _row, _task: True)
+    for module in ("new", "commands"):
+        monkeypatch.setattr(f"migrations_app.web.rollouts.{module}.wake_rollout", lambda _row, _task: True)
 
 
 @pytest.fixture

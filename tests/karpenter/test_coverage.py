@@ -11,7 +11,7 @@ from migrations_app.karpenter.tables.outside_rows import OUTSIDE_ROWS
 from migrations_app.karpenter.versions import minor_order
 from tests import upstream
 
-KARPENTER = Path(entries.__file__).parent
+PRODUCT = Path(entries.__file__).parents[2]
 EVERY = (*CHANGES, *PAINS)
 
 
@@ -22,7 +22,7 @@ def test_every_check_that_is_named_exists() -> None:
 
 def test_every_table_that_is_named_exists() -> None:
     named = {entry.table for entry in EVERY if entry.table}
-    assert sorted(name for name in named if not KARPENTER.joinpath(*name.split(".")).with_suffix(".py").is_file()) == []
+    assert sorted(name for name in named if not PRODUCT.joinpath(*name.split(".")).with_suffix(".py").is_file()) == []
 
 
 def test_an_entry_has_checks_or_a_stated_cause() -> None:

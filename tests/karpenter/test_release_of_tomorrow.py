@@ -14,7 +14,7 @@ from tests.next_minor import NEXT, ROWS, copy_into, run_in
 
 ROOT = Path(__file__).parents[2]
 MORE = {
-    ("label_rows.py", "LABEL_ROWS"): f"""
+    ("karpenter/tables/label_rows.py", "LABEL_ROWS"): f"""
     LabelRow(
         key="karpenter.sh/colour",
         kind="label",
@@ -26,12 +26,12 @@ MORE = {
         source="tomorrow",
     ),
 """,
-    ("outside_rows.py", "OUTSIDE_ROWS"): f"""
+    ("karpenter/tables/outside_rows.py", "OUTSIDE_ROWS"): f"""
     OutsideRow(
         "sources", "{NEXT_MINOR}", "karpenter.sh/colour", "cost reports", "karpenter.sh/shade", "colour-renamed"
     ),
 """,
-    ("coverage_v1.py", "V1_CHANGES"): f"""
+    ("karpenter/coverage/changes_v1.py", "V1_CHANGES"): f"""
     covered("colour-renamed", "The colour is a shade", checks="selected_labels_exist", release="{NEXT_MINOR}"),
 """,
 }
@@ -39,24 +39,23 @@ MORE = {
 ASK = """
 import json
 from tests.newest import NEWEST, NEWEST_MINOR, NEWEST_ROW
-from migrations_app.checks.about import about
-from migrations_app.checks.registry import all_checks
-from migrations_app.inventory.bones import Metadata
-from migrations_app.inventory.metric_uses import MetricUser, Query
-from migrations_app.karpenter.detection import Evidence, detect
-from migrations_app.karpenter.hops import path
-from migrations_app.karpenter.iam.gaps import find_gaps
-from migrations_app.karpenter.iam.site import Site
+from migrations_app.checks.registry import about, all_checks
+from migrations_app.inventory.objects.base import Metadata
+from migrations_app.inventory.metric_queries import MetricUser, Query
+from migrations_app.karpenter.detection import ReleaseEvidence, detect
+from migrations_app.karpenter.upgrade_path import path
+from migrations_app.iam.requirements.gaps import find_gaps
+from migrations_app.iam.site import AwsSite
 from migrations_app.karpenter.metrics import outdated
 from migrations_app.karpenter.releases import rollback_targets
 from migrations_app.karpenter.versions import release
-from migrations_app.samples.kube import workload
+from migrations_app.samples.kubernetes_objects import workload
 from tests.builders import a_cluster, ask, case_at
 from migrations_app.karpenter.releases import RELEASES
 
 PREVIOUS = RELEASES[-2]
 before_it = str(PREVIOUS.newest_good)
-site = Site(cluster="test", account="111122223333", region="eu-central-1", node_roles=("NodeRole",), queue="test")
+site = AwsSite(cluster="test", account="111122223333", region="eu-central-1", node_roles=("NodeRole",), queue="test")
 needed = {gap.action for gap in find_gaps((), release=NEWEST_MINOR, site=site).gaps}
 before = {gap.action for gap in find_gaps((), release=PREVIOUS.minor, site=site).gaps}
 rule = MetricUser(
@@ -72,7 +71,7 @@ cluster = lambda: (
     .with_docs(SELECTING)
 )
 found = {
-    "detected": detect(Evidence(image="public.ecr.aws/karpenter/controller:" + NEWEST_MINOR + ".0")).minors,
+    "detected": detect(ReleaseEvidence(image="public.ecr.aws/karpenter/controller:" + NEWEST_MINOR + ".0")).minors,
     "path": [(step.hop, str(step.release)) for step in path("1.1.10", kubernetes="1.30").steps],
     "back": [str(one) for one in rollback_targets(release(NEWEST))],
     "iam": sorted(needed - before),

@@ -12,7 +12,7 @@ import pytest
 
 from tests.servers.postgres import Postgres
 
-FOLDERS = ("models", "flow", "queries", "tasks", "api")
+FOLDERS = ("models", "use_cases", "queries", "tasks", "api")
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -23,9 +23,9 @@ BEGIN = """
 import django, json, sys, uuid
 django.setup()
 from django.utils import timezone
-from migrations_app.flow import channels, notify
-from migrations_app.flow.announce import announce
-from migrations_app.flow.sort_news import sort_news
+from migrations_app.use_cases.notifications import channels, delivery
+from migrations_app.use_cases.notifications.publish import publish_event
+from migrations_app.use_cases.notifications.routing import route_events
 from migrations_app.models.notification import Channel, Delivery
 from migrations_app.models.rollout import Outbox
 """
@@ -33,14 +33,14 @@ MAKE = """
 # What the test before left on a server that both share.
 Channel.objects.all().delete()
 Outbox.objects.all().delete()
-wanted = channels.Wanted(name="ops", kind="webhook", target=sys.argv[1], events=("rollout.paused",))
+wanted = channels.ChannelSettings(name="ops", kind="webhook", target=sys.argv[1], events=("rollout.paused",))
 channels.add_channel(wanted, by="ada", now=timezone.now())
 for number in range(int(sys.argv[2])):
-    announce("rollout.paused", f"shop-{number}")
+    publish_event("rollout.paused", f"shop-{number}")
 """
 WORK = """
-sort_news(timezone.now())
-print(sum(notify.deliver(key) for key in notify.due(timezone.now())))
+route_events(timezone.now())
+print(sum(delivery.deliver(key) for key in delivery.due(timezone.now())))
 """
 LOOK = """
 rows = Delivery.objects.all()
@@ -121,14 +121,14 @@ def test_a_worker_that_is_killed_while_it_sorts_loses_and_doubles_nothing(house,
     said(house(MAKE, receiver.url, "30"))
     dies = """
 import os, signal
-from migrations_app.flow import sort_news as sorting
-queue, seen = sorting._queue, []
+from migrations_app.use_cases.notifications import routing
+queue, seen = routing._queue, []
 def dying(*given, **more):
     seen.append(queue(*given, **more))
     if len(seen) == 15:
         os.kill(os.getpid(), signal.SIGKILL)
-sorting._queue = dying
-sort_news(timezone.now())
+routing._queue = dying
+route_events(timezone.now())
 """
     worker = house(dies)
     worker.communicate()

@@ -97,14 +97,14 @@ def test_many_threads_leave_no_gap_and_no_fork():  # A51, R08
 WRITER = """
 import django, sys
 django.setup()
-from migrations_app.flow.record import Actor, Event, record_alone
+from migrations_app.use_cases.audit.log import Actor, Event, record_alone
 for _ in range(10):
     record_alone(Event(verb="test.done", actor=Actor(name=sys.argv[1])))
 """
 READER = """
 import django, sys
 django.setup()
-from migrations_app.queries.audit_log import export_lines
+from migrations_app.queries.audit.log import export_lines
 sys.stdout.buffer.writelines(export_lines())
 """
 

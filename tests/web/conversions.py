@@ -7,7 +7,7 @@ from html import unescape
 from migrations_app.models.cluster import Cluster
 from migrations_app.use_cases.scans.store import keep
 from tests.builders_rows import NOW, a_cluster, a_snapshot
-from tests.web.pages import text
+from tests.web.pages import tags, text
 
 POOL = {
     "apiVersion": "karpenter.sh/v1alpha5",
@@ -62,8 +62,8 @@ def ids(answer) -> list[str]:
 
 
 def row(answer, row_id: str) -> str:
-    """The markup of one line."""
-    found = re.findall(r"<tr[^>]*>.*?</tr>", answer.content.decode(), flags=re.DOTALL)
+    """The markup of one line, without the line breaks of the template."""
+    found = re.findall(r"<tr[^>]*>.*?</tr>", tags(answer))
     (one,) = [row for row in found if f'id="{row_id}"' in row]
     return one
 

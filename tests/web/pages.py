@@ -10,6 +10,11 @@ def text(answer) -> str:
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", body))).strip()
 
 
+def tags(answer) -> str:
+    """The page as HTML without the line breaks of templates: whitespace folded, and left out beside < and >."""
+    return re.sub(r"\s*([<>])\s*", r"\1", re.sub(r"\s+", " ", answer.content.decode()))
+
+
 def links(answer) -> list[str]:
     return [unescape(link) for link in re.findall(r'href="([^"]*)"', answer.content.decode())]
 

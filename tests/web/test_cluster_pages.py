@@ -19,7 +19,7 @@ from tests.builders_rows import (
     findings,
     some_nodes,
 )
-from tests.web.pages import links, rows, text
+from tests.web.pages import links, rows, tags, text
 
 pytestmark = pytest.mark.django_db
 FORBIDDEN = PartLine(name="pdbs", seen=False, why="forbidden", detail="cannot list poddisruptionbudgets")
@@ -61,7 +61,7 @@ def test_reasons_lead_to_their_rows_from_every_tab(ada, shop):
 
 def test_blockers_first_unknown_second_settled_folded(ada, shop):
     a_snapshot(shop)
-    html = page_of(ada, shop).content.decode()
+    html = tags(page_of(ada, shop))
     order = ["blockers", "unknown", "manual", "warnings", "infos", "waived", "passed", "na"]
     places = [html.index(f'id="{name}"') for name in order]
     assert places == sorted(places)

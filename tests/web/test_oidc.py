@@ -11,6 +11,7 @@ from migrations_app.models.account import Grant, Identity
 from migrations_app.models.audit import AuditEvent
 from tests.builders_rows import a_cluster
 from tests.servers.identity_provider import CLIENT
+from tests.web.pages import text
 from tests.web.provider import sent_away, signed_in, way_back
 
 pytestmark = pytest.mark.django_db
@@ -156,4 +157,4 @@ def test_without_the_settings_it_is_off(db):
 
 
 def test_the_sign_in_page_offers_it(provider):
-    assert "Sign in with the house" in Client().get("/login", {"next": "/waivers/"}).content.decode()
+    assert "Sign in with the house" in text(Client().get("/login", {"next": "/waivers/"}))

@@ -9,6 +9,7 @@ from django.test import Client
 from migrations_app.models.account import Identity
 from migrations_app.models.audit import AuditEvent
 from migrations_app.use_cases.accounts.sign_in import SESSION_KEY, fresh_until
+from tests.web.pages import text
 from tests.web.provider import sent_away, signed_in, way_back
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +45,7 @@ def test_an_account_with_a_password_is_not_offered_the_provider(provider, client
 
 def test_without_either_the_page_says_whom_to_ask(olga, settings):
     Identity.objects.update(issuer="https://another.example")
-    assert "ask your admin" in olga.get("/sign-in-again").content.decode()
+    assert "ask your admin" in text(olga.get("/sign-in-again"))
 
 
 def test_the_provider_is_to_ask_anew(olga):

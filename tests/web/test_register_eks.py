@@ -32,7 +32,7 @@ def start(client, cluster=ARN, **more):
 
 
 def hidden(answer):
-    found = re.search(r'name="draft" value="([^"]*)"', answer.content.decode())
+    found = re.search(r'name="draft"\s+value="([^"]*)"', answer.content.decode())
     return unescape(found[1]) if found else ""
 
 

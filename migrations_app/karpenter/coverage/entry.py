@@ -15,7 +15,8 @@ CAUSES: dict[Cause, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """One entry. `checks` are ids of the catalogue, `table` the module of rows that they read, where there is one.
+    """One entry. `checks` are ids of the catalogue, `table` the module of rows that they read,
+    below migrations_app, where there is one.
 
     `search` says what a person has to look for, and where. An entry with neither check nor search states its `cause`
     and the reason in words. `release` is the first minor in which a change bites; pains have none.

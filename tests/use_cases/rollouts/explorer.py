@@ -1,6 +1,6 @@
 """A model of two workers at one step, explored whole: crashes, lost leases and late requests in every order (A15).
 
-It mirrors flow/request.py and flow/settle.py; where a step stands is asked of actions/progress.py itself. `without`
+It mirrors use_cases/rollouts/steps.py and attempts.py; where a step stands is asked of actions/states.py. `without`
 names guards that are taken away, to see that each is needed.
 """
 

@@ -72,9 +72,10 @@ def shop(db) -> Cluster:
 def woken(monkeypatch):
     """(rollout, task) that a worker was woken for; there is no broker in these tests."""
     found = []
-    for module in ("rollout_new", "rollout_acts"):
+    for module in ("new", "commands"):
         monkeypatch.setattr(
-            f"migrations_app.web.{module}.wake_rollout", lambda row, task: found.append((row, task.name)) or True
+            f"migrations_app.web.rollouts.{module}.wake_rollout",
+            lambda row, task: found.append((row, task.name)) or True,
         )
     return found
 

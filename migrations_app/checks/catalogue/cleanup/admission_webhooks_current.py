@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.remedies.aws import could_not_read
 from migrations_app.checks.remedies.commands import removal
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.controller import installation, webhooks_off
 from migrations_app.inventory.facts.conversion_webhook import ready_port
 from migrations_app.inventory.objects.karpenter import WebhookConfiguration

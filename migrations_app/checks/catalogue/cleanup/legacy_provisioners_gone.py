@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, Remedy
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.remedies.commands import removal
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 

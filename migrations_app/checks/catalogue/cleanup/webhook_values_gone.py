@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import at_value
 from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.controller import given_values
 from migrations_app.inventory.facts.conversion_webhook import crd_values
 from migrations_app.karpenter.controller_settings import ends_with_webhooks, unread_crd_chart_keys, unread_helm_keys

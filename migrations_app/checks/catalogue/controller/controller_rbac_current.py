@@ -2,17 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from migrations_app.checks.base import (
-    OBJECT_TOOLS,
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.commands import chart_values, granting
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.controller import installation, webhooks_off
 from migrations_app.inventory.facts.rbac import kept_by_chart, lacking, per_target
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED

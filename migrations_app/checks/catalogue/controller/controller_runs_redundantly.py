@@ -2,28 +2,11 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    CHART_TOOLS,
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import at_controller
 from migrations_app.checks.remedies.commands import chart_values
-from migrations_app.inventory.facts.controller import (
-    ABSENT,
-    ZONE,
-    Installation,
-    Places,
-    given_values,
-    installation,
-    open_places,
-    value_at,
-)
+from migrations_app.checks.tools import CHART_TOOLS
+from migrations_app.inventory.facts import controller
 from migrations_app.karpenter.versions import minor_order
 
 SPREAD = "topologySpreadConstraints"
@@ -50,9 +33,9 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found, nodes = installation(case.inventory), case.inventory.nodes.items
+    found, nodes = controller.installation(case.inventory), case.inventory.nodes.items
     replicas = 1 if found is None or found.workload.spec.replicas is None else found.workload.spec.replicas
-    open_to_it = open_places(case.inventory)
+    open_to_it = controller.open_places(case.inventory)
     if found is None or open_to_it is None or replicas < 2 or not nodes:
         yield NotApplicable("fewer than two replicas are wanted, or no node was seen")
         return
@@ -66,7 +49,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield from _too_few(case, found, open_to_it=open_to_it, replicas=replicas)
 
 
-def _too_few(case: CheckContext, found: Installation, *, open_to_it: Places, replicas: int) -> Iterator[JudgeResult]:
+def _too_few(
+    case: CheckContext, found: controller.Installation, *, open_to_it: controller.Places, replicas: int
+) -> Iterator[JudgeResult]:
     names, zones = [node.name for node in open_to_it.nodes], open_to_it.zones
     if len(names) < replicas:
         seen = f"{len(names)} node{'' if len(names) == 1 else 's'} would take it: {' '.join(names) or 'none'}"
@@ -76,12 +61,12 @@ def _too_few(case: CheckContext, found: Installation, *, open_to_it: Places, rep
         yield at_controller(found, SPREAD, seen=f"zones open to it: {' '.join(zones) or 'none'}", wanted=wanted)
 
 
-def _zones_demanded(case: CheckContext, found: Installation) -> bool:
+def _zones_demanded(case: CheckContext, found: controller.Installation) -> bool:
     """By the values where they name a spread, else by the chart of the hop, else as the Deployment has it."""
     rows = found.workload.template.spec.topology_spread_constraints or ()
-    own = any(row.topology_key == ZONE and row.when_unsatisfiable == REQUIRED for row in rows)
-    values = given_values(case.inventory)
-    if values is not None and value_at(values.tree, SPREAD) is not ABSENT:
+    own = any(row.topology_key == controller.ZONE and row.when_unsatisfiable == REQUIRED for row in rows)
+    values = controller.given_values(case.inventory)
+    if values is not None and controller.value_at(values.tree, SPREAD) is not controller.ABSENT:
         return own
     return own or minor_order(case.step.release.minor) >= (1, 0)
 

@@ -2,19 +2,11 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    CHART_TOOLS,
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import at_value
 from migrations_app.checks.remedies.commands import CHARTS, crd_chart, spelled
 from migrations_app.checks.shell import helm_set, word
+from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.controller import CRD_CHART, Values, helm_release, installation, records_unread
 from migrations_app.inventory.facts.conversion_webhook import WebhookAddress, aim, crd_values, webhook_service
 from migrations_app.karpenter.controller_settings import lost_crd_chart_keys

@@ -2,18 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    CHART_TOOLS,
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import at_crd
 from migrations_app.checks.remedies.commands import crd_chart, spelled
+from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.objects.karpenter import CRD
 from migrations_app.karpenter.crds import CLAIMS, CLASSES, POOLS, marks_of
 from migrations_app.karpenter.hops import BETA_LEFT, hops_from

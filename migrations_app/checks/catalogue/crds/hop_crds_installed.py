@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.remedies.commands import crd_chart, spelled
+from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.objects.karpenter import CRD, CRDVersion
 from migrations_app.karpenter.crds import Crd, marks_of
 from migrations_app.karpenter.releases import crd_set

@@ -2,18 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    CHART_TOOLS,
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import at_crd
 from migrations_app.checks.remedies.commands import crd_chart, spelled
+from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.objects.karpenter import CRD

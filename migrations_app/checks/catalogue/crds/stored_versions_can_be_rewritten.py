@@ -2,18 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    CHART_TOOLS,
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import at_controller, at_crd, at_variable
 from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.controller import Installation, installation
 from migrations_app.inventory.facts.conversion_webhook import CONVERTED
 from migrations_app.inventory.objects.karpenter import NamedObject

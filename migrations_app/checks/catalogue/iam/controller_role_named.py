@@ -3,17 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    CHART_TOOLS,
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    ManualCheck,
-    NotApplicable,
-    Remedy,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, ManualCheck, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.karpenter import labels
 
 SHAPE = "arn:aws:iam::<account>:role/<name>"

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import CHART_TOOLS, Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.remedies.aws import AWS_NOT_ASKED, NOT_LOOKED_AT
 from migrations_app.checks.remedies.iam_trust import trust_remedies
+from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.aws_facts.trust import Fit, role_fits
 from migrations_app.inventory.parts import NOT_ASKED
 

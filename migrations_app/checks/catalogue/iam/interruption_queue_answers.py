@@ -2,29 +2,15 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    CHART_TOOLS,
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.aws import could_not_read
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.checks.remedies.interruption_queue import mended
+from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.iam.requirements.features import every_minor
 from migrations_app.iam.requirements.needs import need_for
-from migrations_app.inventory.aws_facts.interruption_queue import (
-    GONE,
-    KEY,
-    SETTING,
-    bad_name,
-    no_longer_set,
-    queue_faults,
-)
+from migrations_app.inventory.aws_facts import interruption_queue
+from migrations_app.inventory.aws_facts.interruption_queue import GONE, KEY, SETTING, bad_name
 from migrations_app.inventory.aws_facts.names import setting
 from migrations_app.inventory.parts import Unseen
 from migrations_app.karpenter.hops import hops_between, hops_from
@@ -55,7 +41,7 @@ check = Check(
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     named, found = setting(case.inventory, KEY), case.inventory.aws.queue
-    if lost := no_longer_set(case.inventory, case.running.release):
+    if lost := interruption_queue.no_longer_set(case.inventory, case.running.release):
         yield _row(lost, f"data[{KEY}]", seen="read by no release from 0.33 on", wanted=SETTING.value, kind="ConfigMap")
     elif isinstance(named, Unseen):
         yield could_not_read("the name of the queue", named)
@@ -66,7 +52,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     elif isinstance(found, Unseen):
         yield could_not_read("aws.queue", found)
     for queue in found.items if not lost else ():
-        for fault in queue_faults(queue, case.inventory.aws):
+        for fault in interruption_queue.queue_faults(queue, case.inventory.aws):
             if fault.certain:
                 wanted = fault.wanted + (f". {_effect(case)}" if fault.about == "queue" else "")
                 yield _row(queue.name, fault.path, seen=fault.seen, wanted=wanted)
@@ -88,7 +74,7 @@ def _row(name: str, path: str, *, seen: str, wanted: str, kind: str = "Queue") -
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     aws, row = case.inventory.aws, evidence[0]
     for queue in aws.queue.items if row.kind == "Queue" else ():
-        faults = [fault for fault in queue_faults(queue, aws) if fault.certain]
+        faults = [fault for fault in interruption_queue.queue_faults(queue, aws) if fault.certain]
         yield from mended(faults, queue, place=aws.place)
     if row.path in (GONE, SETTING.env) or row.kind == "ConfigMap":
         about = "The name of the queue as SQS knows it; take the value out to do without"

@@ -8,13 +8,8 @@ from migrations_app.checks.evidence import TEXT, apart
 from migrations_app.checks.remedies.aws_nodes import let_in
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import word
-from migrations_app.inventory.aws_facts.node_access import (
-    JoinDoubt,
-    JoinFault,
-    classes_joined,
-    joining,
-    roles_in_aws_auth,
-)
+from migrations_app.inventory.aws_facts import node_access
+from migrations_app.inventory.aws_facts.node_access import JoinDoubt, JoinFault
 from migrations_app.inventory.parts import Seen
 from migrations_app.karpenter.hops import ALPHA_LEFT
 
@@ -44,7 +39,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     yield from strange
     if not classes and not strange:
         yield NotApplicable("there is no EC2NodeClass yet")
-    known, proven = roles_in_aws_auth(case.inventory), classes_joined(case.inventory)
+    known, proven = node_access.roles_in_aws_auth(case.inventory), node_access.classes_joined(case.inventory)
     for one in classes:
         role, shown = one.get("spec.role", ""), _shown(case, one.name)
         if PLACEHOLDER.search(role):
@@ -55,9 +50,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             yield from (_word(one.name, found) for found in (gone if one.name in proven else shown))
         elif role not in known and one.name not in proven:
             # Access entries live in EKS, roles of instance profiles in IAM: neither can be seen from the cluster.
-            yield ManualCheck(
-                f"EC2NodeClass {one.name}: aws-auth does not name its role; look for an access entry in EKS"
-            )
+            told = f"EC2NodeClass {one.name}: aws-auth does not name its role; look for an access entry in EKS"
+            yield ManualCheck(told)
 
 
 def _shown(case: CheckContext, name: str) -> list[JoinFault | JoinDoubt] | None:
@@ -65,7 +59,7 @@ def _shown(case: CheckContext, name: str) -> list[JoinFault | JoinDoubt] | None:
     aws, me = case.inventory.aws, ("EC2NodeClass", name)
     mine = [one for one in aws.node_roles.items if me in ((by.kind, by.name) for by in one.named_by)]
     whole = bool(mine and aws.cluster.items) and all(isinstance(one.role, Seen) for one in mine)
-    return [found for one in mine for found in joining(one, aws)] if whole else None
+    return [found for one in mine for found in node_access.joining(one, aws)] if whole else None
 
 
 def _word(name: str, found: JoinFault | JoinDoubt) -> JudgeResult:
@@ -80,8 +74,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     patch = '{"spec":{"role":"ROLE"}}'
     nameless = [word(row.name) for row in evidence if row.path == "spec.role"]
     if nameless:
-        yield kubectl(
-            *(f"kubectl patch ec2nodeclasses.karpenter.k8s.aws {one} --type=merge -p '{patch}'" for one in nameless)
-        )
+        of = "kubectl patch ec2nodeclasses.karpenter.k8s.aws"
+        yield kubectl(*(f"{of} {one} --type=merge -p '{patch}'" for one in nameless))
     faults = {found: None for row in evidence for found in _shown(case, row.name) or () if isinstance(found, JoinFault)}
     yield from (remedy for fault in faults for remedy in let_in(fault, case.inventory.aws))

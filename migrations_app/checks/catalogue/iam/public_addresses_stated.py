@@ -2,18 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    OBJECT_TOOLS,
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    ManualCheck,
-    NotApplicable,
-    Remedy,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, ManualCheck, NotApplicable, Remedy
 from migrations_app.checks.evidence import FLAG, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, patched
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter.hops import CONVERTED
 

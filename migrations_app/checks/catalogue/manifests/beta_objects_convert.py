@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.remedies.karpenter_objects import changed, converted
 from migrations_app.checks.shared.conversion_findings import STOPPING, items, lost
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
 
 check = Check(

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import at
 from migrations_app.checks.remedies.commands import from_source, kubectl, ordered
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.managers import AT_ONCE, WRITERS, Managed, managed
 from migrations_app.inventory.objects.karpenter import EC2NodeClass, ManagedField, NodePool
 from migrations_app.inventory.parse import LAST_APPLIED

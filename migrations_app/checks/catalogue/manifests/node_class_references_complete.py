@@ -2,18 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    OBJECT_TOOLS,
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.commands import from_source, kubectl, merged, names, names_shown, ordered
 from migrations_app.checks.shell import word
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.managers import Managed, managed
 from migrations_app.inventory.facts.node_pools import REFERENCE, is_v1, own_claims, own_pools
 from migrations_app.karpenter import kinds

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.remedies.karpenter_objects import changed, described, edited
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_classes import barred_claims, untainted
 from migrations_app.inventory.facts.node_pools import AMI_TERMS, USER_DATA, own_claims
 from migrations_app.karpenter import labels

@@ -3,19 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from migrations_app.checks.base import (
-    OBJECT_TOOLS,
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, edited
 from migrations_app.checks.shared.node_pools import family_flaw, flaw
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import AMI_TERMS, is_v1, rows, text
 from migrations_app.inventory.objects.karpenter import EC2NodeClass
 from migrations_app.karpenter.hops import CONVERTED, hops_from

@@ -2,18 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    OBJECT_TOOLS,
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    ManualCheck,
-    NotApplicable,
-    Remedy,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, ManualCheck, NotApplicable, Remedy
 from migrations_app.checks.remedies.aws import could_not_read
 from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.aws_facts.names import setting
 from migrations_app.inventory.facts.node_pools import text
 from migrations_app.inventory.parts import Unseen

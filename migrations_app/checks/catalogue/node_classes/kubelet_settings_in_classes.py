@@ -3,18 +3,10 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    OBJECT_TOOLS,
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import cause
 from migrations_app.checks.remedies.karpenter_objects import changed, converted
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_classes import PATH, kubelet_of, same_meaning
 from migrations_app.inventory.facts.node_pools import class_name, own_pools
 from migrations_app.inventory.inventory import Inventory

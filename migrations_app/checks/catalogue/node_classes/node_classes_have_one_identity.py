@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from migrations_app.checks.base import (
-    OBJECT_TOOLS,
     Check,
     CheckContext,
     Evidence,
@@ -16,6 +15,7 @@ from migrations_app.checks.base import (
 )
 from migrations_app.checks.evidence import TEXT, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import class_name, text
 from migrations_app.inventory.objects.karpenter import EC2NodeClass
 from migrations_app.inventory.parts import is_whole

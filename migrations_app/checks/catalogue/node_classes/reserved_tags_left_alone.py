@@ -3,20 +3,12 @@
 import json
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    OBJECT_TOOLS,
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import TEXTS, apart, cause
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.remedies.karpenter_objects import changed, patched
 from migrations_app.checks.shell import word
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.conversion.findings import FindingCollector
 from migrations_app.conversion.metadata import open_tags
 from migrations_app.inventory.facts.node_pools import strings
@@ -38,8 +30,7 @@ check = Check(
     ),
     remedy_tools=OBJECT_TOOLS,
 )
-TAGS = "spec.tags"
-SETTING = "aws.tags"
+TAGS, SETTING = "spec.tags", "aws.tags"
 
 
 @check.judge

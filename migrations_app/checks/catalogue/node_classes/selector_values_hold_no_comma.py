@@ -3,18 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from migrations_app.checks.base import (
-    OBJECT_TOOLS,
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import MAPS, TEXTS, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import rows, strings
 from migrations_app.inventory.objects.karpenter import WholeObject
 from migrations_app.karpenter.hops import ALPHA_LEFT

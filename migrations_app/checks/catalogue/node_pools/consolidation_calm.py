@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import MAP, TEXT, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, patched
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.conversion.quantities import nanoseconds
 from migrations_app.inventory.facts.node_pools import is_v1, own_pools, text
 from migrations_app.inventory.objects.karpenter import NodePool

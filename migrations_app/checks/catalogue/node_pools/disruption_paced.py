@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import MAPS, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, patched
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import BUDGETS, DEFAULT_PERCENT, at_once, own_claims, own_pools
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hops import ALPHA_LEFT, BETA_LEFT, CONVERTED

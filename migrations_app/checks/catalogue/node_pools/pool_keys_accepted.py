@@ -2,18 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    OBJECT_TOOLS,
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import MAPS, TEXTS, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.conversion.metadata import OPERATORS, accepted
 from migrations_app.inventory.facts.node_pools import REQUIREMENTS, own_pools, rows, strings
 from migrations_app.inventory.objects.karpenter import NodePool

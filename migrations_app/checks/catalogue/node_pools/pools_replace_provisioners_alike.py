@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import MAPS, TEXT, TEXTS, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, edited
 from migrations_app.checks.shared.conversion_findings import items
 from migrations_app.checks.shared.node_pools import PAST, alpha_is_past
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.conversion.findings import FindingCollector
 from migrations_app.conversion.provisioner import defaults, requirement_text
 from migrations_app.inventory.facts.node_pools import REQUIREMENTS, own_pools, rows, strings, text

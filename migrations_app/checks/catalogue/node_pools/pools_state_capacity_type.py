@@ -4,21 +4,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from migrations_app.checks.base import (
-    OBJECT_TOOLS,
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import cause
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kubectl, ordered
 from migrations_app.checks.remedies.karpenter_objects import appended, target
 from migrations_app.checks.shared.node_pools import PAST, alpha_is_past
 from migrations_app.checks.shell import json_word
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.facts.node_pools import own_pools
 from migrations_app.inventory.objects.karpenter import NodePool, WholeObject

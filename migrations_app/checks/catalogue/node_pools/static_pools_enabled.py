@@ -2,18 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    CHART_TOOLS,
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import WHOLE, apart, cause
 from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.controller import given_gates, installation
 from migrations_app.inventory.facts.node_pools import own_pools
 from migrations_app.karpenter.controller_settings import parse_gates

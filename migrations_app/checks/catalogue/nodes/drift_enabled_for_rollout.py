@@ -2,18 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    OBJECT_TOOLS,
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import at_controller
 from migrations_app.checks.remedies.commands import chart_values, kubectl, names
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.controller import FEATURE_GATES, given_gates, installation
 from migrations_app.inventory.objects.karpenter import Machine
 from migrations_app.karpenter import labels

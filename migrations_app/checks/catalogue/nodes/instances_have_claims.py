@@ -48,14 +48,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     count = max(running - len(known), len(lost))
     if count > 0:
         yield LowerBound("a claim may stand in the place of an instance that is gone")
-        yield Evidence(
-            kind="Instance",
-            name=" ".join(lost) or "ids not kept",
-            path="tags",
-            seen=f"{running} instances, {len(known)} known to the cluster",
-            wanted="a claim behind each",
-            count=count,
-        )
+        name, seen = " ".join(lost) or "ids not kept", f"{running} instances, {len(known)} known to the cluster"
+        yield Evidence(kind="Instance", name=name, path="tags", seen=seen, wanted="a claim behind each", count=count)
 
 
 def _known(case: CheckContext) -> frozenset[str]:
@@ -80,9 +74,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         text=(
             f"# Compare with the provider ids of the claims; those launched long ago and known to nobody may be ended\n"
             f"aws ec2 describe-instances --region {word(place.region or 'REGION')} "
-            f"--filters {word(owned)} "
-            "Name=tag-key,Values=karpenter.sh/nodepool,karpenter.sh/provisioner-name "
-            f"--query '{query}' --output table\n"
-            f"{note(evidence[0].name)}"
+            f"--filters {word(owned)} Name=tag-key,Values=karpenter.sh/nodepool,karpenter.sh/provisioner-name "
+            f"--query '{query}' --output table\n{note(evidence[0].name)}"
         ),
     )

@@ -4,9 +4,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kubectl, ordered
 from migrations_app.checks.shared.replaced_nodes import LEGACY_TAINT, fenced
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.facts.node_pools import own_pools
 from migrations_app.inventory.objects.karpenter import Provisioner, WholeObject

@@ -3,19 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    OBJECT_TOOLS,
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.commands import from_source, kubectl, merged, ordered
 from migrations_app.checks.shared.replaced_nodes import BOUND, there
 from migrations_app.checks.shell import word
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.conversion.quantities import NEVER, nanoseconds
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.facts.node_pools import own_pools
@@ -72,8 +64,7 @@ def _ended(case: CheckContext, pool: NodePool, *, nodes: set[str]) -> Iterator[J
         seen = labels.DO_NOT_DISRUPT if _kept(one.group) else f"{one.group.grace_seconds} s of grace"
         seen += f", against {limit} of NodePool {pool.name}"
         yield one.evidence(path=PATH, seen=seen, wanted="longer, or agreed").with_data(pool=pool.name)
-        if not one.exact:
-            yield BOUND
+        yield from () if one.exact else (BOUND,)
 
 
 def _kept(group: PodGroup) -> bool:

@@ -4,19 +4,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from migrations_app.checks.base import (
-    OBJECT_TOOLS,
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kubectl, ordered
 from migrations_app.checks.shared.replaced_nodes import NOTHING_ROLLED, rolled_nodes
 from migrations_app.checks.shell import json_word, word
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.conversion import quantities
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.facts.node_pools import own_pools

@@ -2,17 +2,9 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    CHART_TOOLS,
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.controller import given_values, installation, value_at
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
 

@@ -2,28 +2,12 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    CHART_TOOLS,
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import at_controller, at_value
 from migrations_app.checks.remedies.commands import chart_values
-from migrations_app.inventory.facts.controller import (
-    ABSENT,
-    GivenGates,
-    Installation,
-    given_gates,
-    given_values,
-    installation,
-    told_gates,
-    value_at,
-)
+from migrations_app.checks.tools import CHART_TOOLS
+from migrations_app.inventory.facts import controller
+from migrations_app.inventory.facts.controller import ABSENT, GivenGates, Installation, given_gates, installation
 from migrations_app.karpenter.releases import felt_flips, find, first_known
 from migrations_app.karpenter.table_types import MinorRelease
 
@@ -65,7 +49,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def _given(case: CheckContext, found: Installation, *, gates: GivenGates, row: MinorRelease) -> Iterator[JudgeResult]:
     for part in gates.malformed:
         yield at_controller(found, gates.path, seen=f"{part}: {UNREADABLE}", wanted="a gate, = and true or false")
-    told, coming = told_gates(found), find(case.step.release)
+    told, coming = controller.told_gates(found), find(case.step.release)
     if row.drift == "on_by_default" and "Drift" not in told:
         seen = f"{gates.text}: without Drift it is off"
         lacking = at_controller(found, gates.path, seen=seen, wanted="Drift=true or false")
@@ -78,12 +62,13 @@ def _given(case: CheckContext, found: Installation, *, gates: GivenGates, row: M
 
 def _flipped(case: CheckContext, found: Installation, *, row: MinorRelease) -> Iterator[JudgeResult]:
     """Gates that nobody set, with another default after the hop. The chart writes every gate, so values decide."""
-    values, told, coming = given_values(case.inventory), told_gates(found), find(case.step.release)
+    values, told = controller.given_values(case.inventory), controller.told_gates(found)
+    coming = find(case.step.release)
     for gate, before, after in felt_flips(row, coming) if coming else ():
         keys = (f"{BRANCH}.{gate.value}", f"{BRANCH}.{gate.value}Enabled")
         if values is None and told.get(gate.name, before) == before:
             yield Unknown(f"whether {gate.name} was chosen is not known without Helm values: {after} after the hop")
-        elif values is not None and all(value_at(values.tree, key) is ABSENT for key in keys):
+        elif values is not None and all(controller.value_at(values.tree, key) is ABSENT for key in keys):
             seen = f"absent: {before} on {row.minor}, {after} on {case.step.release.minor}".lower()
             flipped = at_value(values, keys[0], seen=seen, wanted="true or false, as it is meant")
             yield flipped.with_data(gate=gate.value, value=str(before).lower())

@@ -2,17 +2,9 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    CHART_TOOLS,
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.controller import FEATURE_GATES, Installation, installation
 from migrations_app.karpenter.controller_settings import CHART_SWITCHES, unread_env_names, unread_gates
 

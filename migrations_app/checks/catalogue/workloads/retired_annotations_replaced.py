@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, Remedy
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kept_by, kubectl, merged, ordered
 from migrations_app.checks.shell import word
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.ownership import protected
 from migrations_app.inventory.facts.workloads import POD_PARTS, Mention, marked
 from migrations_app.karpenter import labels
@@ -28,8 +29,7 @@ check = Check(
     ),
     remedy_tools=OBJECT_TOOLS,
 )
-RETIRED = (labels.DO_NOT_EVICT, labels.DO_NOT_CONSOLIDATE)
-POOL_PATH = "spec.template.metadata.annotations"
+RETIRED, POOL_PATH = (labels.DO_NOT_EVICT, labels.DO_NOT_CONSOLIDATE), "spec.template.metadata.annotations"
 
 
 @check.judge

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, Remedy
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kept_by, kubectl, ordered
 from migrations_app.checks.shared.node_pools import requirements
 from migrations_app.checks.shell import word
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.workloads import POD_PARTS, placed
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from

@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Evidence, JudgeResult, Remedy
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kept_by, kubectl, merged, ordered
 from migrations_app.checks.shared.node_pools import names_old_label_alone
 from migrations_app.checks.shell import word, words
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import own_pools
 from migrations_app.inventory.facts.workloads import POD_PARTS, Mention, placed
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
-AVOIDS = ("DoesNotExist", "NotIn ")
-"""How an expression begins that keeps pods off Karpenter nodes: it holds for every node without the label."""
+AVOIDS = ("DoesNotExist", "NotIn ")  # how an expression begins that holds for every node without the label
 check = Check(
     __name__,
     title="No workload selects karpenter.sh/provisioner-name",
