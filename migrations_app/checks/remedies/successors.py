@@ -2,13 +2,15 @@
 
 from migrations_app.checks.base import Remedy
 from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.shell import quoted
 from migrations_app.karpenter import kinds
 
 CONVERTS = "convert_and_apply"
 """The action of karpdash that does the same."""
 _ALPHA = f"{kinds.PROVISIONER.crd_name},{kinds.AWS_NODE_TEMPLATE.crd_name}"
-_COLUMNS = (
-    "NAME:.metadata.name,SUBNETS:.status.subnets[*].id,GROUPS:.status.securityGroups[*].id,IMAGES:.status.amis[*].id"
+_COLUMNS = quoted(
+    "custom-columns=NAME:.metadata.name,SUBNETS:.status.subnets[*].id,GROUPS:.status.securityGroups[*].id,"
+    "IMAGES:.status.amis[*].id"
 )
 
 
@@ -21,7 +23,7 @@ def successors_written() -> Remedy:
         "# Settle what it said above and read beta.yaml; where Git or Terraform holds the old ones, put it beside them",
         "kubectl create -f beta.yaml  # what is there already is refused, and stays as it is",
         "# Ready when each class names subnets, groups and images; only then fence a Provisioner or replace a node",
-        f"kubectl get {kinds.EC2_NODE_CLASS.crd_name} -o custom-columns={_COLUMNS}",
+        f"kubectl get {kinds.EC2_NODE_CLASS.crd_name} -o {_COLUMNS}",
         f"kubectl describe {kinds.NODE_POOL.crd_name}",
     )
 
