@@ -59,6 +59,8 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
     keeper: str = ""
     """Namespace and name of the Flux or Argo CD object, where one delivers it."""
     crds_kept_by: str = "hand"
+    service: str = ""
+    """The controller's Deployment and Service, which the chart gives one name; empty where it was not told."""
 
 
 class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,17 +13,32 @@ from collections.abc import Iterable, Iterator
 from typing import Literal
 
 import msgspec
+from msgspec import structs
 
 from migrations_app.checks.base import PHASES, Finding, Phase, Remedy
 from migrations_app.checks.remedies.commands import CHARTS, crd_chart_by, ordered
+from migrations_app.checks.remedies.crd_landing import crds_kept, with_values
+from migrations_app.checks.remedies.successors import successors_made
 from migrations_app.checks.shell import helm_set, note, word
-from migrations_app.inventory.facts.controller import CHART
+from migrations_app.inventory.facts.controller import CHART, service_of
 from migrations_app.inventory.facts.managers import BY_HAND, MANAGERS, Managed
 from migrations_app.karpenter import release_facts
+from migrations_app.karpenter.crds import MAIN_CHART_WEBHOOK_SERVICE
 from migrations_app.karpenter.releases import as_tag, find
 from migrations_app.karpenter.versions import Release, release
 from migrations_app.readiness.next_step import FindingGroup, group_findings, next_step
 from migrations_app.readiness.report import ClusterFacts, Installed, PathStep, Report, TablesEnd, Verdict
+from migrations_app.readiness.work_order import (
+    AFTER,
+    HOLDS,
+    LANDS,
+    OPEN,
+    SUCCESSOR,
+    Part,
+    by_work,
+    lacks_successors,
+    parts_of,
+)
 
 FORECAST: tuple[tuple[str, str], ...] = (
     ("hashes_carry_over", "nodes that drift with the hop"),
@@ -80,8 +95,10 @@ def crd_commands(lands: str, installed: Installed | None) -> tuple[Remedy, ...]:
     """Brings the CRDs to that release."""
     here, to = installed or SOMEWHERE, release(lands)
     by = _managed(here.crds_kept_by, here.keeper if here.crds_kept_by == here.kept_by else "")
-    flags = _webhook_flags(to, here)
-    return crd_chart_by(by, namespace=here.namespace, version=as_tag(to), flags=flags)
+    given = _webhook_values(to, here)
+    flags = " ".join(helm_set(key, value) for key, value in given.items())
+    found = crd_chart_by(by, namespace=here.namespace, version=as_tag(to), flags=flags)
+    return tuple(with_values(remedy, given) for remedy in found)
 
 
 def controller_commands(lands: str, installed: Installed | None) -> tuple[Remedy, ...]:
@@ -116,16 +133,18 @@ def _helm(here: Installed, version: str) -> str:
     )
 
 
-def _webhook_flags(to: Release, here: Installed) -> str:
-    """Where the CRDs of that release convert, they have to call the controller where it is."""
+def _webhook_values(to: Release, here: Installed) -> dict[str, str]:
+    """Where the CRDs of that release convert, they have to call the Service of the controller where it is."""
     row = find(to)
     defaults = row.crd_chart_webhook(to) if row else None
     if defaults is None or row is None or row.webhooks.conversion == "none":
-        return ""
+        return {}
     given = {"webhook.enabled": "true"} if not defaults.enabled else {}
+    if (service := here.service or service_of(here.release)) != MAIN_CHART_WEBHOOK_SERVICE[0]:
+        given["webhook.serviceName"] = service
     if (defaults.service_namespace or here.namespace) != here.namespace:
         given["webhook.serviceNamespace"] = here.namespace
-    return " ".join(helm_set(key, value) for key, value in given.items())
+    return given
 
 
 def _managed(by: str, keeper: str) -> Managed:
@@ -134,12 +153,6 @@ def _managed(by: str, keeper: str) -> Managed:
     return Managed(found, "", name, namespace)
 
 
-OPEN = ("fail", "unknown", "manual")
-LANDS = "hop_crds_installed"
-"""The check that the landing itself answers: its evidence says what the new CRDs bring."""
-Part = Literal["before", "land", "after", "verify"]
-BEFORE: tuple[Phase, ...] = ("preflight", "iam", "crds", "controller")
-AFTER: tuple[Phase, ...] = ("resources", "workloads", "rollout", "cleanup")
 _CLEAR: dict[Phase, str] = {
     "preflight": "Make sure that the hop may begin",
     "iam": "Attach what the new release needs, beside what the running one has",
@@ -188,52 +201,64 @@ def stages(
 ) -> tuple[Stage, ...]:
     """The stages that hold anything: open findings, commands, or something that cannot be undone."""
     asked = sorted(findings, key=by_work)
+    part = parts_of(asked, release=step.release)
+    by_part = {name: [one for one in asked if part[one.id] == name] for name in ("before", "land", "after")}
     return (
-        *_clear(asked, step, start=start),
-        *_land(asked, step, start=start, installed=installed),
-        *_follow(asked, step),
+        *_clear(by_part["before"], step, start=start, converts=lacks_successors(asked)),
+        *_land(by_part["land"], step, start=start, installed=installed),
+        *_follow(by_part["after"], step),
         Stage(part="verify", phase="cleanup", does="Scan again: the hop is done when its verdict says so"),
     )
 
 
-def by_work(finding: Finding) -> tuple[int, int, int, str]:
-    """Sorts by phase; inside one blockers first, failures before what is not known."""
-    severity = ("blocker", "warning", "info").index(finding.severity)
-    known = OPEN.index(finding.status) if finding.status in OPEN else len(OPEN)
-    return PHASES.index(finding.phase), severity, known, finding.id
-
-
-def _clear(asked: list[Finding], step: PathStep, *, start: str) -> Iterator[Stage]:
+def _clear(before: list[Finding], step: PathStep, *, start: str, converts: bool) -> Iterator[Stage]:
+    back = f"{start or 'The running release'} runs on; nothing of the hop has been done"
+    apart = (*HOLDS, SUCCESSOR) if converts else HOLDS
     for phase in PHASES:
-        here = [one for one in asked if one.phase == phase and _comes_before(one) and one.id != LANDS]
+        if phase == "rollout" and converts:
+            asking = [one for one in before if one.id == SUCCESSOR]
+            made = _stage("before", "resources", does=_SUCCEED, findings=asking, back=back, no_return=())
+            yield structs.replace(made, commands=successors_made())
+        here = [one for one in before if one.phase == phase and one.id not in apart]
         lost = (_RAISED,) if phase == "preflight" and step.kubernetes_fits is False else ()
-        if here or lost:
-            back = f"{start or 'The running release'} runs on; nothing of the hop has been done"
+        if lost or _asks(here):
             yield _stage("before", phase, does=_CLEAR[phase], findings=here, back=back, no_return=lost)
+    holds = [one for one in before if one.id in HOLDS]
+    if _asks(holds):
+        yield _stage("before", "rollout", does=_HOLD, findings=holds, back=back, no_return=())
 
 
+def _asks(findings: list[Finding]) -> bool:
+    """Whether any of them applies."""
+    return any(one.status != "not_applicable" for one in findings)
+
+
+_SUCCEED = "Write the NodePools and EC2NodeClasses that take over, and wait until they are ready"
+_HOLD = "Hold drift over the landing"
 _RAISED = Lost(
     "A Kubernetes version that was raised for the hop cannot be lowered again",
     "The way back has to support the newer Kubernetes too",
 )
 
 
-def _comes_before(finding: Finding) -> bool:
-    return finding.phase in BEFORE or finding.open_blocker
-
-
-def _land(asked: list[Finding], step: PathStep, *, start: str, installed: Installed | None) -> Iterator[Stage]:
-    told = [one for one in asked if one.id == LANDS and one.status in OPEN]
+def _land(landing: list[Finding], step: PathStep, *, start: str, installed: Installed | None) -> Iterator[Stage]:
+    told = [one for one in landing if one.id == LANDS and one.status in OPEN]
     ours = tuple(remedy for one in told for remedy in one.remedies if remedy.how == "action")
+    still = f"{start} still runs; apply its own CRDs again" if start in step.rollback_to else _way_back(step)
+    if installed and "argocd" in (installed.kept_by, installed.crds_kept_by):
+        yield Stage(part="land", phase="crds", does=_GUARD, commands=(crds_kept(),), back=still)
     yield Stage(
         part="land",
         phase="crds",
         does=f"Install the CRDs of {step.release}",
         checks=tuple(one.id for one in told),
         commands=(*crd_commands(step.release, installed), *ours),
-        back=f"{start} still runs; apply its own CRDs again" if start in step.rollback_to else _way_back(step),
+        back=still,
         no_return=_lost(step.hop, "crds"),
     )
+    given = [one for one in landing if one.id != LANDS]
+    if _asks(given):
+        yield _stage("land", "controller", does=_VALUES, findings=given, back=still, no_return=())
     yield Stage(
         part="land",
         phase="controller",
@@ -245,9 +270,13 @@ def _land(asked: list[Finding], step: PathStep, *, start: str, installed: Instal
     )
 
 
-def _follow(asked: list[Finding], step: PathStep) -> Iterator[Stage]:
+_GUARD = "Mark the CRDs so that no sync of Argo CD deletes them"
+_VALUES = "Prepare the values for the chart of the new release"
+
+
+def _follow(follows: list[Finding], step: PathStep) -> Iterator[Stage]:
     for phase in AFTER:
-        here = [one for one in asked if one.phase == phase and not _comes_before(one)]
+        here = [one for one in follows if one.phase == phase]
         lost = _lost(step.hop, phase)
         if here or lost:
             yield _stage("after", phase, does=_FOLLOW[phase], findings=here, back=_way_back(step), no_return=lost)

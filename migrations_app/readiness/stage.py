@@ -4,6 +4,7 @@ Where a cluster stands on the road: its stage, told from CRDs, objects and the r
 """
 
 from migrations_app.inventory.facts.controller import installation
+from migrations_app.inventory.facts.conversion_webhook import webhook_service
 from migrations_app.inventory.facts.managers import delivered
 from migrations_app.inventory.facts.node_pools import REFERENCE, text
 from migrations_app.inventory.facts.ownership import Ownership
@@ -52,6 +53,7 @@ def installed(inventory: Inventory) -> Installed | None:
         kept_by=by.by,
         keeper=f"{by.namespace}/{by.name}".strip("/") if by.by in ("flux", "argocd") else "",
         crds_kept_by=delivered(crd.metadata, inventory.deliveries.items).by if crd else "hand",
+        service=called.name if (called := webhook_service(inventory)) else found.name,
     )
 
 

@@ -169,3 +169,13 @@ def test_the_remedy_grants_beside_what_is_there():
             "--serviceaccount=kube-system:karpenter"
         ),
     ]
+
+
+def test_roles_that_the_chart_writes_get_none_beside_them():
+    role, _ = cluster_roles("0.37.8", namespace="kube-system")
+    role["rules"] = role["rules"][1:]
+    role["metadata"] = {**role["metadata"], "labels": {"helm.sh/chart": "karpenter-0.37.8"}}
+    by_chart = a_cluster().without("controller_rbac").with_docs(role)
+    found = remedies(CHECK, "1.0", by_chart)
+    assert "helm" in {one.how for one in found}
+    assert [one for one in found if "clusterrole" in one.text] == []

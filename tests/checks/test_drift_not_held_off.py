@@ -81,15 +81,28 @@ def test_unseen_is_unknown(part):
 
 
 def test_the_remedy_follows_the_manager_of_the_pool():
-    by_hand = remedies(CHECK, "1.0", with_pool("Drift=false"))
-    patch = '\'{"spec":{"disruption":{"budgets":[{"nodes":"0"}]}}}\''
-    assert [(one.how, one.text) for one in by_hand] == [
-        ("kubectl", f"kubectl patch nodepools.karpenter.sh web --type=merge -p {patch}")
+    by_hand = remedies(CHECK, "1.0", with_pool("Drift=false", [{"nodes": "3"}]))
+    assert [one.how for one in by_hand] == ["kubectl"]
+    patch = '\'{"spec":{"disruption":{"budgets":[{"nodes":"3"},{"nodes":"0"}]}}}\''
+    back = '\'{"spec":{"disruption":{"budgets":[{"nodes":"3"}]}}}\''
+    command = "kubectl patch nodepools.karpenter.sh web --type=merge -p"
+    assert by_hand[0].text.splitlines()[2:] == [
+        f"{command} {patch}",
+        "# To take it back once the controller has landed and nodes may drift:",
+        f"# {command} {back}",
     ]
     labels = {"argocd.argoproj.io/instance": "pools"}
     by_argo = remedies(CHECK, "1.0", with_pool("Drift=false", **labels))
     assert [one.how for one in by_argo] == ["argocd", "kubectl"]
-    assert by_argo[0].text == f"# In the source of the Argo CD Application (pools): set {patch}"
+    told_where = "# In the source of the Argo CD Application (pools): of NodePool web set "
+    assert by_argo[0].text == told_where + '\'{"spec":{"disruption":{"budgets":[{"nodes":"10%"},{"nodes":"0"}]}}}\''
+
+
+def test_crds_that_know_no_budgets_come_first():
+    old = a_cluster("0.33.12", env={"FEATURE_GATES": "Drift=false"}, kubernetes="1.28")
+    made = pool("web", ON_DEMAND, node_class="default", version="v1beta1")
+    told_first = "# 0.33.12 keeps no budgets: set it when the new CRDs are there, before the controller"
+    assert told_first in remedies(CHECK, "1.0", old.with_docs(made))[0].text.splitlines()
 
 
 def test_gates_taken_from_an_object_that_is_not_read():

@@ -1,3 +1,6 @@
+import json
+import shlex
+
 import pytest
 
 from migrations_app.checks.base import Evidence
@@ -107,12 +110,40 @@ def test_rows_are_found_by_version():
     assert [number(text) for text in (None, "", "v2", "v12", "x", "v", "v٣", "v123456")] == [0, 0, 2, 12] + [None] * 4
 
 
-def test_the_remedy_holds_the_pools():
-    text = remedies(CHECK, "1.0", hashed(claims=(("v1", "v2"),)))[0].text
-    assert text.splitlines()[1:] == [
-        (
-            "kubectl patch nodepools.karpenter.sh general --type=merge "
-            '-p \'{"spec":{"disruption":{"budgets":[{"nodes":"0"}]}}}\''
-        ),
+PATCH = "kubectl patch nodepools.karpenter.sh general --type=merge -p "
+
+
+def lines_of(cluster, hop: str = "1.0") -> list[str]:
+    return remedies(CHECK, hop, cluster)[0].text.splitlines()
+
+
+def test_before_1_0_the_remedy_holds_everything_beside_the_pools_own_budgets():
+    lines = lines_of(hashed(claims=(("v1", "v2"),)))
+    assert [line for line in lines if not line.startswith("#")] == [
+        PATCH + '\'{"spec":{"disruption":{"budgets":[{"nodes":"10%"},{"nodes":"0"}]}}}\'',
         "kubectl get nodeclaims -o wide",
     ]
+    assert lines[-2] == "# " + PATCH + '\'{"spec":{"disruption":{"budgets":[{"nodes":"10%"}]}}}\''
+
+
+def rolled(budgets: object):
+    cluster = hashed("1.11.2", here=("v3", "v4"), claims=(("v3", "v4"),), kubernetes="1.33")
+    held = pool("night", ON_DEMAND, node_class="default", version="v1")
+    held["spec"]["disruption"]["budgets"] = budgets
+    return cluster.with_docs(held)
+
+
+def test_from_1_0_on_drift_alone_is_held_and_what_is_there_stays():
+    own = [{"nodes": "1"}, {"nodes": "0", "schedule": "0 9 * * *", "duration": "8h"}]
+    lines = lines_of(rolled(own), NEWEST_MINOR)
+    (mine,) = [line for line in lines if line.startswith("kubectl patch") and " night " in line]
+    (back,) = [line for line in lines if line.startswith("# kubectl patch") and " night " in line]
+    hold = {"nodes": "0", "reasons": ["Drifted"]}
+    assert json.loads(shlex.split(mine)[-1]) == {"spec": {"disruption": {"budgets": [*own, hold]}}}
+    assert json.loads(shlex.split(back.removeprefix("# "))[-1]) == {"spec": {"disruption": {"budgets": own}}}
+
+
+def test_a_pool_that_holds_drift_already_is_left_alone():
+    lines = lines_of(rolled([{"nodes": "0", "reasons": ["Drifted"]}]), NEWEST_MINOR)
+    assert [line for line in lines if " night " in line] == []
+    assert [line for line in lines if PATCH in line] != []

@@ -33,7 +33,7 @@ def test_terms_without_alias():
 
 @pytest.mark.parametrize("nothing", [GONE, None, []])
 def test_no_terms(nothing):
-    expected = bad(TERMS, "absent", "at least one term, such as alias al2023@v20260901")
+    expected = bad(TERMS, "absent", "at least one term: family@VERSION of its family")
     assert found(CHECK, "1.1+", v1(nothing)) == expected
 
 
@@ -109,7 +109,7 @@ def test_unseen():
 def test_the_remedy():
     given = remedies(CHECK, "1.1+", v1([]))
     assert parses(given) == ["kubectl"]
-    place = f"{TERMS}; at least one term, such as alias al2023@v20260901"
+    place = f"{TERMS}; at least one term: family@VERSION of its family"
     assert given[0].text == f"kubectl edit ec2nodeclasses.karpenter.k8s.aws default  # {place}"
 
 

@@ -5,7 +5,10 @@ from tests.builders_pools import a_class, answer, at, found, parses, row, unseen
 
 CHECK = "images_pinned"
 TERMS = "spec.amiSelectorTerms"
-WANTED = "a pinned release, such as al2023@v20260901"
+WANTED = "a pinned release: al2023@VERSION"
+AL2 = "amazon-eks-node-1.29-v20240807"
+AL2023 = "amazon-eks-node-al2023-x86_64-standard-1.29-v20240904"
+BOTTLEROCKET = "bottlerocket-aws-k8s-1.29-aarch64-v1.21.1-82691b51"
 GOOD = ("pass", "Every node class pins its images")
 
 
@@ -25,7 +28,7 @@ def test_the_newest_by_alias():
 
 def test_the_newest_by_family():
     seen = "absent: the newest image of AL2023"
-    cause = row("EC2NodeClass", "default", TERMS, seen=seen, wanted=f"{WANTED}, once v1 is read")
+    cause = row("EC2NodeClass", "default", TERMS, seen=seen, wanted="a pinned release, once v1 is read: al2023@VERSION")
     assert found(CHECK, "1.0", at("0.37.8", a_class(version="v1beta1"))) == ("fail", (cause,))
 
 
@@ -49,10 +52,36 @@ def test_unseen():
     unseen_is_unknown(CHECK, "1.1+", version="1.0.14")
 
 
+@pytest.mark.parametrize(
+    ("family", "images", "wanted"),
+    [
+        ("AL2", (AL2, AL2.replace("node-", "node-arm64-")), "al2@v20240807"),
+        ("AL2023", (AL2023,), "al2023@v20240904"),
+        ("AL2023", (AL2023, AL2023.replace("0904", "0905")), "al2023@VERSION"),
+        ("AL2023", ("golden-v20240904",), "al2023@VERSION"),
+        ("AL2023", (), "al2023@VERSION"),
+        ("Bottlerocket", (BOTTLEROCKET,), "bottlerocket@v1.21.1"),
+        ("Bottlerocket", ("$(reboot)",), "bottlerocket@VERSION"),
+        ("Ubuntu", (AL2023,), "images by id, name or tags, as Ubuntu has no alias"),
+        ("Windows2022", (), "images by id, as windows2022 has no alias but @latest"),
+    ],
+)
+def test_each_family_is_pinned_by_what_runs_and_no_release_is_made_up(family, images, wanted):
+    changes = {"spec.amiFamily": family, "status.amis": [{"id": "ami-1", "name": name} for name in images]}
+    _, (cause,) = found(CHECK, "1.0", at("0.37.8", a_class(changes, version="v1beta1")))
+    assert cause.wanted == f"a pinned release, once v1 is read: {wanted}"
+
+
 def test_the_remedy():
-    given = remedies(CHECK, "1.1+", v1("al2023@latest"))
-    assert parses(given) == ["kubectl"]
-    assert given[0].text.splitlines() == [
-        "# What is in use stands in status.amis of the class",
-        f"kubectl edit ec2nodeclasses.karpenter.k8s.aws default  # {TERMS}[0].alias; {WANTED}",
-    ]
+    edit, look = remedies(CHECK, "1.1+", v1("al2023@latest"))
+    assert parses((edit, look)) == ["kubectl", "kubectl"]
+    name = "ec2nodeclasses.karpenter.k8s.aws default"
+    assert edit.text == f"kubectl edit {name}  # {TERMS}[0].alias; {WANTED}"
+    columns = "'custom-columns=NAME:.metadata.name,IMAGES:.status.amis[*].name'"
+    assert look.text.splitlines()[1:] == [f"kubectl get {name} -o {columns}"]
+
+
+def test_a_release_that_runs_is_written_without_looking_it_up():
+    one = a_class({TERMS: [{"alias": "al2023@latest"}], "status.amis": [{"name": AL2023}]})
+    (edit,) = remedies(CHECK, "1.1+", at("1.0.14", one))
+    assert edit.text.endswith("; a pinned release: al2023@v20240904")

@@ -47,14 +47,36 @@ def test_unseen_is_unknown(part):
     assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
+def raised(cluster, hop: str = "1.0") -> list[str]:
+    (remedy,) = remedies(CHECK, hop, cluster)
+    assert remedy.how == "kubectl"
+    return remedy.text.splitlines()[1:]
+
+
 def test_below_the_window_the_control_plane_is_raised():
-    assert remedies(CHECK, "1.0", a_cluster(kubernetes="1.24")) == (
-        Remedy(
-            how="kubectl",
-            text="# Raise the control plane to 1.25, one minor at a time, and its node groups after it:\n"
-            "aws eks update-cluster-version --name test --kubernetes-version 1.25",
-        ),
-    )
+    assert raised(a_cluster(kubernetes="1.24", env={"CLUSTER_NAME": "prod"})) == [
+        "aws eks update-cluster-version --name prod --kubernetes-version 1.25",
+        "aws eks wait cluster-active --name prod",
+    ]
+
+
+def test_it_is_raised_one_minor_at_a_time():
+    lines = raised(a_cluster(kubernetes="1.22", env={"CLUSTER_NAME": "prod"}))
+    assert [line.rpartition(" ")[2] for line in lines if "update-cluster-version" in line] == ["1.23", "1.24", "1.25"]
+    assert [line.split()[2] for line in lines] == ["update-cluster-version", "wait"] * 3
+
+
+def test_a_name_that_nobody_told_is_to_be_filled_in():
+    lines = raised(a_cluster(kubernetes="1.24"))
+    assert lines[0] == "# CLUSTER_NAME: nothing that was read tells the name of the cluster in EKS"
+    assert [line.split("--name ")[1].split()[0] for line in lines[1:]] == ["CLUSTER_NAME"] * 2
+
+
+def test_kubernetes_is_not_raised_over_the_head_of_the_running_release():
+    lines = raised(a_cluster("0.28.0", kubernetes="1.25", env={"CLUSTER_NAME": "prod"}), NEWEST_MINOR)
+    (warned,) = [place for place, line in enumerate(lines) if line.startswith("#")]
+    assert lines[warned] == "# 0.28.0 supports Kubernetes 1.23 to 1.25 only: take the hops before this one first"
+    assert lines[warned + 1].endswith(" 1.26")
 
 
 def test_above_the_window_there_is_only_passing_through():

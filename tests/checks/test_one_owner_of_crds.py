@@ -73,7 +73,12 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_is_in_the_language_of_the_tool():
     beside = "# and the chart karpenter-crd beside it; the static CRDs always call kube-system/karpenter"
-    assert remedies(CHECK, "1.0", by_argo({})) == (
+    guard, *rest = remedies(CHECK, "1.0", by_argo({}))
+    crds = "nodepools.karpenter.sh nodeclaims.karpenter.sh ec2nodeclasses.karpenter.k8s.aws"
+    assert guard.text.splitlines()[1] == (
+        f"kubectl annotate crd {crds} argocd.argoproj.io/sync-options=Prune=false --overwrite"
+    )
+    assert tuple(rest) == (
         Remedy(how="argocd", text=f"# Application argocd/karpenter: spec.source.helm.skipCrds: true\n{beside}"),
     )
     assert remedies(CHECK, "1.0", by_flux({"crds": "Create"})) == (

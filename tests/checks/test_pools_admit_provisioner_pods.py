@@ -93,5 +93,11 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_converts():
     (remedy,) = remedies(CHECK, "0.33+", on_0_32())
-    assert remedy.text.splitlines()[1] == "kubectl get provisioners.karpenter.sh old -o yaml > provisioners.yaml"
+    lines = [line for line in remedy.text.splitlines() if not line.startswith("#")]
+    alpha = "provisioners.karpenter.sh,awsnodetemplates.karpenter.k8s.aws"
+    assert lines[:3] == [
+        f"kubectl get {alpha} -o yaml > alpha.yaml",
+        "karpdash convert -f alpha.yaml --to v1beta1 > beta.yaml",
+        "kubectl create -f beta.yaml  # what is there already is refused, and stays as it is",
+    ]
     assert is_shell(remedy.text)

@@ -55,8 +55,8 @@ def chart_as_code(chart: str, *, version: str) -> tuple[Remedy, ...]:
         ),
         Remedy(
             how="argocd",
-            text=f"# Application of {chart}, spec.source; {beside}: helm.skipCrds true\n"
-            f"chart: {chart}\ntargetRevision: {version}",
+            text=f"# Application of {chart}, spec.source; {beside}: helm.skipCrds true, but before that, on each CRD:\n"
+            f"# argocd.argoproj.io/sync-options: Prune=false\nchart: {chart}\ntargetRevision: {version}",
         ),
     )
 

@@ -128,6 +128,11 @@ def features_seen(inventory: Inventory) -> frozenset[Feature]:
     return feature_settings.applying(inventory)
 
 
+def cluster_named(inventory: Inventory) -> str:
+    """The name of the cluster in EKS, as AWS or the controller's settings tell it; empty where neither does."""
+    return _told(inventory)["cluster"]
+
+
 def _told(inventory: Inventory) -> dict[str, str]:
     """The names that AWS or the cluster's objects show; empty for those they do not."""
     place = inventory.aws.place

@@ -168,6 +168,12 @@ class Installation:
         return metadata.annotation(labels.HELM_RELEASE_NAME) or metadata.label(labels.APP_INSTANCE) or CHART
 
 
+def service_of(release_name: str) -> str:
+    """The name that the chart gives to Deployment and Service of that Helm release, unless values override it."""
+    name = release_name if CHART in release_name else f"{release_name}-{CHART}"
+    return name[:63].removesuffix("-")
+
+
 def installation(inventory: Inventory) -> Installation | None:
     """The controller that was seen; None if there is none or Deployments could not be read."""
     workload = next(iter(inventory.controller.items), None)

@@ -65,7 +65,9 @@ def _evidence(rights: Iterable[RbacRight], *, wanted: str) -> Iterator[JudgeResu
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     roles, running = case.inventory.controller_rbac.items, case.running.release
-    by_hand = not all(map(kept_by_chart, roles))
-    rights = [*(missing(case, running) if running else ()), *(missing(case, case.step.release) if by_hand else ())]
+    # Where the chart writes the roles, its next upgrade brings back what is missing: none of ours stays behind.
+    if all(map(kept_by_chart, roles)):
+        yield from chart_values(case, {}, about="The chart writes its ClusterRoles anew")
+        return
+    rights = (*(missing(case, running) if running else ()), *missing(case, case.step.release))
     yield granting(case, dict.fromkeys(rights))
-    yield from chart_values(case, {}, about="The chart writes its ClusterRoles anew")

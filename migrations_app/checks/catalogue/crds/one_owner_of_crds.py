@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
+from migrations_app.checks.remedies.crd_landing import crds_kept
 from migrations_app.checks.shell import note
-from migrations_app.inventory.facts.controller import CHART
+from migrations_app.inventory.facts.controller import CHART, is_karpenter_crd
 from migrations_app.inventory.objects.karpenter import GitOpsDelivery
 from migrations_app.karpenter.crds import MAIN_CHART_WEBHOOK_SERVICE
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
@@ -23,7 +24,7 @@ check = Check(
     says=("{count} GitOps object applies static CRDs", "{count} GitOps objects apply static CRDs"),
     hops=(CONVERTED, BETA_LEFT),
     sources=("aws/karpenter-provider-aws#6867", "aws/karpenter-provider-aws#6824", "aws/karpenter-provider-aws#7619"),
-    remedy_tools=("flux", "argocd"),
+    remedy_tools=("kubectl", "flux", "argocd"),
 )
 FIXED = "/".join(reversed(MAIN_CHART_WEBHOOK_SERVICE[:2]))
 OVERWRITES = ("Create", "CreateReplace")
@@ -58,7 +59,9 @@ def _many(one: GitOpsDelivery) -> bool:
 
 
 @check.advise
-def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    if any(row.kind == "Application" for row in evidence):
+        yield crds_kept([crd.name for crd in case.inventory.crds.items if is_karpenter_crd(crd)])
     for row in evidence:
         text = (
             f"{note(f'{row.kind} {row.namespace}/{row.name}: {row.path}: {row.wanted}')}\n"

@@ -7,6 +7,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, edited
 from migrations_app.checks.shared.node_pools import family_flaw, flaw
+from migrations_app.checks.shared.pinned_images import pinned
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import AMI_TERMS, is_v1, rows, text
 from migrations_app.inventory.objects.karpenter import EC2NodeClass
@@ -44,7 +45,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for one in classes:
         terms = rows(one, AMI_TERMS)
         if one.get(AMI_TERMS) in (None, []):
-            yield cause(one, AMI_TERMS, seen="absent", wanted="at least one term, such as alias al2023@v20260901")
+            yield cause(one, AMI_TERMS, seen="absent", wanted=f"at least one term: {pinned(one)}")
         elif terms and not text(one, FAMILY) and not any(_names_family(term) for _, term in terms):
             yield cause(one, FAMILY, seen="absent", wanted="a family, as no term is an alias")
         elif wrong := family_flaw(text(one, FAMILY), case.step.release):

@@ -4,7 +4,10 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
+from migrations_app.checks.remedies.commands import kubectl, names
 from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.shared.pinned_images import VERSION, pinned
+from migrations_app.checks.shell import quoted
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import AMI_TERMS, aliases, family, is_v1
 from migrations_app.karpenter.hops import CONVERTED, hops_from
@@ -27,7 +30,7 @@ check = Check(
     remedy_tools=OBJECT_TOOLS,
 )
 LATEST = "@latest"
-WANTED = "a pinned release, such as al2023@v20260901"
+COLUMNS = quoted("custom-columns=NAME:.metadata.name,IMAGES:.status.amis[*].name")
 
 
 @check.judge
@@ -41,13 +44,17 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         for place, alias in aliases(one):
             # Windows images cannot be pinned.
             if alias.endswith(LATEST) and not alias.lower().startswith("windows"):
-                yield cause(one, f"{AMI_TERMS}[{place}].alias", seen=alias, wanted=WANTED)
+                yield cause(one, f"{AMI_TERMS}[{place}].alias", seen=alias, wanted=f"a pinned release: {pinned(one)}")
         if not is_v1(part, one) and one.get(AMI_TERMS) in (None, []) and family(one) != CUSTOM:
             seen = f"absent: the newest image of {family(one) or 'the family'}"
-            yield cause(one, AMI_TERMS, seen=seen, wanted=f"{WANTED}, once v1 is read")
+            yield cause(one, AMI_TERMS, seen=seen, wanted=f"a pinned release, once v1 is read: {pinned(one)}")
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    notes = ("What is in use stands in status.amis of the class",)
-    yield from changed(case, evidence, what=f"write {WANTED}", line=edited, notes=notes)
+    yield from changed(case, evidence, what=f"write {evidence[0].wanted}", line=edited)
+    if open_ones := [row for row in evidence if VERSION in row.wanted]:
+        yield kubectl(
+            f"# {VERSION} is the end of the names of the images in use; of several take the newest",
+            f"kubectl get ec2nodeclasses.karpenter.k8s.aws {names(open_ones)} -o {COLUMNS}",
+        )

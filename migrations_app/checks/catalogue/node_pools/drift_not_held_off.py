@@ -4,12 +4,11 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.commands import from_source, kubectl, merged, ordered
-from migrations_app.checks.shell import word
+from migrations_app.checks.shared.drift_hold import budgets_with_hold, hold_lines, is_held
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.controller import FEATURE_GATES, given_gates, installation
 from migrations_app.inventory.facts.managers import managed
-from migrations_app.inventory.facts.node_pools import own_pools
-from migrations_app.inventory.objects.karpenter import NodePool
+from migrations_app.inventory.facts.node_pools import BUDGETS, own_pools
 from migrations_app.karpenter.controller_settings import drift_is_on
 from migrations_app.karpenter.hops import CONVERTED
 from migrations_app.karpenter.versions import minor_order
@@ -43,7 +42,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield Unknown(f"{gates.path} is empty or taken from an object that is not read")
     elif not drift_is_on(running, feature_gates=gates.text if gates else None):
         for pool in own_pools(case.inventory):
-            if not _held(pool):
+            if not is_held(pool):
                 yield Evidence(
                     kind="NodePool",
                     name=pool.name,
@@ -53,22 +52,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
                 )
 
 
-def _held(pool: NodePool) -> bool:
-    """A budget of nothing without a schedule, for every reason or for drift."""
-    budgets = pool.get("spec.disruption.budgets", [])
-    return any(
-        isinstance(one, dict)
-        and str(one.get("nodes")) in ("0", "0%")
-        and not one.get("schedule")
-        and "Drifted" in (one.get("reasons") or ["Drifted"])
-        for one in (budgets if isinstance(budgets, list) else [])
-    )
-
-
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    pools = {pool.name: pool for pool in case.inventory.nodepools.items}
-    by = managed(pools[evidence[0].name].metadata)
-    patch = merged("spec.disruption.budgets", [{"nodes": "0"}])
-    lines = (f"kubectl patch nodepools.karpenter.sh {word(row.name)} --type=merge -p {patch}" for row in evidence)
-    yield from ordered(by, (*from_source(by, f"set {patch}"), kubectl(*lines)))
+    named = {row.name for row in evidence}
+    pools = [pool for pool in own_pools(case.inventory) if pool.name in named]
+    by, running = managed(pools[0].metadata), case.running.release
+    what = f"of NodePool {pools[0].name} set {merged(BUDGETS, budgets_with_hold(pools[0], running))}"
+    yield from ordered(by, (*from_source(by, what), kubectl(*hold_lines(pools, running))))

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.commands import kubectl, merged
-from migrations_app.checks.shell import word
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.shared.drift_hold import hold_lines
 from migrations_app.inventory.facts.node_claims import DriftHashes, drift_hashes
+from migrations_app.inventory.facts.node_pools import own_pools
 from migrations_app.karpenter.hops import hops_from
 from migrations_app.karpenter.releases import change_to, find
 from migrations_app.karpenter.versions import Release
@@ -69,8 +70,5 @@ def _evidence(one: DriftHashes, *, seen: str, wanted: str, count: int) -> Eviden
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    patch = merged("spec.disruption.budgets", [{"nodes": "0"}])
-    names = (pool.name for pool in case.inventory.nodepools.items)
-    pools = (f"kubectl patch nodepools.karpenter.sh {word(name)} --type=merge -p {patch}" for name in names)
-    about = "# Holds every voluntary replacement over the hop; give each pool its own budgets back afterwards"
-    yield kubectl(about, *pools, "kubectl get nodeclaims -o wide")
+    lines = hold_lines(own_pools(case.inventory), case.running.release)
+    yield kubectl(*lines, "kubectl get nodeclaims -o wide")

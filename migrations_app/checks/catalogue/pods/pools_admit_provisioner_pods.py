@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.remedies.commands import kubectl, names
+from migrations_app.checks.remedies.successors import successors_written
 from migrations_app.inventory.facts.node_pools import misfit, own_pools
 from migrations_app.inventory.objects.karpenter import NodePool, Provisioner
 from migrations_app.karpenter.hops import ALPHA_LEFT
@@ -61,9 +61,5 @@ def _conditions(pool: NodePool) -> list[dict[str, object]]:
 
 
 @check.advise
-def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield kubectl(
-        "# Convert these and apply the NodePools before anything is fenced",
-        f"kubectl get provisioners.karpenter.sh {names(evidence)} -o yaml > provisioners.yaml",
-        "karpdash convert provisioners.yaml",
-    )
+def advise(_case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield successors_written()

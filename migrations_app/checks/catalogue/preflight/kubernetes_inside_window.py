@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import word
-from migrations_app.karpenter.releases import find
+from migrations_app.inventory.aws_facts.permissions import cluster_named
+from migrations_app.karpenter.releases import find, kubernetes_window
 from migrations_app.karpenter.versions import kubernetes_minor, minor_order
 
 check = Check(
@@ -23,6 +24,9 @@ check = Check(
     ),
     remedy_tools=("kubectl",),
 )
+
+
+PLACEHOLDER = "CLUSTER_NAME"
 
 
 @check.judge
@@ -59,10 +63,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         yield kubectl(f"# Leave Kubernetes inside {window} while Karpenter {case.step.release} runs")
         return
     if minor_order(seen) < minor_order(window.min):
-        yield kubectl(
-            f"# Raise the control plane to {window.min}, one minor at a time, and its node groups after it:",
-            f"aws eks update-cluster-version --name {word(case.inventory.cluster)} --kubernetes-version {window.min}",
-        )
+        yield kubectl(*_raised(case, seen=seen, wanted=window.min))
         return
     row = find(case.step.release)
     highest = (
@@ -72,3 +73,20 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     )
     chosen = f"land on {highest} instead" if highest else "pass through this hop quickly: no patch of it reaches higher"
     yield kubectl(f"# A control plane cannot be taken back below {seen}: {chosen}")
+
+
+def _raised(case: CheckContext, *, seen: str, wanted: str) -> Iterator[str]:
+    """The upgrades of the control plane in their order: EKS takes one minor at a time."""
+    name = cluster_named(case.inventory)
+    yield "# One minor at a time; after each its node groups and add-ons, and look that all is well"
+    if not name:
+        yield "# CLUSTER_NAME: nothing that was read tells the name of the cluster in EKS"
+    running = case.running.release
+    known = kubernetes_window(running) if running else None
+    major, last = minor_order(wanted)
+    for minor in range(minor_order(seen)[1] + 1, last + 1):
+        if known and not known.holds(f"{major}.{minor}"):
+            yield f"# {running} supports Kubernetes {known} only: take the hops before this one first"
+            known = None
+        yield f"aws eks update-cluster-version --name {word(name or PLACEHOLDER)} --kubernetes-version {major}.{minor}"
+        yield f"aws eks wait cluster-active --name {word(name or PLACEHOLDER)}"

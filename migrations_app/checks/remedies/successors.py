@@ -1,0 +1,33 @@
+"""How NodePools and EC2NodeClasses are made of alpha objects, beside these, before anything of them goes."""
+
+from migrations_app.checks.base import Remedy
+from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.shell import quoted
+from migrations_app.karpenter import kinds
+
+CONVERTS = "convert_and_apply"
+"""The action of karpdash that does the same."""
+_ALPHA = f"{kinds.PROVISIONER.crd_name},{kinds.AWS_NODE_TEMPLATE.crd_name}"
+_COLUMNS = quoted(
+    "custom-columns=NAME:.metadata.name,SUBNETS:.status.subnets[*].id,GROUPS:.status.securityGroups[*].id,"
+    "IMAGES:.status.amis[*].id"
+)
+
+
+def successors_written() -> Remedy:
+    """The commands: convert, write what is missing, see that it is ready."""
+    return kubectl(
+        "# On 0.32, which runs both. Nothing is changed or removed: the new objects stand beside the old ones",
+        f"kubectl get {_ALPHA} -o yaml > alpha.yaml",
+        "karpdash convert -f alpha.yaml --to v1beta1 > beta.yaml",
+        "# Settle what it said above and read beta.yaml; where Git or Terraform holds the old ones, put it beside them",
+        "kubectl create -f beta.yaml  # what is there already is refused, and stays as it is",
+        "# Ready when each class names subnets, groups and images; only then fence a Provisioner or replace a node",
+        f"kubectl get {kinds.EC2_NODE_CLASS.crd_name} -o {_COLUMNS}",
+        f"kubectl describe {kinds.NODE_POOL.crd_name}",
+    )
+
+
+def successors_made() -> tuple[Remedy, ...]:
+    """The commands, and the action of karpdash."""
+    return successors_written(), Remedy(how="action", text=f"Action {CONVERTS} of karpdash", action=CONVERTS)

@@ -1,0 +1,35 @@
+"""The alias that pins the images of a node class: that of its family, at the release that runs."""
+
+import re
+from typing import Final
+
+from migrations_app.inventory.facts.node_pools import family, rows
+from migrations_app.inventory.objects.karpenter import EC2NodeClass
+from migrations_app.karpenter.release_facts import AL2, AL2023, BOTTLEROCKET, CUSTOM, UBUNTU, bottlerocket_version
+
+AMIS: Final = "status.amis"
+VERSION: Final = "VERSION"
+"""Stands for a release that nothing tells; nobody makes one up, as an alias of no release finds no image."""
+_DATED: Final = re.compile(r"amazon-eks-[a-z0-9._-]{1,120}-(v\d{8})", re.ASCII)
+
+
+def pinned(node_class: EC2NodeClass) -> str:
+    """What to write for the family of the class; VERSION where the images in use name no single release."""
+    name = family(node_class)
+    if name in (AL2, AL2023, BOTTLEROCKET):
+        found = {_release(name, str(row.get("name") or "")) for _, row in rows(node_class, AMIS)}
+        version = found.pop() if len(found) == 1 else ""
+        return f"{name.lower()}@{version or VERSION}"
+    if name.startswith("Windows"):
+        return f"images by id, as {name.lower()} has no alias but @latest"
+    if name in (UBUNTU, CUSTOM):
+        return f"images by id, name or tags, as {name} has no alias"
+    return f"family@{VERSION} of its family"
+
+
+def _release(name: str, image: str) -> str:
+    if name == BOTTLEROCKET:
+        told = bottlerocket_version(image)
+        return f"v{'.'.join(map(str, told))}" if told else ""
+    found = _DATED.fullmatch(image)
+    return found[1] if found else ""

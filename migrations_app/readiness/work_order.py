@@ -1,0 +1,94 @@
+"""Where in a hop the work of each check stands: before the landing, with it or after it, and what comes first."""
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from migrations_app.checks.base import PHASES, Finding, Phase
+from migrations_app.karpenter.releases import as_tag
+from migrations_app.karpenter.versions import parse
+
+OPEN = ("fail", "unknown", "manual")
+Part = Literal["before", "land", "after", "verify"]
+BEFORE: tuple[Phase, ...] = ("preflight", "iam", "crds", "controller")
+AFTER: tuple[Phase, ...] = ("resources", "workloads", "rollout", "cleanup")
+LANDS: Final = "hop_crds_installed"
+"""The check that the landing itself answers: its evidence says what the new CRDs bring."""
+SUCCESSOR: Final = "pools_admit_provisioner_pods"
+"""Passes where every Provisioner has a ready NodePool; from alpha to beta nothing is removed before that."""
+SUCCESSION: Final[tuple[str, ...]] = (
+    SUCCESSOR,
+    "old_provisioners_fenced",
+    "drift_enabled_for_rollout",
+    "nodes_owned_by_nodeclaims",
+    "legacy_machines_gone",
+    "provisioners_hold_no_nodes",
+    "legacy_provisioners_gone",
+    "legacy_node_templates_gone",
+    "alpha_crds_gone",
+)
+"""From alpha to beta, in this order: NodePools, fence, nodes, Provisioners, AWSNodeTemplates, CRDs.
+
+P@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md.
+"""
+CONVERTED_FROM: Final = ("legacy_provisioners_gone", "legacy_node_templates_gone")
+"""Open while there are objects that NodePools and EC2NodeClasses can be made of."""
+HOLDS: Final = ("drift_not_held_off", "hashes_carry_over")
+"""Budgets that hold drift over the landing: set last, so that they do not hold up what has to go before it."""
+ROLL_PREPARED: Final = frozenset(
+    {
+        "budgets_let_nodes_go",
+        "claims_not_drifted",
+        "disruption_paced",
+        "expired_claims_gone",
+        "grace_period_spares_protected_pods",
+        "local_data_left_behind",
+        "one_budget_per_pod",
+        "pdbs_allow_disruption",
+        "pods_have_controllers",
+        "pools_have_room",
+        "pools_replace_provisioners_alike",
+        "protected_pods_off_rolled_nodes",
+        "workloads_keep_a_pod",
+        "zones_of_volumes_served",
+    }
+)
+"""What is of use only before nodes are replaced, and the controller replaces them as soon as it has landed."""
+WITH_LANDING: Final = frozenset({"log_settings_kept", "removed_env_names_unused", "removed_helm_keys_unused"})
+"""Values that are given to the chart of the hop's release: by the same upgrade, once its CRDs are there."""
+
+
+def by_work(finding: Finding) -> tuple[int, int, int, int, str]:
+    """Sorts by phase; inside one by succession, then blockers first, failures before what is not known."""
+    severity = ("blocker", "warning", "info").index(finding.severity)
+    known = OPEN.index(finding.status) if finding.status in OPEN else len(OPEN)
+    rank = SUCCESSION.index(finding.id) + 1 if finding.id in SUCCESSION else 0
+    return PHASES.index(finding.phase), rank, severity, known, finding.id
+
+
+def parts_of(asked: Sequence[Finding], *, release: str) -> dict[str, Part]:
+    """By the id of each finding the part of the hop that its work stands in; `release` is what the hop lands on."""
+    last = max((SUCCESSION.index(one.id) for one in asked if one.id in SUCCESSION and one.open_blocker), default=-1)
+    early = frozenset((SUCCESSOR, *SUCCESSION[: last + 1], *HOLDS)) | ROLL_PREPARED
+    return {one.id: _part(one, release=release, early=one.id in early) for one in asked}
+
+
+def _part(finding: Finding, *, release: str, early: bool) -> Part:
+    if finding.id == LANDS or finding.id in WITH_LANDING or _brings_chart(finding, release):
+        return "land"
+    return "before" if early or finding.phase in BEFORE or finding.open_blocker else "after"
+
+
+def _brings_chart(finding: Finding, release: str) -> bool:
+    """Whether a remedy brings the controller, whatever it is about, to the release that the hop lands on."""
+    known = parse(release)
+    pinned = f"--version {as_tag(known) if known else release} "
+    lines = [line for remedy in finding.remedies if remedy.how == "helm" for line in remedy.text.splitlines()]
+    return finding.phase == "controller" and any(pinned in f"{line} " for line in lines)
+
+
+def lacks_successors(asked: Sequence[Finding]) -> bool:
+    """Whether alpha objects have to be converted before what they stand for may go."""
+    status = {one.id: one.status for one in asked}
+    return status.get(SUCCESSOR, "pass") not in ("pass", "waived") and any(
+        status.get(name) in OPEN for name in CONVERTED_FROM
+    )
