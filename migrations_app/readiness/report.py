@@ -58,6 +58,10 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
     keeper: str = ""
     """Namespace and name of the Flux or Argo CD object, where one delivers it."""
     crds_kept_by: str = "hand"
+    crd_release: str | UnsetType = UNSET
+    """Namespace and name of the Helm release of karpenter-crd; empty where none was seen. Stored, never published."""
+    controller: str | UnsetType = UNSET
+    """The Deployment, which shares its name with the Service of the webhook. Stored, and never published."""
 
 
 class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):

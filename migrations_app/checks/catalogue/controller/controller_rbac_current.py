@@ -76,4 +76,4 @@ def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Reme
     by_hand = not all(map(kept_by_chart, roles))
     rights = [*(missing(case, running) if running else ()), *(missing(case, case.step.release) if by_hand else ())]
     yield granting(case, dict.fromkeys(rights))
-    yield from chart_values(case, {}, about="The chart writes its ClusterRoles anew")
+    yield from chart_values(case, {}, about="the chart writes its ClusterRoles anew", when="before")

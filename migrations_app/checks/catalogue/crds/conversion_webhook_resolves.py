@@ -12,13 +12,15 @@ from migrations_app.checks.base import (
     Remedy,
     Unknown,
 )
+from migrations_app.checks.changes import HelmValue
 from migrations_app.checks.remedies.aws import could_not_read
-from migrations_app.checks.remedies.commands import crd_chart, kubectl, ordered, spelled
+from migrations_app.checks.remedies.commands import as_json, crd_chart, helm_remedies, here, kubectl, ordered, spelled
 from migrations_app.checks.shell import json_word, pointer, word
-from migrations_app.inventory.facts.controller import installation, webhooks_off
+from migrations_app.inventory.facts.controller import CRD_CHART, installation, webhooks_off
 from migrations_app.inventory.facts.conversion_webhook import (
     conversion_crds,
     conversion_target,
+    crd_values,
     ready_port,
     strategy_of,
     webhook_service,
@@ -85,10 +87,23 @@ def _evidence(crd: CRD, *, path: str, seen: str, wanted: str) -> Evidence:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     real, first = webhook_service(case.inventory), conversion_crds(case.inventory)[0]
-    chart = crd_chart(case, spelled(case.running.release))
+    if crd_values(case.inventory) is not None:
+        # The same chart again would change nothing: it keeps the values that it was given.
+        chart = helm_remedies(case, _values(real), when="before", chart=CRD_CHART)
+    else:
+        chart = crd_chart(case, spelled(here(case)))
     patches: tuple[Remedy, ...] = ()
     if real and all(row.path == SERVICE for row in evidence):
         body = {"namespace": real.namespace, "name": real.name, "port": 8443}
         patch = json_word([{"op": "replace", "path": pointer(SERVICE), "value": body}])
         patches = (kubectl(*(f"kubectl patch crd {word(row.name)} --type=json -p {patch}" for row in evidence)),)
     yield from ordered(managed(first.metadata), (*chart, *patches))
+
+
+def _values(real: Service | None) -> tuple[HelmValue, ...]:
+    on = HelmValue("webhook.enabled", "true", "the CRDs convert through the webhook")
+    if real is None:
+        return (on,)
+    why = "the Service of the controller"
+    name = HelmValue("webhook.serviceName", as_json(real.name), why)
+    return on, name, HelmValue("webhook.serviceNamespace", as_json(real.namespace), why)

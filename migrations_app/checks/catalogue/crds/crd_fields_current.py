@@ -13,7 +13,7 @@ from migrations_app.checks.base import (
     Unknown,
 )
 from migrations_app.checks.evidence import at_crd
-from migrations_app.checks.remedies.commands import crd_chart, spelled
+from migrations_app.checks.remedies.commands import crd_chart, here, spelled
 from migrations_app.inventory.objects.karpenter import CRD
 from migrations_app.karpenter.crds import CLAIMS, CLASSES, POOLS, marks_of
 from migrations_app.karpenter.releases import find
@@ -64,4 +64,4 @@ def _judge(crd: CRD, running: Release) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from crd_chart(case, spelled(case.running.release))
+    yield from crd_chart(case, spelled(here(case)))

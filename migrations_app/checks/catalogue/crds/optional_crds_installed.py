@@ -13,7 +13,7 @@ from migrations_app.checks.base import (
     Unknown,
 )
 from migrations_app.checks.evidence import at_crd
-from migrations_app.checks.remedies.commands import crd_chart, spelled
+from migrations_app.checks.remedies.commands import crd_chart, here, spelled
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.objects.karpenter import CRD
@@ -67,4 +67,4 @@ def _stranger(crd: CRD) -> str:
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from crd_chart(case, spelled(case.running.release))
+    yield from crd_chart(case, spelled(here(case)))
