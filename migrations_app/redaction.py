@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 REMOVED = "(removed)"
+LONGEST = 2000
+"""Characters that are kept of a text."""
 DEEPEST = 40
 Substitute = Callable[[str], str]
 """Makes the text that replaces a secret."""
@@ -162,7 +164,16 @@ def is_secret_name(name: str) -> bool:
     return _NAMES.search(whole) is not None
 
 
-def redacted(tree: Any, *, by: str = REMOVED, longest: int = 2000, depth: int = 0) -> Any:  # noqa: ANN401 - any JSON
+def is_whole(tree: Any) -> bool:  # noqa: ANN401 - any JSON
+    """Whether a tree that `redacted` gave back holds all that it held before."""
+    if isinstance(tree, dict):
+        return all(map(is_whole, tree.values()))
+    if isinstance(tree, list):
+        return all(map(is_whole, tree))
+    return not isinstance(tree, str) or (REMOVED not in tree and len(tree) < LONGEST)
+
+
+def redacted(tree: Any, *, by: str = REMOVED, longest: int = LONGEST, depth: int = 0) -> Any:  # noqa: ANN401 - any JSON
     """A copy of the tree without secrets, found by name or format; each text is cut to `longest` characters."""
     if depth > DEEPEST:
         return by

@@ -7,25 +7,32 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from migrations_app.checks.base import Finding
-from migrations_app.readiness.report import PartLine, Report
+from migrations_app.readiness.report import ClusterFacts, PartLine, Report
 from migrations_app.readiness.runbook import Runbook, RunbookHop
 
 INTERNAL: Final[Mapping[str, tuple[str, ...]]] = {
     "Evidence": ("data",),
     "Finding": ("reason",),
+    "Installed": ("controller", "crd_release"),
     "PartLine": ("reasons",),
+    "Remedy": ("change",),
 }
 """By type the fields that are in no published JSON and in no schema."""
 
 
 def published(report: Report) -> Report:
     """The report as it is printed and served."""
-    return replace(report, parts=tuple(map(_line, report.parts)), checks=tuple(map(_finding, report.checks)))
+    return replace(
+        report,
+        cluster=_cluster(report.cluster),
+        parts=tuple(map(_line, report.parts)),
+        checks=tuple(map(_finding, report.checks)),
+    )
 
 
 def published_plan(plan: Runbook) -> Runbook:
     """The runbook as it is printed and served."""
-    return replace(plan, hops=tuple(map(_hop, plan.hops)))
+    return replace(plan, cluster=_cluster(plan.cluster), hops=tuple(map(_hop, plan.hops)))
 
 
 def _hop(hop: RunbookHop) -> RunbookHop:
@@ -37,4 +44,11 @@ def _line(line: PartLine) -> PartLine:
 
 
 def _finding(finding: Finding) -> Finding:
-    return replace(finding, reason=UNSET)
+    remedies = tuple(replace(remedy, change=UNSET) for remedy in finding.remedies)
+    return replace(finding, reason=UNSET, remedies=remedies)
+
+
+def _cluster(facts: ClusterFacts) -> ClusterFacts:
+    if facts.installed is None:
+        return facts
+    return replace(facts, installed=replace(facts.installed, controller=UNSET, crd_release=UNSET))

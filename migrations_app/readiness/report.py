@@ -59,8 +59,10 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
     keeper: str = ""
     """Namespace and name of the Flux or Argo CD object, where one delivers it."""
     crds_kept_by: str = "hand"
-    service: str = ""
-    """The controller's Deployment and Service, which the chart gives one name; empty where it was not told."""
+    crd_release: str | UnsetType = UNSET
+    """Namespace and name of the Helm release of karpenter-crd; empty where none was seen. Stored, never published."""
+    controller: str | UnsetType = UNSET
+    """The Service of the controller, which shares its name with the Deployment. Stored, and never published."""
 
 
 class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,5 @@
 """What the rollout of a hop will meet, in numbers that say how sure they are.
 
-The commands that take a hop: the CRDs first, then the controller, by the tool that keeps them.
-
 The work of a hop in the order in which it is done: what must be clear before, the landing, and what follows it.
 
 A blocker stops the hop wherever it stands, so it is cleared before the landing even where its phase comes later.
@@ -16,18 +14,12 @@ import msgspec
 from msgspec import structs
 
 from migrations_app.checks.base import PHASES, Finding, Phase, Remedy
-from migrations_app.checks.remedies.commands import CHARTS, crd_chart_by, ordered
-from migrations_app.checks.remedies.crd_landing import crds_kept, with_values
+from migrations_app.checks.remedies.crd_landing import crds_kept
 from migrations_app.checks.remedies.successors import successors_made
-from migrations_app.checks.shell import helm_set, note, word
-from migrations_app.inventory.facts.controller import CHART, service_of
-from migrations_app.inventory.facts.managers import BY_HAND, MANAGERS, Managed
 from migrations_app.karpenter import release_facts
-from migrations_app.karpenter.crds import MAIN_CHART_WEBHOOK_SERVICE
-from migrations_app.karpenter.releases import as_tag, find
-from migrations_app.karpenter.versions import Release, release
+from migrations_app.readiness.helm_upgrade import HelmWalk, HopUpgrades, controller_commands, crd_commands, in_the_plan
 from migrations_app.readiness.next_step import FindingGroup, group_findings, next_step
-from migrations_app.readiness.report import ClusterFacts, Installed, PathStep, Report, TablesEnd, Verdict
+from migrations_app.readiness.report import ClusterFacts, HopLine, Installed, PathStep, Report, TablesEnd, Verdict
 from migrations_app.readiness.work_order import (
     AFTER,
     HOLDS,
@@ -87,72 +79,6 @@ def _line(finding: Finding, what: str) -> ForecastLine | None:
     return None
 
 
-SOMEWHERE = Installed(namespace="NAMESPACE", release=CHART)
-"""Where nothing was seen of the installation: the namespace is for the reader to fill in."""
-
-
-def crd_commands(lands: str, installed: Installed | None) -> tuple[Remedy, ...]:
-    """Brings the CRDs to that release."""
-    here, to = installed or SOMEWHERE, release(lands)
-    by = _managed(here.crds_kept_by, here.keeper if here.crds_kept_by == here.kept_by else "")
-    given = _webhook_values(to, here)
-    flags = " ".join(helm_set(key, value) for key, value in given.items())
-    found = crd_chart_by(by, namespace=here.namespace, version=as_tag(to), flags=flags)
-    return tuple(with_values(remedy, given) for remedy in found)
-
-
-def controller_commands(lands: str, installed: Installed | None) -> tuple[Remedy, ...]:
-    """Brings the controller to that release and waits until it runs."""
-    here, version = installed or SOMEWHERE, as_tag(release(lands))
-    keeper = f" {here.keeper}" if here.keeper else ""
-    flux, argocd = (keeper if here.kept_by == tool else "" for tool in ("flux", "argocd"))
-    return ordered(
-        _managed(here.kept_by, here.keeper),
-        (
-            Remedy(how="helm", text=_helm(here, version)),
-            Remedy(how="terraform", text=f'{note(f"helm_release of {here.release}")}\nversion = "{version}"'),
-            Remedy(
-                how="flux", text=f"{note(f'HelmRelease{flux}')}\nspec:\n  chart:\n    spec:\n      version: {version}"
-            ),
-            Remedy(
-                how="argocd", text=f"{note(f'Application{argocd}')}\nspec:\n  source:\n    targetRevision: {version}"
-            ),
-        ),
-    )
-
-
-def _helm(here: Installed, version: str) -> str:
-    name, namespace = word(here.release), word(here.namespace)
-    return "\n".join(
-        (
-            "# The values that you gave; take out of the file what the checks name",
-            f"helm get values {name} --namespace {namespace} -o yaml > values.yaml",
-            f"helm upgrade {name} {CHARTS}/{CHART} --version {version} --namespace {namespace} \\",
-            "  --skip-crds -f values.yaml --wait",
-        )
-    )
-
-
-def _webhook_values(to: Release, here: Installed) -> dict[str, str]:
-    """Where the CRDs of that release convert, they have to call the Service of the controller where it is."""
-    row = find(to)
-    defaults = row.crd_chart_webhook(to) if row else None
-    if defaults is None or row is None or row.webhooks.conversion == "none":
-        return {}
-    given = {"webhook.enabled": "true"} if not defaults.enabled else {}
-    if (service := here.service or service_of(here.release)) != MAIN_CHART_WEBHOOK_SERVICE[0]:
-        given["webhook.serviceName"] = service
-    if (defaults.service_namespace or here.namespace) != here.namespace:
-        given["webhook.serviceNamespace"] = here.namespace
-    return given
-
-
-def _managed(by: str, keeper: str) -> Managed:
-    namespace, _, name = keeper.rpartition("/")
-    found = next((manager for manager in MANAGERS if manager == by), BY_HAND.by)
-    return Managed(found, "", name, namespace)
-
-
 _CLEAR: dict[Phase, str] = {
     "preflight": "Make sure that the hop may begin",
     "iam": "Attach what the new release needs, beside what the running one has",
@@ -197,15 +123,21 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def stages(
-    findings: Iterable[Finding], step: PathStep, *, start: str, installed: Installed | None
+    findings: Iterable[Finding],
+    step: PathStep,
+    *,
+    start: str,
+    installed: Installed | None,
+    upgrades: HopUpgrades | None = None,
 ) -> tuple[Stage, ...]:
     """The stages that hold anything: open findings, commands, or something that cannot be undone."""
-    asked = sorted(findings, key=by_work)
+    asked, taken = sorted(findings, key=by_work), upgrades or HopUpgrades()
     part = parts_of(asked, release=step.release)
     by_part = {name: [one for one in asked if part[one.id] == name] for name in ("before", "land", "after")}
     return (
         *_clear(by_part["before"], step, start=start, converts=lacks_successors(asked)),
-        *_land(by_part["land"], step, start=start, installed=installed),
+        *_upgrade_first(taken, start=start),
+        *_land(by_part["land"], step, start=start, installed=installed, upgrades=taken),
         *_follow(by_part["after"], step),
         Stage(part="verify", phase="cleanup", does="Scan again: the hop is done when its verdict says so"),
     )
@@ -241,7 +173,16 @@ _RAISED = Lost(
 )
 
 
-def _land(landing: list[Finding], step: PathStep, *, start: str, installed: Installed | None) -> Iterator[Stage]:
+def _upgrade_first(upgrades: HopUpgrades, *, start: str) -> Iterator[Stage]:
+    if upgrades.before:
+        does = "Upgrade the running release once, with all that has to hold before the landing"
+        back = f"{start} runs on; nothing of the hop has been done"
+        yield Stage(part="before", phase="controller", does=does, commands=upgrades.before, back=back)
+
+
+def _land(
+    landing: list[Finding], step: PathStep, *, start: str, installed: Installed | None, upgrades: HopUpgrades
+) -> Iterator[Stage]:
     told = [one for one in landing if one.id == LANDS and one.status in OPEN]
     ours = tuple(remedy for one in told for remedy in one.remedies if remedy.how == "action")
     still = f"{start} still runs; apply its own CRDs again" if start in step.rollback_to else _way_back(step)
@@ -252,7 +193,7 @@ def _land(landing: list[Finding], step: PathStep, *, start: str, installed: Inst
         phase="crds",
         does=f"Install the CRDs of {step.release}",
         checks=tuple(one.id for one in told),
-        commands=(*crd_commands(step.release, installed), *ours),
+        commands=(*crd_commands(step.release, installed, values=upgrades.crds), *ours),
         back=still,
         no_return=_lost(step.hop, "crds"),
     )
@@ -263,7 +204,7 @@ def _land(landing: list[Finding], step: PathStep, *, start: str, installed: Inst
         part="land",
         phase="controller",
         does=f"Upgrade the controller to {step.release}",
-        commands=controller_commands(step.release, installed),
+        commands=controller_commands(step.release, installed, values=upgrades.controller),
         back=_way_back(step),
         caveats=step.caveats,
         no_return=(*_lost(step.hop, "controller"), *_not_back_to(start, step)),
@@ -364,6 +305,7 @@ def runbook(report: Report) -> Runbook:
     """The runbook of a report; it has no hops when there is nothing left to do or no path could be told."""
     lines = {line.hop: line for line in report.hops}
     starts = (_running(report.cluster), *(step.release for step in report.target.path))
+    walk = HelmWalk(report.cluster.installed)
     return Runbook(
         cluster=report.cluster,
         scanned_at=report.scanned_at,
@@ -372,23 +314,25 @@ def runbook(report: Report) -> Runbook:
         notes=(*report.cluster.disagreements, *report.target.notes),
         known_up_to=report.known_up_to,
         hops=tuple(
-            _hop(report, step, start=start, verdict=lines[step.hop].verdict, percent=lines[step.hop].done_percent)
+            _hop(report, step, start=start, line=lines[step.hop], walk=walk)
             for start, step in zip(starts, report.target.path, strict=False)
         ),
     )
 
 
-def _hop(report: Report, step: PathStep, *, start: str, verdict: Verdict, percent: int) -> RunbookHop:
-    asked = tuple(finding for finding in report.checks if finding.hop == step.hop)
-    told = next_step(verdict, asked, release=step.release, cluster=report.cluster.name)
+def _hop(report: Report, step: PathStep, *, start: str, line: HopLine, walk: HelmWalk) -> RunbookHop:
+    judged = tuple(finding for finding in report.checks if finding.hop == step.hop)
+    upgrades = walk.take(judged, start=start)
+    asked = tuple(in_the_plan(finding, upgrades) for finding in judged)
+    told = next_step(line.verdict, asked, release=step.release, cluster=report.cluster.name)
     return RunbookHop(
         starts=start,
         lands=step,
-        verdict=verdict,
-        done_percent=percent,
+        verdict=line.verdict,
+        done_percent=line.done_percent,
         next=Next(safe=told.safe, do=told.do, check=told.check, others=told.others),
         forecast=forecast(asked),
-        stages=stages(asked, step, start=start, installed=report.cluster.installed),
+        stages=stages(asked, step, start=start, installed=report.cluster.installed, upgrades=upgrades),
         steps=tuple(sorted((finding for finding in asked if finding.status in OPEN), key=by_work)),
     )
 

@@ -3,7 +3,7 @@
 Where a cluster stands on the road: its stage, told from CRDs, objects and the running release.
 """
 
-from migrations_app.inventory.facts.controller import installation
+from migrations_app.inventory.facts.controller import CRD_CHART, helm_release, installation
 from migrations_app.inventory.facts.conversion_webhook import webhook_service
 from migrations_app.inventory.facts.managers import delivered
 from migrations_app.inventory.facts.node_pools import REFERENCE, text
@@ -46,14 +46,15 @@ def installed(inventory: Inventory) -> Installed | None:
     if found is None:
         return None
     crd = next(iter(inventory.crds.items), None)
-    by = found.managed
+    by, crds = found.managed, helm_release(inventory, chart=CRD_CHART)
     return Installed(
         namespace=found.namespace,
         release=found.release_name,
         kept_by=by.by,
         keeper=f"{by.namespace}/{by.name}".strip("/") if by.by in ("flux", "argocd") else "",
         crds_kept_by=delivered(crd.metadata, inventory.deliveries.items).by if crd else "hand",
-        service=called.name if (called := webhook_service(inventory)) else found.name,
+        crd_release=f"{crds.namespace}/{crds.name}" if crds else "",
+        controller=called.name if (called := webhook_service(inventory)) else found.name,
     )
 
 

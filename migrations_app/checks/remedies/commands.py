@@ -3,12 +3,18 @@
 How rights are given to the controller and taken from it, as commands.
 """
 
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
+
 from migrations_app.checks.base import CheckContext, Evidence, How, Remedy
+from migrations_app.checks.changes import HelmChange, HelmValue, When
 from migrations_app.checks.remedies.gitops import as_code, chart_as_code, yaml_of
-from migrations_app.checks.shell import helm_set, json_word, note, one_line, word, words
-from migrations_app.inventory.facts.controller import CRD_CHART, installation
+from migrations_app.checks.remedies.helm import Upgrade, change_note, crd_upgrade, upgrade_lines
+from migrations_app.checks.shell import json_word, note, one_line, word, words
+from migrations_app.inventory.facts.controller import CHART, CRD_CHART, helm_release, installation
 from migrations_app.inventory.facts.managers import Managed, Manager, managed
 from migrations_app.inventory.facts.rbac import per_target
 from migrations_app.inventory.facts.workloads import workload
@@ -26,8 +32,9 @@ FIRST: dict[Manager, How] = {
     "helm": "helm",
     "hand": "kubectl",
 }
-CHARTS = "oci://public.ecr.aws/karpenter"
 NAMES_SHOWN = 20
+_TYPED = re.compile(r"true|false|0|[1-9]\d{0,17}")
+"""Text that Helm's --set takes for a truth value or a number."""
 
 
 def ordered(by: Managed, found: Iterable[Remedy]) -> tuple[Remedy, ...]:
@@ -66,49 +73,84 @@ def kubectl(*lines: str) -> Remedy:
 
 
 def chart_values(
-    case: CheckContext, given: Mapping[str, str], *, about: str = "", to: Release | None = None
+    case: CheckContext,
+    given: Mapping[str, object],
+    *,
+    about: str = "",
+    to: Release | None = None,
+    when: When = "landing",
 ) -> tuple[Remedy, ...]:
     """How to give these values to the chart karpenter, in each tool; empty text as a value takes it out.
 
-    `to` is the release to bring the chart to, where that is not the running one; code that pins a version keeps it
-    otherwise. Without values `about` says what is to be changed.
+    Text that says true, false or a number is one, as in Helm's --set. `to` is the release that the chart has to be
+    brought to before the hop. Without values `about` says what is to be changed.
     """
+    values = tuple(HelmValue(key, as_json(value), about) for key, value in given.items())
+    return helm_remedies(case, values, about="" if values else about, to=to, when=when)
+
+
+def helm_remedies(
+    case: CheckContext,
+    values: tuple[HelmValue, ...],
+    *,
+    about: str = "",
+    to: Release | None = None,
+    when: When = "landing",
+    chart: str = CHART,
+) -> tuple[Remedy, ...]:
+    """How to change these values of one of the two charts, in each tool. `when` is "before" where `to` is told."""
     found = installation(case.inventory)
     by = found.managed if found else Managed("hand")
-    release, namespace = (found.release_name, found.namespace) if found else ("karpenter", "kube-system")
-    version = spelled(to or case.running.release)
-    comment = f"{note(about)}\n" if about else ""
-    flags = " ".join(helm_set(key, value or "null") for key, value in given.items())
-    upgrade = (
-        f"helm upgrade {word(release)} {CHARTS}/karpenter --namespace {word(namespace)} --version {version}"
-        f" --reuse-values {flags}"
-    ).rstrip()
-    return ordered(
-        by,
-        (
-            Remedy(how="helm", text=f"{comment}{upgrade}"),
-            *as_code(by, release=release, tree=yaml_of(given), version=version if to else "", about=comment),
-        ),
-    )
+    release, namespace = _release_of(case, chart)
+    version = max(to, case.step.start) if to else None
+    change = HelmChange(
+        chart=chart, release=release, namespace=namespace, when="before" if to else when, why=about,
+        version=str(version or ""), values=values,
+    )  # fmt: skip
+    # The delivery that was found is that of the chart karpenter.
+    own = by if chart == CHART else Managed(by.by)
+    reasons = "".join(f"{note(one)}\n" for one in dict.fromkeys((about, *(value.why for value in values))) if one)
+    tag = as_tag(version) if version else ""
+    code = as_code(own, release=release, tree=yaml_of(change.given), version=tag, about=reasons)
+    helm = Remedy(how="helm", text=change_note(change, landing=str(case.step.release)), change=change)
+    return ordered(by, (helm, *(msgspec.structs.replace(one, change=change) for one in code)))
+
+
+def _release_of(case: CheckContext, chart: str) -> tuple[str, str]:
+    """Name and namespace of the Helm release of that chart, as its record or the controller's labels tell them."""
+    found = installation(case.inventory)
+    release, namespace = (found.release_name, found.namespace) if found else (CHART, "kube-system")
+    record = helm_release(case.inventory, chart=CRD_CHART) if chart == CRD_CHART else None
+    if record:
+        return record.name, record.namespace
+    return (CRD_CHART if chart == CRD_CHART else release), namespace
+
+
+def as_json(value: object) -> str:
+    """The value as JSON; empty for empty text, which takes a value out."""
+    if value == "":
+        return ""
+    return value if isinstance(value, str) and _TYPED.fullmatch(value) else json.dumps(value, ensure_ascii=False)
+
+
+def here(case: CheckContext) -> Release | None:
+    """The release that runs when the hop begins: today's, or what an earlier hop landed on."""
+    return max(case.running.release, case.step.start) if case.running.release else None
 
 
 def crd_chart(case: CheckContext, version: str) -> tuple[Remedy, ...]:
     """How to bring the CRDs to a release with the chart karpenter-crd, in each tool."""
     found = installation(case.inventory)
-    namespace = found.namespace if found else "kube-system"
-    return crd_chart_by(found.managed if found else Managed("hand"), namespace=namespace, version=version)
-
-
-def crd_chart_by(by: Managed, *, namespace: str, version: str, flags: str = "") -> tuple[Remedy, ...]:
-    """The same for those who know who keeps the CRDs and where; `flags` are further words for helm."""
-    chart = f"{CHARTS}/{CRD_CHART} --version {version} --namespace {word(namespace)}"
-    return ordered(
-        by,
-        (
-            Remedy(how="helm", text=f"helm upgrade --install {CRD_CHART} {chart} {flags}".rstrip()),
-            *chart_as_code(CRD_CHART, version=version),
-        ),
+    release, namespace = _release_of(case, CRD_CHART)
+    return crd_chart_by(
+        found.managed if found else Managed("hand"), crd_upgrade(release, namespace=namespace, version=version)
     )
+
+
+def crd_chart_by(by: Managed, upgrade: Upgrade) -> tuple[Remedy, ...]:
+    """The same for those who know who keeps the CRDs and where."""
+    helm = Remedy(how="helm", text=upgrade_lines(upgrade))
+    return ordered(by, (helm, *chart_as_code(CRD_CHART, version=upgrade.version)))
 
 
 def removal(resource: str, found: Sequence[NamedObject], *, first: str = "") -> tuple[Remedy, ...]:

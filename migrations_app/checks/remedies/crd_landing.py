@@ -1,13 +1,9 @@
-"""What stands beside the landing of the CRDs: values of their chart in each tool, and a mark against their deletion."""
+"""The mark that keeps Argo CD from deleting CRDs which leave a chart."""
 
-from collections.abc import Mapping, Sequence
-from textwrap import indent
-
-from msgspec import structs
+from collections.abc import Sequence
 
 from migrations_app.checks.base import Remedy
 from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.checks.remedies.gitops import yaml_of
 from migrations_app.checks.shell import words
 
 PRUNE = "argocd.argoproj.io/sync-options"
@@ -22,18 +18,3 @@ def crds_kept(names: Sequence[str] = ()) -> Remedy:
         "# Before a chart leaves them out: with automated prune every NodePool and node goes with its CRD",
         f"kubectl annotate {listed} {PRUNE}=Prune=false --overwrite",
     )
-
-
-def with_values(remedy: Remedy, given: Mapping[str, str]) -> Remedy:
-    """The same for a chart kept as code with these values; that of Helm takes them as flags already."""
-    if not given or remedy.how not in _WRITTEN:
-        return remedy
-    lines = _WRITTEN[remedy.how](yaml_of(given))
-    return structs.replace(remedy, text=f"{remedy.text.rstrip()}\n{lines}")
-
-
-_WRITTEN = {
-    "terraform": lambda tree: f"values = [<<-YAML\n{indent(tree, '  ')}\n  YAML\n]",
-    "flux": lambda tree: f"values:\n{indent(tree, '  ')}",
-    "argocd": lambda tree: f"helm:\n  valuesObject:\n{indent(tree, '    ')}",
-}

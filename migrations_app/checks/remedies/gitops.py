@@ -65,11 +65,31 @@ _STEPS = re.compile(r"(?<!\\)\.")
 """Between the steps of a Helm key; a dot within a step is written with a backslash before it."""
 
 _PLAIN = re.compile(r"[\w./@-]+", re.ASCII)
-"""What YAML reads as it stands."""
+"""Text that YAML reads as it stands, where it is none of `_NO_TEXT`."""
+_NO_TEXT = re.compile(
+    r"[-+]?(?:[\d_][\d_.:-]*(?:e[-+]?\d+)?|0[box][\da-f_]+|\.\d[\d_]*(?:e[-+]?\d+)?|\.inf|\.nan)"
+    r"|true|false|yes|no|on|off|null|y|n|[-.]+",
+    re.IGNORECASE,
+)
+"""What some version of YAML reads as a number, a date, a truth value or null."""
 
 
-def _scalar(text: str) -> str:
-    return text if _PLAIN.fullmatch(text) else json.dumps(text)
+def json_scalar(value: object) -> str:
+    """A value that is no filled map or list, as YAML 1.1 and 1.2 read it alike, on one line."""
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and not _NO_TEXT.fullmatch(value) and value[0] not in "-@":
+        return value
+    return "".join(map(_printable, json.dumps(value, ensure_ascii=False)))
+
+
+def _printable(sign: str) -> str:
+    if sign.isprintable():
+        return sign
+    return f"\\u{ord(sign):04x}" if ord(sign) < 0x10000 else f"\\U{ord(sign):08x}"
+
+
+def steps_of(key: str) -> list[str]:
+    """The steps of a dotted Helm key, without the backslashes before dots that belong to a step."""
+    return [step.replace("\\.", ".") for step in _STEPS.split(key)]
 
 
 def _literal(text: str) -> str:
@@ -78,15 +98,15 @@ def _literal(text: str) -> str:
 
 
 def yaml_of(given: Mapping[str, str]) -> str:
-    """Those values as a tree; one that is taken out stands there as a comment."""
+    """Those values, JSON each, as a tree; one without a value, which is taken out, stands there as a comment."""
     lines: list[str] = []
     seen: tuple[str, ...] = ()
     for key, value in sorted(given.items()):
-        *parents, last = (step.replace("\\.", ".") for step in _STEPS.split(key))
+        *parents, last = steps_of(key)
         for depth, parent in enumerate(parents):
             if seen[: depth + 1] != tuple(parents[: depth + 1]):
-                lines.append(f"{'  ' * depth}{_scalar(parent)}:")
-        told = f"{_scalar(last)}: {_scalar(value)}" if value else note(f"without {last}")
+                lines.append(f"{'  ' * depth}{json_scalar(parent)}:")
+        told = f"{json_scalar(last)}: {json_scalar(json.loads(value))}" if value else note(f"without {last}")
         lines.append(f"{'  ' * len(parents)}{told}")
         seen = tuple(parents)
     return "\n".join(lines)

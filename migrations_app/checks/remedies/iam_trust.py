@@ -21,7 +21,7 @@ def trust_remedies(case: CheckContext, fit: Fit) -> Iterator[Remedy]:
     """The trust policy with what it lacks, the command that sets it, and the same as code."""
     if not fit.role.role.items:
         about = "AWS has no role of the ARN that is set: name the one that exists"
-        yield from chart_values(case, {ANNOTATION: "arn:aws:iam::<account>:role/<name>"}, about=about)
+        yield from chart_values(case, {ANNOTATION: "arn:aws:iam::<account>:role/<name>"}, about=about, when="person")
         return
     role = fit.role.role.items[0]
     entry = fit.entry

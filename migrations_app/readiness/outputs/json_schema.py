@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from migrations_app.checks.base import Reason
+from migrations_app.checks.changes import HelmChange, HelmValue
 from migrations_app.readiness.iam_sheet.values import SCHEMA, IamSheet
 from migrations_app.readiness.outputs.plain import escaped_json
 from migrations_app.readiness.published import INTERNAL, published
@@ -68,7 +69,8 @@ def scan_schema() -> dict[str, Any]:
 
 def _of(kind: type, template: str) -> dict[str, Any]:
     _, found = msgspec.json.schema_components([kind], ref_template=template)
-    found.pop(Reason.__name__, None)
+    for inner in (Reason, HelmChange, HelmValue):
+        found.pop(inner.__name__, None)
     for name, schema in found.items():
         for field in INTERNAL.get(name, ()):
             del schema["properties"][field]

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.evidence import at_value
-from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.checks.changes import HelmValue
+from migrations_app.checks.evidence import at_value, value_key
+from migrations_app.checks.remedies.commands import helm_remedies
 from migrations_app.checks.tools import CHART_TOOLS
-from migrations_app.inventory.facts.controller import given_values
+from migrations_app.inventory.facts.controller import CHART, CRD_CHART, given_values
 from migrations_app.inventory.facts.conversion_webhook import crd_values
 from migrations_app.karpenter.controller_settings import ends_with_webhooks, unread_crd_chart_keys, unread_helm_keys
 from migrations_app.karpenter.hops import hops_from
@@ -39,6 +40,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    keys = dict.fromkeys(row.path.partition("webhook.")[2] for row in evidence)
-    about = "With this hop, here and in the values of karpenter-crd"
-    yield from chart_values(case, {f"webhook.{key}": "" for key in keys}, to=case.step.release, about=about)
+    for chart in (CHART, CRD_CHART):
+        given = given_values(case.inventory, chart=chart)
+        rows = [row for row in evidence if given and (row.namespace, row.name) == (given.namespace, given.name)]
+        keys = dict.fromkeys(value_key(given, row) for row in rows if given)
+        if keys:
+            values = tuple(HelmValue(key, why="no webhook is left to configure") for key in keys)
+            yield from helm_remedies(case, values, chart=chart)

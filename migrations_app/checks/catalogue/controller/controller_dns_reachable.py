@@ -75,4 +75,4 @@ def _evidence(group: PodGroup) -> Evidence:
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from chart_values(case, {"dnsPolicy": NODE_S}, about="Restarts the controller; it asks its node's DNS")
+    yield from chart_values(case, {"dnsPolicy": NODE_S}, about="the controller asks its node's DNS", when="before")

@@ -50,4 +50,4 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     row = find(case.running.release) if case.running.release else None
     better = row.newest_good if row else None
-    yield from chart_values(case, {}, to=better, about=f"CRDs of {better} first")
+    yield from chart_values(case, {}, to=better, about=f"{better} has none of the known faults", when="before")

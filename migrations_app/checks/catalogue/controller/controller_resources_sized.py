@@ -69,4 +69,4 @@ def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Reme
     size = size_for(case.inventory.nodes.count or 0)
     given = {f"controller.resources.{kind}.memory": size.memory for kind in ("requests", "limits")}
     cpu = {f"controller.resources.{kind}.cpu": size.cpu for kind in ("requests", "limits")}
-    yield from chart_values(case, given | cpu, about="Restarts the controller with more room")
+    yield from chart_values(case, given | cpu, about="more room for the controller")

@@ -73,4 +73,4 @@ def _zones_demanded(case: CheckContext, found: controller.Installation) -> bool:
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from chart_values(case, {"replicas": "1"}, about="Until there are nodes in enough zones; no node is touched")
+    yield from chart_values(case, {"replicas": "1"}, about="until there are nodes in enough zones; no node is touched")

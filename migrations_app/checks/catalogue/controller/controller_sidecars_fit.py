@@ -59,4 +59,4 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     names = ", ".join(row.path.partition("[")[2].partition("]")[0] for row in evidence)
     about = f"Add securityContext to {names} below {KEY}; the pods of the controller are replaced"
-    yield from chart_values(case, {}, about=about)
+    yield from chart_values(case, {}, about=about, when="person")

@@ -63,5 +63,4 @@ def _metrics(service: Service) -> int | None:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     now = next((row.value("port") for row in evidence if row.kind == "Service"), "")
     given = {KEY: now} if now else {"webhook.metrics.port": "8002"}
-    # At the release that runs: the hop may have stops, and is prepared and backed up by steps of its own.
-    yield from chart_values(case, given, about="Before the hop, where scrapers cannot follow: it keeps what is given")
+    yield from chart_values(case, given, about="keeps the port where scrapers cannot follow")

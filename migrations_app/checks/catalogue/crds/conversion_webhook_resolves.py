@@ -2,13 +2,29 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
+from migrations_app.checks.base import (
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
+from migrations_app.checks.changes import HelmValue
 from migrations_app.checks.remedies.aws import could_not_read
-from migrations_app.checks.remedies.commands import crd_chart, kubectl, ordered, spelled
+from migrations_app.checks.remedies.commands import as_json, crd_chart, helm_remedies, here, kubectl, ordered, spelled
 from migrations_app.checks.shell import json_word, pointer, word
 from migrations_app.checks.tools import OBJECT_TOOLS
-from migrations_app.inventory.facts import conversion_webhook
-from migrations_app.inventory.facts.controller import installation, webhooks_off
+from migrations_app.inventory.facts.controller import CRD_CHART, installation, webhooks_off
+from migrations_app.inventory.facts.conversion_webhook import (
+    conversion_crds,
+    conversion_target,
+    crd_values,
+    ready_port,
+    strategy_of,
+    webhook_service,
+)
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.objects.karpenter import CRD, Service
 from migrations_app.inventory.parts import Unseen
@@ -40,23 +56,23 @@ SERVICE = "spec.conversion.webhook.clientConfig.service"
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = conversion_webhook.conversion_crds(case.inventory)
+    found = conversion_crds(case.inventory)
     if not found:
         yield NotApplicable("no CRD converts between versions")
-    real = conversion_webhook.webhook_service(case.inventory)
+    real = webhook_service(case.inventory)
     for crd in found:
         yield from _judge(case, crd, real=real)
 
 
 def _judge(case: CheckContext, crd: CRD, *, real: Service | None) -> Iterator[JudgeResult]:
-    target, strategy = conversion_webhook.conversion_target(crd), conversion_webhook.strategy_of(crd)
+    target, strategy = conversion_target(crd), strategy_of(crd)
     if strategy != "Webhook":
         # A controller with webhooks on insists on its place in the CRD, whatever is stored.
         if crd.stored != ("v1",) or not webhooks_off(installation(case.inventory), case.running.release):
             yield _evidence(crd, path="spec.conversion.strategy", seen=strategy, wanted="Webhook")
     elif target is None:
         yield Unknown(f"{crd.name}: its conversion webhook names no Service in the cluster")
-    elif isinstance(problem := conversion_webhook.ready_port(case.inventory, target), Unseen):
+    elif isinstance(problem := ready_port(case.inventory, target), Unseen):
         yield could_not_read(f"whether {target.namespace}/{target.name} answers", problem)
     elif problem:
         wanted = f"{real.namespace}/{real.name}" if real else "a Service with that port and a ready endpoint"
@@ -70,11 +86,24 @@ def _evidence(crd: CRD, *, path: str, seen: str, wanted: str) -> Evidence:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    real = conversion_webhook.webhook_service(case.inventory)
-    chart = crd_chart(case, spelled(case.running.release))
+    real, first = webhook_service(case.inventory), conversion_crds(case.inventory)[0]
+    if crd_values(case.inventory) is not None:
+        # The same chart again would change nothing: it keeps the values that it was given.
+        chart = helm_remedies(case, _values(real), when="before", chart=CRD_CHART)
+    else:
+        chart = crd_chart(case, spelled(here(case)))
     patches: tuple[Remedy, ...] = ()
     if real and all(row.path == SERVICE for row in evidence):
         body = {"namespace": real.namespace, "name": real.name, "port": 8443}
         patch = json_word([{"op": "replace", "path": pointer(SERVICE), "value": body}])
         patches = (kubectl(*(f"kubectl patch crd {word(row.name)} --type=json -p {patch}" for row in evidence)),)
-    yield from ordered(managed(conversion_webhook.conversion_crds(case.inventory)[0].metadata), (*chart, *patches))
+    yield from ordered(managed(first.metadata), (*chart, *patches))
+
+
+def _values(real: Service | None) -> tuple[HelmValue, ...]:
+    on = HelmValue("webhook.enabled", "true", "the CRDs convert through the webhook")
+    if real is None:
+        return (on,)
+    why = "the Service of the controller"
+    name = HelmValue("webhook.serviceName", as_json(real.name), why)
+    return on, name, HelmValue("webhook.serviceNamespace", as_json(real.namespace), why)

@@ -2,10 +2,18 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.evidence import at_value
-from migrations_app.checks.remedies.commands import CHARTS, crd_chart, spelled
-from migrations_app.checks.shell import helm_set, word
+from migrations_app.checks.base import (
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
+from migrations_app.checks.changes import HelmValue
+from migrations_app.checks.evidence import at_value, value_key
+from migrations_app.checks.remedies.commands import as_json, crd_chart, helm_remedies, here, spelled
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.controller import CRD_CHART, Values, helm_release, installation, records_unread
 from migrations_app.inventory.facts.conversion_webhook import WebhookAddress, aim, crd_values, webhook_service
@@ -44,7 +52,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             kind="HelmRelease", namespace=crds.namespace, name=crds.name, path="chart", seen=seen, wanted=wanted
         )
     for lost in lost_crd_chart_keys(values.tree, case.step.release):
-        yield at_value(values, lost.key, seen=lost.fate, wanted="absent").with_data(value="null")
+        yield at_value(values, lost.key, seen=lost.fate, wanted="absent").with_data(value="")
     planned = aim(case.inventory, case.step.release)
     if planned is not None:
         yield from _aimed(case, values, planned=planned)
@@ -66,13 +74,10 @@ def _aimed(case: CheckContext, values: Values, *, planned: WebhookAddress) -> It
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    keys = {row.path.rpartition("webhook.")[2]: row.value("value") for row in evidence if "webhook." in row.path}
-    sets = " ".join(helm_set(f"webhook.{key}", value) for key, value in keys.items())
-    record = helm_release(case.inventory, chart=CRD_CHART)
-    if sets and record:
-        where = f"{word(record.name)} {CHARTS}/{CRD_CHART} --namespace {word(record.namespace)} --reuse-values"
-        upgrade = f"helm upgrade {where} --version {spelled(case.step.release)} {sets}"
-        yield Remedy(
-            how="helm", text=f"# With the hop, before the controller; writes the conversion of the CRDs\n{upgrade}"
-        )
-    yield from crd_chart(case, spelled(case.running.release))
+    given, why = crd_values(case.inventory), "the new chart writes the conversion of the CRDs from it"
+    rows = {value_key(given, row): row.value("value") for row in evidence if given and row.data}
+    if rows:
+        values = tuple(HelmValue(key, as_json(value), why if value else "") for key, value in rows.items())
+        yield from helm_remedies(case, values, chart=CRD_CHART)
+    if len(rows) < len(evidence):
+        yield from crd_chart(case, spelled(here(case)))

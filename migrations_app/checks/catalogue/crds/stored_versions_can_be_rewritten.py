@@ -73,5 +73,5 @@ def _able(found: Installation, running: Release) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    about = "The newest 1.0 with webhooks on, CRDs first; wait until every object carries the annotation"
+    about = "wait until every object carries the annotation of the rewriting"
     yield from chart_values(case, {"webhook.enabled": "true"}, to=case.step.start, about=about)

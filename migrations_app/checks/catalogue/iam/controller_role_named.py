@@ -58,4 +58,4 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     key = "serviceAccount.annotations.eks\\.amazonaws\\.com/role-arn"
-    yield from chart_values(case, {key: SHAPE})
+    yield from chart_values(case, {key: SHAPE}, when="person")

@@ -77,5 +77,5 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         faults = [fault for fault in interruption_queue.queue_faults(queue, aws) if fault.certain]
         yield from mended(faults, queue, place=aws.place)
     if row.path in (GONE, SETTING.env) or row.kind == "ConfigMap":
-        about = "The name of the queue as SQS knows it; take the value out to do without"
+        about = "the name of the queue as SQS knows it; take the value out to do without"
         yield from chart_values(case, {SETTING.value: row.name.rpartition(":")[2]}, about=about)

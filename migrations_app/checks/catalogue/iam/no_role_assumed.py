@@ -61,5 +61,5 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    about = "Chain the roles outside of Karpenter first: IRSA or Pod Identity with an AWS profile"
+    about = "chain the roles outside of Karpenter first: IRSA or Pod Identity with an AWS profile"
     yield from chart_values(case, {VALUE: ""}, about=about)

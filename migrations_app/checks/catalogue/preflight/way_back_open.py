@@ -53,6 +53,4 @@ def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Reme
     running = case.running.release
     own = [target for target in case.step.rollback_to if running and target.minor == running.minor]
     if own:
-        yield from chart_values(
-            case, {}, to=own[0], about=f"Before the hop: CRDs of {own[0]} first, then the controller"
-        )
+        yield from chart_values(case, {}, to=own[0], about=f"{own[0]} can be gone back to")

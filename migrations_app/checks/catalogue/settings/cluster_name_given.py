@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
+from migrations_app.checks.base import (
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
+from migrations_app.checks.changes import When
 from migrations_app.checks.evidence import at_variable
 from migrations_app.checks.remedies.aws import unread_reason
 from migrations_app.checks.remedies.commands import chart_values
@@ -15,6 +24,7 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 from migrations_app.karpenter.versions import minor_order
 
 VARIABLE, FLAG, KEY = "CLUSTER_NAME", "--cluster-name", "aws.clusterName"
+MISSING = "CLUSTER"
 check = Check(
     __name__,
     title="The controller knows the name of its cluster",
@@ -69,5 +79,6 @@ def _configured(inventory: Inventory) -> bool:
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    name = case.inventory.aws.place.cluster or "CLUSTER"
-    yield from chart_values(case, {"settings.clusterName": name}, about="The name of the cluster in EKS")
+    name = case.inventory.aws.place.cluster or MISSING
+    when: When = "person" if name == MISSING else "landing"
+    yield from chart_values(case, {"settings.clusterName": name}, about="the name of the cluster in EKS", when=when)

@@ -2,10 +2,19 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.checks.base import (
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
+from migrations_app.checks.changes import HelmValue
+from migrations_app.checks.remedies.commands import chart_values, helm_remedies
 from migrations_app.checks.tools import CHART_TOOLS
-from migrations_app.inventory.facts.controller import given_values, installation, value_at
+from migrations_app.inventory.facts.controller import CRD_CHART, given_values, installation, value_at
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
 
 SWITCH = "DISABLE_WEBHOOK"
@@ -64,4 +73,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from chart_values(case, {VALUE: "true"}, about="In the chart karpenter-crd as well")
+    yield from chart_values(case, {VALUE: "true"}, about="the API server converts through it", when="before")
+    if given_values(case.inventory, chart=CRD_CHART) is not None:
+        values = (HelmValue(VALUE, "true", "the CRDs say the same"),)
+        yield from helm_remedies(case, values, when="before", chart=CRD_CHART)

@@ -77,4 +77,4 @@ def _flipped(case: CheckContext, found: Installation, *, row: MinorRelease) -> I
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     kept = {f"{BRANCH}.{row.value('gate')}": row.value("value") for row in evidence if row.data}
-    yield from chart_values(case, kept, about="As it is today; takes effect as the controller restarts")
+    yield from chart_values(case, kept, about="as it is today")

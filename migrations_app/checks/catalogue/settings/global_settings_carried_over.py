@@ -62,11 +62,11 @@ def _carried(case: CheckContext, config: ConfigMap, *, row: SettingRow, value: s
             path=f"data[{row.key}]",
             seen=value[:200],
             wanted=f"{row.value} in the Helm values",
-            data={"key": row.value, "value": value[:200]},
+            data={"key": row.value, "value": value},
         )
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     given = {row.value("key"): row.value("value") for row in evidence}
-    yield from chart_values(case, given, about="0.32 reads the new names already; the old ones may go with 0.33")
+    yield from chart_values(case, given, about="carried over from karpenter-global-settings")

@@ -51,5 +51,5 @@ def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Reme
     row = find(case.running.release) if case.running.release else None
     better = row.newest_good if row else None
     yield from chart_values(
-        case, {}, to=better, about=f"{better} knows hash versions; hold nodes by budgets until it runs"
+        case, {}, to=better, about=f"{better} knows hash versions; hold nodes by budgets until it runs", when="before"
     )

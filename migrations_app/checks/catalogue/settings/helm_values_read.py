@@ -39,4 +39,4 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     values = given_values(case.inventory)
     keys = {value_key(values, row): "" for row in evidence if values}
-    yield from chart_values(case, keys, about="Nothing changes in the cluster: nobody reads these")
+    yield from chart_values(case, keys, about="nobody reads it")

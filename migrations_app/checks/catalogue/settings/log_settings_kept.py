@@ -66,4 +66,4 @@ def _configured(values: Values) -> bool:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     values = given_values(case.inventory)
     given = {value_key(values, row): row.value("value") for row in evidence if values}
-    yield from chart_values(case, given, to=case.step.release, about="With the hop, to keep the logs as they are")
+    yield from chart_values(case, given, about="keeps the logs as they are")

@@ -1,12 +1,23 @@
 """The Helm values hold no key that the hop's chart no longer reads."""
 
+import json
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.checks.base import (
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
+from migrations_app.checks.changes import HelmValue
+from migrations_app.checks.remedies.commands import helm_remedies
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.controller import given_values, records_unread, value_at
 from migrations_app.karpenter.controller_settings import lost_helm_keys
+from migrations_app.redaction import is_whole
 
 check = Check(
     __name__,
@@ -55,11 +66,19 @@ def _why(case: CheckContext) -> str:
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     values = given_values(case.inventory)
-    unread = lost_helm_keys(values.tree, case.step.release) if values else []
-    new = {
-        row.replacement: str(value_at(values.tree, row.key))[:200]
-        for row in unread
-        if values and row.replacement and " " not in row.replacement
-    }
-    old = {row.key: "" for row in unread}
-    yield from chart_values(case, old | new, to=case.step.release, about="With this hop; carry the values over")
+    moved: list[HelmValue] = []
+    by_hand: list[HelmValue] = []
+    gone: list[HelmValue] = []
+    for row in lost_helm_keys(values.tree, case.step.release) if values else ():
+        value = value_at(values.tree, row.key) if values else None
+        if not row.replacement or " " in row.replacement:
+            gone.append(HelmValue(row.key, why=f"{case.step.release} does not read it"))
+        elif is_whole(value):
+            moved.append(HelmValue(row.replacement, json.dumps(value, ensure_ascii=False), f"takes over {row.key}"))
+            gone.append(HelmValue(row.key, why=f"{row.replacement} takes over"))
+        else:
+            by_hand.append(HelmValue(row.replacement, json.dumps(f"VALUE OF {row.key}"), "a secret is not shown here"))
+    if gone:
+        yield from helm_remedies(case, (*gone, *moved))
+    if by_hand:
+        yield from helm_remedies(case, tuple(by_hand), when="person")

@@ -1,0 +1,91 @@
+"""The one renderer for Helm: all changes of a Helm release become one values file and one upgrade.
+
+What was given is read from Helm and handed back with -f, and the changes go over it in a second file, where null takes
+a key out. So the new chart's own defaults count, its image tag and digest among them, and no secret is ever printed.
+Helm's flag for reusing values is never used: it keeps the old chart's defaults, and takes nothing out.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from migrations_app.checks.changes import HelmChange, HelmValue
+from migrations_app.checks.remedies.gitops import yaml_of
+from migrations_app.checks.shell import note, quoted, word
+from migrations_app.inventory.facts.controller import CRD_CHART
+
+CHARTS = "oci://public.ecr.aws/karpenter"
+_NO_FILE = re.compile(r"[^A-Za-z0-9.]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upgrade:
+    """`version` is as the chart spells it; `flags` are further words for helm. `installs`: whether there may be no such
+    release yet, so that no values can be read from it."""
+
+    release: str
+    namespace: str
+    chart: str
+    version: str
+    changes: tuple[HelmValue, ...] = ()
+    flags: str = ""
+    installs: bool = False
+
+
+def upgrade_lines(upgrade: Upgrade) -> str:
+    """Complete lines of shell: read the values that were given, write the changes, upgrade."""
+    release, namespace = word(upgrade.release), word(upgrade.namespace)
+    given, changes = _file(upgrade.release, "values"), _file(upgrade.release, "changes")
+    lines, files = [], []
+    if not upgrade.installs:
+        lines += [f"helm get values {release} --namespace {namespace} -o yaml > {given}"]
+        files.append(f"-f {given}")
+    if upgrade.changes:
+        lines += _written(upgrade.changes, changes)
+        files.append(f"-f {changes}")
+    verb = "upgrade --install" if upgrade.installs else "upgrade"
+    chart = f"{CHARTS}/{upgrade.chart} --version {upgrade.version} --namespace {namespace}"
+    last = " ".join(filter(None, (*files, upgrade.flags)))
+    lines += [f"helm {verb} {release} {chart} \\", f"  {last}"] if last else [f"helm {verb} {release} {chart}"]
+    return "\n".join(lines)
+
+
+def _written(changes: tuple[HelmValue, ...], file: str) -> Iterator[str]:
+    yield "# What changes; null takes a value out"
+    yield from (note(f"  {one.key}: {one.why}") for one in changes if one.why)
+    # No here-document: its end would not be found where the lines are printed indented.
+    lines = yaml_of({one.key: one.text or "null" for one in changes}).splitlines()
+    yield "printf '%s\\n' \\"
+    yield from (f"  {quoted(line)} \\" for line in lines)
+    yield f"  > {file}"
+
+
+def change_note(change: HelmChange, *, landing: str) -> str:
+    """The change for the page of its check: its keys, and the upgrade that they are a part of. `landing` is the release
+    that the hop lands on."""
+    where = f"release {change.release} (chart {change.chart}, namespace {change.namespace})"
+    to = f", at {change.version}" if change.version else ""
+    told = {
+        "landing": f"In the values of {where}, with the upgrade to {landing}:",
+        "before": f"In {where}{to}, before the upgrade to {landing}:",
+        "person": f"In the values of {where}; fill in what is missing:",
+    }
+    lines = [note(change.why)] if change.why else []
+    lines += [note(told[change.when]), *map(_line, change.values)]
+    if change.when != "person":
+        lines.append("# The plan of the hop makes one upgrade of all changes of this release: karpdash plan prints it")
+    return "\n".join(lines)
+
+
+def _line(one: HelmValue) -> str:
+    return note(f"  set {one.key}: {one.text}" if one.text else f"  take out {one.key}")
+
+
+def _file(release: str, what: str) -> str:
+    """A name of a file that needs no quotes."""
+    return f"{_NO_FILE.sub('-', release).strip('-.') or 'karpenter'}.{what}.yaml"
+
+
+def crd_upgrade(release: str, *, namespace: str, version: str) -> Upgrade:
+    """Brings the chart of the CRDs to that version; without values of ours Helm keeps those that were given."""
+    return Upgrade(release=release, namespace=namespace, chart=CRD_CHART, version=version, installs=True)

@@ -1,0 +1,178 @@
+"""The Helm part of a runbook: all changes of a Helm release in a hop as one upgrade, told once in the whole plan.
+
+The commands that take a hop: the CRDs first, then the controller, by the tool that keeps them.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from migrations_app.checks.base import Finding, Remedy
+from migrations_app.checks.changes import HelmChange, HelmValue
+from migrations_app.checks.remedies.commands import as_json, crd_chart_by, ordered
+from migrations_app.checks.remedies.gitops import as_code, chart_as_code, yaml_of
+from migrations_app.checks.remedies.helm import Upgrade, crd_upgrade, upgrade_lines
+from migrations_app.checks.shell import note
+from migrations_app.inventory.facts.controller import CHART, CRD_CHART
+from migrations_app.inventory.facts.managers import BY_HAND, MANAGERS, Managed
+from migrations_app.karpenter.crds import MAIN_CHART_WEBHOOK_SERVICE
+from migrations_app.karpenter.releases import as_tag, find
+from migrations_app.karpenter.versions import Release, parse, release
+from migrations_app.readiness.report import Installed
+
+SOMEWHERE = Installed(namespace="NAMESPACE", release=CHART)
+"""Where nothing was seen of the installation: the namespace is for the reader to fill in."""
+_TO_CHANGE = ("fail", "unknown", "manual")
+Values = tuple[HelmValue, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HopUpgrades:
+    """The upgrades of a hop. `crds` and `controller` change with the landing; `before` are commands of their own."""
+
+    before: tuple[Remedy, ...] = ()
+    crds: Values = ()
+    controller: Values = ()
+    before_keys: frozenset[tuple[str, str]] = frozenset()
+    """Chart and key of what `before` changes."""
+    start: str = ""
+    """The release that runs then; empty where that is not known, and so no upgrade before the landing is."""
+
+
+@dataclass(slots=True)
+class HelmWalk:
+    """Goes through the hops of a plan in order and remembers what earlier ones have changed already."""
+
+    installed: Installed | None
+    _known: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Chart and key to the value as JSON; empty text for one that was taken out."""
+
+    def take(self, findings: Iterable[Finding], *, start: str) -> HopUpgrades:
+        """The upgrades of the next hop, which begins at the release `start`; empty where that is not known."""
+        changes = list(_changes(findings))
+        earlier = frozenset(self._known.items())
+        before = tuple(self._before(changes, start=start))
+        new = frozenset(key for key, _ in self._known.items() - earlier)
+        landing = [one for one in changes if one.when == "landing"]
+        controller, crds = (self._new(landing, chart) for chart in (CHART, CRD_CHART))
+        return HopUpgrades(before=before, crds=crds, controller=controller, before_keys=new, start=start)
+
+    def _new(self, changes: Iterable[HelmChange], chart: str) -> Values:
+        """What is not so already, each key once; what is set wins over what is taken out."""
+        every = [value for one in changes if one.chart == chart for value in one.values]
+        found: dict[str, HelmValue] = {}
+        for value in sorted(every, key=lambda one: not one.text):
+            found.setdefault(value.key, value)
+        new = {key: value for key, value in found.items() if self._known.get((chart, key)) != value.text}
+        self._known |= {(chart, key): value.text for key, value in new.items()}
+        return tuple(new.values())
+
+    def _before(self, changes: list[HelmChange], *, start: str) -> Iterator[Remedy]:
+        asked = [one for one in changes if one.when == "before"]
+        runs = parse(start) if start else None
+        if not asked or runs is None:
+            return
+        to = max((runs, *(release(one.version) for one in asked if one.version)))
+        crds, main = self._new(asked, CRD_CHART), self._new(asked, CHART)
+        again = any(one.chart == CHART and not one.values and not one.version for one in asked)
+        if crds or to > runs:
+            yield from crd_commands(str(to), self.installed, values=crds)
+        if main or to > runs or again:
+            yield from controller_commands(str(to), self.installed, values=main)
+
+
+def _changes(findings: Iterable[Finding]) -> Iterator[HelmChange]:
+    """Each once: the remedies of all tools carry the same one."""
+    for finding in findings:
+        if finding.status in _TO_CHANGE:
+            told = (one.change for one in finding.remedies if isinstance(one.change, HelmChange))
+            yield from dict.fromkeys(told)
+
+
+def crd_commands(lands: str, installed: Installed | None, *, values: Values = ()) -> tuple[Remedy, ...]:
+    """Brings the CRDs to that release, with these changes of the values of their chart."""
+    here, to = installed or SOMEWHERE, release(lands)
+    by = _managed(here.crds_kept_by, here.keeper if here.crds_kept_by == here.kept_by else "")
+    namespace, _, name = (here.crd_release or "").rpartition("/")
+    upgrade = crd_upgrade(name or CRD_CHART, namespace=namespace or here.namespace, version=as_tag(to))
+    told = {value.key for value in values}
+    every = (*values, *(value for value in _webhook_values(to, here) if value.key not in told))
+    if not every:
+        return crd_chart_by(by, upgrade)
+    # Where the release is there, what was given to it has to be handed back beside what changes.
+    helm = Upgrade(
+        release=upgrade.release, namespace=upgrade.namespace, chart=CRD_CHART, version=upgrade.version, changes=every,
+        installs=not name,
+    )  # fmt: skip
+    tree = {value.key: value.text for value in every}
+    code = as_code(Managed(by.by), release=name or CRD_CHART, tree=yaml_of(tree), version=helm.version, about="")
+    return ordered(by, (Remedy(how="helm", text=upgrade_lines(helm)), *(code if name else _fresh(helm, tree))))
+
+
+def _fresh(helm: Upgrade, tree: dict[str, str]) -> tuple[Remedy, ...]:
+    """The chart of the CRDs as code where it is not installed yet, with its values named below it."""
+    told = "".join(f"\n{note(line)}" for line in ("values:", *yaml_of(tree).splitlines()))
+    return tuple(replace(one, text=f"{one.text}{told}") for one in chart_as_code(CRD_CHART, version=helm.version))
+
+
+def controller_commands(lands: str, installed: Installed | None, *, values: Values = ()) -> tuple[Remedy, ...]:
+    """Brings the controller to that release, with these changes of its values, and waits until it runs."""
+    here, version = installed or SOMEWHERE, as_tag(release(lands))
+    helm = Upgrade(
+        release=here.release, namespace=here.namespace, chart=CHART, version=version, changes=values,
+        flags="--skip-crds --wait",
+    )  # fmt: skip
+    by = _managed(here.kept_by, here.keeper)
+    tree = {value.key: value.text for value in values}
+    reasons = "".join(f"{note(f'{one.key}: {one.why}')}\n" for one in values if one.why)
+    code = as_code(by, release=here.release, tree=yaml_of(tree), version=version, about=reasons)
+    return ordered(by, (Remedy(how="helm", text=upgrade_lines(helm)), *code))
+
+
+def _webhook_values(to: Release, here: Installed) -> Iterator[HelmValue]:
+    """Where the CRDs of that release convert, they have to call the controller where it is and by its name."""
+    row = find(to)
+    defaults = row.crd_chart_webhook(to) if row else None
+    if defaults is None or row is None or row.webhooks.conversion == "none":
+        return
+    if not defaults.enabled:
+        yield HelmValue("webhook.enabled", "true")
+    if (defaults.service_namespace or here.namespace) != here.namespace:
+        yield HelmValue("webhook.serviceNamespace", as_json(here.namespace))
+    if here.controller not in (UNSET, "", MAIN_CHART_WEBHOOK_SERVICE[0]):
+        yield HelmValue("webhook.serviceName", as_json(here.controller))
+
+
+def in_the_plan(finding: Finding, taken: HopUpgrades) -> Finding:
+    """The finding with the changes of values pointing at the upgrade of the hop that makes them."""
+    made = ("before", "landing") if taken.start else ("landing",)
+    carried = {one: one.change for one in finding.remedies if isinstance(one.change, HelmChange)}
+    ours = {remedy: change for remedy, change in carried.items() if change.when in made}
+    if not ours:
+        return finding
+    told = "\n".join(note(_where(change, taken)) for change in dict.fromkeys(ours.values()))
+    first = Remedy(how=next(iter(ours)).how, text=told)
+    return replace(finding, remedies=(first, *(one for one in finding.remedies if one not in ours)))
+
+
+def _where(change: HelmChange, taken: HopUpgrades) -> str:
+    if change.when == "before":
+        made = any((change.chart, key) in taken.before_keys for key in change.given)
+        made = made or (bool(taken.before) and not change.values)
+        upgrade = "the upgrade before the landing"
+    else:
+        values = taken.crds if change.chart == CRD_CHART else taken.controller
+        made = any(value.key in change.given for value in values)
+        upgrade = "the upgrade that lands the hop"
+    keys = ", ".join(change.given) or change.why
+    if made:
+        return f"Release {change.release}: made by {upgrade}: {keys}"
+    return f"Release {change.release}: an earlier hop of this plan has made it: {keys}"
+
+
+def _managed(by: str, keeper: str) -> Managed:
+    namespace, _, name = keeper.rpartition("/")
+    found = next((manager for manager in MANAGERS if manager == by), BY_HAND.by)
+    return Managed(found, "", name, namespace)
