@@ -4,7 +4,7 @@ Inventory -> report: detects, walks the path, puts every check at every hop, and
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from migrations_app.checks.base import Check, CheckContext, Finding
 from migrations_app.checks.registry import all_checks
@@ -18,6 +18,8 @@ from migrations_app.karpenter.upgrade_path import Path, PathHop, hop_of, path
 from migrations_app.karpenter.versions import kubernetes_minor, minor_order
 from migrations_app.readiness import stage as facts
 from migrations_app.readiness.iam_sheet.build import IamSheet, iam_sheet
+from migrations_app.readiness.left_behind import HOP as LEFT_BEHIND
+from migrations_app.readiness.left_behind import left_behind
 from migrations_app.readiness.report import (
     OWNERS,
     ClusterFacts,
@@ -88,8 +90,11 @@ class _Known:
 def evaluate(collected: Collected, *, target: str | None = None, checks: tuple[Check, ...] | None = None) -> Scanned:
     """The report and the rows of its nodes. Raises BadInput for a target that is no release, no hop, or behind."""
     known = _know(collected.inventory, target)
-    findings = _judge(known, all_checks() if checks is None else checks)
-    report = _report(known, collected, findings=findings)
+    asked = all_checks() if checks is None else checks
+    stuck = left_behind(known.inventory, known.running, checks=asked, stage=known.stage)
+    if stuck and known.stage == "no_karpenter":
+        known = replace(known, stage="unknown")
+    report = _report(known, collected, findings=(*_judge(known, asked), *sorted(stuck, key=order)))
     objects = convertible(known.inventory)
     return Scanned(report=report, nodes=known.owned.nodes, objects=objects, iam=_permissions(known))
 
@@ -138,7 +143,8 @@ def _report(known: _Known, collected: Collected, *, findings: tuple[Finding, ...
     legacy = facts.legacy(known.inventory, known.owned)
     landed = current_hop_line(known.running, known.stage, legacy=legacy, by_owner=known.owned.by_owner)
     steps = known.path.steps if known.path else ()
-    ahead = tuple(hop_line(step.hop, (f for f in findings if f.hop == step.hop)) for step in steps)
+    hops = [step.hop for step in steps] or ([LEFT_BEHIND] if findings else [])
+    ahead = tuple(hop_line(hop, (f for f in findings if f.hop == hop)) for hop in hops)
     by_owner = known.owned.by_owner
     return Report(
         cluster=_cluster(known),
