@@ -3,6 +3,7 @@
 Inventory -> report: detects, walks the path, puts every check at every hop, and gives the verdicts. Pure.
 """
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -21,6 +22,8 @@ from migrations_app.karpenter.upgrade_path import Path, PathHop, hop_of, path, p
 from migrations_app.karpenter.versions import Release, kubernetes_minor, minor_order
 from migrations_app.readiness import stage as facts
 from migrations_app.readiness.iam_sheet.build import IamSheet, iam_sheet
+from migrations_app.readiness.left_behind import HOP as LEFT_BEHIND
+from migrations_app.readiness.left_behind import left_behind
 from migrations_app.readiness.report import (
     OWNERS,
     ClusterFacts,
@@ -127,11 +130,14 @@ def evaluate(
 ) -> Scanned:
     """The report and the rows of its nodes; `kubernetes` is the minor that the cluster is to be raised to.
 
-    Raises BadInput for a target that is no release, no hop, or behind.
+    Raises InvalidInput for a target that is no release, no hop, or behind.
     """
     known = _know(collected.inventory, target, planned=kubernetes)
-    findings = _judge(known, all_checks() if checks is None else checks)
-    report = _report(known, collected, findings=findings)
+    asked = all_checks() if checks is None else checks
+    stuck = left_behind(known.inventory, known.running, checks=asked, stage=known.stage)
+    if stuck and known.stage == "no_karpenter":
+        known = dataclasses.replace(known, stage="unknown")
+    report = _report(known, collected, findings=(*_judge(known, asked), *sorted(stuck, key=order)))
     objects = convertible(known.inventory)
     return Scanned(report=report, nodes=known.owned.nodes, objects=objects, iam=_permissions(known))
 
@@ -190,9 +196,11 @@ def _report(known: _Known, collected: Collected, *, findings: tuple[Finding, ...
     legacy = facts.legacy(known.inventory, known.owned)
     landed = current_hop_line(known.running, known.stage, legacy=legacy, by_owner=known.owned.by_owner)
     steps = known.path.steps if known.path else ()
-    ahead = tuple(hop_line(step.hop, (f for f in findings if f.hop == step.hop)) for step in steps)
+    hops = [step.hop for step in steps]
+    ahead = tuple(hop_line(hop, (f for f in findings if f.hop == hop)) for hop in hops)
     if not steps and findings:
-        landed = _with_findings(landed, hop_line(findings[0].hop, findings))
+        asked = hop_line(findings[0].hop, findings)
+        landed = asked if asked.hop == LEFT_BEHIND else _with_findings(landed, asked)
     by_owner = known.owned.by_owner
     return Report(
         cluster=_cluster(known),

@@ -15,7 +15,7 @@ ALPHA_FAULTS = (
         of="selector-id-exclusive",
         on="alpha-030",
         plant=put(TEMPLATE, "default", "spec/subnetSelector", {"aws-ids": "subnet-1", "team": "a"}),
-        check="alpha_objects_convert",
+        check="alpha_behaviour_kept",
         **of(TEMPLATE, "spec.subnetSelector"),
         hop="0.32",
     ),

@@ -73,6 +73,7 @@ BETA_FAULTS = (
         plant=put(CLASS, "default", "spec/role", "$KARPENTER_NODE_ROLE"),
         check="node_roles_may_join",
         **of(CLASS, "spec.role"),
+        beside=("node_classes_have_one_identity",),
         open=("instance_profiles_named_exist",),
     ),
     Fault(

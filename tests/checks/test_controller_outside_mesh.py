@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.installation import Install, controller
-from tests.builders import NODE, a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders import NODE, a_cluster, an_empty_cluster, ask, asked_hops, blind, reads, remedies, told
 
 CHECK = "controller_outside_mesh"
 GOOD = ("pass", "No mesh keeps the API server from the webhook", ())
@@ -66,6 +66,24 @@ def test_a_sidecar_that_the_next_pods_get(what, key, value, mesh):
         wanted="8443 excluded, or no sidecar",
     )
     assert told(CHECK, "1.0", cluster) == ("fail", "1 pod of the controller is part of a mesh", (row,))
+
+
+def elsewhere(**notes: str):
+    made = Install(cluster="test", version="0.37.8", namespace="karpenter")
+    deployment, *rest = controller(made, [NODE])
+    deployment["spec"]["template"]["metadata"].setdefault("annotations", {}).update(notes)
+    return a_cluster(namespace="karpenter").without("controller", "controller_pods").with_docs(deployment, *rest)
+
+
+def test_a_namespace_may_ask_for_a_sidecar_and_is_not_read():
+    found = ask(CHECK, "1.0", elsewhere())
+    assert (found.status, found.severity) == ("manual", "info")
+    assert found.summary.startswith("Namespaces are not read: look whether karpenter carries one of istio-injection,")
+
+
+def test_pods_that_refuse_every_sidecar_need_no_look_at_their_namespace():
+    refusing = {"sidecar.istio.io/inject": "false", "linkerd.io/inject": "disabled"}
+    assert told(CHECK, "1.0", elsewhere(**refusing)) == GOOD
 
 
 @pytest.mark.parametrize("value", ["false", "disabled", ""])

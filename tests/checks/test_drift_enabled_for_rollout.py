@@ -41,6 +41,14 @@ def test_a_machine_from_before_0_30():
     assert told(CHECK, "0.33+", on_0_32("Drift=true", hashed=False)) == ("fail", ONE, (row,))
 
 
+@pytest.mark.parametrize(("version", "status"), [("0.31.4", "fail"), ("0.29.2", "not_applicable")])
+def test_a_machine_that_can_never_drift_is_told_before_0_32_runs(version, status):
+    """Before 0.30 nothing had a hash yet: what is missing tells nothing."""
+    cluster = a_cluster(version, kubernetes="1.26").with_docs(*machine(OLD, template="default", hashed=False))
+    found = told(CHECK, "0.33+", cluster)
+    assert (found[0], [row.name for row in found[2]]) == (status, [OLD.claim] if status == "fail" else [])
+
+
 def test_a_provisioner_without_a_hash_makes_nothing_drift():
     made = provisioner("web", template="default")
     del made["metadata"]["annotations"]

@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.samples.karpenter_objects import Launched, claim
 from migrations_app.samples.kubernetes_objects import node
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
@@ -31,7 +32,7 @@ def test_the_controller_takes_them_off():
 def test_alpha_nodes_are_forgotten_from_0_33_on():
     rows = (a_row("Provisioner", "default", "0.37.8 does not act on alpha", 2),)
     found = told(CHECK, "1.0", a_cluster().with_docs(*held(BETA, ALPHA, ALPHA)))
-    assert found == ("fail", "2 nodes carry a finalizer that nobody serves", rows)
+    assert found == ("fail", "2 objects carry finalizers that nobody serves", rows)
 
 
 def test_0_32_serves_both():
@@ -43,9 +44,34 @@ def test_after_an_uninstall_nobody_does():
     cluster = an_empty_cluster().with_kubernetes("v1.29.4-eks-x").with_docs(*held(BETA))
     rows = (a_row("NodePool", "general", "no controller runs"),)
     found = told(CHECK, "1.0", cluster, start="0.37.8")
-    assert found == ("fail", "1 node carries a finalizer that nobody serves", rows)
+    assert found == ("fail", "1 object carries a finalizer that nobody serves", rows)
     scaled = a_cluster(replicas=0).with_docs(*held(BETA))
     assert told(CHECK, "1.0", scaled)[2] == rows
+
+
+def a_claim_of_nobody():
+    made, _ = claim(Launched(pool="web", number=1, cluster="test", kubelet="v1.29.4"), node_class="c", version="v1")
+    made["metadata"]["finalizers"] = [FINALIZER]
+    return made
+
+
+def test_after_an_uninstall_claims_are_stuck_as_well():
+    found = told(CHECK, "1.0", an_empty_cluster().with_docs(a_claim_of_nobody()), start="0.37.8")
+    path = f"metadata.finalizers[{FINALIZER}]"
+    row = Evidence(
+        kind="NodeClaim",
+        name=a_claim_of_nobody()["metadata"]["name"],
+        path=path,
+        seen="no controller runs",
+        wanted="a controller, or absent",
+    )
+    assert found == ("fail", "1 object carries a finalizer that nobody serves", (row,))
+    assert told(CHECK, "1.0", a_cluster().with_docs(a_claim_of_nobody()))[0] == "not_applicable"
+
+
+def test_claims_that_could_not_be_read_may_be_stuck():
+    found = told(CHECK, "1.0", an_empty_cluster().unseen("nodeclaims"), start="0.37.8")
+    assert found[:2] == ("unknown", "nodeclaims could not be read: forbidden")
 
 
 def test_a_controller_that_could_not_be_read_may_serve_them():

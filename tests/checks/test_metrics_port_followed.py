@@ -12,7 +12,7 @@ MOVED = Evidence(
     name="karpenter",
     path="spec.ports[http-metrics]",
     seen="8000 now",
-    wanted="8080 in whatever scrapes it",
+    wanted="8080 in whatever scrapes it; ServiceMonitors and PodMonitors are not read",
 )
 
 
@@ -40,10 +40,16 @@ def test_on_the_host_the_port_of_the_webhook_may_clash():
     assert remedies(CHECK, "0.32", cluster)[0].text.endswith("--set webhook.metrics.port=8002")
 
 
-@pytest.mark.parametrize("cluster", [an_empty_cluster(), a_cluster().without("services")])
-def test_without_a_service_there_is_nothing_to_ask(cluster):
-    why = "there is no Karpenter Deployment, or no Service before it"
-    assert told(CHECK, "1.0", cluster, start="0.37.8") == ("not_applicable", why, ())
+def test_without_a_controller_there_is_nothing_to_ask():
+    why = "there is no Karpenter Deployment"
+    assert told(CHECK, "1.0", an_empty_cluster(), start="0.37.8") == ("not_applicable", why, ())
+
+
+def test_without_a_service_a_pod_monitor_may_name_the_port():
+    cluster = a_cluster().without("services")
+    said = "look for it in PodMonitors, ServiceMonitors and scrape jobs, which are not read"
+    assert told(CHECK, "1.0", cluster) == ("manual", f"metrics move from 8000 to 8080: {said}", ())
+    assert told(CHECK, "1.0", cluster.with_values({"controller": {"metrics": {"port": 8000}}})) == GOOD
 
 
 def test_it_is_asked_where_ports_change():

@@ -1,8 +1,10 @@
+import msgspec
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.inventory.objects.karpenter import Workload
 from migrations_app.samples.kubernetes_objects import doc, meta
-from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, ask, asked_hops, blind, reads, remedies, told
 
 CHECK = "ports_open"
 GOOD = ("pass", "The controller's ports can be reached", ())
@@ -53,6 +55,16 @@ def test_open_ports(cluster):
 def test_nobody_may_call():
     assert told(CHECK, "1.0", guarded()) == ("fail", "2 ports of the controller are closed", BOTH)
     assert told(CHECK, "1.0", guarded(selector={})) == ("fail", "2 ports of the controller are closed", BOTH)
+
+
+def test_on_the_hosts_network_no_policy_counts():
+    cluster = guarded()
+    body = msgspec.to_builtins(cluster.build().controller.items[0])
+    body["spec"]["template"]["spec"]["hostNetwork"] = True
+    own = cluster.without("controller").with_items("controller", msgspec.convert(body, Workload))
+    found = ask(CHECK, "1.0", own)
+    assert (found.status, found.severity) == ("manual", "info")
+    assert "security groups of its nodes let callers in on 8080 (metrics), 8443" in found.summary
 
 
 def test_only_the_old_port_is_open():

@@ -111,6 +111,15 @@ def test_no_karpenter(ada, shop):
     assert "There is nothing to upgrade." in words
 
 
+def test_what_an_uninstall_left_is_a_checklist_without_a_path(ada, shop):
+    stuck = a_finding("finalizers_served", hop="clean-up", severity="blocker", status="fail")
+    report = msgspec.structs.replace(a_report(checks=[stuck]), target=Target(None, ()))
+    a_snapshot(shop, report, stage="unknown", verdict="blocked", next_hop="clean-up")
+    page = page_of(ada, shop)
+    assert "Hop to clean-up" in text(page)
+    assert 'id="check-finalizers_served"' in page.content.decode()
+
+
 def test_what_told_that_there_is_no_release_is_not_said_to_be_its_source(ada, shop):
     facts = msgspec.structs.replace(
         a_report().cluster, karpenter_version=None, karpenter_range=(), karpenter_told_by="there is no Deployment"

@@ -2,15 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import cast
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
+from migrations_app.checks.remedies.aws import could_not_read
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
 from migrations_app.checks.shell import word
 from migrations_app.inventory.facts.controller import installation
 from migrations_app.inventory.inventory import Inventory, once
-from migrations_app.inventory.objects.karpenter import Node
-from migrations_app.inventory.parts import is_whole
-from migrations_app.karpenter import labels
+from migrations_app.inventory.objects.karpenter import NamedObject, Node
+from migrations_app.inventory.parse import is_karpenter
+from migrations_app.inventory.parts import Part, Unseen, is_whole
+from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.releases import serves
 
 check = Check(
@@ -19,15 +22,22 @@ check = Check(
     phase="cleanup",
     severity="warning",
     why="Deleting what carries a finalizer that nobody serves hangs for ever, and with it the drain of a node.",
-    how="karpenter.sh/termination on nodes, by the generation of their labels, against the release that runs.",
+    how=(
+        "karpenter.sh/termination on nodes, by the generation of their labels, against the release that runs; "
+        "without a controller Karpenter's finalizers on Machines, NodeClaims and node classes too."
+    ),
     reads=("nodes", "controller"),
-    says=("{count} node carries a finalizer that nobody serves", "{count} nodes carry a finalizer that nobody serves"),
+    says=(
+        "{count} object carries a finalizer that nobody serves",
+        "{count} objects carry finalizers that nobody serves",
+    ),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/troubleshooting.md",
         "aws/karpenter-provider-aws@v0.33.12:pkg/providers/instance/instance.go",
     ),
     remedy_tools=("kubectl",),
 )
+WAITING = (kinds.MACHINE, kinds.NODE_CLAIM, kinds.EC2_NODE_CLASS)
 GENERATIONS = {labels.NODEPOOL: ("beta", "v1"), labels.PROVISIONER_NAME: ("alpha",)}
 
 
@@ -35,7 +45,8 @@ GENERATIONS = {labels.NODEPOOL: ("beta", "v1"), labels.PROVISIONER_NAME: ("alpha
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     held, running, found = _held(case.inventory), case.running.release, installation(case.inventory)
     gone = is_whole(case.inventory.controller) if found is None else found.workload.spec.replicas == 0
-    if not held:
+    more = tuple(_orphans(case.inventory)) if gone else ()
+    if not held and not more:
         yield NotApplicable("no node carries a finalizer of Karpenter")
         return
     if not gone and None in (running, found):
@@ -47,6 +58,21 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         seen = "no controller runs" if gone else f"{running} does not act on alpha"
         path = f"metadata.finalizers[{labels.TERMINATION_FINALIZER}]"
         yield Evidence(kind=kind, name=name, path=path, seen=seen, wanted="a controller, or absent", count=count)
+    yield from more
+
+
+def _orphans(inventory: Inventory) -> Iterator[JudgeResult]:
+    """Where no controller runs: what else it alone takes finalizers off."""
+    for kind in WAITING:
+        part = cast(Part[NamedObject], inventory.part(kind.plural))
+        if isinstance(part, Unseen):
+            yield could_not_read(kind.plural, part)
+        for one in part.items:
+            held = [each for each in one.metadata.finalizers or () if is_karpenter(each)]
+            if held:
+                path = f"metadata.finalizers[{held[0]}]"
+                seen, wanted = "no controller runs", "a controller, or absent"
+                yield Evidence(kind=kind.kind, name=one.name, path=path, seen=seen, wanted=wanted)
 
 
 @once

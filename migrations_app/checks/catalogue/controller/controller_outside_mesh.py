@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.base import (
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    ManualCheck,
+    NotApplicable,
+    Remedy,
+    SeverityCap,
+)
 from migrations_app.checks.evidence import at, at_deployment
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import word
@@ -17,7 +26,10 @@ check = Check(
     phase="controller",
     severity="warning",
     why="A sidecar that asks for the mesh's certificates refuses the API server: every conversion fails.",
-    how="What an injector leaves on the controller's pods or is asked for by their template, and exempted ports.",
+    how=(
+        "What an injector leaves on the controller's pods or is asked for by their template, and exempted ports; "
+        "labels of Namespaces are not read, so outside kube-system a person looks at them."
+    ),
     reads=("controller", "controller_pods"),
     says=("{count} pod of the controller is part of a mesh", "{count} pods of the controller are part of a mesh"),
     hops=(CONVERTED, BETA_LEFT),
@@ -27,6 +39,11 @@ check = Check(
     ),
     remedy_tools=("kubectl",),
 )
+SPARED = ("kube-system",)
+"""Where Istio and Linkerd inject nothing by default. istio/istio@master:pkg/kube/inject/webhook.go."""
+LABELS = ("istio-injection", "istio.io/rev", "istio.io/dataplane-mode", "linkerd.io/inject")
+"""By these a Namespace asks for a mesh; Linkerd's is an annotation."""
+REFUSALS = frozenset({"false", "disabled"})
 WANTED = f"{WEBHOOK_PORT} excluded, or no sidecar"
 
 
@@ -43,7 +60,13 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
                 yield at(pod, path, seen=f"{mesh.name} takes every port", wanted=WANTED)
     found = installation(case.inventory)
     if found is not None and not meshed:
-        yield from _asked_for(found)
+        asked = tuple(_asked_for(found))
+        yield from asked
+        if not asked and found.namespace not in SPARED and not _refused(found.workload.template.metadata):
+            yield ManualCheck(
+                f"Namespaces are not read: look whether {found.namespace} carries one of {', '.join(LABELS)}"
+            )
+            yield SeverityCap("info")
 
 
 def _asked_for(found: Installation) -> Iterator[JudgeResult]:
@@ -55,6 +78,12 @@ def _asked_for(found: Installation) -> Iterator[JudgeResult]:
             if held == value and not _exempt(template, mesh):
                 path = f"spec.template.metadata.{what}[{key}]"
                 yield at_deployment(found, path, seen=f"{value}: {mesh.name} takes every port", wanted=WANTED)
+
+
+def _refused(template: Metadata) -> bool:
+    """Whether the pods say for every mesh that they take no sidecar, whatever their Namespace asks for."""
+    held = [(template.label(mesh.asking[0]), template.annotation(mesh.asking[0])) for mesh in MESHES]
+    return all(set(values) & REFUSALS for values in held)
 
 
 def _exempt(metadata: Metadata, mesh: Mesh) -> bool:

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
+from migrations_app.checks.base import (
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    ManualCheck,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
 from migrations_app.checks.evidence import at, at_controller
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.checks.tools import CHART_TOOLS
@@ -12,6 +21,7 @@ from migrations_app.karpenter.hops import CONVERTED
 from migrations_app.karpenter.releases import find
 
 KEY = "controller.metrics.port"
+SCRAPERS = "PodMonitors, ServiceMonitors and scrape jobs, which are not read"
 SECOND = 8001
 """Where 0.32 to 1.0 serve the metrics of the webhook, on the host itself with hostNetwork."""
 check = Check(
@@ -35,24 +45,35 @@ check = Check(
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found, coming = installation(case.inventory), find(case.step.release)
-    if found is None or not case.inventory.services.items:
-        yield NotApplicable("there is no Karpenter Deployment, or no Service before it")
+    if found is None:
+        yield NotApplicable("there is no Karpenter Deployment")
         return
     values = given_values(case.inventory)
     given = value_at(values.tree, KEY) if values is not None else ABSENT
     after = given if isinstance(given, int) else coming.metrics_port if coming else None
     if after is None:
         yield Unknown(f"the port of {case.step.release} is not known")
-    for service in case.inventory.services.items if after is not None else ():
+    mine = [one for one in case.inventory.services.items if one.namespace == found.namespace and _metrics(one)]
+    for service in mine if after is not None else ():
         now = _metrics(service)
-        if service.namespace == found.namespace and now not in (None, after):
-            wanted = f"{after} in whatever scrapes it"
+        if now != after:
+            wanted = f"{after} in whatever scrapes it; ServiceMonitors and PodMonitors are not read"
             yield at(service, "spec.ports[http-metrics]", seen=f"{now} now", wanted=wanted).with_data(port=str(now))
+    before = given if isinstance(given, int) else _default(case)
+    if not mine and after is not None and before != after:
+        # Without the Service's port a PodMonitor or a scrape job may name the number: nothing of that is read.
+        yield ManualCheck(f"metrics move from {before or 'a port not known'} to {after}: look for it in {SCRAPERS}")
     entered = case.running.release is not None and case.hop == "0.32"
     if entered and found.workload.template.spec.host_network:
         yield at_controller(
             found, "hostNetwork", seen=f"{SECOND} will be used on the host", wanted="webhook.metrics.port"
         )
+
+
+def _default(case: CheckContext) -> int | None:
+    """The port of the running release's chart."""
+    row = find(case.running.release) if case.running.release else None
+    return row.metrics_port if row else None
 
 
 def _metrics(service: Service) -> int | None:

@@ -2,7 +2,17 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
+from migrations_app.checks.base import (
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    ManualCheck,
+    NotApplicable,
+    Remedy,
+    SeverityCap,
+    Unknown,
+)
 from migrations_app.checks.evidence import at
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import json_word, word
@@ -18,7 +28,10 @@ check = Check(
     phase="controller",
     severity="warning",
     why="While the API server cannot call the webhook, every read of an object in its other version fails.",
-    how="Ingress of the NetworkPolicies that select the controller's pods, against the ports of the hop's release.",
+    how=(
+        "Ingress of the NetworkPolicies that select the controller's pods, against the ports of the hop's release; "
+        "on the host's network a person looks at the nodes' security groups."
+    ),
     reads=("controller", "network_policies"),
     says=("{count} port of the controller is closed", "{count} ports of the controller are closed"),
     hops=hops_between("0.29", "1.1+"),
@@ -38,6 +51,14 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         return
     if not ports:
         yield Unknown(f"the ports of {case.step.release} are not known")
+    if found.workload.template.spec.host_network:
+        told = ", ".join(f"{row.text} ({row.purpose})" for row in ports)
+        yield ManualCheck(
+            "the controller uses its node's network, where a NetworkPolicy counts for nothing: look whether the "
+            f"security groups of its nodes let callers in on {told}"
+        )
+        yield SeverityCap("info")
+        return
     now = ports_of(case.running.release) if case.running.release else ()
     yield from _policies(case, found, ports=(*ports, *(row for row in now if row.webhook and row not in ports)))
 

@@ -7,12 +7,15 @@ from migrations_app.checks.evidence import at_controller
 from migrations_app.checks.remedies.commands import chart_values, kubectl, names
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.controller import FEATURE_GATES, given_gates, installation
+from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import Machine
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.controller_settings import drift_is_on
 from migrations_app.karpenter.hops import ALPHA_LEFT
 
 ROLLS_ON = "0.32"
+HASHED_BEFORE = ("0.30", "0.31")
+"""These write hashes, and act on alpha objects alone."""
 HASH = f"metadata.annotations[{labels.PROVISIONER_HASH}]"
 check = Check(
     __name__,
@@ -47,6 +50,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     elif running is None or found is None:
         yield Unknown(f"which release runs is not known: {case.running.how}")
     elif running.minor != ROLLS_ON:
+        # Where hashes are written, a Machine without one stays without: told before 0.32 is entered.
+        yield from _unhashed(case.inventory) if running.minor in HASHED_BEFORE else ()
         yield NotApplicable(f"nodes are replaced on {ROLLS_ON}, and {running} runs")
     else:
         given = given_gates(found)
@@ -57,10 +62,14 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         elif not drift_is_on(running, feature_gates=gates, global_settings=settings):
             path = f"containers[].env[{FEATURE_GATES}]"
             yield at_controller(found, path, seen=gates or "absent", wanted="Drift=true")
-        for one in (*case.inventory.provisioners.items, *machines):
-            if one.metadata.annotation(labels.PROVISIONER_HASH) is None:
-                kind = "Machine" if isinstance(one, Machine) else "Provisioner"
-                yield Evidence(kind=kind, name=one.name, path=HASH, seen="absent", wanted="a hash")
+        yield from _unhashed(case.inventory)
+
+
+def _unhashed(inventory: Inventory) -> Iterator[Evidence]:
+    for one in (*inventory.provisioners.items, *inventory.machines.items):
+        if one.metadata.annotation(labels.PROVISIONER_HASH) is None:
+            kind = "Machine" if isinstance(one, Machine) else "Provisioner"
+            yield Evidence(kind=kind, name=one.name, path=HASH, seen="absent", wanted="a hash")
 
 
 @check.advise
