@@ -17,8 +17,10 @@ from migrations_app.checks.remedies.commands import crd_chart, kubectl, ordered,
 from migrations_app.checks.shell import json_word, pointer, word
 from migrations_app.inventory.facts.controller import installation, webhooks_off
 from migrations_app.inventory.facts.conversion_webhook import (
+    NOTHING_CONVERTED,
     conversion_crds,
     conversion_target,
+    converts_nothing,
     ready_port,
     strategy_of,
     webhook_service,
@@ -57,6 +59,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found = conversion_crds(case.inventory)
     if not found:
         yield NotApplicable("no CRD converts between versions")
+    elif converts_nothing(case.inventory, case.running.release):
+        yield NotApplicable(NOTHING_CONVERTED)
+        return
     real = webhook_service(case.inventory)
     for crd in found:
         yield from _judge(case, crd, real=real)

@@ -14,6 +14,7 @@ from migrations_app.checks.base import (
 )
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.inventory.facts.controller import given_values, installation, value_at
+from migrations_app.inventory.facts.conversion_webhook import NOTHING_CONVERTED, converts_nothing
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
 
 SWITCH = "DISABLE_WEBHOOK"
@@ -45,6 +46,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found = installation(case.inventory)
     if found is None:
         yield NotApplicable("there is no Karpenter Deployment")
+        return
+    if converts_nothing(case.inventory, case.running.release):
+        yield NotApplicable(NOTHING_CONVERTED)
         return
     if found.webhook_disabled:
         yield Evidence(
