@@ -129,6 +129,10 @@ class SeverityCap(CheckValue, frozen=True):
 JudgeResult: TypeAlias = Evidence | Unknown | NotApplicable | ManualCheck | LowerBound | SeverityCap
 
 
+CONFIRMABLE = ("iam_change_known",)
+"""Checks whose manual question a person answers by a waiver: an audited word with an owner and an end."""
+
+
 class Finding(CheckValue, frozen=True, kw_only=True):
     """The answer of one check at one hop."""
 
@@ -149,6 +153,11 @@ class Finding(CheckValue, frozen=True, kw_only=True):
     sources: tuple[str, ...] = ()
     reason: Reason | UnsetType = UNSET
     """What keeps it open, where a part was not read. Stored, and never published: `readiness/published.py`."""
+
+    @property
+    def waivable(self) -> bool:
+        """Whether somebody may accept it: a failure, or a question that a waiver answers."""
+        return self.status == "fail" or (self.status == "manual" and self.id in CONFIRMABLE)
 
     @property
     def open_blocker(self) -> bool:

@@ -1,6 +1,7 @@
 """Failing checks that somebody took on, for a while and with a reason: they stay visible, and stop counting as open.
 
-Only what certainly fails can be waived. Nobody can take on what is not known.
+Only what certainly fails can be waived, and of manual checks those that wait for just that: the recorded word of a
+person (`CONFIRMABLE`). Nobody can take on what is not known.
 """
 
 from collections.abc import Iterable, Sequence
@@ -8,7 +9,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from migrations_app.checks.base import Check, Finding, Severity, Status
+from migrations_app.checks.base import CONFIRMABLE, Check, Finding, Severity, Status
 from migrations_app.readiness.report import HopLine, Report
 from migrations_app.readiness.verdict import hop_line
 
@@ -25,7 +26,8 @@ class Waived(msgspec.Struct, frozen=True, kw_only=True):
     own: bool = True
 
     def covers(self, *, check: str, status: Status, severity: Severity) -> bool:
-        return status == "fail" and check == self.check and (self.blockers or severity != "blocker")
+        fits = status == "fail" or (status == "manual" and check in CONFIRMABLE)
+        return fits and check == self.check and (self.blockers or severity != "blocker")
 
     def words(self, summary: str) -> str:
         """What failed, with who took it on, until when and why."""

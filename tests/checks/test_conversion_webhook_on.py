@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.samples.installation import Crds, crds
 from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
 
@@ -28,6 +29,15 @@ def test_it_is_off_by_its_variable(text):
     path = "spec.template.spec.containers[].env[DISABLE_WEBHOOK]"
     found = told(CHECK, "1.0", a_cluster(env={"DISABLE_WEBHOOK": text}))
     assert found == off(path=path, seen="true", wanted="false")
+
+
+@pytest.mark.parametrize("hop", ["1.0", "1.1+"])
+def test_a_fresh_v1_cluster_without_webhooks_converts_nothing(hop):
+    cluster = a_cluster("1.0.2", env={"DISABLE_WEBHOOK": "true"}).without("crds")
+    fresh = cluster.with_docs(*crds(Crds(version="1.0.2", stored=("v1",))))
+    said = "nothing but v1 was ever stored and webhooks are off, so nothing is converted"
+    assert told(CHECK, hop, fresh, start="1.0.2") == ("not_applicable", said, ())
+    assert told(CHECK, hop, cluster.unseen("crds"), start="1.0.2")[0] == "fail"
 
 
 def test_it_is_off_by_a_helm_value():

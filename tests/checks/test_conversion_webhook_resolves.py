@@ -12,6 +12,13 @@ SERVICE = "spec.conversion.webhook.clientConfig.service"
 NAMES = ("nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws")
 
 
+FRESH = (
+    "not_applicable",
+    "nothing but v1 was ever stored and webhooks are off, so nothing is converted",
+    (),
+)
+
+
 def broken(path: str, seen: str, wanted: str) -> tuple[str, str, tuple[Evidence, ...]]:
     rows = (Evidence(kind="CustomResourceDefinition", name=name, path=path, seen=seen, wanted=wanted) for name in NAMES)
     return "fail", "3 CRDs convert through a webhook that cannot answer", tuple(rows)
@@ -52,9 +59,24 @@ def test_two_versions_without_a_webhook():
     assert told(CHECK, "1.1+", cluster) == broken("spec.conversion.strategy", "None", "Webhook")
 
 
+@pytest.mark.parametrize("hop", ["1.0", "1.1+"])
+def test_a_fresh_v1_cluster_without_webhooks_converts_nothing(hop):
+    """As the charts of 1.0 leave it: the CRDs name a webhook that the controller does not offer."""
+    shape = {"version": "1.0.2", "stored": ("v1",), "service": ("kube-system", "karpenter")}
+    fresh = with_crds(a_cluster("1.0.2", env={"DISABLE_WEBHOOK": "true"}), **shape)
+    assert told(CHECK, hop, fresh, start="1.0.2") == FRESH
+    beta = with_crds(a_cluster("1.0.2", env={"DISABLE_WEBHOOK": "true"}), **shape | {"stored": ("v1beta1", "v1")})
+    assert told(CHECK, hop, beta, start="1.0.2")[0] == "fail"
+
+
+def test_going_back_to_a_release_that_acts_on_v1beta1_still_converts():
+    shape = {"version": "1.0.14", "stored": ("v1",), "service": ("kube-system", "karpenter")}
+    assert told(CHECK, "1.0", with_crds(a_cluster("0.37.8", env={"DISABLE_WEBHOOK": "true"}), **shape))[0] == "fail"
+
+
 def test_where_only_v1_was_ever_stored_a_controller_without_webhooks_needs_none():  # CRD-05
     shape = {"version": "1.0.14", "stored": ("v1",)}
-    assert told(CHECK, "1.1+", with_crds(a_cluster("1.0.14", env={"DISABLE_WEBHOOK": "true"}), **shape)) == GOOD
+    assert told(CHECK, "1.1+", with_crds(a_cluster("1.0.14", env={"DISABLE_WEBHOOK": "true"}), **shape)) == FRESH
     insists = with_crds(a_cluster("1.0.14"), **shape)
     assert told(CHECK, "1.1+", insists) == broken("spec.conversion.strategy", "None", "Webhook")
 

@@ -92,6 +92,15 @@ def test_a_check_that_blocks_at_one_hop_can_block():
     assert (can_block(check), can_block(changed(check, severity_at={"0.32": "blocker"}))) == (False, True)
 
 
+def test_the_word_of_a_person_answers_the_manual_question_about_iam():
+    before = report(a_finding("iam_change_known", status="manual", severity="blocker"))
+    (held,) = apply(before, [waived("iam_change_known", blockers=True)], now=NOW).checks
+    assert held.status == "waived"
+    assert apply(before, [waived("iam_change_known", blockers=False)], now=NOW) == before
+    other = report(a_finding("a", status="manual", severity="blocker"))
+    assert apply(other, [waived("a", blockers=True)], now=NOW) == other
+
+
 @given(
     st.lists(
         st.tuples(st.sampled_from("abc"), st.sampled_from(STATUSES), st.sampled_from(["blocker", "warning", "info"])),

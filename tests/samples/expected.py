@@ -56,6 +56,7 @@ EXPECTED = {
             "crds_not_terminating",
             "crds_served",
             "expired_claims_gone",
+            "iam_change_known",
             "karpenter_lists_answer",
         ),
     ),

@@ -10,7 +10,13 @@ from migrations_app.iam.evaluate import RequestVerdict
 from migrations_app.iam.requirements.features import minor_of
 from migrations_app.iam.requirements.gaps import Gap, GapReport
 from migrations_app.iam.requirements.requests import probes_for
-from migrations_app.inventory.aws_facts.permissions import NODE_ROLE, Permissions, RolePolicies, permissions
+from migrations_app.inventory.aws_facts.permissions import (
+    NODE_ROLE,
+    Permissions,
+    RolePolicies,
+    features_seen,
+    permissions,
+)
 from migrations_app.inventory.parts import NOT_ASKED, Unseen
 from migrations_app.karpenter.hops import hops_from
 
@@ -45,6 +51,25 @@ class RoleGaps:
 def of_profiles(gap: Gap) -> bool:
     """Whether the gap concerns instance profiles and the roles in them, which have a check of their own."""
     return _OF_PROFILES.issuperset(gap.needed_for)
+
+
+def new_actions(case: CheckContext) -> tuple[str, ...]:
+    """The actions that every installation with these settings has to grant anew before the hop, each once.
+
+    With the type of the resource where the release before asks for the action on others.
+
+    Raises InvalidInput for a release whose needs are not known.
+    """
+    seen = features_seen(case.inventory)
+
+    def asked(release: str) -> dict[tuple[str, str], None]:
+        probes = probes_for(minor_of(release))
+        return {(one.action, one.kind): None for one in probes if seen.issuperset(one.features)}
+
+    before = asked(str(case.step.start))
+    known = {action for action, _ in before}
+    new = (one for one in asked(str(case.step.release)) if one not in before)
+    return tuple(dict.fromkeys(f"{action} on {kind}" if action in known else action for action, kind in new))
 
 
 def lacks(

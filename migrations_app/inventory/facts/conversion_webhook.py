@@ -5,13 +5,22 @@ karpenter-crd will write into the CRDs.
 from dataclasses import dataclass
 from typing import Any
 
-from migrations_app.inventory.facts.controller import ABSENT, CRD_CHART, Values, given_values, helm_release, value_at
+from migrations_app.inventory.facts.controller import (
+    ABSENT,
+    CRD_CHART,
+    Values,
+    given_values,
+    helm_release,
+    installation,
+    value_at,
+    webhooks_off,
+)
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD, Endpoints, Service, ServiceReference, Workload
-from migrations_app.inventory.parts import Part, Unseen
+from migrations_app.inventory.parts import Part, Unseen, is_whole
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.crds import MAIN_CHART_WEBHOOK_SERVICE
-from migrations_app.karpenter.releases import find
+from migrations_app.karpenter.releases import find, serves
 from migrations_app.karpenter.versions import Release
 
 CONVERTED = tuple(kind.crd_name for kind in kinds.CURRENT_KINDS)
@@ -23,6 +32,20 @@ def conversion_crds(inventory: Inventory) -> tuple[CRD, ...]:
     """The CRDs that serve two versions or have the conversion strategy Webhook."""
     found = (crd for crd in inventory.crds.items if crd.name in CONVERTED)
     return tuple(crd for crd in found if len(crd.served) > 1 or strategy_of(crd) == "Webhook")
+
+
+NOTHING_CONVERTED = "nothing but v1 was ever stored and webhooks are off, so nothing is converted"
+
+
+def converts_nothing(inventory: Inventory, running: Release | None) -> bool:
+    """Whether the cluster was installed with v1 and without webhooks: v1 alone is stored, and the release acts on it.
+
+    False where a CRD could not be read.
+    """
+    found = [crd for crd in inventory.crds.items if crd.name in CONVERTED] if is_whole(inventory.crds) else []
+    only_v1 = bool(found) and all(crd.stored == ("v1",) for crd in found)
+    acts = running is not None and serves(running, "v1") is True
+    return only_v1 and acts and webhooks_off(installation(inventory), running)
 
 
 def conversion_target(crd: CRD) -> ServiceReference | None:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from django.db.models import Count, Exists, OuterRef, Q
 
+from migrations_app.checks.base import CONFIRMABLE
 from migrations_app.errors import NotFound
 from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.policy import GroupWaiver, Waiver
@@ -119,10 +120,11 @@ def _members(groups: set[uuid.UUID]) -> Mapping[uuid.UUID | None, tuple[uuid.UUI
 
 
 def covered(now: datetime, *, cluster: str) -> Q:
-    """Filter for rows of findings: whether a waiver covers the failing check. `cluster` names the cluster's column."""
+    """For rows of findings: whether a waiver covers the open check; `cluster` names the column of its cluster."""
     mine = Q(cluster=None, scope=None) | Q(cluster=OuterRef(cluster)) | Q(scope__group__clusters=OuterRef(cluster))
     rows = Waiver.objects.filter(holding(now), mine, check_id=OuterRef("check_id"))
-    return Q(status="fail") & (Exists(rows.filter(blockers=True)) | ~Q(severity="blocker") & Exists(rows))
+    open_ = Q(status="fail") | Q(status="manual", check_id__in=CONFIRMABLE)
+    return open_ & (Exists(rows.filter(blockers=True)) | ~Q(severity="blocker") & Exists(rows))
 
 
 def waiver_of(waiver_id: uuid.UUID, *, now: datetime) -> WaiverRow:

@@ -82,8 +82,9 @@ def _wanted(ask: FindingAsk) -> dict[str, Any]:
     chosen: dict[str, Any] = {
         "check_id": ask.check,
         "shown": ask.status,
-        # Waived findings are stored as failures; without this condition the column's index would not be used.
-        "status": "fail" if ask.status == "waived" else ask.status,
+        # What is waived was found as a failure or as manual; without this the column's index would not be used.
+        "status__in": ("fail", "manual") if ask.status == "waived" else (),
+        "status": "" if ask.status == "waived" else ask.status,
         "severity": ask.severity,
         "hop": ask.hop,
         "phase": ask.phase,

@@ -18,8 +18,10 @@ from migrations_app.checks.shell import json_word, pointer, word
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.controller import CRD_CHART, installation, webhooks_off
 from migrations_app.inventory.facts.conversion_webhook import (
+    NOTHING_CONVERTED,
     conversion_crds,
     conversion_target,
+    converts_nothing,
     crd_values,
     ready_port,
     strategy_of,
@@ -59,6 +61,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found = conversion_crds(case.inventory)
     if not found:
         yield NotApplicable("no CRD converts between versions")
+    elif converts_nothing(case.inventory, case.running.release):
+        yield NotApplicable(NOTHING_CONVERTED)
+        return
     real = webhook_service(case.inventory)
     for crd in found:
         yield from _judge(case, crd, real=real)

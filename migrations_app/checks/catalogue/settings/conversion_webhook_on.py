@@ -15,6 +15,7 @@ from migrations_app.checks.changes import HelmValue
 from migrations_app.checks.remedies.commands import chart_values, helm_remedies
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.controller import CRD_CHART, given_values, installation, value_at
+from migrations_app.inventory.facts.conversion_webhook import NOTHING_CONVERTED, converts_nothing
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
 
 SWITCH = "DISABLE_WEBHOOK"
@@ -46,6 +47,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found = installation(case.inventory)
     if found is None:
         yield NotApplicable("there is no Karpenter Deployment")
+        return
+    if converts_nothing(case.inventory, case.running.release):
+        yield NotApplicable(NOTHING_CONVERTED)
         return
     if found.webhook_disabled:
         yield Evidence(

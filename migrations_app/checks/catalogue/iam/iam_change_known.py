@@ -1,0 +1,75 @@
+"""What every installation has to grant before the hop is known to be granted here, or a person vouches for it."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import (
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    ManualCheck,
+    NotApplicable,
+    Remedy,
+    Unknown,
+)
+from migrations_app.checks.remedies.aws import POLICIES, aws, could_not_read
+from migrations_app.checks.shared.iam_gaps import new_actions
+from migrations_app.errors import InvalidInput
+from migrations_app.inventory.parts import NOT_ASKED, Unseen
+
+check = Check(
+    __name__,
+    title="What the hop needs anew from IAM is known to be granted",
+    phase="iam",
+    severity="blocker",
+    why=(
+        "The release before does not ask for it, so whoever did nothing may be refused after the landing. "
+        "Without policies nobody looked, and that is not ready."
+    ),
+    how=(
+        "The actions that the hop's release asks for are compared with those of the release before; where there are "
+        "new ones, policies have to be there: by access to AWS, by scan --iam-policy or in the bundle. "
+        "A waiver records the word of a person who looked."
+    ),
+    reads=("controller",),
+    says=("{count} action is not known to be granted", "{count} actions are not known to be granted"),
+    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
+    remedy_tools=("iam",),
+)
+
+
+@check.judge
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
+    try:
+        actions = new_actions(case)
+    except InvalidInput as wrong:
+        yield Unknown(str(wrong))
+        return
+    roles = case.inventory.aws.controller_roles
+    if not actions:
+        yield NotApplicable("the hop asks for no action that the release before it does not need")
+    elif roles == NOT_ASKED:
+        named = ", ".join(actions)
+        yield ManualCheck(
+            f"{case.step.release} asks for {named}, which {case.step.start} does not: hand the controller's policies "
+            "in, give access to AWS, or look and record it as a waiver of this check",
+            tuple(advise_looking(case)),
+        )
+    elif isinstance(roles, Unseen):
+        yield could_not_read(POLICIES, roles)
+
+
+def advise_looking(case: CheckContext) -> Iterator[Remedy]:
+    """How to have it judged instead of vouched for."""
+    yield aws(
+        "# With the documents of the controller's policies the answer is exact, without access to AWS:",
+        "aws iam list-attached-role-policies --role-name CONTROLLER_ROLE",
+        "aws iam get-policy-version --policy-arn POLICY_ARN --version-id VERSION \\",
+        "  --query PolicyVersion.Document > policy.json",
+        f"karpdash iam --policy policy.json --to {case.step.release}",
+    )
+
+
+@check.advise
+def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield from advise_looking(case)
