@@ -5,6 +5,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from redis import Redis
 from redis.exceptions import RedisError
 
+from karpdash.cache import redis_url
 from karpdash.env import current
 from karpdash.schema import schema_fit
 from migrations_app.queries.worker_health import silent_lanes
@@ -70,5 +71,4 @@ def _broker() -> bool:
 
 
 def _client(url: str) -> Redis:
-    plain = url.replace("redis+socket://", "unix://").replace("virtual_host=", "db=")
-    return Redis.from_url(plain, socket_timeout=1, socket_connect_timeout=1)
+    return Redis.from_url(redis_url(url), socket_timeout=1, socket_connect_timeout=1)

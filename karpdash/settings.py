@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from karpdash.cache import caches
 from karpdash.celery import app as celery_app
 from karpdash.env import current
 from karpdash.rest import REST_FRAMEWORK, SPECTACULAR_SETTINGS
@@ -19,6 +20,7 @@ ROOT_URLCONF = "karpdash.urls"
 WSGI_APPLICATION = "karpdash.wsgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 DATABASES = {"default": ENV.database}
+CACHES = caches(ENV.broker_url)
 
 INSTALLED_APPS = [
     "django.contrib.auth",

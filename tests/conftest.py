@@ -15,6 +15,7 @@ from django.conf import settings as django_settings
 from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, expect, sync_playwright
 
+from karpdash.cache import caches
 from tests.browser import drip
 from tests.guards import let_tests_sweep
 from tests.servers import browser
@@ -70,6 +71,8 @@ def pytest_configure() -> None:
     wanted = os.environ.get("KARPDASH_TEST_DATABASE", "")
     if wanted not in engine:
         raise pytest.UsageError(f"KARPDASH_TEST_DATABASE is {wanted}, but the settings say {engine}")
+    # The broker's Redis is not there unless a test starts one.
+    django_settings.CACHES = caches("memory://")
     if os.environ.get(drip.LATE):
         django_settings.MIDDLEWARE = ["tests.browser.drip.drip", *django_settings.MIDDLEWARE]
 

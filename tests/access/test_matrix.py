@@ -1,11 +1,11 @@
 """Each route, each method, each role, by object: the table is the wish, and a route without a row fails the build."""
 
 import pytest
+from django.core.cache import cache
 from django.test import Client
 from pytest_django import Settings
 
 from karpdash.urls import urlpatterns as root
-from migrations_app.api.framework import throttling
 from migrations_app.api.urls import urlpatterns as api
 from migrations_app.use_cases.accounts.tokens import SCOPES
 from migrations_app.web.urls import urlpatterns as web
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _quick(settings: Settings) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    throttling._buckets.clear()
+    cache.clear()
 
 
 def test_every_page_has_its_rows() -> None:

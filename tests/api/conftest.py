@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 from django.contrib.auth.models import Permission, User
+from django.core.cache import cache
 from django.test import Client
 from pytest_django import Settings
 
 from migrations_app import tasks
-from migrations_app.api.framework import throttling
 from migrations_app.models.account import Grant
 from migrations_app.models.cluster import Cluster
 from migrations_app.samples import fleet
@@ -32,7 +32,7 @@ def house(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> list[uuid.UUID
         place = f"migrations_app.api.{module}.wake_rollout"
         monkeypatch.setattr(place, lambda found, _task: woken.append(found) or True)
     assert callable(tasks.wake)
-    throttling._buckets.clear()
+    cache.clear()
     return woken
 
 

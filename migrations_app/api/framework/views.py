@@ -18,7 +18,7 @@ from migrations_app.api.framework.authentication import BearerToken, Session
 from migrations_app.api.framework.fields import StrictJsonParser, StrictSerializer
 from migrations_app.api.framework.permissions import DeclaredPermission, EndpointPermission
 from migrations_app.api.framework.problem_codes import Problem
-from migrations_app.api.framework.throttling import TokenBucketThrottle
+from migrations_app.api.framework.throttling import CallerThrottle
 from migrations_app.queries.pagination import Page
 from migrations_app.queries.visibility import NOTHING, visibility_scope
 from migrations_app.use_cases.accounts.tokens import TokenUse
@@ -56,7 +56,7 @@ class Endpoint(APIView):
     permission_classes = [DeclaredPermission]
     parser_classes = [StrictJsonParser]
     renderer_classes = [JSONRenderer]
-    throttle_classes = [TokenBucketThrottle]
+    throttle_classes = [CallerThrottle]
     content_negotiation_class: type[BaseContentNegotiation] = JsonOnly
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:  # noqa: ANN401 - DRF's signature
