@@ -73,6 +73,7 @@ def send(
     resolver: Resolver = ask_resolver,
 ) -> None:
     """Sends the mail to all recipients at once. Nothing of the server's responses is kept.
+
     Raises AddressRefused, Unreachable, TlsRefused, TimedOut, and ServerFailed: `mail_refused`, or
     `mail_partly_refused` if the server refused some of the recipients.
     """

@@ -86,6 +86,7 @@ def resource_matches(pattern: str, resource: str, *, look: Look, variables: bool
 def _glob(pattern: Sequence[Token], text: str, *, many: Collection[Token], one: Token) -> bool:
     """Whether the whole text matches. Compiles no regular expression, because a document may contain thousands of
     patterns.
+
     A mismatch backtracks to the last star only, since everything before it matched as early as possible: the cost
     is at most the product of both lengths, even for hostile input.
     """

@@ -1,4 +1,5 @@
 """Reads IAM policy documents: JSON text to typed statements, with placeholders filled for one site.
+
 CloudFormation functions that stand for a text are replaced by placeholders: `${Name}` and `${Name.Arn}`.
 """
 
@@ -17,6 +18,7 @@ _PLACEHOLDER = re.compile(r"\$\{([^{}!]+)\}")
 
 def text_of(value: object) -> str | None:
     """The text that the value stands for; None if it is neither a text nor a function.
+
     What only the stack knows, such as an import or a condition, becomes a placeholder that stays unfilled.
     """
     try:

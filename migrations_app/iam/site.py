@@ -55,6 +55,7 @@ class AwsSite:
 
     def fill(self, text: str) -> str:
         """The text with every placeholder replaced that a template, a shell script or Terraform uses for these names.
+
         Others stay unchanged: policy variables are handled by the evaluator, and an unknown placeholder could be
         anything.
         """
@@ -100,6 +101,7 @@ def role_name(role: str) -> str:
 
 def pricing_region(region: str) -> str:
     """The region of the pricing API for a cluster in `region`; few regions have an endpoint.
+
     Source: aws/karpenter-provider-aws@v1.14.1:pkg/providers/pricing/pricing.go
     """
     places = {"ap": "ap-south-1", "eu": "eu-central-1", "cn": "cn-northwest-1"}

@@ -27,6 +27,7 @@ class _TemplatePolicy(NamedTuple):
 
 def policy_texts(data: bytes, *, name: str) -> dict[str, str]:
     """Documents by name: the file name for a policy; the file name and the place for each policy of a template.
+
     Raises InvalidPolicy for a template that cannot be read or that has policies of several roles: only one role is
     the controller's, and permissions of others must never count as its own.
     """

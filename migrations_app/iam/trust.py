@@ -1,5 +1,6 @@
 """Evaluates a role's trust policy: may a pod (IRSA or Pod Identity) or another role assume it. The result is yes, no
 or unknown.
+
 Sources: AWS EKS User Guide, IAM roles for service accounts and EKS Pod Identities; IAM User Guide, role trust
 policies and the elements Principal and NotPrincipal.
 """

@@ -1,5 +1,6 @@
 """Settings of the controller by release: Helm values, environment variables, feature gates, the ConfigMap
 karpenter-global-settings, and which of them a release still reads.
+
 CHART_SWITCHES are variables that the chart sets itself and omits if they are not read, so nothing is lost with
 them. ASSUME_ROLE_DURATION is in every Deployment of 0.32 to 0.37 and has a meaning only with ASSUME_ROLE_ARN.
 LOGGING_CONFIG is not among them: no chart from 0.28 to 1.0 sets it, so it was added manually.
@@ -50,6 +51,7 @@ def unread_helm_keys(
     rows: tuple[HelmKey, ...] = MAIN_CHART,
 ) -> list[UnreadKey]:
     """The values given to the chart karpenter that its chart of that release does not read, in the order given.
+
     Values without a row are ignored, except below `settings` from 0.32 on, where the chart passes on only the
     values that it names. Null and empty values count as not given.
     """
@@ -74,6 +76,7 @@ def lost_helm_keys(config: Mapping[str, object], release: Release) -> list[Unrea
 
 def unknown_helm_keys(config: Mapping[str, object]) -> list[str]:
     """The values given to the chart karpenter that no known chart ever read, except those below `settings`.
+
     Each is reported by its shortest prefix that is not part of a known value. Content of known values is the user's
     own.
     """
@@ -139,6 +142,7 @@ def drift_is_on(
     table: Table = RELEASES,
 ) -> bool | None:
     """Whether nodes drift in that release with those settings; None for a minor that is not in the tables.
+
     `feature_gates` is None if the variable is not set. A value that omits Drift turns it off.
     """
     row = find(release, table=table)

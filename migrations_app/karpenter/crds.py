@@ -1,4 +1,5 @@
 """The eight sets of CRDs that releases ship: every CRD with its versions, and whether the charts enable conversion.
+
 The release rows say which release ships which set. FIELD_MARKS are fields that distinguish a release's CRD from the
 previous one: what an older CRD cannot store. A path goes through `properties`; `[]` means the items of a list, `=X`
 a value of an enumeration.
@@ -154,6 +155,7 @@ class Crd:
 class CrdSet:
     """`main_chart_converts`, `crd_chart_converts`: whether the conversion block of that chart has the strategy
     Webhook.
+
     The main chart's block is fixed (service karpenter, namespace kube-system, port 8443) and is applied on first
     install only. The karpenter-crd chart follows its value webhook.enabled, so True there means "unless switched
     off".

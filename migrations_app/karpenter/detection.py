@@ -1,4 +1,5 @@
 """Detects the running Karpenter release from what it leaves in the cluster, and how certain the result is.
+
 Order of evidence: Helm release, Deployment labels, image tag. If none names a version, the shape of the CRDs and
 the names of environment variables narrow it down to a range. Contradicting evidence is reported.
 """
@@ -143,6 +144,7 @@ def _exact(named: list[tuple[str, Release]], *, evidence: ReleaseEvidence, table
 
 def _misfits(release: Release, *, evidence: ReleaseEvidence, table: Table) -> list[str]:
     """Evidence in the cluster that contradicts that release; empty for a release that is not in the tables.
+
     A ConfigMap left over from 0.32 is common, so it contradicts nothing.
     """
     if find(release, table=table) is None:

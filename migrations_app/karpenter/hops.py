@@ -1,5 +1,6 @@
 """The hops of an upgrade: where a path has to stop, the name of the hop to a release, and spans of hops such as "from
 1.1 on".
+
 Source: aws/karpenter-provider-aws@v1.14.1:website/content/en, its upgrade guide and its guides for each API
 generation.
 """
@@ -15,6 +16,7 @@ Strength = Literal["recommended", "mandatory"]
 
 class HopStop(NamedTuple):
     """A hop whose minors, from first to last, must not be skipped. An empty last minor means that the span is open.
+
     `prefer` says which of its minors to choose if several fit the cluster.
     """
 

@@ -1,5 +1,6 @@
 """Every kind that a scan reads: group, kind, plural, versions; for Karpenter's own also the generation and the
 successor.
+
 Sources: the CRDs of each tag of aws/karpenter-provider-aws (see crds.py), API groups of kubernetes/kubernetes, CRDs
 of fluxcd, argoproj and prometheus-operator. `versions` are in order of preference, newest first.
 """

@@ -1,5 +1,6 @@
 """Keys of labels, annotations, taints, finalizers and EC2 tags: constants for those used in code, and the table of
 all.
+
 ALIASES maps labels of old Kubernetes to the stable labels that Karpenter reads them as. Source:
 kubernetes-sigs/karpenter@v0.37.7:pkg/apis/v1beta1/labels.go, NormalizedLabels.
 """

@@ -33,6 +33,7 @@ def best_patch(row: MinorRelease, *, kubernetes: str | None) -> Release | None:
 
 def best_in(rows: Table, *, kubernetes: str | None, oldest_first: bool = False) -> Release | None:
     """The best patch of the first row that supports that Kubernetes, newest row first unless `oldest_first`.
+
     If none supports it: the first row to which Kubernetes can still be upgraded; otherwise the row with the highest
     maximum.
     """

@@ -1,5 +1,6 @@
 """Small tables of facts that depend on the release: admission webhooks, image families, EventBridge rules,
 irreversible steps, node replacement, how nodes of Provisioners are drained, and controller sizes.
+
 Sources (P = aws/karpenter-provider-aws, K = kubernetes-sigs/karpenter; others are given with their rows):
 - Admission webhooks: webhooks.yaml and webhooks-core.yaml below P:charts/karpenter/templates at v0.28.1, v0.31.5,
   v0.32.10, v0.33.12 and v0.37.8; both are gone at v1.0.0. Left-overs from before 0.28: P#5504.

@@ -1,4 +1,5 @@
 """The table of Karpenter releases, and functions that query it. A new minor needs one more row and no code.
+
 Every function takes the table as `table`, so that tests can add a future release. HASH_CHANGES lists what changed
 with each version of the drift hashes; the release rows say which release writes which version. GATE_FATES lists
 what became of feature gates; the release rows hold each minor's gates with their defaults.
@@ -117,6 +118,7 @@ def crd_set(running: Release, *, table: Table = RELEASES) -> CrdSet | None:
 
 def serves(running: Release, generation: str, *, table: Table = RELEASES) -> bool | None:
     """Whether the controller acts on objects of that generation ("alpha", "beta", "v1"); None if unknown.
+
     1.0 acts on v1 only; v1beta1 objects reach it through the conversion webhook.
     """
     row = find(running, table=table)
@@ -156,6 +158,7 @@ def as_tag(release: Release) -> str:
 
 class GateFate(NamedTuple):
     """`value` is its name below settings.featureGates; `fate` says what became of a gate that no longer exists.
+
     `felt_by`: its new default only affects what another check covers.
     """
 

@@ -1,4 +1,5 @@
 """Row types of the tables of keys and of releases, and values that several release rows share.
+
 The release rows are in tables/release_rows_*.py and are queried by releases.py. A fact that changes within a minor
 is a tuple of `Since`: each value holds from its patch until the next one, the last for every later patch, so that a
 patch newer than the tables is treated like the newest known patch.
@@ -21,6 +22,7 @@ V1_KEYS = "aws/karpenter-provider-aws@v1.14.1:pkg/apis/v1/labels.go"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelRow:
     """One key in one role; the same text may be a label and a tag. No generations: not one of Karpenter's keys.
+
     `first_seen` names the first release of each branch that has it; empty if it is older than the tables or not
     tied to a release. `last_seen` is the last minor in which it has an effect; empty while it has one.
     """

@@ -1,4 +1,5 @@
 """The upgrade path from the running release to a target: each hop, its target patch, Kubernetes, and the way back.
+
 A pure function of the tables; the checks say whether a cluster is ready for a hop. `resolve_target` parses a
 target: a release, a minor, a hop, or nothing for the newest release.
 """
@@ -186,6 +187,7 @@ def resolve_target(
 ) -> Release:
     """The release that a target text stands for: "1.4.2", "1.4" (its newest good patch), a hop such as "0.33+", or
     None.
+
     Raises InvalidInput for an unknown release or minor, one known to be bad, and one older than `current`.
     """
     if target is None:
@@ -275,6 +277,7 @@ def path(
     table: Table = RELEASES,
 ) -> Path:
     """The path to `target`: a release, a minor, a hop, or None for the newest known release.
+
     Raises InvalidInput with the codes no_karpenter, unknown_current, unknown_target, bad_target,
     target_below_current and bad_kubernetes. Without `kubernetes` the steps do not say whether it fits.
     """

@@ -1,5 +1,6 @@
 """Strict reader for YAML and JSON from users and files (T04): no aliases, anchors, tags or duplicate keys, and limits
 on everything.
+
 Values are those of JSON: strings, integers and finite numbers, true, false, null, lists, maps with string keys.
 """
 
@@ -52,6 +53,7 @@ def read_documents(
 ) -> Iterator[Plain]:
     """Each document in turn. `seal` replaces every finished element of a top-level `items` list, which keeps large
     lists compact.
+
     Raises `error` with a code that starts with `yaml_` and the line in `where`.
     """
     return _Reader(limits, error, seal).read(raw)

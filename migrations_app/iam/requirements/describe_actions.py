@@ -1,4 +1,5 @@
 """The EC2 Describe actions that the controller calls: one row holds the request, its reason and its grant.
+
 requests.py, needs.py and statements.py take their rows from here, so that a new Describe action is a single row.
 Sources are those of requests.py; if a row names none, it is pkg/operator/operator.go.
 """
@@ -12,6 +13,7 @@ from migrations_app.iam.requirements.required_request import Mode, RequiredReque
 
 class Read(NamedTuple):
     """`call` is the action without its service; `effect` says what its refusal causes, `log` what is logged then.
+
     `capability` and `features` are those of the request (required_request.py).
     """
 

@@ -1,5 +1,6 @@
 """The settings on which requests depend, with the assumed defaults; what the node role needs; minors and spans of
 minors.
+
 Source of the node needs: getting-started-with-karpenter/cloudformation.yaml of aws/karpenter-provider-aws, v0.28.1
 to v1.14.1.
 """

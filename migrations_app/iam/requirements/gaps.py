@@ -139,6 +139,7 @@ def find_gaps(
 
 def _answer(request: IamRequest, policies: Sequence[IamPolicy], *, boundary: Sequence[IamPolicy] | None) -> Evaluation:
     """The evaluation, or "cannot tell" if AWS names a resource in its refusal although its reference lists none.
+
     Source: kubernetes/kops#17854 (iam:ListInstanceProfiles refused on an instance-profile path).
     """
     answer = evaluate(request, policies, boundary=boundary)

@@ -1,4 +1,5 @@
 """Why the controller needs an action, what its refusal causes, and what it logs then.
+
 Sources are read as aws/karpenter-provider-aws@<tag>:<path> unless another repository is named. An action that an
 official policy grants but no release calls (see remedies.py) has no row here. EC2 Describe actions are rows of
 describe_actions.py.

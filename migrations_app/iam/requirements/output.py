@@ -1,5 +1,6 @@
 """The remedy for a gap report, written as JSON, CloudFormation, Terraform, or input of the Terraform EKS module's
 Karpenter submodule.
+
 One implementation for the command line, the API and the page.
 """
 
@@ -78,6 +79,7 @@ def as_terraform(documents: Sequence[Document], *, release: str) -> str:
 def as_module_statements(statements: Iterable[PolicyStatement], *, major: int) -> str:
     """The submodule's variable `iam_policy_statements`; its blocks are named `conditions` up to 20 and `condition`
     from 21.
+
     Source: terraform-aws-modules/terraform-aws-eks@v20.16.0, v20.37.2, v21.19.0:modules/karpenter/policy.tf,
     main.tf
     """

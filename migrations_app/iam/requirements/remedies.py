@@ -37,6 +37,7 @@ class Closing:
 
 def closing(report: GapReport, site: AwsSite, *, legacy: bool = True, conditional: bool = False) -> Closing:
     """What to add for every gap that is always needed; with `conditional` also for gaps that depend on rare settings.
+
     `legacy` includes capacity that Provisioners still own, which 0.32 needs until the last of it is gone.
     """
     gaps = (*report.gaps, *(report.legacy_gaps if legacy else ()))
@@ -143,6 +144,7 @@ class Removal:
 def removable(policies: Iterable[IamPolicy], *, release: str, site: AwsSite) -> tuple[Removal, ...]:
     """Statements and actions that can be removed without refusing anything to the release, including settings that are
     off.
+
     Of two equivalent statements the earlier one is named, so pass the older document first. Only statements whose
     actions Karpenter has used are considered. Keep everything while a rollback may still be needed.
     """

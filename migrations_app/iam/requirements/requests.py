@@ -1,4 +1,5 @@
 """The requests that the controller makes, by release. A new minor adds rows or ends a span.
+
 A request also has its row in needs.py and in statements.py; for an EC2 Describe action one row in
 describe_actions.py covers all three. Source of the actions: call sites of aws/karpenter-provider-aws at v0.28.1,
 v0.31.4, v0.32.10, v0.33.10, v0.37.8, v1.0.14, v1.1.9, v1.4.4, v1.7.6, v1.14.1 (pkg/providers, pkg/controllers,

@@ -18,6 +18,7 @@ _CLUSTER_TAG_ON_TEMPLATES = Span((0, 28), (1, 0))
 @dataclass(frozen=True, kw_only=True)
 class RequiredRequest:
     """One request of the controller in the releases of `span`, for capacity of one owner (`mode`).
+
     Braces in `resource`, tags and context are filled from the site. `spec_tags` says that the tags of spec.tags are
     sent in addition; resources with controller tags carry them too.
     """
@@ -79,6 +80,7 @@ class RequiredRequest:
 
     def _context(self, site: AwsSite) -> dict[str, tuple[str, ...]]:
         """The context keys that every request of the controller states, plus those of the row.
+
         aws:RequestedRegion follows from the target region of the call, TLS from the SDK.
         """
         service = self.action.partition(":")[0]

@@ -1,4 +1,5 @@
 """Statements that allow the requests of requests.py and as little else as IAM can express.
+
 They follow the scopes of the official policies (Sids AllowScoped..., at the tags named in requests.py): new
 resources only with this cluster's tags, existing resources only if they carry them.
 """

@@ -1,4 +1,5 @@
 """What to set in the Karpenter submodule of the Terraform EKS module, by the module's version.
+
 Source: terraform-aws-modules/terraform-aws-eks, modules/karpenter at v19.16.0, v19.18.0, v20.0.0, v20.16.0,
 v20.24.0, v20.37.2, v21.0.0, v21.2.0, v21.8.0 and v21.19.0.
 """

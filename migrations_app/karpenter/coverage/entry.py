@@ -16,6 +16,7 @@ CAUSES: dict[Cause, str] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
     """One entry. `checks` are check ids, `table` is the module with the rows that they read, if there is one.
+
     `search` says what to look for manually, and where. An entry with neither check nor search has a `cause` and a
     `reason`. `release` is the first minor in which a change takes effect; problems have none.
     """

@@ -1,4 +1,5 @@
 """Environment variables of the controller, by release.
+
 Sources: charts/karpenter/templates/deployment.yaml of aws/karpenter-provider-aws at the newest tag of every minor,
 and website/content/en/v1.0/upgrading/v1-migration.md. The charts write no variable for an empty value.
 """

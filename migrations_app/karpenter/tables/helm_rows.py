@@ -1,4 +1,5 @@
 """Values of the charts karpenter and karpenter-crd that were added, moved or removed: what each release reads.
+
 Sources: values.yaml, deployment.yaml and configmap.yaml of charts/karpenter and values.yaml of charts/karpenter-crd
 in aws/karpenter-provider-aws at v0.28.1 .. v0.32.10, v0.33.0, v0.33.12 and the newest tag of every later minor. For
 values added after 1.0 the exact patch is not known. A chart does not report a value that it does not read.
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HelmKey:
     """A value and the releases whose chart reads it, both ends included: a minor, a patch, or empty for an open end.
+
     A key has several rows if it was removed for a while. `never` marks a value that no known chart reads.
     """
 

@@ -1,4 +1,5 @@
 """Labels on nodes, claims and pods, by generation.
+
 Read from the source constants of 16 tags each of core and provider. Rows without `first_seen` are older than 0.28.
 """
 

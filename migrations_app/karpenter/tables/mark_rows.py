@@ -1,4 +1,5 @@
 """Taints, finalizers and EC2 tags, by generation.
+
 Read from the source constants of 16 tags each of core and provider. Rows without `first_seen` are older than 0.28.
 """
 

@@ -1,4 +1,5 @@
 """Controller metrics, and label values of metrics, that were renamed or removed.
+
 Sources: website/content/en/preview/reference/metrics.md of aws/karpenter-provider-aws at the newest tag of every
 minor, and the guides named in the rows. If a guide and the reference of the tags disagree, the reference is used.
 """

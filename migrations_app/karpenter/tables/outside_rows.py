@@ -1,4 +1,5 @@
 """What a cluster cannot show: words to search for in queries, scripts, policies and manifests kept elsewhere.
+
 One row for each word and release. Renamed metrics are in metric_rows; these rows hold what else queries refer to.
 """
 

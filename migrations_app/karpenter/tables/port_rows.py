@@ -1,4 +1,5 @@
 """The ports on which the controller is called, by release, and the marks of service meshes in between.
+
 Sources: charts/karpenter/templates/deployment.yaml and service.yaml of aws/karpenter-provider-aws at every minor;
 documentation of Istio and Linkerd for the annotations that their injectors set and read.
 """
@@ -38,6 +39,7 @@ WEBHOOK_PORT = PORTS[-1].text
 
 class Mesh(NamedTuple):
     """`mark` is set on every pod that received a sidecar; `exclusion` names ports that bypass it.
+
     `asking` is the label or annotation of a pod template, and its value, that requests a sidecar.
     """
 

@@ -1,4 +1,5 @@
 """What the chart's ClusterRoles grant the controller, by release.
+
 Source: clusterrole.yaml and clusterrole-core.yaml below charts/karpenter/templates in aws/karpenter-provider-aws,
 every tag v0.28.0 .. v1.14.1. Rights on admission webhooks are left out: without them a webhook fails with a clear
 error.
@@ -18,6 +19,7 @@ CHANGE = ("update", "patch")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RightRow:
     """Verbs on resources and the releases that need them, both ends included; an empty end is open.
+
     `webhooks`: only while the controller runs its webhooks. `named`: the grant may be limited to the CRDs that it
     converts.
     """

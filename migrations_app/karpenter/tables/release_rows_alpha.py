@@ -1,4 +1,5 @@
 """Releases 0.28 to 0.32: the alpha kinds, and the one release that serves alpha and beta side by side.
+
 Tags, dates and defaults were read from every tag; Kubernetes windows from
 aws/karpenter-provider-aws@v1.14.1:hack/docs/compatibilitymatrix_gen/compatibility.yaml.
 """
