@@ -1,4 +1,4 @@
-"""YAML text into plain values, with the line of every key, repeated keys found, and aliases kept from exploding."""
+"""YAML text as plain values, with the line of every key, duplicate keys, and a limit on alias expansion."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from yaml.events import (
 from migrations_app.errors import InvalidManifest
 from migrations_app.manifests.writer import Path, Plain, resolved
 
-# libyaml where the wheel brings it, which is 10 times as fast
+# libyaml if the wheel includes it, which is 10 times as fast
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DEEPEST: Final = 100
 _MOST_BY_ALIAS: Final = 100_000
@@ -28,7 +28,7 @@ Tagged = Callable[[str, Plain], Plain]
 
 
 class NotReadable(InvalidManifest):
-    """The document goes beyond a limit, or uses YAML that no manifest has; `line` counts from 0."""
+    """The document exceeds a limit, or uses YAML that no manifest contains; `line` starts at 0."""
 
     def __init__(self, what: str, line: int) -> None:
         super().__init__(what)
@@ -42,7 +42,7 @@ class Repeat(NamedTuple):
 
 @dataclass(slots=True)
 class Composed:
-    """One document: its value, the line of each key by container, and its repeated keys."""
+    """One document: its value, the line of each key by container, and its duplicate keys."""
 
     value: Plain
     lines: dict[tuple[int, str | int], int] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Composed:
     line: int = 0
 
     def line_of(self, path: Path) -> int:
-        """The line, from 0, of the field or of its nearest written ancestor."""
+        """The line, from 0, of the field or of its nearest ancestor in the text."""
         found, value = self.line, self.value
         for step in path:
             line = self.lines.get((id(value), step))
@@ -67,7 +67,7 @@ class _Anchor(NamedTuple):
 
 
 class _Document:
-    """Composes one document out of events."""
+    """Composes one document from parser events."""
 
     def __init__(self, next_event: Callable[[], Any]) -> None:
         self.next_event = next_event
@@ -155,7 +155,7 @@ class _Document:
 
 
 class _Tagged(_Document):
-    """A document whose own tags (`!Name`) mean something."""
+    """A document whose application tags (`!Name`) have a meaning."""
 
     def __init__(self, next_event: Callable[[], Any], tagged: Tagged) -> None:
         super().__init__(next_event)
@@ -174,9 +174,9 @@ def _scalar(event: Plain) -> Plain:
 
 
 def compose(text: str, *, tagged: Tagged | None = None) -> Iterator[Composed]:
-    """The documents of the text. Raises NotReadable, or yaml.YAMLError where the text is no YAML.
+    """The documents of the text. Raises NotReadable, or yaml.YAMLError if the text is not YAML.
 
-    `tagged` makes a value of a tag such as `!Sub` and what it stands on; without it such tags are passed over.
+    `tagged` converts a tag such as `!Sub` and its value; without it such tags are ignored.
     """
     loader = _LOADER(text)
     try:
