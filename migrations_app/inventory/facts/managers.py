@@ -1,4 +1,4 @@
-"""Which tool manages an object (Helm, Flux, Argo CD, Terraform, eksctl, or nobody), from its labels, annotations and
+"""Which tool manages an object (Helm, Flux, Argo CD, Terraform, eksctl, or none), from its labels, annotations and
 field managers.
 
 If several tools left marks, the one that reverts direct writes soonest is named first: Flux and Argo CD, then
