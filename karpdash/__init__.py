@@ -1,1 +1,1 @@
-"""Wiring of the Django project: settings, addresses, Celery. No fact about Karpenter belongs here."""
+"""Wiring of the Django project: settings, URLs, Celery. Facts about Karpenter do not belong here."""

@@ -1,4 +1,6 @@
-"""`karpdash backup FILE`: the SQLite database as it is at one moment, while everything goes on. Keys are not in it."""
+"""`karpdash backup FILE`: a consistent copy of the SQLite database while karpdash runs. It does not
+contain the keys.
+"""
 
 import argparse
 import os
@@ -13,7 +15,7 @@ from migrations_app.errors import InvalidInput, InvalidSetting, KarpdashError
 
 
 def run(argv: Sequence[str]) -> int:
-    """0 when the copy is there and whole, 2 with one line when not."""
+    """0: the copy exists and is intact; 2 with one line otherwise."""
     parser = argparse.ArgumentParser(prog="karpdash backup", description="Copy the SQLite database into a new file.")
     parser.add_argument("file", type=Path, help="must not be there yet; readable by its owner only")
     target = parser.parse_args(argv).file
@@ -29,7 +31,9 @@ def run(argv: Sequence[str]) -> int:
 
 
 def back_up(env: Env, target: Path) -> int:
-    """The size of the copy. Raises BadSetting without an SQLite database, BadInput when it cannot be written."""
+    """The size of the copy in bytes. Raises InvalidSetting without a SQLite database, InvalidInput if the copy cannot
+    be written.
+    """
     if not env.database["ENGINE"].endswith("sqlite3"):
         raise InvalidSetting("names no SQLite file: pg_dump backs PostgreSQL up", where="KARPDASH_DATABASE_URL")
     source = Path(env.database["NAME"])
@@ -49,7 +53,7 @@ def back_up(env: Env, target: Path) -> int:
 
 def _copy(source: Path, target: Path) -> None:
     with closing(sqlite3.connect(source, timeout=20)) as given, closing(sqlite3.connect(target)) as taken:
-        # In one step, under one read transaction: in WAL mode that holds up no writer, and is one moment of the whole.
+        # In one step under one read transaction: in WAL mode this blocks no writer and the copy is consistent.
         given.backup(taken)
         told = taken.execute("PRAGMA integrity_check").fetchone()[0]
         if told != "ok":

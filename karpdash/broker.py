@@ -8,7 +8,9 @@ from migrations_app.errors import InvalidSetting
 
 
 def broker_program() -> str:
-    """A server of the machine, else the one inside the wheel. Raises BadSetting where there is neither."""
+    """The path of a server installed on this machine, otherwise of the one in the wheel. Raises InvalidSetting without
+    either.
+    """
     found = shutil.which("valkey-server") or shutil.which("redis-server")
     return found or _from_wheel()
 
@@ -26,7 +28,7 @@ def _from_wheel() -> str:
 
 
 def broker_command(program: str, folder: Path) -> list[str]:
-    """No port; a socket with mode 0700; an append-only file, so that a restart keeps the queue."""
+    """The command line: no port; a socket with mode 0700; an append-only file, so that the queue survives a restart."""
     settings = {
         "port": "0",
         "unixsocket": str(folder / "broker.sock"),

@@ -1,4 +1,4 @@
-"""The Celery app: queues, limits and the timetable. Beat only ticks; what is due stands in rows."""
+"""The Celery app: queues, limits and the beat schedule. Beat only ticks; the database says what is due."""
 
 import os
 from typing import Any
@@ -23,7 +23,7 @@ app.conf.update(
     task_ignore_result=True,
     task_serializer="json",
     accept_content=["json"],
-    # A killed worker's message comes back: acks late, and the visibility timeout is longer than any task.
+    # The message of a killed worker is redelivered: acks are late, and the visibility timeout exceeds any task.
     task_acks_late=True,
     task_reject_on_worker_lost=True,
     worker_prefetch_multiplier=1,
@@ -39,8 +39,8 @@ app.conf.update(
     worker_max_tasks_per_child=200,
     worker_max_memory_per_child=500_000,
     worker_concurrency=ENV.worker_slots,
-    # A worker without -Q serves every lane. Unsaid, exchange and key would be those of the default queue in each of
-    # them, and every message would go to all.
+    # A worker without -Q serves every queue. Without an explicit exchange and key, each queue would use those of the
+    # default queue, and every message would go to all queues.
     task_queues=[Queue(name, Exchange(name), routing_key=name) for name in QUEUES],
     task_default_queue="upkeep",
     task_routes=ROUTES,
@@ -64,10 +64,10 @@ SIGN_OF_LIFE = 10.0
 
 
 class SignOfLife(StartStopStep):
-    """The worker's main loop writes every ten seconds that it lives; it has no other use for the database.
+    """Worker heartbeat: the main loop writes a row every ten seconds; it uses the database for nothing else.
 
-    Celery's own heartbeat goes to the broker and has no reader here. It is switched off, because a worker that is told
-    to stop while its broker is gone would send its last one for ever.
+    Celery's own heartbeat goes to the broker and is read by nothing. It is off, because a worker that is stopped
+    while its broker is down would retry its last one for ever.
     """
 
     requires = ("celery.worker.consumer.tasks:Tasks",)

@@ -1,4 +1,4 @@
-"""Behind a proxy the connection comes from the proxy: the address of the client is what the proxy says it is."""
+"""Behind a proxy every connection comes from the proxy, so the client's address is taken from its header."""
 
 import ipaddress
 from collections.abc import Callable
@@ -8,10 +8,10 @@ from django.http import HttpRequest, HttpResponse
 
 
 class ClientAddress:
-    """Puts the last address of X-Forwarded-For where the throttle of sign-ins and the audit log look for it.
+    """Stores the last address of X-Forwarded-For where sign-in throttling and the audit log read it.
 
-    The last one is the proxy's own word; those before it are whatever a client claims. Nothing of it is believed
-    without a proxy.
+    The last address is set by the proxy itself; earlier ones are claims of the client. Without a configured proxy
+    the header is ignored.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -24,7 +24,7 @@ class ClientAddress:
 
 
 def _last(told: str) -> str:
-    """Empty for what is no address."""
+    """The last address; empty if it is not a valid address."""
     try:
         return str(ipaddress.ip_address(told.rpartition(",")[2].strip()))
     except ValueError:

@@ -1,4 +1,4 @@
-"""The `karpdash` program. What needs the wiring is run here; everything else is the product's own command line."""
+"""The `karpdash` program. Commands that need the wiring run here; all others are in migrations_app.cli."""
 
 import importlib
 import sys

@@ -1,4 +1,4 @@
-"""The data folder of `karpdash up`: made once, keys generated with mode 0600, found again at the next start."""
+"""The data folder of `karpdash up`: created once, keys generated with mode 0600 and reused at the next start."""
 
 import base64
 import fcntl
@@ -11,11 +11,11 @@ from typing import TextIO
 from migrations_app.errors import InvalidSetting
 
 SHORTEST_SOCKET_LIMIT = 100
-"""A Unix socket's path may have 107 bytes on Linux."""
+"""The path of a Unix socket is limited to 107 bytes on Linux."""
 
 
 def prepare(path: Path) -> Path:
-    """The absolute folder, ready to use. Raises BadSetting when it cannot be written."""
+    """The absolute folder, ready to use. Raises InvalidSetting if it cannot be written."""
     folder = path.absolute()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -36,9 +36,10 @@ def prepare(path: Path) -> Path:
 
 
 def hold(folder: Path) -> TextIO:
-    """The open lock file: while it is open, nobody else may use the folder. Raises BadSetting when somebody does.
+    """The open lock file: while it is open, no other process may use the folder. Raises InvalidSetting if another one
+    does.
 
-    Two would start two brokers on one socket, and two workers on one SQLite file (R34).
+    Two instances would start two brokers on one socket, and two workers on one SQLite file (R34).
     """
     lock = (folder / "lock").open("a")
     try:
@@ -50,7 +51,7 @@ def hold(folder: Path) -> TextIO:
 
 
 def _keep(path: Path, fresh: str) -> None:
-    """Writes the file unless it is there; whole or not at all, so that a kill leaves no half key."""
+    """Writes the file unless it exists; atomically, so that a kill leaves no partial key."""
     if path.exists():
         return
     draft = path.with_name(f".{path.name}-{os.getpid()}")
@@ -63,7 +64,7 @@ def _keep(path: Path, fresh: str) -> None:
 
 
 def check_port(host: str, port: int) -> None:
-    """Raises BadSetting when the port is no port, or is taken."""
+    """Raises InvalidSetting if the port is invalid or in use."""
     if not 1 <= port <= 65_535:
         raise InvalidSetting(f"{port} is not a port", where="--port")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -76,7 +77,7 @@ def check_port(host: str, port: int) -> None:
 
 
 def fresh_log(folder: Path, name: str) -> Path:
-    """An empty log file; that of the start before is kept beside it."""
+    """An empty log file; the log of the previous start is kept next to it."""
     folder.mkdir(mode=0o700, exist_ok=True)
     log = folder / f"{name}.log"
     if log.exists():

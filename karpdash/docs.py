@@ -1,4 +1,6 @@
-"""What is generated from the code: `python -m karpdash.docs` writes it, with --check it only says what is stale."""
+"""Writes the files that are generated from the code: `python -m karpdash.docs`; with --check only
+lists outdated ones.
+"""
 
 import json
 import sys
@@ -19,7 +21,7 @@ DEPLOY = "../deploy"
 
 
 def pages() -> dict[str, str]:
-    """The text of each generated file, by its path from the docs."""
+    """The text of each generated file, by its path relative to docs."""
     scan = json.dumps(scan_schema(), indent=2) + "\n"
     return {
         "settings.md": settings_page(),
@@ -46,7 +48,7 @@ def settings_page() -> str:
 
 
 def stale(folder: Path = DOCS) -> list[str]:
-    """Names of the pages whose file differs from what the code says."""
+    """Names of the pages whose file differs from the code."""
     return [name for name, text in pages().items() if not _same(folder / name, text)]
 
 
@@ -55,7 +57,7 @@ def _same(path: Path, text: str) -> bool:
 
 
 def main(argv: Sequence[str]) -> int:
-    """0 when nothing was, or is now, out of date."""
+    """0 if nothing is outdated, or is any more; 1 if --check finds an outdated file."""
     found = stale()
     if list(argv) == ["--check"]:
         print("\n".join(f"out of date: {_said(name)}" for name in found), file=sys.stderr)

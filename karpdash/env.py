@@ -1,4 +1,4 @@
-"""Reads and checks the environment once, into a frozen value. Every setting of the product is a field of `Env`."""
+"""Reads and validates the environment once into a frozen value. Every setting of the product is a field of `Env`."""
 
 import base64
 import ipaddress
@@ -26,7 +26,7 @@ def _setting(default: str, doc: str, *, shown: bool = True) -> Any:  # noqa: ANN
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """The texts of the environment, KARPDASH_<NAME>; the docs table is made from these fields."""
+    """The texts of the variables KARPDASH_<NAME>; the table in the docs is generated from these fields."""
 
     data_dir: str = _setting("var", "Folder for SQLite, keys and the embedded broker's socket.")
     database_url: str = _setting("", "postgres://user:password@host/name or sqlite:///path; empty: SQLite in DATA_DIR.")
@@ -94,7 +94,7 @@ class Raw:
 
 @dataclass(frozen=True, slots=True)
 class Env:
-    """The checked values. `database` is Django's dictionary for one database."""
+    """The validated values. `database` is Django's dictionary for one database."""
 
     data_dir: Path
     database: dict[str, Any]
@@ -133,18 +133,18 @@ class Env:
 
 
 def settings_rows() -> tuple[tuple[str, str, str], ...]:
-    """(environment name, default, what it does) of each setting, for the docs."""
+    """(environment variable, default, description) of each setting, for the docs."""
     return tuple((f"KARPDASH_{f.name.upper()}", str(f.default), f.metadata["doc"]) for f in fields(Raw))
 
 
 @cache
 def current() -> Env:
-    """The environment of this process; raises BadSetting naming the variable."""
+    """The environment of this process; raises InvalidSetting with the variable."""
     return read(os.environ)
 
 
 def read(environ: Mapping[str, str]) -> Env:
-    """Checks every variable. Raises BadSetting with the variable's name in `where`."""
+    """Validates every variable. Raises InvalidSetting with the variable's name in `where`."""
     known = {f"KARPDASH_{f.name.upper()}": f.name for f in fields(Raw)}
     raw = Raw(**{name: environ[key].strip() for key, name in known.items() if key in environ})
     data_dir = Path(raw.data_dir).absolute()
@@ -260,7 +260,7 @@ def _broker(url: str, data_dir: Path) -> str:
 
 
 def _kept_secret(path: Path) -> str:
-    """The text of a key file; empty when `karpdash up` has not made it: system_checks refuses to start then."""
+    """The text of a key file; empty if `karpdash up` has not created it: system_checks then refuses to start."""
     return path.read_text().strip() if path.is_file() else ""
 
 
@@ -280,7 +280,7 @@ def _key(text: str) -> tuple[str, bytes]:
 
 
 def _signing_key(text: str) -> bytes:
-    """The value stands in no message."""
+    """The decoded key; error messages never contain the value."""
     try:
         key = base64.b64decode(text, validate=True)
     except ValueError:
@@ -299,7 +299,7 @@ def _audit_sinks(raw: Raw) -> Sinks:
 
 
 def _audit_url(raw: Raw) -> str:
-    """In clear only inside this machine, and only where loopback addresses are allowed at all."""
+    """The URL; plain http is accepted only on this machine, and only if loopback addresses are allowed."""
     url = raw.audit_url
     if not url:
         return ""
@@ -318,7 +318,7 @@ def _audit_url(raw: Raw) -> str:
 
 
 def _email(url: str) -> MailServer | None:
-    """None: no mail is sent. The address stands in no message, since it may hold a password."""
+    """The mail server; None if no mail is sent. Messages never contain the URL, since it may hold a password."""
     try:
         return read_mail_server(url) if url else None
     except InvalidInput as wrong:
@@ -326,7 +326,7 @@ def _email(url: str) -> MailServer | None:
 
 
 def _aws_keys(raw: Raw) -> AwsCredentials | None:
-    """None when no key is given. The values stand in no message."""
+    """The static keys; None if none is given. Messages never contain the values."""
     if not raw.aws_access_key_id and not raw.aws_secret_access_key and not raw.aws_session_token:
         return None
     if not raw.aws_access_key_id:
@@ -341,7 +341,7 @@ def _aws_keys(raw: Raw) -> AwsCredentials | None:
 
 
 def _aws_endpoint(url: str) -> str:
-    """Signed requests go there: in clear only inside this machine."""
+    """The endpoint for signed requests; plain http is accepted only on this machine."""
     if not url:
         return ""
     try:
@@ -357,7 +357,7 @@ def _aws_endpoint(url: str) -> str:
 
 
 def _chart_registry(text: str) -> str:
-    """Empty: charts come from the data folder only."""
+    """The registry; empty if charts come from the data folder only."""
     if text in ("", "official"):
         return text
     try:

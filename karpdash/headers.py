@@ -1,4 +1,4 @@
-"""Headers on every answer: the content security policy, and no caching of what only signed-in people may see."""
+"""Headers of every response: the content security policy, and no caching of pages that require sign-in."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ DOCS = "/api/v1/docs/"
 
 
 class ContentSecurityPolicy:
-    """Nothing from outside and nothing inline; Swagger's page alone may style itself."""
+    """Allows no external and no inline content; only the Swagger page may use inline styles."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -1,4 +1,4 @@
-"""Is karpdash itself alive and ready."""
+"""Liveness and readiness of karpdash itself."""
 
 from django.db import Error, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -15,14 +15,15 @@ NEEDED_FOR_PAGES = ("database", "schema")
 
 
 def healthz(_request: HttpRequest) -> HttpResponse:
-    """200 as soon as pages can be answered."""
+    """200 as soon as pages can be served."""
     return HttpResponse("ok\n", content_type="text/plain")
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """200 when nothing is missing, else 503 naming what: database, schema, broker, disk, worker:<lane>, beat.
+    """200 if nothing is missing, otherwise 503 with what is: database, schema, broker, disk, worker:<lane>, beat.
 
-    With `?for=web` only what pages need counts, so that a load balancer does not take them away with the workers.
+    With `?for=web` only what pages need counts, so that a load balancer keeps serving pages if only workers are
+    down.
     """
     why = missing()
     needed = {name for name in why if name in NEEDED_FOR_PAGES} if request.GET.get("for") == "web" else set(why)
@@ -31,7 +32,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 
 def missing() -> dict[str, str]:
-    """What is missing, each with the reason in words."""
+    """What is missing, each with the reason as text."""
     found = _database()
     if "database" not in found and "schema" not in found:
         found |= _lanes() | _disk()
@@ -52,7 +53,7 @@ def _lanes() -> dict[str, str]:
     silent = silent_lanes()
     return {
         lane if lane == "beat" else f"worker:{lane}": "no sign of life for a minute" for lane in silent
-    }  # the timetable is no worker
+    }  # beat is not a worker
 
 
 def _disk() -> dict[str, str]:

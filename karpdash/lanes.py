@@ -1,4 +1,6 @@
-"""The lanes of work and the worker of each: what hangs in one does not hold up the others (R20)."""
+"""The lanes (task queues) and the worker of each, so that a blocked task in one lane does not delay
+the others (R20).
+"""
 
 import argparse
 import os
@@ -9,21 +11,22 @@ from karpdash.env import Env, current
 from migrations_app.errors import InvalidSetting
 
 WORKERS = ("probe", "scan", "action")
-"""Each serves the lane of its name; that of the actions serves the upkeep as well, which is short."""
+"""Each serves the lane of its name; the action worker also serves upkeep, whose tasks are short."""
 QUEUES = ("probe", "scan", "action", "upkeep")
 ROUTES = {
     "probe_cluster": {"queue": "probe"},
     "scan_cluster": {"queue": "scan"},
     "prepare_rollout": {"queue": "action"},
     "advance_rollout": {"queue": "action"},
-    # News waits for receivers as probes wait for clusters: it ends by its own clock, and holds no rollout up.
+    # Notifications wait for receivers as probes wait for clusters: they have their own timeout, and must not delay
+    # rollouts.
     "deliver": {"queue": "probe"},
 }
-"""What is named here has its own lane; everything else is upkeep."""
+"""Tasks with a lane of their own; every other task is upkeep."""
 
 
 def worker_command(lane: str, env: Env, *, name: str = "") -> list[str]:
-    """The words that start a worker for that lane, or for all of them with `all`."""
+    """The command line of a worker for that lane, or for all of them with `all`."""
     words = ["-m", "celery", "-A", "karpdash.celery", "worker", "--loglevel", "warning"]
     words += ["--without-heartbeat", "--without-gossip"]
     return [sys.executable, *words, *_of_lane(lane, env), *(("-n", f"{name}@%h") if name else ())]
@@ -31,7 +34,7 @@ def worker_command(lane: str, env: Env, *, name: str = "") -> list[str]:
 
 def _of_lane(lane: str, env: Env) -> Sequence[str]:
     if lane == "probe":
-        # Probes wait for the network and end by their own clock: threads of one process hold many of them.
+        # Probes wait for the network and have their own timeout: many of them run as threads of one process.
         return "-Q", "probe", "-P", "threads", "-c", str(env.probe_slots)
     if lane == "scan":
         return "-Q", "scan", "-c", str(env.worker_slots)
@@ -41,14 +44,14 @@ def _of_lane(lane: str, env: Env) -> Sequence[str]:
 
 
 def beat_command() -> list[str]:
-    """The words that start the timetable."""
+    """The command line of beat."""
     return [sys.executable, "-m", "celery", "-A", "karpdash.celery", "beat", "--loglevel", "warning", "--pidfile", ""]
 
 
 def run(argv: Sequence[str]) -> int:
-    """`karpdash worker LANE` and `karpdash worker beat`: becomes that process, so that signals reach it.
+    """`karpdash worker LANE` and `karpdash worker beat`: replaces this process, so that signals reach the worker.
 
-    2 with one line when it may not start.
+    2 with one line if it must not start.
     """
     parser = argparse.ArgumentParser(prog="karpdash worker", description="Serve a lane of work, or tick.")
     parser.add_argument("lane", choices=(*WORKERS, "all", "beat"), help="beat is the timetable; one of it is enough")
@@ -63,7 +66,9 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _refuse_unsafe() -> None:
-    """Celery passes over what Django's checks find; a worker has the same keys and the same clusters as the pages."""
+    """Raises InvalidSetting if Django's checks fail, since Celery ignores them; a worker has the same keys and
+    clusters as the web process.
+    """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
     from karpdash.system_checks import refuse_unsafe
 

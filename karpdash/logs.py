@@ -1,4 +1,4 @@
-"""Log lines as JSON on standard error, with the ids they belong to, without bodies and without secrets (K17, T23)."""
+"""JSON log lines on standard error, with the ids they belong to, without bodies and secrets (K17, T23)."""
 
 import logging
 import re
@@ -19,25 +19,27 @@ EXTRAS = (
     *("scan", "rollout", "cluster", "fleet_scan", "request_id", "row", "rows", "sink", "code", "reason", "task"),
     *("method", "path", "status", "ms"),
 )
-"""Fields of a record that become fields of its line; what else a library hangs onto one is left out."""
+"""Record fields that become fields of the line; other attributes that a library sets are left out."""
 HIDDEN = "[secret]"
 _TOLD_AS_IS = (KarpdashError, OSError, AttributeError, TypeError, NameError, ArithmeticError, ImportError)
-"""Errors whose text names things of the code or the system. That of any other may hold what came in: it stays out."""
+"""Errors whose text only names parts of the code or the system. The text of other errors may contain input and is left
+out.
+"""
 
 
 class NoBodies(logging.Filter):
-    """Drops DEBUG lines of libraries that print bodies and headers with tokens in them."""
+    """Drops DEBUG lines of libraries that log bodies, and headers with tokens."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.name == "celery.app.trace" and record.exc_info:
-            # Celery writes the error and its traceback into the message; ours tells them more carefully.
+            # Celery puts the error and its traceback into the message; `told_exception` logs them without their text.
             record.task = str(getattr(record, "data", {}).get("name", ""))
             record.msg, record.args = "task failed", ()
         return record.levelno > logging.DEBUG or not record.name.startswith(SILENCED)
 
 
 def json_formatter() -> logging.Formatter:
-    """One JSON object a line: event, level, logger, timestamp, and the ids of request, scan and rollout."""
+    """One JSON object for each line: event, level, logger, timestamp, and the ids of request, scan and rollout."""
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -57,7 +59,7 @@ def json_formatter() -> logging.Formatter:
 
 
 def told_exception(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Puts where an exception was raised, and its kind, in the place of its whole text."""
+    """Replaces the full text of an exception by its type and where it was raised."""
     given = event.pop("exc_info", None)
     if given is True:
         given = sys.exc_info()
@@ -68,7 +70,7 @@ def told_exception(_logger: WrappedLogger, _method: str, event: EventDict) -> Ev
 
 
 def _lines(wrong: BaseException) -> Iterator[str]:
-    """From the newest error to the one that began it; the innermost frame is the last of each."""
+    """From the newest error to its first cause; each with its innermost frame."""
     seen: set[int] = set()
     current_one: BaseException | None = wrong
     while current_one is not None and id(current_one) not in seen:
@@ -86,7 +88,7 @@ def _is_harmless(wrong: BaseException) -> bool:
 
 
 def scrubber(env: Env) -> Processor:
-    """A processor that hides secrets: those of this installation, and whatever looks like one."""
+    """A processor that hides secrets: those of this installation, and everything that looks like one."""
     own = sorted({secret for secret in _own(env) if len(secret) >= 8}, key=len, reverse=True)
     known = re.compile("|".join(map(re.escape, own))) if own else None
 

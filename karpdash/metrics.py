@@ -1,4 +1,4 @@
-"""`/metrics` for Prometheus: what the database says at the moment of the scrape, so that any process may be asked."""
+"""`/metrics` for Prometheus: computed from the database at each scrape, so that any web process can answer."""
 
 from collections.abc import Iterable, Iterator
 from typing import get_args
@@ -26,7 +26,7 @@ VERDICTS: tuple[str, ...] = get_args(Verdict)
 
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Everything as text; 401 without a token, 403 for one of another scope, 503 without the database."""
+    """All metrics as text; 401 without a token, 403 for a token without the scope, 503 without the database."""
     try:
         if settings.ENV.metrics_open:
             return _told(ALL)
@@ -53,7 +53,7 @@ def _use(request: HttpRequest) -> TokenUse | HttpResponse:
 
 
 def registry(told: FleetNumbers) -> CollectorRegistry:
-    """A registry that holds these numbers and nothing of this process."""
+    """A registry with only these numbers, without process metrics."""
     made = CollectorRegistry(auto_describe=False)
     made.register(_Told(told))
     return made
@@ -68,7 +68,7 @@ class _Told(Collector):
 
 
 def families(told: FleetNumbers) -> Iterator[Metric]:
-    """Each metric with its labels; names are those of the docs."""
+    """Each metric with its labels; the names are those in the docs."""
     verdict = _gauge("hop_verdict", "Whether that is the verdict on the hop.", "cluster", "hop", "verdict")
     for cluster, hop, word in told.verdicts:
         for one in VERDICTS:

@@ -1,4 +1,4 @@
-"""The settings of sign-in at an identity provider, checked together: half of them is worse than none."""
+"""The settings of OpenID Connect sign-in, validated together, since a part of them is not usable."""
 
 from typing import Protocol
 
@@ -8,7 +8,7 @@ from migrations_app.errors import InvalidInput, InvalidSetting
 
 
 class OidcTexts(Protocol):
-    """The texts of the environment."""
+    """The texts of the environment variables."""
 
     @property
     def oidc_issuer(self) -> str: ...
@@ -29,7 +29,7 @@ class OidcTexts(Protocol):
 
 
 def read_oidc(raw: OidcTexts) -> OidcClient | None:
-    """None: people sign in with passwords only. Raises BadSetting; the secret stands in no message."""
+    """The client; None if sign-in uses passwords only. Raises InvalidSetting; messages never contain the secret."""
     if not raw.oidc_issuer:
         if raw.oidc_client_id or raw.oidc_client_secret:
             raise _bad("OIDC_ISSUER", "is missing beside the other KARPDASH_OIDC_ settings")

@@ -1,6 +1,6 @@
-"""`python -m karpdash.probe [PORT [PATH]]`: asks this machine's own web server how it is: a container's health check.
+"""`python -m karpdash.probe [PORT [PATH]]`: container health check that requests a page of this machine's web server.
 
-It speaks as the proxy in front would, so that neither the list of hosts nor the redirect to https stands in its way.
+It sends the headers of a proxy, so that neither ALLOWED_HOSTS nor the redirect to https refuses it.
 """
 
 import http.client
@@ -13,7 +13,7 @@ SECONDS = 5.0
 
 
 def main(argv: Sequence[str]) -> int:
-    """0 for an answer of 200, else 1 with the reason."""
+    """0 for a response with status 200, otherwise 1 with the reason."""
     port, path, *_ = (*argv, *("8000", "/healthz")[len(argv) :])
     connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=SECONDS)
     headers = {"Host": (*current().allowed_hosts, "localhost")[0], "X-Forwarded-Proto": "https"}

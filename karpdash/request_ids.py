@@ -1,4 +1,4 @@
-"""Every request has an id: the caller's own, or a new one. It stands on the answer and on each line of the log."""
+"""Every request has an id: the caller's own or a new one. It is sent in the response and added to each log line."""
 
 import logging
 import re
@@ -16,7 +16,7 @@ _ID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 
 
 class RequestIds:
-    """Binds the id while the request is answered, and writes one line about it: no query, no body."""
+    """Binds the id for the duration of the request and logs one line about it, without query and body."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

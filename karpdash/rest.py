@@ -1,4 +1,4 @@
-"""Settings of the REST framework and of its schema. What the API is stands in migrations_app/api."""
+"""Settings of the REST framework and of its schema. The API itself is in migrations_app/api."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ REST_FRAMEWORK: dict[str, Any] = {
         "migrations_app.api.framework.authentication.BearerToken",
         "migrations_app.api.framework.authentication.Session",
     ],
-    # Deny by default: an endpoint outside the frame declares no need and allows nobody.
+    # Deny by default: an endpoint outside the framework declares no permission and allows no access.
     "DEFAULT_PERMISSION_CLASSES": ["migrations_app.api.framework.permissions.DeclaredPermission"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["migrations_app.api.framework.fields.StrictJsonParser"],
@@ -34,7 +34,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "SERVE_AUTHENTICATION": None,
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "PREPROCESSING_HOOKS": ["migrations_app.api.framework.schema.listed_once"],
-    # Enums stay where they are used: the scan schema has some of its own that the hook cannot name.
+    # Enums stay inline: the scan schema has its own, which the hook cannot name.
     "POSTPROCESSING_HOOKS": [],
     "APPEND_COMPONENTS": {"schemas": _SCHEMAS},
     "ENFORCE_NON_BLANK_FIELDS": True,

@@ -1,4 +1,4 @@
-"""Do the tables fit this code: neither behind it, nor ahead of it (R27)."""
+"""Whether the database schema matches this code, or is older or newer (R27)."""
 
 from functools import cache
 from typing import Literal
@@ -12,7 +12,9 @@ OURS = "migrations_app"
 
 
 def schema_fit() -> Fit:
-    """Empty when it fits; `ahead` when a newer release has changed the tables. Raises django.db.Error."""
+    """Empty if it matches; `behind` if it is older; `ahead` if a newer release has changed it. Raises
+    django.db.Error.
+    """
     done = set(MigrationRecorder(connection).applied_migrations())
     known = _known()
     if any(step not in known for step in done if step[0] == OURS):

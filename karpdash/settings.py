@@ -118,7 +118,7 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
-# Files are served from where they lie: there is no collectstatic step and no second copy.
+# Files are served from their source folder: there is no collectstatic step and no second copy.
 WHITENOISE_USE_FINDERS = True
 
 LOGGING = {

@@ -1,6 +1,6 @@
 """Runs child processes: each in its own session, restarted with growing pauses, stopped in reverse order.
 
-A child dies with its parent even when the parent is killed -9, because the kernel is asked to see to it.
+A child is killed with its parent even after kill -9, because the kernel is asked to do so (PR_SET_PDEATHSIG).
 """
 
 import ctypes
@@ -22,9 +22,9 @@ PR_SET_PDEATHSIG = 1
 GRACE = 20.0
 LONGEST_PAUSE = 30.0
 STEADY = 60.0
-"""A child that ran this long starts its next count of restarts from zero."""
+"""After this many seconds of uptime a child's restart count starts again."""
 _LIBC = ctypes.CDLL(None, use_errno=True)
-# Our own address is asked directly, whatever proxy the environment names.
+# karpdash's own address is requested directly, regardless of proxy variables.
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -33,16 +33,16 @@ class Child:
     name: str
     command: list[str]
     log: Path
-    """What it prints; begun anew at each start of karpdash."""
+    """Log file of its output; emptied at each start of karpdash."""
     stop_by: signal.Signals = signal.SIGTERM
-    """What asks it to end: sent by us, and by the kernel when we die."""
+    """The signal to stop it: sent by the supervisor, and by the kernel if the supervisor dies."""
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0
     restarts: int = 0
     next_start: float = 0.0
 
     def start(self) -> None:
-        """Raises OSError when the program cannot be run."""
+        """Starts the process. Raises OSError if the program cannot be run."""
         with self.log.open("ab") as output:
             self.process = subprocess.Popen(  # noqa: S603 - our own words, no shell
                 self.command,
@@ -59,7 +59,7 @@ class Child:
         return self.process is not None and not _has_ended(self.process)
 
     def clear(self) -> int | None:
-        """Kills what the ended child has left of its session, and gives its exit code."""
+        """Kills what is left of the ended child's session, and returns its exit code."""
         if self.process is None:
             return None
         if self.process.returncode is None:
@@ -67,7 +67,7 @@ class Child:
         return self.process.wait()
 
     def stop(self) -> None:
-        """Asks it to end, and kills it with all its children when it has not by the end of the grace period."""
+        """Sends the stop signal; kills it and its children if it has not ended by the end of the grace period."""
         if self.running and self.process is not None:
             self.process.send_signal(self.stop_by)
             if not _ends(self.process, seconds=GRACE):
@@ -76,7 +76,7 @@ class Child:
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Looks without reaping: until then the kernel gives the number of its session to nobody else."""
+    """Whether it has ended. It is not reaped here: until then the kernel does not reuse its session id."""
     if process.returncode is not None:
         return True
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
@@ -97,7 +97,7 @@ def _die_with_parent(by: signal.Signals) -> None:
 
 @dataclass(slots=True)
 class Supervisor:
-    """`children` in the order of their start."""
+    """`children` in start order."""
 
     children: list[Child]
     stopping: bool = False
@@ -124,7 +124,7 @@ class Supervisor:
             self._started.append(child)
 
     def wait_until_serving(self, url: str, *, seconds: float = 60.0) -> bool:
-        """True once the address answers 200; False when stopped, or after that long."""
+        """True once the URL answers 200; False if stopped, or after the timeout."""
         end = time.monotonic() + seconds
         while time.monotonic() < end and not self.stopping:
             if _answers(url):
@@ -134,7 +134,7 @@ class Supervisor:
         return False
 
     def watch(self) -> int:
-        """Restarts what falls until asked to stop; 0 then."""
+        """Restarts ended children until asked to stop; then returns 0."""
         while not self.stopping:
             self._restart_fallen()
             time.sleep(0.2)
@@ -159,14 +159,14 @@ class Supervisor:
         return pause
 
     def stop(self) -> None:
-        """Last started first; what does not end within the grace period is killed with all its children."""
+        """Stops the children, last started first; a child that exceeds the grace period is killed with its children."""
         self.stopping = True
         for child in reversed(self._started):
             child.stop()
 
 
 def _kill_session(pid: int) -> None:
-    """The child was the leader of its own session: whatever is left of that group goes with it."""
+    """Kills the process group of the child, which was the leader of its own session."""
     try:
         os.killpg(pid, signal.SIGKILL)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""Django's checks of OUR configuration (T30): a server does not start with a missing key or an open door."""
+"""Django system checks of this installation (T30): a server does not start with missing keys or unsafe settings."""
 
 import ipaddress
 from collections.abc import Iterator
@@ -14,19 +14,19 @@ from migrations_app.readiness.missing_rows import missing_rows
 
 SHORTEST_KEY = 32
 PLACEHOLDERS = ("changeme", "change-me", "change_me", "insecure", "default", "example", "secret", "password")
-"""Words that stand where a key or password was meant to be put."""
+"""Placeholder words found in keys or passwords that were never replaced."""
 ANYBODYS_PASSWORDS = ("", "postgres", "password", "karpdash", "admin", "root", "test", "postgrespw")
 FEWEST_BYTES = 8
-"""Unlike bytes in 32 random ones: fewer come by chance once in more than 10**30 keys."""
+"""Minimum number of different bytes in 32 random ones: fewer occur by chance once in more than 10**30 keys."""
 EVERYWHERE = 8
-"""A network with a shorter prefix is no exception any more."""
+"""Minimum prefix length of an allowed network: a shorter prefix opens nearly every address."""
 THIS_MACHINE = ("localhost", "0.0.0.0", "[::]", "::")  # noqa: S104 # nosec B104 - compared, never bound
 Wrong = Iterator[tuple[str, str]]
 
 
 @register(deploy=False)
 def configuration(**_kwargs: Any) -> list[Error]:  # noqa: ANN401 - Django's own signature
-    """What keeps this installation from serving safely."""
+    """The errors that prevent this installation from serving safely."""
     env: Env = settings.ENV
     found = [*_secrets(env), *_doors(env), *_surroundings(env), *(("E017", row) for row in missing_rows())]
     if settings.DEBUG:
@@ -35,7 +35,7 @@ def configuration(**_kwargs: Any) -> list[Error]:  # noqa: ANN401 - Django's own
 
 
 def refuse_unsafe() -> None:
-    """Raises BadSetting with every reason: for processes that Django's own checks do not stop."""
+    """Raises InvalidSetting with every reason; for processes that Django's own checks do not stop."""
     if found := configuration():
         raise InvalidSetting("; ".join(str(one.msg) for one in found))
 

@@ -1,4 +1,4 @@
-"""`karpdash up`: everything on one machine. Prepares the data folder, then runs broker, web, worker and beat."""
+"""`karpdash up`: everything on one machine. Prepares the data folder, then runs broker, web, workers and beat."""
 
 import argparse
 import os
@@ -20,7 +20,7 @@ DATABASE = "KARPDASH_DATABASE_URL"
 
 
 def run(argv: Sequence[str]) -> int:
-    """Serves until Ctrl-C or SIGTERM: 0 after a clean stop, 2 with one line when it cannot start."""
+    """Serves until Ctrl-C or SIGTERM. 0 after a clean stop, 2 with one line if it cannot start."""
     options = _options(argv)
     try:
         with _prepare(options):
@@ -40,7 +40,7 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _prepare(options: argparse.Namespace) -> TextIO:
-    """The lock of the data folder; everything that needs no child is checked."""
+    """The lock of the data folder, after all checks that need no child process."""
     datadir.check_port(options.host, options.port)
     data_dir = datadir.prepare(options.data_dir)
     os.environ["KARPDASH_DATA_DIR"] = str(data_dir)
@@ -61,7 +61,8 @@ def _children(options: argparse.Namespace) -> list[Child]:
     children = [Child(name, command, datadir.fresh_log(logs, name)) for name, command in commands.items()]
     for child in children:
         if child.name in workers:
-            # SIGTERM waits for a scan to its end, minutes maybe; this one waits ten seconds and gives it back.
+            # SIGTERM waits for the end of a scan, possibly minutes; this signal waits ten seconds and returns the
+            # scan.
             child.stop_by = signal.SIGQUIT
     return children
 
@@ -96,7 +97,7 @@ def _reachable(host: str) -> str:
 
 
 def _first_steps(*, demo: bool) -> None:
-    """Schema, first admin, sample fleet: inside this process, before anything serves."""
+    """Schema, first admin and sample fleet, in this process before anything serves."""
     import django
 
     django.setup()
@@ -116,7 +117,7 @@ def _first_steps(*, demo: bool) -> None:
 
 
 def _refuse_unsafe() -> None:
-    """Says here what would end the web server at its start, again and again."""
+    """Raises InvalidSetting for errors that would stop the web server at every start."""
     from karpdash.system_checks import configuration
 
     for wrong in configuration():
@@ -140,7 +141,7 @@ def _bring_schema_up() -> None:
 
 
 def _scan_what_is_due() -> None:
-    """The first scans start now and not at beat's next tick; without a broker the tick will do."""
+    """Starts the first scans now instead of at beat's next tick; without a broker the tick starts them."""
     from kombu.exceptions import OperationalError
 
     from migrations_app.tasks import scan_fleet

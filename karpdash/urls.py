@@ -1,4 +1,4 @@
-"""Mounts the browser at /, the API at /api/v1/, the health pages and the metrics."""
+"""URL routes: web pages at /, the API at /api/v1/, health checks and metrics."""
 
 from importlib.util import find_spec
 

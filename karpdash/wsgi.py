@@ -1,4 +1,4 @@
-"""Server entry. Refuses to serve with a configuration that the system checks find unsafe."""
+"""WSGI entry point. Refuses to serve with a configuration that the system checks find unsafe."""
 
 import os
 

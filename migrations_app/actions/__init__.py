@@ -1,11 +1,8 @@
-"""What may be done to a cluster, as values: plans of requests, worked out from what was seen, sent by nobody here.
+"""Actions on a cluster, as values: plans of requests, computed from what was seen.
 
-changes.py     one mutating request, its target, and the few verbs there are
-conditions.py  what has to hold before a request and after it, judged on an object as it was read
-plan.py        steps in order, frozen and content-addressed; what a person approves is what is sent
-gate.py        what has to be true of the cluster between two batches
-base.py        the frame of an action; registry.py finds those of catalogue/
-render.py      the same plan as sentences, as kubectl, as manifests for a repository
-
-Deciding what to change belongs here; sending, journalling and approving never do.
+changes.py has one mutating request, its target and the verbs; conditions.py what must hold before and after it;
+plan.py the frozen, content-addressed steps, which are approved and sent unchanged; gate.py what must be true
+between two batches; base.py the definition of an action; registry.py finds those in catalogue/; render.py shows a
+plan as sentences, kubectl commands and manifests.
+Deciding what to change belongs here. Sending, journalling and approving do not.
 """

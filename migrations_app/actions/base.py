@@ -1,4 +1,4 @@
-"""The frame of an action: what it is for, what it may ask of a cluster, and how it becomes steps."""
+"""The definition of an action: its purpose, the permissions it may use, and how it becomes steps."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,24 +15,26 @@ from migrations_app.karpenter.detection import DetectedRelease
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningContext:
-    """What an action plans from: a fresh inventory, the release that runs, and the whole objects it asked to read."""
+    """The input of a plan: a fresh inventory, the running release, and the complete objects that the
+    action asked for.
+    """
 
     inventory: Inventory
     running: DetectedRelease
     objects: Mapping[ObjectTarget, Tree]
-    """By target without uid, for those of `Action.reads` that exist."""
+    """By target without uid, for the objects of `Action.reads` that exist."""
     now: str
     limits: RolloutLimits = field(default_factory=RolloutLimits)
     files: Mapping[str, bytes] = field(default_factory=dict)
-    """What was fetched for it, such as the CRDs of a release, by name."""
+    """Files fetched for the plan, such as the CRDs of a release, by name."""
     applied: tuple[Step, ...] = ()
-    """Of a rollout that is to be taken back: the steps that took effect, newest first."""
+    """For a rollback: the steps of the rollout that took effect, newest first."""
     made: Mapping[str, str] = field(default_factory=dict)
     """The uid of what each of those steps created, by step id."""
 
 
 class Unavailable(InvalidInput):
-    """The action cannot be offered here; the message says why, for the disabled button."""
+    """The action cannot be offered for this cluster; the message is the reason shown at the disabled button."""
 
     code = "unavailable"
 
@@ -45,29 +47,29 @@ Reads = Callable[[Inventory, Parameters], Iterable[ObjectTarget]]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One choice that a person makes. `choices` are filled from the inventory where they are names of objects."""
+    """One input of the user. `choices` are filled from the inventory if they are names of objects."""
 
     name: str
     question: str
     required: bool = True
     default: str | int | bool | None = None
     of: str = ""
-    """The part of the inventory whose objects' names may be chosen; empty for a free text or number."""
+    """The inventory part whose object names may be chosen; empty for free text or a number."""
     many: bool = False
 
 
 @dataclass(slots=True)
 class Action:
-    """Declared once per catalogue module as `action`; `prepare`, `foresee` and `reads` are decorators.
+    """Declared once in each catalogue module as `action`; `prepare`, `foresee` and `reads` are decorators.
 
-    `may` are the rights that its requests may ask for, published in the ClusterRole; a test compares them with the
-    requests that it makes. `parts` are those without which it is not offered.
+    `may` lists the permissions that its requests may need, published in the ClusterRole; a test compares them with
+    the requests that it makes. `parts` are the inventory parts without which it is not offered.
     """
 
     module: str
     title: str
     button: str
-    """The effect in words, filled with counts: `Taint Provisioner {name} ({nodes} nodes)`."""
+    """The effect as text, filled with counts: `Taint Provisioner {name} ({nodes} nodes)`."""
     why: str
     risk: Risk
     parts: tuple[str, ...]
@@ -75,10 +77,10 @@ class Action:
     parameters: tuple[Parameter, ...] = ()
     hops: tuple[str, ...] = ("*",)
     typed: bool = False
-    """The cluster's name has to be typed before it is asked for."""
+    """The cluster's name must be typed before the plan is submitted."""
     sources: tuple[str, ...] = ()
     needs_chart: bool = False
-    """It plans from a chart: its parameters `source` and `release` say which, `Scene.files` hold it."""
+    """It plans from a chart: its parameters `source` and `release` select it, `PlanningContext.files` holds it."""
     _prepare: Prepare | None = None
     _foresee: Forecaster | None = None
     _reads: Reads | None = None
@@ -93,21 +95,21 @@ class Action:
         return function
 
     def foresee(self, function: Forecaster) -> Forecaster:
-        """Decorator: the function counts what the steps will mean."""
+        """Decorator: the function computes the forecast of the steps."""
         self._foresee = function
         return function
 
     def reads(self, function: Reads) -> Reads:
-        """Decorator: the function names the whole objects that planning needs beside the inventory."""
+        """Decorator: the function returns the complete objects that planning needs besides the inventory."""
         self._reads = function
         return function
 
     def wanted(self, inventory: Inventory, parameters: Parameters) -> tuple[ObjectTarget, ...]:
-        """The objects to read before planning; none by default."""
+        """The objects to read before planning; empty by default."""
         return tuple(self._reads(inventory, parameters)) if self._reads else ()
 
     def steps(self, scene: PlanningContext, parameters: Parameters) -> tuple[Step, ...]:
-        """The steps, not yet numbered. Raises Unavailable, also where a part that it needs was not read whole."""
+        """The steps, not yet numbered. Raises Unavailable, also if a required part was not read completely."""
         if self._prepare is None:
             raise TypeError(f"{self.module} prepares nothing")
         for name in self.parts:
@@ -122,7 +124,7 @@ class Action:
 
 
 def refuse_unread(part: Part[object], name: str) -> None:
-    """Raises Unavailable unless the part was read whole: nothing is planned on a half-known cluster."""
+    """Raises Unavailable unless the part was read completely: no plan is made on partial knowledge."""
     if isinstance(part, Unseen):
         raise Unavailable(f"{name} could not be read: {part.why}", code="not_seen")
     if part.quarantined:

@@ -1,4 +1,4 @@
-"""One mutating request as a value: what is sent, to which object, and the path that leads there (K13)."""
+"""One mutating request as a value: what is sent, to which object, at which path (K13)."""
 
 import re
 from typing import Any, Literal
@@ -18,7 +18,7 @@ APPLY_PATCH = "application/apply-patch+yaml"
 JSON = "application/json"
 MARK_ROLLOUT = "karpdash.io/rollout"
 MARK_PLAN = "karpdash.io/plan"
-"""Annotations on what we create: an object of the same name that carries them is our own (A23)."""
+"""Annotations on objects that karpdash creates: an existing object that carries them is its own (A23)."""
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
 _GROUP = re.compile(r"([a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*)?", re.ASCII)
@@ -27,11 +27,11 @@ _SUBRESOURCES = ("", "status")
 
 
 class ActionValue(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of the values of acting: frozen, compared by content."""
+    """Base type of action values: frozen, compared by content."""
 
 
 class ObjectTarget(ActionValue, frozen=True):
-    """One object. `uid` is empty for one that is still to be created."""
+    """One object. `uid` is empty if it is yet to be created."""
 
     group: str
     version: str
@@ -47,12 +47,12 @@ class ObjectTarget(ActionValue, frozen=True):
 
     @property
     def said(self) -> str:
-        """Such as `NodePool default` or `Deployment shop/web`."""
+        """Display name such as `NodePool default` or `Deployment shop/web`."""
         return f"{self.kind} {self.namespace + '/' if self.namespace else ''}{self.name}"
 
     @property
     def collection(self) -> str:
-        """The path of its list. Raises BadInput (code `bad_name`) for anything that is no Kubernetes name."""
+        """The path of its list. Raises InvalidInput (code `bad_name`) for an invalid Kubernetes name."""
         checked_name(self.name)
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         if not _GROUP.fullmatch(self.group) or not _WORD.fullmatch(self.version) or not _WORD.fullmatch(self.plural):
@@ -69,17 +69,17 @@ class ObjectTarget(ActionValue, frozen=True):
 
 
 def checked_name(name: str) -> str:
-    """The name. Raises BadInput for one that is empty, `.`, `..` or breaks the grammar: it would lead elsewhere."""
+    """The name. Raises InvalidInput if it is empty, `.`, `..` or invalid: it would change the path."""
     if not _NAME.fullmatch(name) or ".." in name:
         raise InvalidInput(f"{name[:80]!r} is no name of a Kubernetes object", code="bad_name", where="target")
     return name
 
 
 class Change(ActionValue, frozen=True):
-    """One request. `body` is what is sent, but for uid and resourceVersion, which come from the read before (A18).
+    """One request. `body` is sent as is, plus uid and resourceVersion, which come from the read just before (A18).
 
-    `create` sends a whole object, `apply` a server-side apply without force, `patch` a merge patch, and `delete` the
-    options of a deletion.
+    `create` sends a complete object, `apply` a server-side apply without force, `patch` a merge patch, and `delete`
+    the options of a deletion.
     """
 
     verb: Verb
@@ -112,7 +112,7 @@ class Change(ActionValue, frozen=True):
 
 
 class RbacNeed(ActionValue, frozen=True, order=True):
-    """A right that a request asks for, in the words of RBAC."""
+    """A permission that a request needs, in RBAC terms."""
 
     verb: str
     group: str
@@ -127,7 +127,7 @@ class RbacNeed(ActionValue, frozen=True, order=True):
 
 
 def deletion(target: ObjectTarget, *, foreground: bool = False) -> Change:
-    """Deletes the one object, with a grace that its finalizers decide; `foreground` takes what it owns along."""
+    """Deletes one object and waits for its finalizers; `foreground` deletes its dependents too."""
     policy = "Foreground" if foreground else "Background"
     return Change(verb="delete", target=target, body={"propagationPolicy": policy})
 
@@ -137,10 +137,10 @@ def creation(target: ObjectTarget, body: Body) -> Change:
 
 
 def merge(target: ObjectTarget, body: Body, *, subresource: str = "") -> Change:
-    """A merge patch: maps are merged, lists replaced, null removes."""
+    """A merge patch: maps are merged, lists are replaced, null removes a field."""
     return Change(verb="patch", target=target, body=body, subresource=subresource)
 
 
 def application(target: ObjectTarget, body: Body) -> Change:
-    """Server-side apply of these fields, never by force: another manager's field is a conflict (A34)."""
+    """Server-side apply of these fields without force: a field of another manager is a conflict (A34)."""
     return Change(verb="apply", target=target, body=body)

@@ -1,4 +1,4 @@
-"""What has to hold of one object, told by reading it: what a plan rests on, and what a request has to bring about."""
+"""Conditions on one object as read: what a plan depends on, and what a request must have achieved."""
 
 import hashlib
 from collections.abc import Iterable
@@ -10,18 +10,18 @@ from migrations_app.actions.changes import ActionValue
 
 Tree = dict[str, Any]
 Field = tuple[str, ...]
-"""The way to a field, step by step: keys may hold dots."""
+"""The path to a field as a tuple of keys, since keys may contain dots."""
 
 
 class FieldEquals(ActionValue, frozen=True, tag="held"):
-    """The field has this value; None: it is absent or null. In lists the order counts."""
+    """The field has this value; None: it is absent or null. The order of lists matters."""
 
     field: Field
     value: Any = None
 
 
 class ListContains(ActionValue, frozen=True, tag="within"):
-    """The list at the field holds (or with `absent` does not hold) an element with all these members."""
+    """The list at the field contains (or with `absent` does not contain) an element with all these members."""
 
     field: Field
     element: Any
@@ -29,7 +29,7 @@ class ListContains(ActionValue, frozen=True, tag="within"):
 
 
 class Exists(ActionValue, frozen=True, tag="exists"):
-    """There is such an object; with `marks` it carries these annotations."""
+    """The object exists; with `marks` it has these annotations."""
 
     marks: dict[str, str] = {}
 
@@ -39,14 +39,16 @@ class Terminating(ActionValue, frozen=True, tag="leaving"):
 
 
 class Deleted(ActionValue, frozen=True, tag="gone"):
-    """The object is gone, or another has taken its name."""
+    """The object is gone, or another object has its name."""
 
 
 Condition = FieldEquals | ListContains | Exists | Terminating | Deleted
 
 
 def holds(condition: Condition, read: Tree | None, *, uid: str = "") -> bool:
-    """Whether it holds of the object as read; None: there is none. `uid` tells the object that was meant."""
+    """Whether the condition holds for the object as read; `read` None: it does not exist. `uid` identifies the
+    intended object.
+    """
     here = read if read is not None and (not uid or value_at(read, ("metadata", "uid")) == uid) else None
     match condition:
         case Deleted():
@@ -64,13 +66,13 @@ def holds(condition: Condition, read: Tree | None, *, uid: str = "") -> bool:
 
 
 def all_hold(conditions: Iterable[Condition], read: Tree | None, *, uid: str = "") -> bool:
-    """Whether every one holds; with none of them nothing can be told, so the answer is no."""
+    """Whether all conditions hold; False without any, since that proves nothing."""
     told = [holds(one, read, uid=uid) for one in conditions]
     return bool(told) and all(told)
 
 
 def value_at(tree: Any, field: Field) -> Any:  # noqa: ANN401 - the tree is the API's own JSON
-    """The value at the field; None where it is absent. A step of digits leads into a list."""
+    """The value at the field; None if it is absent. A numeric step is an index into a list."""
     here = tree
     for step in field:
         if isinstance(here, dict):
@@ -83,7 +85,7 @@ def value_at(tree: Any, field: Field) -> Any:  # noqa: ANN401 - the tree is the 
 
 
 def projected(read: Tree | None, fields: Iterable[Field]) -> str:
-    """A digest of exactly these fields: two readings alike in them give the same, whatever else moved (A02, T16)."""
+    """A digest of exactly these fields: equal for two reads that agree in them, whatever else changed (A02, T16)."""
     told = [[list(field), value_at(read, field)] for field in fields]
     body = msgspec.json.encode([read is not None, told], order="deterministic")
     return hashlib.sha256(body).hexdigest()

@@ -1,4 +1,4 @@
-"""Between two batches: a picture of the cluster, and whether to wait, to go on or to stop and call a person (A24)."""
+"""Gates between batches: counters of the cluster, and the decision to wait, continue, or pause for a person (A24)."""
 
 from typing import Literal
 
@@ -8,15 +8,15 @@ Judgement = Literal["wait", "go", "pause"]
 
 
 class Gate(ActionValue, frozen=True):
-    """What has to be so before the next step. Every number is checked only where it is given.
+    """What must hold before the next step. A number is checked only if it is given.
 
-    `gone` are objects that have to be gone; `pending_above` how many more pods may be Pending than before; `seconds`
-    how long to wait for all that.
+    `gone` are objects that must be gone; `pending_above` is how many more pods than before may be Pending;
+    `seconds` is the maximum wait.
     """
 
     gone: tuple[ObjectTarget, ...] = ()
     replaced: bool = False
-    """What was launched since then is Ready: no more claims and machines without a Ready node than before.
+    """Everything launched since then is Ready: no more claims and machines without a Ready node than before.
 
     Not "as many nodes as before": a replacement may be larger, or not needed at all.
     """
@@ -27,7 +27,7 @@ class Gate(ActionValue, frozen=True):
 
 
 class BlockedEviction(ActionValue, frozen=True):
-    """A pod that may not be moved now, and the budget or mark that says so."""
+    """A pod that cannot be evicted now, and the budget or annotation that prevents it."""
 
     namespace: str
     pod: str
@@ -36,7 +36,7 @@ class BlockedEviction(ActionValue, frozen=True):
 
 
 class ClusterCounters(ActionValue, frozen=True):
-    """The cluster as it stands, as far as gates and the run page ask. None: it could not be read."""
+    """The state of the cluster that gates and the run page need. None: it could not be read."""
 
     taken_at: str
     ready_nodes: int | None = None
@@ -46,21 +46,23 @@ class ClusterCounters(ActionValue, frozen=True):
     pending_pods: int | None = None
     oldest_pending_seconds: int | None = None
     unready_claims: int | None = None
-    """Machines and NodeClaims whose node has not come or is not Ready, but for those that are being deleted."""
+    """Machines and NodeClaims whose node is missing or not Ready, except those being deleted."""
     blocked: tuple[BlockedEviction, ...] = ()
     standing: tuple[str, ...] = ()
-    """Of the gate's objects those that are still there, as `Target.said`."""
+    """The gate's objects that still exist, as `ObjectTarget.said`."""
 
 
 class GateDecision(ActionValue, frozen=True):
-    """The judgement with its reasons, worded for the run page."""
+    """The decision with its reasons, worded for the run page."""
 
     judgement: Judgement
     reasons: tuple[str, ...] = ()
 
 
 def judge(gate: Gate, *, before: ClusterCounters, now: ClusterCounters, waited: float) -> GateDecision:
-    """Go when everything is so; pause once the time is over or something could not be read by then."""
+    """`go` if everything holds; `pause` once the time is over or a counter could not be read by then; `wait`
+    otherwise.
+    """
     reasons = tuple(_reasons(gate, before=before, now=now))
     if not reasons:
         return GateDecision(judgement="go")

@@ -1,6 +1,8 @@
-"""From an object as it is to one as it should be: the merge patch, what it rests on, what it brings, and the way back.
+"""Merge patches: from the current object to the wanted one, with the fields the step depends on, what it achieves, and
+its undo.
 
-Lists are replaced whole by a merge patch, so a changed list stands whole among the fields that a step rests on.
+A merge patch replaces lists as a whole, so a changed list is included completely in the fields that a step depends
+on.
 """
 
 from collections.abc import Iterator
@@ -11,13 +13,13 @@ from migrations_app.actions.conditions import Condition, Exists, Field, FieldEqu
 from migrations_app.actions.plan import Step
 
 SHARED_MAPS = ("annotations", "labels")
-"""Maps in which others write too: of these only our own keys are taken back, never the whole map."""
+"""Maps that other writers use too: an undo removes only karpdash's own keys, never the whole map."""
 HEAD = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
-"""What names an object and is no part of what a request decides."""
+"""Fields that identify an object and are not part of a change."""
 
 
 def between(before: Tree, after: Tree) -> Body:
-    """The merge patch that makes the one of the other; empty when they are alike."""
+    """The merge patch from `before` to `after`; empty if they are equal."""
     patch: Body = {key: None for key in before if after.get(key) is None and before[key] is not None}
     for key, wanted in after.items():
         here = before.get(key)
@@ -30,7 +32,7 @@ def between(before: Tree, after: Tree) -> Body:
 
 
 def leaves(patch: Body, *, at: Field = ()) -> Iterator[tuple[Field, Any]]:
-    """Every field that the patch sets, with its value; None where it takes the field out."""
+    """Every field that the patch sets, with its value; None if it removes the field."""
     for key, value in patch.items():
         if isinstance(value, dict) and value:
             yield from leaves(value, at=(*at, key))
@@ -39,7 +41,7 @@ def leaves(patch: Body, *, at: Field = ()) -> Iterator[tuple[Field, Any]]:
 
 
 def way_back(patch: Body, before: Tree) -> Body:
-    """The merge patch that takes it back: each field as it was, out again where it was absent."""
+    """The merge patch that undoes it: each field as it was before, removed again if it was absent."""
     found: Body = {}
     for key, value in patch.items():
         here = before.get(key)
@@ -49,12 +51,12 @@ def way_back(patch: Body, before: Tree) -> Body:
 
 
 def held(patch: Body) -> tuple[Condition, ...]:
-    """What a read shows once the patch took effect."""
+    """What a read shows once the patch has taken effect."""
     return tuple(FieldEquals(field=field, value=value) for field, value in leaves(patch))
 
 
 def patch_step(target: ObjectTarget, before: Tree, *, patch: Body, **more: Any) -> Step:  # noqa: ANN401 - the other fields of a Step
-    """One step that sends the patch, rests on exactly the fields that it sets, and can be taken back."""
+    """A step that sends the patch, depends on exactly the fields that it sets, and can be undone."""
     back = way_back(patch, before)
     rests_on = tuple(field for field, _ in leaves(patch))
     return Step(
@@ -70,7 +72,7 @@ def patch_step(target: ObjectTarget, before: Tree, *, patch: Body, **more: Any) 
 
 
 def create_step(target: ObjectTarget, body: Body, **more: Any) -> Step:  # noqa: ANN401 - the other fields of a Step
-    """One step that makes the object. Taken back, it is deleted; the uid of what was made is in the journal."""
+    """A step that creates the object. Its undo deletes it; the journal holds the uid of the created object."""
     told = held(without_head(body)) or (Exists(),)
     return Step(
         id="",
@@ -84,7 +86,7 @@ def create_step(target: ObjectTarget, body: Body, **more: Any) -> Step:  # noqa:
 
 
 def apply_step(target: ObjectTarget, before: Tree, *, body: Body, **more: Any) -> Step:  # noqa: ANN401 - the other fields of a Step
-    """One step of server-side apply over an object that is there; taken back, the fields are as they were (A34)."""
+    """A step of server-side apply to an existing object; its undo restores the fields (A34)."""
     said = without_head(body)
     back = way_back(said, before)
     rests_on = tuple(field for field, _ in leaves(said))
@@ -107,20 +109,20 @@ def delete_step(
     rests_on: tuple[Field, ...] = (),
     **more: Any,  # noqa: ANN401 - the other fields of a Step
 ) -> Step:
-    """One step that deletes the object; nothing takes that back."""
+    """A step that deletes the object; it cannot be undone."""
     change: Change = deletion(target, foreground=foreground)
     return Step(id="", change=change, rests_on=rests_on, brings=(Terminating(),), **more)
 
 
 def without_head(body: Body) -> Body:
-    """The body without what only names the object."""
+    """The body without the fields that only identify the object."""
     kept = {key: value for key, value in body.items() if (key,) not in HEAD}
     metadata = {key: value for key, value in (body.get("metadata") or {}).items() if ("metadata", key) not in HEAD}
     return kept | {"metadata": metadata} if metadata else {key: kept[key] for key in kept if key != "metadata"}
 
 
 def set_at(tree: Tree, field: Field, *, value: Any) -> Tree:  # noqa: ANN401 - plain JSON
-    """A copy of the tree with that value at the field; maps on the way are copied, or made."""
+    """A copy of the tree with that value at the field; maps on the path are copied or created."""
     key, *rest = field
     inner = tree.get(key)
     below = set_at(inner if isinstance(inner, dict) else {}, tuple(rest), value=value) if rest else value

@@ -1,4 +1,4 @@
-"""A plan: its steps in order, frozen, and addressed by the digest of everything a person approves (A01-A04)."""
+"""A plan: its steps in order, frozen, and identified by the digest of everything that is approved (A01-A04)."""
 
 import hashlib
 import unicodedata
@@ -13,13 +13,15 @@ from migrations_app.actions.gate import Gate
 from migrations_app.errors import InvalidInput
 
 PLANNER = 1
-"""Grows with every change of what a plan means: plans of another number are never carried out."""
+"""Incremented with every change of what a plan means: plans with another number are never executed."""
 LIFETIME_SECONDS = 4 * 3600
 MOST_STEPS = 2000
 
 
 class ClusterIdentity(ActionValue, frozen=True):
-    """Which cluster it is, whatever its name says (A05). `ca` is the fingerprint of the CA it proves itself with."""
+    """Which cluster it is, independent of its name (A05). `ca` is the fingerprint of the CA that signed its
+    certificate.
+    """
 
     kube_system_uid: str
     ca: str
@@ -27,7 +29,7 @@ class ClusterIdentity(ActionValue, frozen=True):
 
 
 class RolloutLimits(ActionValue, frozen=True):
-    """How much may be done at once (A33)."""
+    """How much may be changed at once (A33)."""
 
     batch: int = 1
     per_hour: int = 60
@@ -35,11 +37,11 @@ class RolloutLimits(ActionValue, frozen=True):
 
 
 class Step(ActionValue, frozen=True):
-    """One request, or with `change` None a watch over what earlier ones set going.
+    """One request, or with `change` None a watch over the effect of earlier ones.
 
-    `rests_on` are the fields the decision rests on and `digest` what they were when it was taken (empty: at preview);
-    `brings` is what a read can check afterwards; `undo` takes it back, None: nothing does; `after` has to be true
-    before the next step begins.
+    `rests_on` are the fields that the decision depends on, `digest` is their digest at that time (empty: at
+    preview); `brings` is what a read can verify afterwards; `undo` reverts it (None: it cannot be undone); `after`
+    must hold before the next step starts.
     """
 
     id: str
@@ -54,25 +56,25 @@ class Step(ActionValue, frozen=True):
     skippable: bool = False
     after: Gate | None = None
     note: str = ""
-    """What a person should know of it: what cannot be undone, which pods restart."""
+    """A note for the approver: what cannot be undone, which pods restart."""
     manager: str = ""
-    """Who keeps the object, where a direct write would be reverted: the approver accepts that by name."""
+    """The tool that manages the object and would revert a direct write: the approver accepts that explicitly."""
 
 
 class Forecast(ActionValue, frozen=True):
-    """What it will mean, in numbers; None where it could not be counted, `at_least` where a list was read in part."""
+    """The effect in numbers; None if it could not be counted, `at_least` if a list was only partly read."""
 
     nodes: int | None = 0
     pods: int | None = 0
     pods_without_budget: int | None = 0
     blocked: tuple[str, ...] = ()
-    """Budgets and marks that will hold it up, in words."""
+    """Budgets and annotations that will delay it, as text."""
     at_least: bool = False
     cannot_be_undone: tuple[str, ...] = ()
 
 
 class Plan(ActionValue, frozen=True):
-    """Everything that is approved. The digest covers all of it but the moment it was made and when it ends."""
+    """Everything that is approved. The digest covers all of it except `made_at` and `expires_at`."""
 
     action: str
     title: str
@@ -85,7 +87,7 @@ class Plan(ActionValue, frozen=True):
     author: str
     snapshot: str
     policy: int
-    """Number of the cluster's policy that it was made under."""
+    """Number of the cluster's policy under which it was made."""
     planner: int = PLANNER
     made_at: str = ""
     expires_at: str = ""
@@ -97,24 +99,26 @@ class Plan(ActionValue, frozen=True):
 
     @property
     def digest(self) -> str:
-        """SHA-256 over the canonical text without volatile values (A03)."""
+        """SHA-256 of the canonical text without volatile values (A03)."""
         lasting = msgspec.structs.replace(self, made_at="", expires_at="")
         return hashlib.sha256(canonical(lasting)).hexdigest()
 
     @property
     def needs(self) -> tuple[RbacNeed, ...]:
-        """The rights that its requests and their undoing ask for, each once."""
+        """The permissions for its requests and their undo, each once."""
         changes = [change for step in self.steps for change in (step.change, step.undo) if change]
         return tuple(sorted({change.need for change in changes}))
 
     @property
     def targets(self) -> tuple[ObjectTarget, ...]:
-        """The objects it touches, each once, in the order of the steps."""
+        """The objects that it changes, each once, in step order."""
         return tuple(dict.fromkeys(step.change.target for step in self.steps if step.change))
 
 
 def canonical(value: object) -> bytes:
-    """Canonical JSON: sorted keys, UTF-8 in NFC, no floats. Raises BadInput for a float or two keys that NFC joins."""
+    """Canonical JSON: sorted keys, UTF-8 in NFC, no floats. Raises InvalidInput for a float, or two keys that are
+    equal in NFC.
+    """
     return msgspec.json.encode(_normal(msgspec.to_builtins(value, order="deterministic")), order="sorted")
 
 
@@ -132,7 +136,7 @@ def _normal(value: Any) -> Any:  # noqa: ANN401 - plain JSON
 
 
 def numbered(steps: Iterable[Step]) -> tuple[Step, ...]:
-    """The steps with ids by their place: s001, s002, ... Raises BadInput for more than a plan may hold."""
+    """The steps with ids by position: s001, s002, ... Raises InvalidInput if there are more than a plan may hold."""
     found = tuple(steps)
     if len(found) > MOST_STEPS:
         raise InvalidInput(f"more than {MOST_STEPS} steps", code="too_many_steps", where="plan")
@@ -140,6 +144,6 @@ def numbered(steps: Iterable[Step]) -> tuple[Step, ...]:
 
 
 def stored_digest(raw: bytes) -> str:
-    """The digest of a plan as it is stored: fields that later releases took out count, for they were approved."""
+    """The digest of a stored plan: fields that later releases removed are included, because they were approved."""
     lasting = msgspec.json.decode(raw, type=dict[str, Any]) | {"made_at": "", "expires_at": ""}
     return hashlib.sha256(canonical(lasting)).hexdigest()

@@ -1,4 +1,4 @@
-"""Finds the actions of `catalogue/`; nothing lists them by hand."""
+"""Discovers the actions in `catalogue/`; there is no list of them."""
 
 import importlib
 import pkgutil
@@ -10,13 +10,13 @@ from migrations_app.actions.base import Action
 
 @cache
 def all_actions() -> tuple[Action, ...]:
-    """Every action, ordered by id. Raises TypeError for a module of the catalogue that declares none."""
+    """Every action, ordered by id. Raises TypeError for a catalogue module that declares none."""
     names = sorted(module.name for module in pkgutil.iter_modules(catalogue.__path__))
     return tuple(_load(name) for name in names)
 
 
 def find(action_id: str) -> Action | None:
-    """The action of that id; None where there is none."""
+    """The action with that id; None if there is none."""
     return next((action for action in all_actions() if action.id == action_id), None)
 
 

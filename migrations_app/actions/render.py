@@ -1,6 +1,6 @@
-"""A plan as a person reads it, as kubectl would do it, and as a repository would hold it. Nothing here is executed.
+"""Shows a plan as sentences, as kubectl commands, and as manifests for a repository. Executes nothing.
 
-The text of a cluster is hostile: names and values never leave their quotes, comments never leave their line.
+Text from a cluster is untrusted: names and values stay inside quotes, comments stay on one line.
 """
 
 import difflib
@@ -26,7 +26,7 @@ from migrations_app.actions.plan import Plan, Step
 from migrations_app.manifests.writer import stream, text_of
 
 NOISE = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
-"""Of the metadata: what the server counts by itself."""
+"""Metadata fields that the server maintains."""
 NOISY_ANNOTATIONS = (MARK_ROLLOUT, MARK_PLAN, "kubectl.kubernetes.io/last-applied-configuration")
 NOT_IN_GIT = ("Node", "Pod", "Machine", "NodeClaim")
 """Kinds that no repository holds."""
@@ -36,11 +36,11 @@ CONTEXT = 3
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 DiffLine = tuple[str, str]
-"""A sign (`-`, `+`, a blank, `@` between two places) and a line of YAML."""
+"""A sign (`-`, `+`, a blank, or `@` between two places) and a line of YAML."""
 
 
 def step_lines(step: Step) -> tuple[str, ...]:
-    """The step in sentences; the first is its title, the others stand below it."""
+    """The step as sentences; the first is its title."""
     return tuple(one_line(line) for line in _said(step))
 
 
@@ -62,7 +62,7 @@ def _way(change: Change) -> str:
 
 
 def gate_words(gate: Gate) -> str:
-    """What has to be so before the next step, in words."""
+    """What must hold before the next step, as text."""
     parts = [f"{len(gate.gone)} objects are gone"] if len(gate.gone) > 1 else []
     parts += [f"{one.said} is gone" for one in gate.gone] if len(gate.gone) == 1 else []
     parts += ["all that was launched is Ready"] if gate.replaced else []
@@ -75,7 +75,9 @@ def gate_words(gate: Gate) -> str:
 
 
 def as_kubectl(step: Step) -> str:
-    """A command that does the same by hand, behind the title as a comment; a step without a request is a comment."""
+    """A kubectl command with the same effect, after the title as a comment; a step without a request is only a
+    comment.
+    """
     head = f"# {one_line(step.title)}"
     if step.change is None:
         wait = f"# {one_line(gate_words(step.after))}" if step.after else ""
@@ -84,7 +86,7 @@ def as_kubectl(step: Step) -> str:
 
 
 def command(change: Change) -> str:
-    """The request as one command of kubectl, with its input where it has one. Raises BadInput for what is no name."""
+    """The request as one kubectl command, with its input if it has one. Raises InvalidInput for an invalid name."""
     checked_name(change.target.name)
     home = ("-n", change.target.namespace) if change.target.namespace else ()
     if change.verb in ("create", "apply"):
@@ -106,7 +108,7 @@ def _options(change: Change) -> Iterator[str]:
 
 
 def _resource(target: ObjectTarget) -> str:
-    """The resource in exactly one version and group, as kubectl takes it: a bare word may mean another group's."""
+    """The resource with version and group in kubectl's format: the plural alone may match another group."""
     return f"{target.plural}.{target.version}.{target.group}" if target.group else target.plural
 
 
@@ -115,16 +117,16 @@ def _quoted(*words: str) -> str:
 
 
 def _heredoc(text: str) -> str:
-    """The text behind a quoted delimiter that no line of it is."""
+    """The text as a here-document, with a quoted delimiter that is not a line of it."""
     lines = set(text.splitlines())
     word = next(name for name in ("EOF", *(f"EOF_{count}" for count in range(len(lines) + 1))) if name not in lines)
     return f"<<'{word}'\n{text}{'' if text.endswith(chr(10)) else chr(10)}{word}"
 
 
 def as_manifest(step: Step) -> str:
-    """What a repository would hold: the whole object, or a patch of it as Kustomize takes it; empty for a watch.
+    """The step as a repository holds it: the complete object, or a Kustomize patch; empty for a watch.
 
-    Of a deletion it is the patch that takes the object out.
+    For a deletion, the patch that deletes the object.
     """
     if step.change is None:
         return ""
@@ -132,7 +134,7 @@ def as_manifest(step: Step) -> str:
 
 
 def gitops_patch(plan: Plan) -> str:
-    """Every step that a repository can hold, as one stream of YAML; what it cannot hold is told in comments."""
+    """Every step that a repository can hold, as one YAML stream; other steps are listed in comments."""
     documents = [as_manifest(step) for step in plan.steps if step.change and not _why_not(step.change)]
     others = [(step, why) for step in plan.steps if step.change and (why := _why_not(step.change))]
     told = [f"# not for a repository: {one_line(step.title)} ({why})" for step, why in others]
@@ -146,7 +148,7 @@ def _why_not(change: Change) -> str:
 
 
 def _whole(change: Change) -> Body:
-    """The object as it is sent, with what names it."""
+    """The object as it is sent, with its identifying fields."""
     target = change.target
     place = {"namespace": target.namespace} if target.namespace else {}
     metadata = {"name": target.name} | place | (without_head(change.body).get("metadata") or {})
@@ -161,7 +163,9 @@ def _patch_body(change: Change) -> Body:
 
 
 def _replacing(value: Any) -> Any:  # noqa: ANN401 - plain JSON
-    """Kustomize joins such lists of built-in kinds by their key; ours stands for the whole list."""
+    """The value with a replace directive: Kustomize merges such lists of built-in kinds by key, but the plan replaces
+    them.
+    """
     if not isinstance(value, dict):
         return value
     found = {key: _replacing(item) for key, item in value.items()}
@@ -171,7 +175,7 @@ def _replacing(value: Any) -> Any:  # noqa: ANN401 - plain JSON
 
 
 def diff_lines(before: Tree | None, after: Tree | None) -> tuple[DiffLine, ...]:
-    """The difference of two readings of one object, line by line of YAML, with a little around each change."""
+    """The difference of two reads of one object as YAML lines, with some context around each change."""
     old, new = (_lines(one) for one in (before, after))
     return tuple(_shown(line) for line in list(difflib.unified_diff(old, new, lineterm="", n=CONTEXT))[2:])
 
@@ -185,7 +189,7 @@ def _lines(tree: Tree | None) -> list[str]:
 
 
 def _quiet(tree: Tree) -> Tree:
-    """The object without what moves by itself, its fields in a fixed order."""
+    """The object without fields that the server maintains, its fields in a fixed order."""
     kept: dict[str, Any] = {key: value for key, value in tree.items() if key != "status"}
     metadata = {key: value for key, value in (tree.get("metadata") or {}).items() if key not in NOISE}
     marks = {
@@ -202,5 +206,5 @@ def _ordered(value: Any) -> Any:  # noqa: ANN401 - plain JSON
 
 
 def one_line(text: str) -> str:
-    """The text without line breaks and other characters that are not seen."""
+    """The text without line breaks and other invisible characters."""
     return _UNSEEN.sub(" ", text)

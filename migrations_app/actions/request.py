@@ -1,4 +1,4 @@
-"""The request as it is really sent: the change of the plan, tied to the object that was read just before (A18, A23)."""
+"""The request as it is sent: the plan's change, bound to the object version that was read just before (A18, A23)."""
 
 import hashlib
 from collections.abc import Mapping
@@ -12,14 +12,14 @@ from migrations_app.actions.conditions import Tree, value_at
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectVersion:
-    """What ties a request to one reading of its object; empty for an object that is still to be created."""
+    """The object version that a request is bound to; empty for an object that is yet to be created."""
 
     uid: str = ""
     resource_version: str = ""
 
     @classmethod
     def to(cls, read: Tree | None) -> "ObjectVersion":
-        """The tie to the object as it was read."""
+        """The version of the object as read."""
         if read is None:
             return cls()
         return cls(
@@ -29,12 +29,12 @@ class ObjectVersion:
 
 
 def marks(rollout: str, digest: str) -> dict[str, str]:
-    """The annotations by which we know our own creations again."""
+    """The annotations by which karpdash recognises objects that it created."""
     return {MARK_ROLLOUT: rollout, MARK_PLAN: digest}
 
 
 def completed(change: Change, tie: ObjectVersion, *, own: Mapping[str, str]) -> Body:
-    """The body that goes out. What the server reads as preconditions: uid and resourceVersion of the reading."""
+    """The body to send, including the preconditions for the server: uid and resourceVersion of the read."""
     if change.verb == "delete":
         return _deletion(change.body, tie)
     if change.verb == "create":

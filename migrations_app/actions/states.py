@@ -1,6 +1,7 @@
-"""Where a rollout stands, told from its plan and the lines of its journal alone.
+"""The states of a plan and of a rollout with their allowed transitions, and the position of a rollout, from its plan
+and journal alone.
 
-The states of a plan on its way and of a rollout, and which may follow which: one table, for code and database.
+Code and database share the one table of transitions.
 """
 
 from collections.abc import Iterable
@@ -11,13 +12,13 @@ from migrations_app.actions.plan import Plan, Step
 
 Phase = Literal["request", "settle", "gate"]
 GATE = "gate"
-"""The verb of the line that says that a step was verified and its gate passed."""
+"""The verb of the journal line that says that a step was verified and its gate passed."""
 SKIP = "skip"
-"""The verb of the line that says that a step was left out, because its object is not the one that was planned for."""
+"""The verb of the journal line that says that a step was skipped because its object is not the planned one."""
 
 
 class JournalEntry(Protocol):
-    """What of a journal line counts here."""
+    """The fields of a journal line that matter here."""
 
     @property
     def step(self) -> str: ...
@@ -29,9 +30,10 @@ class JournalEntry(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The step to work on, what is to be done with it, the line left open, and how often it was refused in a row.
+    """The current step, its phase, its open journal line, and how often it was refused in a row.
 
-    `in_doubt`: an earlier request of it counts as never arrived, and may have come late. `skipped`: it was left out.
+    `in_doubt`: an earlier request of it counts as never received, but may have arrived late. `skipped`: it was left
+    out.
     """
 
     step: Step
@@ -43,7 +45,7 @@ class Position:
 
 
 def place(plan: Plan, lines: Iterable[JournalEntry]) -> Position | None:
-    """The first step that is not through; None when all are."""
+    """The first step that is not finished; None if all are."""
     by_step: dict[str, list[JournalEntry]] = {}
     for line in lines:
         by_step.setdefault(line.step, []).append(line)
@@ -51,7 +53,7 @@ def place(plan: Plan, lines: Iterable[JournalEntry]) -> Position | None:
 
 
 def batch_of(plan: Plan, step: Step) -> str:
-    """The id of the step whose gate ends the batch that this one belongs to."""
+    """The id of the step whose gate ends this step's batch."""
     later = plan.steps[plan.steps.index(step) :]
     return next((one.id for one in later if one.after is not None), later[-1].id)
 
@@ -63,7 +65,7 @@ def begins_batch(plan: Plan, step: Step) -> bool:
 
 
 def applied(plan: Plan, lines: Iterable[JournalEntry]) -> tuple[Step, ...]:
-    """The steps whose request took effect, newest first: what a rollback takes back (A35)."""
+    """The steps whose request took effect, newest first: what a rollback undoes (A35)."""
     done = {line.step for line in lines if line.verb != GATE and line.outcome == "applied"}
     return tuple(step for step in reversed(plan.steps) if step.id in done)
 
@@ -118,15 +120,15 @@ FOLLOWS: dict[State, frozenset[State]] = {
     "rejected": frozenset(),
     "expired": frozenset(),
 }
-"""A07 and A09. A person settles `needs_attention`; `failed` and `aborted` end a rollout but for taking it back."""
+"""A07 and A09. A person resolves `needs_attention`; `failed` and `aborted` are final except for a rollback."""
 
 PLANNED: frozenset[State] = frozenset({"draft", "previewed", "awaiting_approval", "approved"})
-"""A plan that nothing was done for yet: it may still run out or be voided."""
+"""A plan for which nothing was done yet: it may still expire or be voided."""
 FINAL: frozenset[State] = frozenset(state for state, following in FOLLOWS.items() if not following)
 WORKING: frozenset[State] = frozenset({"running"})
-"""States in which a worker makes progress. What takes a rollout back is a rollout of its own, and runs itself."""
+"""States in which a worker makes progress. A rollback is a rollout of its own, with its own state."""
 HOLDING: frozenset[State] = WORKING | {"paused", "needs_attention"}
-"""States in which no other rollout may begin on the cluster (A13)."""
+"""States in which no other rollout may start on the cluster (A13)."""
 
 
 def may_follow(now: State, then: State) -> bool:
@@ -134,5 +136,5 @@ def may_follow(now: State, then: State) -> bool:
 
 
 def pairs() -> tuple[tuple[State, State], ...]:
-    """Every legal step from one state to the next, in the order of the table."""
+    """Every allowed transition, in table order."""
     return tuple((now, then) for now in STATES for then in STATES if then in FOLLOWS[now])

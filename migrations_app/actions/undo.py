@@ -1,6 +1,5 @@
-"""An object as it was read -> the manifest that brings it back, without what only the server writes.
-
-The inverse of steps that took effect: what takes each back, and whether somebody else wrote in between (A35).
+"""Undo: the manifest that restores an object, and the inverse of steps that took effect, unless another writer changed
+the object since (A35).
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -33,12 +32,12 @@ LEFT_OUT = (
     "deletionTimestamp",
     "deletionGracePeriodSeconds",
 )
-"""Of the metadata: what only the server writes, and refuses or ignores when an object is put back."""
+"""Metadata fields that only the server writes, and that it refuses or ignores when an object is restored."""
 SECRET = ("data", "stringData")
 
 
 def restorable(read: Tree) -> Tree:
-    """The object as a manifest that can be applied again; the values of a Secret are not in it."""
+    """The object as a manifest that can be applied again; values of a Secret are left out."""
     metadata = {key: value for key, value in (read.get("metadata") or {}).items() if key not in LEFT_OUT}
     kept: Tree = {key: value for key, value in read.items() if key != "status"} | {"metadata": metadata}
     if read.get("kind") == "Secret":
@@ -51,7 +50,7 @@ MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class UndoStep:
-    """One step of the way back; one that sends nothing says in its note why."""
+    """One step of a rollback; if it sends nothing, its note says why."""
 
     step: Step
 
@@ -61,7 +60,7 @@ class UndoStep:
 
     @property
     def deletes(self) -> ObjectTarget | None:
-        """What it deletes; None where it deletes nothing."""
+        """What it deletes; None if it deletes nothing."""
         change = self.step.change
         return change.target if change is not None and change.verb == "delete" else None
 
@@ -69,8 +68,9 @@ class UndoStep:
 def inverses(
     applied: tuple[Step, ...], *, objects: Mapping[ObjectTarget, Tree], made: Mapping[str, str]
 ) -> Iterator[UndoStep]:
-    """The way back for each step, in the order given (newest first). Raises Unavailable naming the step that has none,
-    or the object that others changed since."""
+    """The inverse of each step, in the given order (newest first). Raises Unavailable with the step that has none, or
+    the object that another writer changed since.
+    """
     written: set[tuple[str, Field]] = set()
     for step in applied:
         if step.change is None:
@@ -103,7 +103,7 @@ def _inverse(
 
 
 def bare(target: ObjectTarget) -> ObjectTarget:
-    """The same target by its name alone: how a scene files what it read."""
+    """The same target without uid, as used for the keys of PlanningContext.objects."""
     return msgspec.structs.replace(target, uid="")
 
 
@@ -112,7 +112,7 @@ def _refuse_final(step: Step) -> UndoStep:
 
 
 def _tied(step: Step, undo: Change, *, made: Mapping[str, str]) -> Change:
-    """What we made is deleted by its uid only, never what has taken its name since."""
+    """The undo, limited by uid to the object that karpdash created, never a later object with the same name."""
     if undo.verb == "create" or undo.target.uid:
         return undo
     uid = made.get(step.id, "")
@@ -126,7 +126,7 @@ def _is_gone(undo: Change, read: Tree | None) -> bool:
 
 
 def _again(step: Step, undo: Change, *, read: Tree | None) -> UndoStep:
-    """What was deleted is made again, unless somebody did that already."""
+    """Creates the deleted object again, unless that was done already."""
     if read is None:
         return _sent(step, undo)
     if _content(read) == _content(undo.body):
@@ -141,7 +141,9 @@ def _content(tree: Tree) -> Tree:
 def _refuse_changed(
     step: Step, change: Change, *, read: Tree | None, written: set[tuple[str, Field]], uid: str
 ) -> None:
-    """Each field has to be as our step left it; what a later step of ours wrote over is that step's matter."""
+    """Raises Unavailable unless each field is as the step left it; fields that a later step overwrote belong to that
+    step.
+    """
     path = change.target.path
     own = [one for one in step.brings if not any((path, field) in written for field in _fields((one,)))]
     undone = [one for one in own if not holds(one, read, uid=uid)]
@@ -163,9 +165,9 @@ def _said(condition: Condition) -> str:
 
 
 def _sent(step: Step, undo: Change, *, over: Collection[Field] = ()) -> UndoStep:
-    """The step back, which itself can be taken back where it changes fields of one and the same object.
+    """The undo step, which can itself be undone if it changes fields of the same object.
 
-    It does not rest on the fields `over` that the steps back before it change.
+    It does not depend on the fields `over`, which earlier undo steps change.
     """
     fields = dict.fromkeys((*step.rests_on, *_fields(step.brings)))
     change = step.change
@@ -188,7 +190,7 @@ def _sent(step: Step, undo: Change, *, over: Collection[Field] = ()) -> UndoStep
 
 
 def _risk(step: Step, undo: Change) -> Risk:
-    """What was made may be in use by now, so its deletion is never a small thing."""
+    """The risk of the undo: deleting a created object is at least high, since it may be in use by now."""
     return max(step.risk, "high", key=RISKS.index) if undo.verb == "delete" else step.risk
 
 

@@ -1,6 +1,7 @@
-"""The terminal: argument words in, text on stdout, the rest on stderr, an exit code.
+"""The command line: arguments in, results on stdout, everything else on stderr, an exit code.
 
-Each command loads only what it needs, so that those which work on files load neither Django nor a database."""
+Each command loads only what it needs, so that commands that work on files load neither Django nor a database.
+"""
 
 import importlib
 import os
@@ -25,7 +26,7 @@ COMMANDS: dict[str, str] = {
     "audit": "prove, export or seal the audit log",
 }
 _ELSEWHERE = ("up", "worker", "backup")
-"""Commands of the wiring around this package; the `karpdash` program runs them before it comes here."""
+"""Commands outside this package; the `karpdash` program runs them itself."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,8 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def version() -> str:
-    """The installed version; `source` when it runs from a folder that was never installed."""
-    from importlib import metadata  # loads e-mail and sockets, which would double the start of a light command
+    """The installed version; `source` if karpdash runs from a folder without being installed."""
+    from importlib import metadata  # loads e-mail and sockets, which would double the start time of a light command
 
     try:
         return metadata.version("karpdash")
@@ -47,7 +48,7 @@ def version() -> str:
 
 
 def usage() -> str:
-    """What there is, one line a command."""
+    """The usage text: one line for each command."""
     rows = "\n".join(f"  {name:<9}{about}" for name, about in COMMANDS.items())
     return f"usage: karpdash COMMAND [options]\n\n{rows}\n\nkarpdash COMMAND --help tells its options."
 
@@ -68,11 +69,11 @@ def _dispatch(words: list[str], *, known: bool) -> int:
 
 
 def _guarded(name: str, run: Callable[[], int]) -> int:
-    """Runs it; every error of ours is one line on stderr and its exit code."""
+    """The exit code of `run`; a KarpdashError becomes one line on stderr and its exit code."""
     try:
         code = run()
         flush()
-    except SystemExit as stop:  # argparse has said what there is to say
+    except SystemExit as stop:  # argparse has printed its message
         return stop.code if isinstance(stop.code, int) else Exit.USAGE
     except KarpdashError as wrong:
         print_error(name, str(wrong))
@@ -81,7 +82,7 @@ def _guarded(name: str, run: Callable[[], int]) -> int:
         print_error(name, "stopped")
         return Exit.INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone; the interpreter would complain once more when it flushes at its end.
+        # The reader has closed the pipe; the interpreter would report it again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.READER_GONE
     return code

@@ -1,4 +1,4 @@
-"""`karpdash audit`: proves, exports and seals the audit log. Proving a file needs neither database nor network."""
+"""`karpdash audit`: verifies, exports and seals the audit log. Verifying a file needs neither database nor network."""
 
 import argparse
 import os
@@ -12,7 +12,7 @@ from migrations_app.errors import InvalidInput
 
 
 def run(argv: list[str]) -> int:
-    """0 done or whole, 1 the log is broken, 2 wrong usage or input."""
+    """0: done or log intact; 1: the log is broken; 2: wrong usage or input."""
     options = _parser().parse_args(argv)
     try:
         return int(options.do(options))

@@ -1,4 +1,4 @@
-"""`karpdash bundle`: what a scan reads, redacted, in one file that can be scanned elsewhere."""
+"""`karpdash bundle`: writes what a scan reads, redacted, into one file that can be scanned elsewhere."""
 
 import argparse
 from pathlib import Path
@@ -11,7 +11,7 @@ from migrations_app.use_cases.scans.one_off import bundle_kubeconfig
 
 
 def run(argv: list[str]) -> int:
-    """0 written, 2 wrong usage or input, 3 could not look: nothing is written then."""
+    """0: written; 2: wrong usage or input; 3: could not look, and nothing is written."""
     options = _parser().parse_args(argv)
     try:
         with Progress() as progress:

@@ -19,7 +19,7 @@ LARGEST = 256 * 1024 * 1024
 
 
 def run(argv: list[str]) -> int:
-    """0 done, 2 wrong usage or input, 3 the cluster did not answer and was not added."""
+    """0: done; 2: wrong usage or input; 3: the cluster did not answer and was not added."""
     options = _parser().parse_args(argv)
     setup_django()
     with at_terminal():
@@ -84,7 +84,7 @@ def _refuse_eks_options(options: argparse.Namespace) -> None:
 
 
 def _answers(text: bytes, context: str) -> bool:
-    """Looks once and says what is missing."""
+    """Whether the cluster answers; prints what is missing."""
     from migrations_app.use_cases.clusters import registration
 
     tried = registration.try_kubeconfig(text, context=context)

@@ -24,14 +24,14 @@ _OPTIONS = {"arn": "--eks", "cluster": "--eks", "region": "--region", "role_arn"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What goes with --eks."""
+    """The options that belong to --eks."""
     parser.add_argument("--region", metavar="R", default="", help="with --eks NAME: its region")
     parser.add_argument("--role-arn", metavar="ARN", default="", help="the role made with the policies of the draft")
     parser.add_argument("--draft", metavar="FILE", help="what the first step printed; - reads stdin")
 
 
 def aws_parser(parser: argparse.ArgumentParser) -> None:
-    """`karpdash cluster aws`: the way into the account of a registered cluster."""
+    """`karpdash cluster aws`: access to the AWS account of a registered cluster."""
     parser.add_argument("name")
     parser.add_argument("--eks", metavar="ARN|NAME", default="", help="the EKS cluster that it is")
     add_options(parser)
@@ -40,7 +40,7 @@ def aws_parser(parser: argparse.ArgumentParser) -> None:
 
 
 def add(options: argparse.Namespace, details: "Details") -> int:
-    """Without a role the first step, with it the second. Returns the exit code."""
+    """The first step without a role, the second step with one. Returns the exit code."""
     from migrations_app.use_cases.clusters import eks_registration
 
     if not _is_second(options):
@@ -132,7 +132,7 @@ def _document(draft: "AccessDraft") -> str:
 
 
 def _draft_text(options: argparse.Namespace) -> str:
-    """The signed text in the file of the first step, which must be about the same cluster."""
+    """The signed text in the first step's file, which must be for the same cluster."""
     from migrations_app.use_cases.clusters.eks_registration import read_draft
 
     body = _read(options.draft)
@@ -161,7 +161,7 @@ def _read(name: str) -> bytes:
 
 
 def _answers(tried: "AccessTest") -> bool:
-    """Says what was found. A role that is not proven is left to the registration, which refuses it."""
+    """Whether to continue; prints the result. A role that is not verified is refused later, by the registration."""
     found = tried.result
     if tried.guarded is not True or not tried.arn:
         return True
@@ -177,5 +177,5 @@ def _answers(tried: "AccessTest") -> bool:
 
 
 def _named(wrong: InvalidInput) -> InvalidInput:
-    """The same refusal, of the option."""
+    """The same error with the option in `where`."""
     return InvalidInput(wrong.message, code=wrong.code, where=_OPTIONS.get(wrong.where, wrong.where))

@@ -1,6 +1,6 @@
 """`karpdash convert`: Karpenter manifests to their next generation. Objects on stdout, findings on stderr.
 
-Loads neither Django nor a client: it must start as fast as a tool that only reads YAML.
+Loads neither Django nor a client, so that it starts as fast as a tool that only reads YAML.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _files(name: str, *, recursive: bool) -> Iterator[Path]:
-    """The files behind a name; for a folder those that look like manifests, in order."""
+    """The files behind a name; for a folder, its manifest files in order."""
     path = Path(name)
     if not path.is_dir():
         yield path
@@ -69,13 +69,13 @@ def _unreadable(name: str, why: str) -> LocatedFinding:
 
 
 def _read(path: Path) -> bytes:
-    # one byte more than allowed is enough to know that it is too much
+    # one byte more than allowed is enough to detect that it is too much
     with path.open("rb") as stream:
         return stream.read(MOST_BYTES + 1)
 
 
 def _gather(names: Sequence[str], *, recursive: bool) -> tuple[list[tuple[str, bytes]], list[LocatedFinding]]:
-    """(file name, content) of everything named, each file once, and what could not be opened."""
+    """(file name, content) of everything named, each file once, and findings for what could not be opened."""
     texts: dict[str, tuple[str, bytes]] = {}
     unreadable: list[LocatedFinding] = []
     for name in names:
@@ -94,12 +94,12 @@ def _gather(names: Sequence[str], *, recursive: bool) -> tuple[list[tuple[str, b
 
 
 def _printable(text: str) -> str:
-    """The text on one line and without control characters: names come from files that anybody wrote."""
+    """The text on one line without control characters, since names come from untrusted files."""
     return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
 
 
 def finding_line(finding: LocatedFinding) -> str:
-    """`severity code object path message (place)`; a dash stands for an object or path that there is none of."""
+    """`severity code object path message (place)`; a dash replaces a missing object or path."""
     loss = finding.loss
     place = f" ({finding.place})" if finding.place else ""
     return _printable(f"{loss.severity} {loss.code} {loss.object} {loss.path or '-'}: {loss.what}{place}")
@@ -113,7 +113,7 @@ def _print(report: ConversionReport, *, output: str) -> None:
 
 
 def run(argv: list[str]) -> int:
-    """The exit code: 0 converted, 1 something is left for a person, 2 wrong usage or nothing readable."""
+    """0: converted; 1: an error or a decision is open; 2: wrong usage, or nothing could be read."""
     try:
         args = _parser().parse_args(argv)
     except SystemExit as wish:

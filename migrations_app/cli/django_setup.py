@@ -1,4 +1,4 @@
-"""Loads Django for the commands that need the database; all others must not pay for it."""
+"""Loads Django for the commands that need the database; the others must not pay for it."""
 
 import getpass
 import os
@@ -13,7 +13,7 @@ _HINT = "start `karpdash up` once, or point KARPDASH_DATA_DIR or KARPDASH_DATABA
 
 
 def setup_django() -> None:
-    """Makes models usable. Raises BadSetting when there is no database of ours behind the settings."""
+    """Makes models usable. Raises InvalidSetting if the settings name no karpdash database."""
     import django
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", SETTINGS)
@@ -32,17 +32,17 @@ def setup_django() -> None:
 
 @contextmanager
 def at_terminal() -> Iterator[None]:
-    """What is recorded inside the block was done by the user of this terminal."""
+    """Records everything in the block as done by the user of this terminal."""
     from migrations_app.use_cases.audit.log import Actor, acting_as
 
     try:
         name = getpass.getuser()
-    except (KeyError, OSError):  # a container may run as a number without a name
+    except (KeyError, OSError):  # a container may run with a numeric uid that has no name
         name = str(os.getuid())
     with acting_as(Actor(name=name, method="cli")):
         yield
 
 
 def _is_there(name: str) -> bool:
-    """Django would create an empty file for the asking."""
+    """Whether the SQLite file exists; Django would create an empty one on connecting."""
     return "memory" in name or Path(name).is_file()

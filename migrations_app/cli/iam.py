@@ -1,4 +1,4 @@
-"""`karpdash iam`: what a release of Karpenter asks of AWS, judged on policy files, without database or network."""
+"""`karpdash iam`: what a Karpenter release needs from AWS, evaluated on policy files without database or network."""
 
 import argparse
 import json
@@ -18,10 +18,10 @@ from migrations_app.readiness.missing_rows import require_rows
 
 
 def run(argv: list[str]) -> int:
-    """Exit code: 0 nothing is missing, 1 there are gaps, 2 wrong usage or unreadable input."""
+    """0: nothing is missing; 1: there are gaps; 2: wrong usage or unreadable input."""
     try:
         return _judge(_parser().parse_args(argv))
-    except SystemExit as stop:  # argparse has printed its say
+    except SystemExit as stop:  # argparse has printed its message
         return stop.code if isinstance(stop.code, int) else 2
     except InvalidInput as error:
         print(f"karpdash iam: {_shown(str(error))}", file=sys.stderr)
@@ -165,5 +165,5 @@ def _say(lines: Iterable[str]) -> None:
 
 
 def _shown(text: str) -> str:
-    """The text with control, bidi and broken characters as escapes: names in files are other people's."""
+    """The text with control, bidi and invalid characters escaped, since names in files are untrusted."""
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)

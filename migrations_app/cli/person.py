@@ -7,7 +7,7 @@ from migrations_app.cli.terminal import Exit, print_note, show
 
 
 def run(argv: list[str]) -> int:
-    """0 done, 2 wrong usage or input."""
+    """0: done; 2: wrong usage or input."""
     options = _parser().parse_args(argv)
     setup_django()
     with at_terminal():

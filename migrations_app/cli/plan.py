@@ -1,4 +1,4 @@
-"""`karpdash plan`: the path to a release and what is to be done at each hop, as a runbook. It changes nothing."""
+"""`karpdash plan`: prints the path to a release and the work at each hop as a runbook. Changes nothing."""
 
 import argparse
 
@@ -11,7 +11,7 @@ from migrations_app.readiness.runbook import Runbook, runbook
 
 
 def run(argv: list[str]) -> int:
-    """0 printed, 2 wrong usage or unreadable input, 3 could not look, or no path can be told."""
+    """0: printed; 2: wrong usage or unreadable input; 3: could not look, or there is no path."""
     options = _parser().parse_args(argv)
     report = look(options).report
     show(_rendered(runbook(report), options.output))

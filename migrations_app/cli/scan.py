@@ -1,4 +1,4 @@
-"""`karpdash scan`: looks at a cluster, prints the report, and says by the exit code whether it is ready."""
+"""`karpdash scan`: reads a cluster, prints the report, and shows by the exit code whether it is ready."""
 
 import argparse
 
@@ -13,7 +13,7 @@ OUTPUTS = ("table", "json", "sarif", "junit", "markdown")
 
 
 def run(argv: list[str]) -> int:
-    """0 ready, 1 findings, 2 wrong usage or unreadable input, 3 could not look."""
+    """0: ready; 1: findings; 2: wrong usage or unreadable input; 3: could not look."""
     options = _parser().parse_args(argv)
     report = look(options).report
     show(_rendered(report, options.output))

@@ -1,4 +1,4 @@
-"""The options that say what to look at, shared by the commands that judge."""
+"""The options that select the cluster to read, shared by `scan` and `plan`."""
 
 import argparse
 import os
@@ -18,7 +18,7 @@ _NETWORKS = "KARPDASH_ALLOWED_NETWORKS"
 
 
 def add_sources(parser: argparse.ArgumentParser) -> None:
-    """Exactly one source, and where to go."""
+    """Exactly one source, and the target."""
     group = parser.add_mutually_exclusive_group(required=True)
     group.add_argument("--bundle", metavar="PATH", type=Path, help="folder, YAML, JSON or .tar.gz of objects")
     group.add_argument("--kubeconfig", metavar="FILE", type=Path, help="a live cluster; nothing in the file is run")
@@ -40,7 +40,7 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
 
 
 def look(options: argparse.Namespace) -> Scanned:
-    """Reads and judges the source. Raises BadInput, naming file or option, and CouldNotLook."""
+    """Reads and evaluates the source. Raises InvalidInput with the file or option, and ReadError."""
     require_rows()
     if options.context and not options.kubeconfig:
         raise InvalidInput("goes with --kubeconfig only", where="--context")
@@ -58,7 +58,7 @@ def look(options: argparse.Namespace) -> Scanned:
 
 
 def reachable() -> Reachable:
-    """Which addresses may be connected to: the same settings as those of the server."""
+    """The addresses that may be connected to: the same settings as those of the server."""
     networks = tuple(piece.strip() for piece in os.environ.get(_NETWORKS, "").split(",") if piece.strip())
     return Reachable(
         allow_loopback=os.environ.get(_LOOPBACK, "0") == "1",
@@ -68,7 +68,7 @@ def reachable() -> Reachable:
 
 
 def with_hint(refused: AddressRefused) -> AddressRefused:
-    """The same refusal, and the setting that would allow it."""
+    """The same error with the setting that would allow the address."""
     hint = f"; {_LOOPBACK}=1 allows this machine, {_NETWORKS} named networks"
     return AddressRefused(refused.message + hint, code=refused.code, where=refused.where)
 

@@ -1,4 +1,4 @@
-"""What goes to which stream: results on stdout, everything else on stderr, colour and progress on terminals only."""
+"""Output streams: results on stdout, everything else on stderr, colour and progress only on terminals."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ class Exit(IntEnum):
 
 
 def prepare() -> None:
-    """A character that the terminal cannot show becomes an escape instead of a crash in the middle of an answer."""
+    """Makes a character that the terminal cannot show print as an escape instead of raising an error."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure:
@@ -27,17 +27,17 @@ def prepare() -> None:
 
 
 def print_error(name: str, message: str) -> None:
-    """One line on stderr; texts of files and clusters cannot steer the terminal."""
+    """Prints one line on stderr; control characters from files and clusters are removed."""
     print(f"{name}: {plain_lines(message)}", file=sys.stderr)
 
 
 def print_note(message: str) -> None:
-    """A remark beside the result."""
+    """Prints a remark on stderr."""
     print(plain_lines(message), file=sys.stderr)
 
 
 def show(text: str) -> None:
-    """The result, as it is."""
+    """Prints the result unchanged on stdout."""
     sys.stdout.write(text)
 
 
@@ -46,16 +46,18 @@ def flush() -> None:
 
 
 def colour_wanted(stream: TextIO | None = None) -> bool:
-    """On a terminal that can, unless NO_COLOR is set to anything."""
+    """Whether to use colour: on a terminal that supports it, unless NO_COLOR is set."""
     out = stream or sys.stdout
     return out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 class Progress:
-    """A single line on stderr that counts parts; silent where stderr is no terminal. A context manager."""
+    """A single line on stderr that counts the parts read; prints nothing if stderr is not a terminal. A context
+    manager.
+    """
 
     def __init__(self) -> None:
-        from migrations_app.inventory.inventory import PART_NAMES  # slow to load, and light commands show no progress
+        from migrations_app.inventory.inventory import PART_NAMES  # slow to import, and light commands show no progress
 
         self._total = len(PART_NAMES)
         self._shown = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
@@ -68,7 +70,7 @@ class Progress:
         self._write("")
 
     def part(self, name: str, done: int) -> None:
-        """Called from the threads that read."""
+        """Reports one finished part; called from the reading threads."""
         self._write(f"read {done} of {self._total} parts, last {name}")
 
     def _write(self, text: str) -> None:

@@ -1,4 +1,5 @@
 """Decides which addresses karpdash may connect to (K05, T03).
+
 A host name is resolved once and every address it has is checked. The addresses of karpdash's own database and
 broker are refused, so that a URL entered by a user cannot reach them.
 """
@@ -68,6 +69,7 @@ def _several(text: object) -> list[str]:
 
 def addresses_of(place: InternalEndpoint, ask: Asking) -> tuple[str, ...]:
     """The current addresses of the endpoint; if it does not resolve now, the last known ones.
+
     Raises AddressRefused if it never resolved: no other address could then be distinguished from it.
     """
     try:
@@ -113,6 +115,7 @@ MOST_ADDRESSES = 32
 class OutboundPolicy:
     """Where this installation may connect to. `denied` and `own` (its database and broker) take precedence over
     `allowed`.
+
     `allowed` permits networks that are refused by default (private, loopback, reserved), but never metadata
     services.
     """
@@ -227,6 +230,7 @@ def resolve(
     host: str, port: int, *, reach: OutboundPolicy, seconds: float = 5.0, resolver: Resolver = ask_resolver
 ) -> tuple[str, ...]:
     """All addresses of the host. If one of them is refused, the whole host is refused.
+
     The addresses of karpdash's own database and broker are resolved again on every call, with the same resolver.
     Raises AddressRefused; Unreachable if the name does not resolve; TimedOut.
     """

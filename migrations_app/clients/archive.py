@@ -1,5 +1,6 @@
 """Streaming reader for .tar and .tar.gz (T05): writes nothing to disk, refuses links and unsafe names, stops
 decompression bombs early.
+
 The tar format is parsed here because the standard library keeps headers of any size in memory.
 """
 

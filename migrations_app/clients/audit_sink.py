@@ -80,6 +80,7 @@ def _write_all(descriptor: int, lines: bytes) -> None:
 def post(url: str, lines: bytes, *, token: Secret, reach: OutboundPolicy, seconds: float = SECONDS,
          resolver: Resolver = ask_resolver) -> None:  # fmt: skip
     """Sends the lines; any 2xx status means received. Redirects are not followed and no proxy is used (K02, K04, K05).
+
     Raises ReadError: AddressRefused, TlsRefused, TimedOut, Unreachable, ServerFailed, InvalidResponse.
     """
     exchange(url, _request(urlsplit(url), lines, token=token), reach=reach, seconds=seconds, resolver=resolver)

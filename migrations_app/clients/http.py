@@ -31,6 +31,7 @@ def post(
     url: str, body: bytes, *, headers: Mapping[str, str], reach: OutboundPolicy, resolver: Resolver = ask_resolver
 ) -> None:
     """Sends the body; any 2xx status means received. Nothing else of the response is read.
+
     Raises InvalidInput, and ReadError: AddressRefused, TlsRefused, TimedOut, Unreachable, ServerFailed,
     InvalidResponse.
     """

@@ -1,4 +1,5 @@
 """OpenID Connect client: discovery document, signing keys, and the token endpoint (T03, K05).
+
 Addresses are checked like those of clusters, redirects are not followed, and every response is limited in size and
 time.
 """

@@ -1,7 +1,4 @@
-"""What happens to objects that are already where they should go, or beyond it.
-
-The door: a list of objects in, their successors and losses out, in input order.
-"""
+"""Entry point of the conversion: a list of objects in, their converted objects and findings out, in input order."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +17,7 @@ _CHECKS = {"NodePool": schema.NODE_POOL, "EC2NodeClass": schema.NODE_CLASS}
 
 
 def already_beta(body: Mapping[str, Any], notes: FindingCollector, *, generation: str) -> list[ObjectDraft]:
-    """A v1beta1 object with cleaned metadata when v1beta1 is wanted; nothing for v1 objects and NodeClaims."""
+    """A v1beta1 object with cleaned metadata, if v1beta1 is the target; empty for v1 objects and NodeClaims."""
     if generation == "v1":
         notes.add(
             "no-way-back", (), what="a v1 object is not taken back to v1beta1; use the rollback of Karpenter's webhook"
@@ -57,7 +54,7 @@ _GENERATIONS: Final[dict[tuple[str, str], str]] = {
 
 @dataclass(slots=True)
 class Item:
-    """One object of the input: what became of it. `objects` is empty when it has an error or is of another kind."""
+    """The result for one input object. `objects` is empty if it has an error or is of another kind."""
 
     source: Body
     generation: str
@@ -66,7 +63,7 @@ class Item:
     objects: list[dict[str, Any]] = field(default_factory=list)
     losses: list[ConversionFinding] = field(default_factory=list)
     view_only: bool = False
-    """True when the objects are for looking at and must not be applied."""
+    """True if the objects are for viewing only and must not be applied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +82,7 @@ class ConversionResult:
 
 
 class _Work:
-    """One item with its drafts and notes of both steps."""
+    """One item with its drafts and the findings of both steps."""
 
     def __init__(self, item: Item) -> None:
         self.item = item
@@ -101,14 +98,14 @@ class _Work:
         return any(notes.failed for notes in self.notes)
 
     def losses(self) -> list[ConversionFinding]:
-        """The losses of all steps; the second step does not repeat what the first one said."""
+        """The findings of all steps; the second step does not repeat codes of the first."""
         first, *later = self.notes
         said = {loss.code for loss in first.losses}
         return first.losses + [loss for notes in later for loss in notes.losses if loss.code not in said]
 
 
 def generation_of(body: Body) -> str:
-    """alpha, machine, beta or v1; "other" for objects that are none of Karpenter's or of no known version."""
+    """alpha, machine, beta or v1; "other" for objects that are not Karpenter's or have an unknown version."""
     api_version, kind = body.get("apiVersion"), body.get("kind")
     if not isinstance(api_version, str) or not isinstance(kind, str):
         return "other"
@@ -121,7 +118,9 @@ def convert(
     *,
     known: KnownNames = KnownNames(),  # noqa: B008 - frozen
 ) -> ConversionResult:
-    """Each object taken to the wanted generation, with what was lost; never raises for what an object holds."""
+    """Each object converted to the target generation, with its findings; never raises because of an
+    object's content.
+    """
     works = [_Work(_item(body)) for body in bodies]
     _refuse_repeats(works)
     taken = {work.item.name for work in works if work.item.kind in ("AWSNodeTemplate", "EC2NodeClass")}
@@ -161,7 +160,7 @@ def _refuse_repeats(works: Sequence[_Work]) -> None:
 
 
 def _cluster_dns(works: Sequence[_Work]) -> dict[str, list[str]]:
-    """clusterDNS of the Provisioners by the template they use; whatever is not of the right type is left out."""
+    """clusterDNS of the Provisioners by the template they use; values of the wrong type are left out."""
     found: dict[str, list[str]] = {}
     for work in works:
         spec = work.item.source.get("spec")
@@ -175,7 +174,7 @@ def _cluster_dns(works: Sequence[_Work]) -> dict[str, list[str]]:
 
 
 def _first_step(works: Sequence[_Work], *, options: Options, known: KnownNames, taken: set[str]) -> None:
-    """Alpha to v1beta1, and notes about what is not converted at all."""
+    """Alpha to v1beta1, and findings about objects that are not converted."""
     dns = _cluster_dns(works)
     for work in works:
         item, notes = work.item, work.notes[0]
@@ -205,7 +204,7 @@ def _goes_to_v1(work: _Work, options: Options) -> bool:
 
 
 def _second_step(work: _Work, *, options: Options, known: KnownNames) -> None:
-    """v1beta1 to v1 and v1 to its clean form; claims wait for their pools."""
+    """v1beta1 to v1, and v1 to its clean form; claims are converted after their pools."""
     item = work.item
     if item.generation == "alpha":
         betas = [(draft.body, work.second_notes(draft.kind, draft.name)) for draft in work.drafts]
@@ -265,7 +264,7 @@ def _finish(work: _Work, copies: Mapping[str, list[ObjectDraft]]) -> None:
 
 
 def _note_same_names(works: Sequence[_Work]) -> None:
-    """A Provisioner and a NodePool of one name, say, end under one name."""
+    """Adds a finding if two results have the same kind and name, such as those of a Provisioner and a NodePool."""
     seen: set[tuple[str, str, str]] = set()
     for work in works:
         for body in work.item.objects:

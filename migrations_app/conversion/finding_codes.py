@@ -1,7 +1,7 @@
-"""The catalogue of loss codes: code -> severity, why it matters, where that is known from.
+"""The catalogue of finding codes: code to severity, reason and source.
 
-The same code means the same thing on the terminal, in the API and on the page. Codes are never reused.
-P = aws/karpenter-provider-aws, K = kubernetes-sigs/karpenter.
+A code means the same on the terminal, in the API and on the page. Codes are never reused. P =
+aws/karpenter-provider-aws, K = kubernetes-sigs/karpenter.
 """
 
 from typing import Final, Literal, NamedTuple
@@ -75,7 +75,7 @@ CATALOGUE: Final[dict[str, FindingCode]] = {
     "nothing-to-convert": FindingCode(
         "error", "The input holds no Karpenter object of a generation that can be converted.", _CONVERT
     ),
-    # action: converted, a person decides before it is applied
+    # action: converted, but a decision is required before it is applied
     "node-role-placeholder": FindingCode(
         "action",
         "v1beta1 needs the name of the node role; the old object names an instance profile at most.",

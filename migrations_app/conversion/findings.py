@@ -1,9 +1,7 @@
-"""What a conversion took away, made explicit or left to a person: one value each, with a stable code.
+"""Findings of a conversion: what it dropped, made explicit or left undecided. Each has a stable code.
 
-`error`: the object is not converted. `action`: it is converted, and a person has to decide before it is applied.
-`warn`: behaviour may change. `info`: worth knowing.
-
-The catalogue of findings as a table for the documentation.
+`error`: the object is not converted. `action`: it is converted, and a decision is required before it is applied.
+`warn`: behaviour may change. `info`: worth knowing. `markdown` prints the catalogue for the documentation.
 """
 
 from collections.abc import Iterable
@@ -20,7 +18,7 @@ SEVERITIES: Final[tuple[FindingSeverity, ...]] = ("error", "action", "warn", "in
 
 
 def field_path(path: Path) -> str:
-    """`spec.requirements[2].values` for ("spec", "requirements", 2, "values"); keys with dots stand in brackets."""
+    """`spec.requirements[2].values` for ("spec", "requirements", 2, "values"); keys with dots are put in brackets."""
     parts: list[str] = []
     for step in path:
         if isinstance(step, int):
@@ -34,7 +32,9 @@ def field_path(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ConversionFinding:
-    """One finding about one object. `at` is a path in the object named by `kind` and `name`; `proposal` is data."""
+    """One finding about one object. `at` is a path in the object given by `kind` and `name`; `proposal` is a value to
+    use instead.
+    """
 
     code: str
     kind: str
@@ -61,11 +61,11 @@ class ConversionFinding:
 
     @property
     def object(self) -> str:
-        """`Kind/name`, or `-` when the finding is about no object."""
+        """`Kind/name`, or `-` if the finding is about no object."""
         return f"{self.kind}/{self.name}" if self.kind else "-"
 
     def as_dict(self) -> dict[str, Any]:
-        """The finding for JSON answers: severity, code, object, path, what, why, source, proposal."""
+        """The finding for JSON responses: severity, code, object, path, what, why, source, proposal."""
         return {
             "severity": self.severity,
             "code": self.code,
@@ -79,7 +79,7 @@ class ConversionFinding:
 
 
 class FindingCollector:
-    """Collects the losses of one object while it is converted."""
+    """Collects the findings of one object during its conversion."""
 
     def __init__(self, kind: str, name: str) -> None:
         self.kind = kind
@@ -93,13 +93,13 @@ class FindingCollector:
 
 
 def worst(losses: Iterable[ConversionFinding]) -> FindingSeverity | None:
-    """The gravest severity among these, or None when there are none."""
+    """The highest severity among the findings; None if there are none."""
     found = {loss.severity for loss in losses}
     return next((severity for severity in SEVERITIES if severity in found), None)
 
 
 def markdown() -> str:
-    """A table of severity, code, reason and source, gravest first."""
+    """A Markdown table of severity, code, reason and source, highest severity first."""
     rows = ["| severity | code | why | source |", "|---|---|---|---|"]
     for severity in SEVERITIES:
         rows += [

@@ -1,9 +1,9 @@
-"""Kubelet settings: what the API server checks about them, what v1alpha5 had more, and when two are the same.
+"""Kubelet settings: validation as in the API server, equality by meaning, and moving them from v1beta1 NodePools to v1
+node classes.
 
-Moving kubelet settings from v1beta1 NodePools to v1 node classes; a class that pools want differently is split.
-
-Source: aws/karpenter-provider-aws@v1.3.0:website/content/en/v1.0/upgrading/v1-migration.md; grouping and names are
-ours.
+A class that several pools use with different settings is split into copies. Source:
+aws/karpenter-provider-aws@v1.3.0:website/content/en/v1.0/upgrading/v1-migration.md; grouping and names are
+karpdash's own.
 """
 
 import json
@@ -45,7 +45,7 @@ def without_runtime(kubelet: Mapping[str, Any], at: Path, *, notes: FindingColle
 
 
 def check(kubelet: Mapping[str, Any], at: Path, *, notes: FindingCollector) -> None:
-    """Notes what the API server would refuse."""
+    """Adds a finding for each setting that the API server would refuse."""
     for part in _RESERVED:
         for key, value in (kubelet.get(part) or {}).items():
             if key not in _RESERVABLE:
@@ -78,7 +78,7 @@ def _listed(words: frozenset[str]) -> str:
 
 
 def kubelet_meaning(kubelet: Mapping[str, Any] | None) -> str:
-    """A key that is equal for settings that mean the same; "" for none."""
+    """A key that is equal for settings with the same meaning; "" for none."""
     found: dict[str, Any] = {}
     for key, value in (kubelet or {}).items():
         if key in _RESERVED:
@@ -96,7 +96,9 @@ KubeletGroup = list[ObjectDraft]
 def settle(
     pools: Sequence[ObjectDraft], classes: Mapping[str, ObjectDraft], *, known: KnownNames, taken: set[str]
 ) -> dict[str, list[ObjectDraft]]:
-    """Puts the kubelet settings of the pools on their classes; the copies made, by the name of the class they copy."""
+    """Moves the kubelet settings of the pools to their classes. Returns the copies made, by the name of the original
+    class.
+    """
     users: dict[str, KubeletGroup] = {}
     for pool in pools:
         name = pool.class_name
@@ -119,7 +121,7 @@ def _settle_class(owner: ObjectDraft, users: KubeletGroup, *, known: KnownNames,
     own = (owner.body.get("spec") or {}).get("kubelet")
     groups: dict[str, KubeletGroup] = {}
     for pool in users:
-        # without settings of its own a pool follows the class, which is what 1.0 does
+        # a pool without settings of its own uses those of the class, as in 1.0
         groups.setdefault(kubelet_meaning(pool.kubelet or own), []).append(pool)
     ranked = sorted(groups.items(), key=lambda item: _rank(item[0], item[1], known=known))
     if any(pool.kubelet for pool in users):
@@ -136,7 +138,7 @@ def _settle_class(owner: ObjectDraft, users: KubeletGroup, *, known: KnownNames,
 
 
 def _rank(meaning: str, group: KubeletGroup, *, known: KnownNames) -> tuple[int, int, bool, str]:
-    """Who keeps the class: most nodes, most pools, no settings, smallest name."""
+    """Sort key for the group that keeps the original class: most nodes, most pools, no settings, first name."""
     nodes = sum(known.nodes_of_pool.get(pool.name, 0) for pool in group)
     return (-nodes, -len(group), meaning != "", min(pool.name for pool in group))
 

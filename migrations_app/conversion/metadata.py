@@ -1,11 +1,8 @@
-"""Keys of labels, annotations and tags: which the new API refuses, which have a new name, which mean the same.
+"""Metadata of converted objects: which fields are kept, and which keys of labels, annotations, tags and requirements
+are refused, renamed or equivalent in each release.
 
 Sources: CEL rules of aws/karpenter-provider-aws@v0.37.8:pkg/apis/crds/karpenter.sh_nodepools.yaml and
 karpenter.k8s.aws_ec2nodeclasses.yaml; kubernetes-sigs/karpenter@v0.32.3:pkg/apis/v1alpha5/labels.go.
-
-The metadata of a manifest: what stays, and what belonged to the stored object or to controllers.
-
-Keys and operators that the labels and requirements of a NodePool may use, release by release.
 """
 
 from collections.abc import Mapping
@@ -68,12 +65,12 @@ _V1_TAGS: Final = frozenset(
 
 
 def real_key(key: str) -> str:
-    """The key that this one is another name for, or the key itself."""
+    """The key that this one is an alias of, or the key itself."""
     return ALIASES.get(key, key)
 
 
 def is_restricted(key: str) -> bool:
-    """True when v1beta1 and v1 refuse this key among the labels and requirements of a NodePool."""
+    """True if v1beta1 and v1 refuse this key in the labels and requirements of a NodePool."""
     if key in _ALLOWED:
         return False
     domain = key.partition("/")[0]
@@ -81,7 +78,7 @@ def is_restricted(key: str) -> bool:
 
 
 def open_labels(labels: dict[str, str], at: Path, *, notes: FindingCollector) -> dict[str, str]:
-    """The labels without those the new API refuses, each noted."""
+    """The labels without those that the new API refuses; each of these is a finding."""
     for key in labels:
         if is_restricted(key):
             notes.add(
@@ -91,7 +88,7 @@ def open_labels(labels: dict[str, str], at: Path, *, notes: FindingCollector) ->
 
 
 def current_annotations(annotations: dict[str, str], at: Path, *, notes: FindingCollector) -> dict[str, str]:
-    """The template annotations with karpenter.sh/do-not-disrupt in place of its two predecessors."""
+    """The template annotations with karpenter.sh/do-not-disrupt instead of its two predecessors."""
     kept = {key: value for key, value in annotations.items() if key not in _REPLACED}
     for key in _REPLACED:
         value = annotations.get(key)
@@ -110,7 +107,7 @@ def _refused_tag(key: str, *, v1: bool) -> bool:
 
 
 def open_tags(tags: dict[str, str], at: Path, *, notes: FindingCollector, v1: bool) -> dict[str, str]:
-    """The EC2 tags without those that Karpenter sets itself, each noted; an empty key is an error."""
+    """The EC2 tags without those that Karpenter sets itself; each of these is a finding, an empty key is an error."""
     for key, value in tags.items():
         if not key:
             notes.add("bad-type", at, what="a tag has an empty key")
@@ -120,7 +117,7 @@ def open_tags(tags: dict[str, str], at: Path, *, notes: FindingCollector, v1: bo
 
 
 _KEPT: Final = ("name", "labels", "annotations")
-# All kinds are cluster-scoped, yet public manifests do carry a namespace.
+# All kinds are cluster-scoped, but published manifests sometimes have a namespace.
 _SERVER_SIDE: Final = frozenset(
     {
         "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
@@ -151,14 +148,14 @@ _MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 
 
 def name_of(body: Mapping[str, Any]) -> str:
-    """metadata.name, or "" when there is none that can be shown."""
+    """metadata.name, or "" if it is missing or not a string."""
     metadata = body.get("metadata")
     name = metadata.get("name") if isinstance(metadata, Mapping) else None
     return name if isinstance(name, str) else ""
 
 
 def annotations_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The annotations of the object, empty when there are none."""
+    """The annotations of the object; empty if there are none."""
     metadata = body.get("metadata")
     found = metadata.get("annotations") if isinstance(metadata, Mapping) else None
     return found if isinstance(found, Mapping) else {}
@@ -184,7 +181,7 @@ def _is_ours(key: str) -> bool:
 
 
 def cleaned(body: Mapping[str, Any], notes: FindingCollector) -> dict[str, Any]:
-    """Name, labels and annotations of the object, cleaned; one note lists what went."""
+    """Name, labels and annotations of the object, cleaned; one finding lists what was removed."""
     metadata = _checked(body, notes)
     result: dict[str, Any] = {"name": metadata.get("name")}
     gone = [key for key in metadata if key in _SERVER_SIDE]
@@ -213,7 +210,7 @@ def _is_marker(key: str, value: str) -> bool:
 
 
 def without_markers(metadata: dict[str, Any], notes: FindingCollector) -> dict[str, Any]:
-    """The metadata of a live alpha object without the marks of its owner: the new object must not be pruned by it."""
+    """The metadata of a live alpha object without the owner's marks, so that its tool does not prune the new object."""
     result = dict(metadata)
     for part in ("labels", "annotations"):
         found: dict[str, str] = result.get(part) or {}
@@ -229,7 +226,7 @@ def without_markers(metadata: dict[str, Any], notes: FindingCollector) -> dict[s
 
 
 def warn_of_markers(metadata: Mapping[str, Any], notes: FindingCollector) -> None:
-    """Notes that the repository behind a live object must change too, else its tool reverts the object."""
+    """Adds a finding that the source repository of a live object must change too, or its tool reverts the object."""
     for part in ("labels", "annotations"):
         found: dict[str, str] = metadata.get(part) or {}
         for key, value in found.items():
@@ -240,19 +237,19 @@ def warn_of_markers(metadata: Mapping[str, Any], notes: FindingCollector) -> Non
 
 
 OPERATORS: Final = (*OLD_OPERATORS, "Gte", "Lte")
-"""The last two from 1.9 on, whose CRDs let them in. aws/karpenter-provider-aws@v1.9.0:pkg/apis/crds."""
+"""The last two are accepted from 1.9 on. aws/karpenter-provider-aws@v1.9.0:pkg/apis/crds."""
 _ASKED_OF_NODES: Final = "requirements"
 
 
 def accepted(key: str, landing: Release) -> bool:
-    """Whether that release takes the key in a NodePool; newer ones open more keys than v1beta1 did."""
+    """Whether that release accepts the key in a NodePool; newer releases accept more keys than v1beta1."""
     if labels.retired(key, landing, kind="label"):
         return False
     return not is_restricted(key) or _opened(key, landing)
 
 
 def _opened(key: str, landing: Release) -> bool:
-    """Whether a release up to that one has opened the key; newer releases than the tables keep what is open."""
+    """Whether a release up to that one accepts the key; releases newer than the tables keep accepting it."""
     row = labels.find(key, kind="label")
     if row is None or _ASKED_OF_NODES not in row.objects:
         return False

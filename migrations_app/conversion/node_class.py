@@ -1,11 +1,9 @@
-"""EC2NodeClass of v1beta1 to v1.
+"""EC2NodeClass of v1beta1 to v1, and v1 objects that the conversion webhook made.
 
-Source: aws/karpenter-provider-aws@v1.0.8:pkg/apis/v1/ec2nodeclass_conversion.go; where a v1 default differs from
-what the old object did, the old behaviour is written out.
-
-v1 objects that the conversion webhook made: what it parked in annotations is put where v1 has it.
-
-Source: kubernetes-sigs/karpenter@v1.0.8:pkg/apis/v1/labels.go, aws/karpenter-provider-aws@v1.0.8:pkg/apis/v1/labels.go.
+If a v1 default differs from the old behaviour, the old behaviour is written explicitly. Values that the webhook
+stored in annotations are moved to their v1 fields. Sources:
+aws/karpenter-provider-aws@v1.0.8:pkg/apis/v1/ec2nodeclass_conversion.go and pkg/apis/v1/labels.go;
+kubernetes-sigs/karpenter@v1.0.8:pkg/apis/v1/labels.go.
 """
 
 import json
@@ -40,7 +38,7 @@ Spec = dict[str, Any]
 
 
 def convert_class(body: Mapping[str, Any], notes: FindingCollector, *, options: Options) -> list[ObjectDraft]:
-    """The v1 EC2NodeClass, or nothing when the object has an error."""
+    """The v1 EC2NodeClass; empty if the object has an error."""
     head = metadata.cleaned(schema.OBJECT(body, (), notes=notes) or {}, notes)
     old: Spec = schema.NODE_CLASS(spec_of(body), ("spec",), notes=notes) or {}
     if notes.failed:
@@ -119,9 +117,10 @@ def _ubuntu(terms: list[dict[str, Any]], notes: FindingCollector) -> Spec:
 
 
 def _plain_ids(terms: list[dict[str, Any]], notes: FindingCollector) -> list[dict[str, Any]]:
-    """The terms; those with an id beside terms without one lose their other filters, which v1 refuses.
+    """The terms; a term with an id loses its other filters if some terms have no id, since v1 refuses the mix.
 
-    Where every term mixes id and filters, v1beta1 itself refused the class, so nothing is guessed."""
+    If every term mixes id and filters, v1beta1 itself refused the class, so nothing is changed.
+    """
     mixed = [index for index, term in enumerate(terms) if "id" in term and len(term) > 1]
     for index in mixed:
         others = ", ".join(key for key in terms[index] if key != "id")
@@ -165,7 +164,7 @@ def _metadata_options(old: Spec, notes: FindingCollector) -> Spec:
 
 
 def _warn(old: Spec, notes: FindingCollector) -> None:
-    """What v1 does differently although the manifest says the same."""
+    """Findings for what v1 does differently with the same manifest."""
     for name in ("subnetSelectorTerms", "securityGroupSelectorTerms", "amiSelectorTerms"):
         selectors.warn_of_commas(old.get(name) or [], ("spec", name), notes=notes)
         if name != "amiSelectorTerms" and not old.get(name):
@@ -191,7 +190,7 @@ KUBELET: Final = "compatibility.karpenter.sh/v1beta1-kubelet-conversion"
 UBUNTU: Final = "compatibility.karpenter.k8s.aws/v1beta1-ubuntu"
 
 _INCOMPATIBLE: Final = "incompatible"
-# Only what is looked at is checked; v1 grows with every release, and the rest is printed as it is.
+# Only the fields that are read are checked; v1 grows with every release, and other fields are copied unchanged.
 _seen_map: Final = map_of(anything)
 _CHECKED: Final[Mapping[str, FieldReader]] = {
     "template": _seen_map,
@@ -208,7 +207,7 @@ _KUBELET_AT: Final[Path] = ("metadata", "annotations", KUBELET)
 
 
 def _kept(body: Mapping[str, Any], notes: FindingCollector) -> dict[str, Any]:
-    """The object with cleaned metadata and without status; everything else as it is."""
+    """The object with cleaned metadata and without status; everything else is unchanged."""
     head = metadata.cleaned(body, notes)
     spec = _seen_map(spec_of(body), ("spec",), notes=notes) or {}
     _check(spec, _CHECKED, at=("spec",), notes=notes)
@@ -226,7 +225,7 @@ def _check(spec: Mapping[str, Any], table: Mapping[str, FieldReader], *, at: Pat
 
 
 def finish_pool(body: Mapping[str, Any], notes: FindingCollector, *, known: KnownNames) -> list[ObjectDraft]:
-    """The NodePool with its parked kubelet settings set apart, or nothing when the object has an error."""
+    """The NodePool with the kubelet settings from its annotation held separately; empty if the object has an error."""
     kept = _kept(body, notes)
     if notes.failed:
         return []
@@ -258,7 +257,7 @@ def _parked_kubelet(body: Mapping[str, Any], notes: FindingCollector) -> dict[st
 
 
 def finish_class(body: Mapping[str, Any], notes: FindingCollector) -> list[ObjectDraft]:
-    """The EC2NodeClass without the webhook's marks, or nothing when the object has an error."""
+    """The EC2NodeClass without the webhook's marks; empty if the object has an error."""
     kept = _kept(body, notes)
     if _INCOMPATIBLE in str(metadata.annotations_of(body).get(UBUNTU, "")):
         what = "the webhook put ami-placeholder into amiSelectorTerms: name the Ubuntu images there"

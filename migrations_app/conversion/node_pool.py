@@ -1,9 +1,8 @@
-"""Pools that ask for GPUs or other accelerators, where the image alias would not bring the right image.
+"""NodePool and NodeClaim of v1beta1 to v1, and pools with GPUs or accelerators for which an image alias selects the
+wrong image.
 
-NodePool and NodeClaim of v1beta1 to v1.
-
-Source: kubernetes-sigs/karpenter@v1.0.8:pkg/apis/v1/nodepool_conversion.go and nodeclaim_conversion.go; where the
-webhook changes behaviour the old behaviour is written out instead.
+If the webhook would change behaviour, the old behaviour is written explicitly. Source:
+kubernetes-sigs/karpenter@v1.0.8:pkg/apis/v1/nodepool_conversion.go and nodeclaim_conversion.go.
 """
 
 import re
@@ -44,7 +43,9 @@ def _asks(requirement: Mapping[str, Any]) -> bool:
 
 
 def wants_accelerators(pool: Mapping[str, Any]) -> bool:
-    """True when a NodePool asks for GPUs or the like by requirement or limit; a v1 pool may hold odd values."""
+    """True if a NodePool requests GPUs or other accelerators by requirement or limit; malformed values
+    are tolerated.
+    """
     requirements = template_spec(pool).get("requirements")
     rows = [one for one in requirements if isinstance(one, dict)] if isinstance(requirements, list) else []
     limits = (pool.get("spec") or {}).get("limits")
@@ -53,7 +54,7 @@ def wants_accelerators(pool: Mapping[str, Any]) -> bool:
 
 
 def warn(pools: Sequence[ObjectDraft], classes: Mapping[str, ObjectDraft]) -> None:
-    """Notes AL2023 classes chosen by alias whose pools ask for accelerators."""
+    """Adds a finding for each AL2023 class chosen by alias whose pools request accelerators."""
     users: dict[str, list[str]] = {}
     for pool in pools:
         owner = classes.get(pool.class_name or "")
@@ -78,7 +79,7 @@ Spec = dict[str, Any]
 
 
 def convert_pool(body: Mapping[str, Any], notes: FindingCollector, *, options: Options) -> list[ObjectDraft]:
-    """The v1 NodePool with its kubelet settings set apart, or nothing when the object has an error."""
+    """The v1 NodePool with its kubelet settings held separately; empty if the object has an error."""
     head = metadata.cleaned(schema.OBJECT(body, (), notes=notes) or {}, notes)
     spec: Spec = schema.NODE_POOL(spec_of(body), ("spec",), notes=notes) or {}
     if notes.failed:
@@ -123,7 +124,7 @@ def _template(template: Spec, disruption: Spec, *, notes: FindingCollector) -> S
 
 
 def class_reference(old: Mapping[str, str] | None, at: Path, *, notes: FindingCollector) -> dict[str, str]:
-    """The node class by group, kind and name."""
+    """The reference to the node class by group, kind and name."""
     if not old or not old.get("name"):
         notes.add("no-nodeclass-ref", at, what="nodeClassRef.name is missing; name the node class of this object")
         return {}
@@ -173,7 +174,7 @@ def _disruption(old: Spec, notes: FindingCollector) -> Spec:
 def convert_claim(
     body: Mapping[str, Any], notes: FindingCollector, *, expiry_of_pool: Mapping[str, str]
 ) -> list[ObjectDraft]:
-    """What v1 will show of a NodeClaim, for viewing only; nothing when the object has an error."""
+    """What v1 will show of a NodeClaim, for viewing only; empty if the object has an error."""
     head = metadata.cleaned({key: item for key, item in body.items() if key != "status"}, notes)
     old: Spec = schema.NODE_CLAIM(spec_of(body), ("spec",), notes=notes) or {}
     if notes.failed:

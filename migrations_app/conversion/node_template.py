@@ -1,12 +1,9 @@
-"""Who the nodes are: the role or the instance profile of a node class, and the placeholder where nobody knows.
+"""AWSNodeTemplate, or the provider block of a Provisioner, to EC2NodeClass; also the node role or instance profile and
+the sizes of block devices.
 
-Block devices: sizes that the API server accepts.
-
-Source: aws/karpenter-provider-aws@v0.37.8:pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml (volumeSize).
-
-AWSNodeTemplate to EC2NodeClass, also for the provider block inside a Provisioner.
-
-Source: aws/karpenter-provider-aws@v0.32.10:pkg/utils/nodeclass/nodeclass.go and pkg/apis/v1alpha1/provider.go.
+A node role that is not known is written as a placeholder. Sources:
+aws/karpenter-provider-aws@v0.32.10:pkg/utils/nodeclass/nodeclass.go and pkg/apis/v1alpha1/provider.go;
+aws/karpenter-provider-aws@v0.37.8:pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml (volumeSize).
 """
 
 import re
@@ -19,14 +16,14 @@ from migrations_app.conversion.objects import PLACEHOLDER, KnownNames, ObjectDra
 from migrations_app.conversion.schema import shown
 from migrations_app.manifests.writer import Plain
 
-# envsubst knows both spellings
+# envsubst accepts both spellings
 SPELLINGS: Final = (PLACEHOLDER, "${KARPENTER_NODE_ROLE}")
 
 
 def identity(
     profile: str | None, at: Path, *, notes: FindingCollector, options: Options, known: KnownNames
 ) -> dict[str, str]:
-    """`role` or `instanceProfile` for the new class; exactly one of them."""
+    """`role` or `instanceProfile` of the new class; exactly one of them."""
     profile_at = (*at, "instanceProfile")
     if options.keep_instance_profile and profile:
         return {"instanceProfile": profile}
@@ -41,19 +38,19 @@ def identity(
 
 
 def check_role(role: str, at: Path, *, notes: FindingCollector) -> None:
-    """Notes a role that is given as an ARN."""
+    """Adds a finding if the role is given as an ARN."""
     if role.startswith("arn:"):
         name = role.rpartition("/")[2]
         notes.add("role-is-arn", at, what=f"{role} is an ARN; the name of the role is {name}", proposal=name)
 
 
 def is_placeholder(text: str) -> bool:
-    """True when the text still holds the placeholder for the node role."""
+    """True if the text contains the placeholder for the node role."""
     return any(spelling in text for spelling in SPELLINGS)
 
 
 def placeholder_paths(value: Plain, at: Path = ()) -> Iterator[Path]:
-    """Every place in a manifest that still holds the placeholder; such a manifest must never reach an API server."""
+    """Every path in a manifest that contains the placeholder; such a manifest must never reach an API server."""
     if isinstance(value, str):
         if is_placeholder(value):
             yield at
@@ -71,7 +68,7 @@ _TEBIBYTE_ENDS: Final = 7  # the CRD's pattern accepts 10-17, 20-27 ... 50-57 an
 
 
 def accepted_size(text: str) -> bool:
-    """True when the CRDs of 0.37 and later accept this volume size."""
+    """True if the CRDs of 0.37 and later accept this volume size."""
     match = _SIZE.fullmatch(text)
     if match is None or int(match["number"]) > _MOST[match["unit"]]:
         return False
@@ -80,7 +77,7 @@ def accepted_size(text: str) -> bool:
 
 
 def check(devices: list[dict[str, Any]], at: Path, *, notes: FindingCollector) -> None:
-    """Notes volumes whose size is missing or would be refused."""
+    """Adds a finding for each volume whose size is missing or would be refused."""
     for index, device in enumerate(devices):
         ebs = (device or {}).get("ebs")
         if ebs is None:
@@ -96,7 +93,7 @@ def check(devices: list[dict[str, Any]], at: Path, *, notes: FindingCollector) -
 
 CLASS_API: Final = "karpenter.k8s.aws/v1beta1"
 
-# What EC2 does with fields that a partial block leaves out (field comments of pkg/apis/v1alpha1/provider.go).
+# EC2's defaults for fields that a partial block omits (field comments of pkg/apis/v1alpha1/provider.go).
 _EC2_DEFAULTS: Final = {
     "httpEndpoint": "enabled",
     "httpProtocolIPv6": "disabled",
@@ -115,7 +112,7 @@ def convert_template(
     known: KnownNames,
     cluster_dns: Sequence[str] = (),
 ) -> list[ObjectDraft]:
-    """The EC2NodeClass, or nothing when the object has an error. `cluster_dns`: of the pools that use it."""
+    """The EC2NodeClass; empty if the object has an error. `cluster_dns`: of the pools that use it."""
     head = metadata.cleaned(schema.OBJECT(body, (), notes=notes) or {}, notes)
     if options.live:
         head = metadata.without_markers(head, notes)
@@ -181,7 +178,7 @@ def _refuse_launch_template(found: Spec, at: Path, *, notes: FindingCollector) -
 def _metadata_options(
     found: Spec, at: Path, *, notes: FindingCollector, known: KnownNames, cluster_dns: Sequence[str]
 ) -> dict[str, Any] | None:
-    """The options with every gap filled as EC2 would fill it; None when there was no block at all."""
+    """The options with omitted fields set to EC2's defaults; None if there is no block."""
     given: dict[str, Any] | None = found.get("metadataOptions")
     options_at = (*at, "metadataOptions")
     if given is None:

@@ -1,7 +1,4 @@
-"""Objects on their way: one draft for each object that will be printed.
-
-What the caller wants from a conversion, and what it knows beyond the objects.
-"""
+"""Drafts of converted objects, and the inputs of a conversion: its options and the names known from the cluster."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +13,7 @@ LONGEST_NAME: Final = 253
 
 
 class ObjectDraft:
-    """A result with what later steps still need: its kubelet and whether it is for viewing only."""
+    """A result with what later steps need: its kubelet settings and whether it is for viewing only."""
 
     def __init__(self, body: dict[str, Any], notes: FindingCollector) -> None:
         self.body = body
@@ -35,7 +32,7 @@ class ObjectDraft:
 
     @property
     def class_name(self) -> str | None:
-        """The EC2NodeClass that this v1 NodePool uses, None when it uses another kind."""
+        """The EC2NodeClass that this v1 NodePool uses; None if it uses another kind."""
         reference = template_spec(self.body).get("nodeClassRef") or {}
         ours = reference.get("group") == CLASS_GROUP and reference.get("kind") == CLASS_KIND
         return reference.get("name") if ours else None
@@ -47,21 +44,21 @@ class ObjectDraft:
 
 
 def template_spec(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """spec.template.spec of a NodePool, empty when a part of the way is missing."""
+    """spec.template.spec of a NodePool; empty if a part of the path is missing."""
     spec = body.get("spec") or {}
     found: Mapping[str, Any] = (spec.get("template") or {}).get("spec") or {}
     return found
 
 
 def replaced(body: Plain, path: tuple[str, ...], *, value: Plain) -> dict[str, Any]:
-    """A copy of the object with another value at the path; what lies beside the path is shared."""
+    """A copy of the object with another value at the path; values beside the path are shared."""
     first, *rest = path
     inner = replaced(body.get(first) or {}, tuple(rest), value=value) if rest else value
     return {**body, first: inner}
 
 
 def free_name(wanted: str, taken: Collection[str]) -> str:
-    """The name, shortened to what Kubernetes accepts, with -2, -3 ... behind it when it is taken."""
+    """The name, shortened to the Kubernetes limit, with the suffix -2, -3 ... if it is taken."""
     name, number = wanted[:LONGEST_NAME], 1
     while name in taken:
         number += 1
@@ -76,12 +73,12 @@ def manifest(api_version: str, kind: str, *, metadata: dict[str, Any], spec: dic
 
 
 def filled(pairs: Mapping[str, Any]) -> dict[str, Any]:
-    """The pairs without those that are None, an empty map or an empty list."""
+    """The pairs without None, empty maps and empty lists."""
     return {key: value for key, value in pairs.items() if value is not None and value not in ({}, [])}
 
 
 def spec_of(body: Mapping[str, Any]) -> Plain:
-    """The spec as it was written, an empty map when there is none."""
+    """The spec unchanged; an empty map if there is none."""
     spec = body.get("spec")
     return {} if spec is None else spec
 
@@ -93,7 +90,7 @@ PLACEHOLDER: Final = "$KARPENTER_NODE_ROLE"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`to`: None takes each object to its next generation. `live`: objects of a cluster, to be applied there."""
+    """`to`: None converts each object to its next generation. `live`: objects of a cluster, to be applied there."""
 
     to: Target | None = None
     ignore_defaults: bool = False
@@ -104,7 +101,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class KnownNames:
-    """Facts that only a cluster or an account can tell; empty when nothing was looked at."""
+    """Facts from a cluster or an account; empty if neither was read."""
 
     role_of_profile: Mapping[str, str] = field(default_factory=dict)
     default_profile: str | None = None
@@ -112,4 +109,4 @@ class KnownNames:
     nodes_of_pool: Mapping[str, int] = field(default_factory=dict)
     all_pools_given: bool = False
     never_consolidated: frozenset[str] = frozenset()
-    """NodePools whose stored v1beta1 snapshot said consolidateAfter: Never."""
+    """NodePools whose stored v1beta1 copy has consolidateAfter: Never."""

@@ -1,11 +1,9 @@
-"""Requirements of a pool: the defaults that the alpha webhook added, and the keys that the new API refuses.
+"""Provisioner to NodePool, with its requirements, and the node class of an inline provider.
 
-Source: aws/karpenter-provider-aws@v0.32.10:pkg/apis/v1alpha5/provisioner.go (defaults), CRDs at v0.32.10 (checks).
-
-Provisioner to NodePool, and the node class of an inline provider.
-
-Source: kubernetes-sigs/karpenter@v0.32.3:pkg/utils/nodepool/nodepool.go; where the official converter changes behaviour
-the old behaviour is written out instead.
+Requirements include the defaults that the alpha webhook added, without keys that the new API refuses. If the
+official converter changes behaviour, the old behaviour is written explicitly. Sources:
+kubernetes-sigs/karpenter@v0.32.3:pkg/utils/nodepool/nodepool.go;
+aws/karpenter-provider-aws@v0.32.10:pkg/apis/v1alpha5/provisioner.go (defaults); CRDs at v0.32.10 (checks).
 """
 
 from collections.abc import Collection, Mapping
@@ -41,7 +39,7 @@ _SHAPE_KEYS: Final = frozenset(
 def checked(
     requirements: list[ConvertedRequirement], at: Path, *, notes: FindingCollector
 ) -> list[ConvertedRequirement]:
-    """The requirements without those whose key the new API refuses; an impossible one is an error."""
+    """The requirements without those whose key the new API refuses; an impossible requirement is an error."""
     for index, requirement in enumerate(requirements):
         _check_values(requirement, (*at, index), notes=notes)
         key = requirement.get("key")
@@ -60,7 +58,7 @@ def _check_values(requirement: ConvertedRequirement, at: Path, *, notes: Finding
 
 
 def check_count(requirements: list[ConvertedRequirement], at: Path, *, notes: FindingCollector) -> None:
-    """Notes when v1beta1 would refuse the sheer number."""
+    """Adds a finding if v1beta1 would refuse the number of requirements."""
     if len(requirements) > MOST_IN_BETA:
         what = f"{len(requirements)} requirements; v1beta1 of 0.32 accepts {MOST_IN_BETA}"
         notes.add("too-many-terms", at, what=what)
@@ -69,7 +67,7 @@ def check_count(requirements: list[ConvertedRequirement], at: Path, *, notes: Fi
 def defaults(
     requirements: list[ConvertedRequirement], labels: Mapping[str, str], *, notes: FindingCollector
 ) -> list[ConvertedRequirement]:
-    """What the alpha webhook would have added to these, in its order; labels that pin such a key keep it out."""
+    """The requirements that the alpha webhook would have added, in its order; labels that set such a key prevent it."""
     present = {metadata.real_key(item.get("key") or "") for item in requirements}
     wanted = [item for item in _SINGLE if item["key"] not in present]
     if not present & _SHAPE_KEYS:
@@ -88,7 +86,7 @@ def defaults(
 
 
 def requirement_text(requirement: ConvertedRequirement) -> str:
-    """`key In [a, b]` for messages."""
+    """`key In [a, b]`, for messages."""
     return f"{requirement['key']} {requirement['operator']} [{', '.join(requirement.get('values', []))}]"
 
 
@@ -105,9 +103,10 @@ Spec = dict[str, Any]
 def convert_provisioner(
     body: Mapping[str, Any], notes: FindingCollector, *, options: Options, known: KnownNames, taken: Collection[str]
 ) -> list[ObjectDraft]:
-    """The NodePool, and behind it the EC2NodeClass of an inline provider; empty when the object has an error.
+    """The NodePool, followed by the EC2NodeClass of an inline provider; empty if the object has an error.
 
-    `taken`: names of node classes that the inline one must not overwrite."""
+    `taken`: names of node classes that the inline one must not overwrite.
+    """
     head = metadata.cleaned(schema.OBJECT(body, (), notes=notes) or {}, notes)
     if options.live:
         head = metadata.without_markers(head, notes)

@@ -1,11 +1,8 @@
-"""Go's duration text: reading it and printing it as Go does.
+"""Go durations and Kubernetes quantities: parsing, canonical text, and equality by value.
 
-Source: time.ParseDuration and Duration.String of Go, and the patterns of the CRDs named below.
-
-Kubernetes quantities: reading, the canonical text, and equality by value.
-
-Values are whole numbers of billionths, rounded away from zero, as the API server keeps them.
-Source: kubernetes/apimachinery:pkg/api/resource/quantity.go, results compared with kubectl.
+Quantities are integers in billionths, rounded away from zero, as in the API server. Sources: time.ParseDuration and
+Duration.String of Go, and the patterns of the CRDs named below;
+kubernetes/apimachinery:pkg/api/resource/quantity.go, results compared with kubectl.
 """
 
 import re
@@ -25,7 +22,7 @@ _SERVED: Final = re.compile(r"(?:\d+[smh])+", re.ASCII)
 
 
 def nanoseconds(text: str) -> int | None:
-    """The length of `1h30m`, `0.5s`, `-2m` or `0`; None when Go would not read it."""
+    """The length of `1h30m`, `0.5s`, `-2m` or `0` in nanoseconds; None if Go cannot parse it."""
     sign, rest = (-1, text[1:]) if text[:1] == "-" else (1, text[1:] if text[:1] == "+" else text)
     if rest == "0":
         return 0
@@ -44,7 +41,7 @@ def nanoseconds(text: str) -> int | None:
 
 
 def text_of(length: int) -> str:
-    """Nanoseconds as Go prints them: `0s`, `1m30s`, `720h0m0s`, `1m0.5s`, `1.5ms`."""
+    """Nanoseconds in Go's format: `0s`, `1m30s`, `720h0m0s`, `1m0.5s`, `1.5ms`."""
     if length == 0:
         return "0s"
     sign, left = ("-", -length) if length < 0 else ("", length)
@@ -72,7 +69,7 @@ def from_seconds(seconds: int) -> str:
 
 
 def served(text: str) -> bool:
-    """True when the NodePool CRDs accept this text for a duration: `Never`, or whole h, m and s."""
+    """True if the NodePool CRDs accept this text as a duration: `Never`, or whole h, m and s."""
     return text == NEVER or _SERVED.fullmatch(text) is not None
 
 
@@ -83,18 +80,18 @@ _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T"
 _BINARY: Final = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
 _DECIMAL_DOWN: Final = tuple((power, suffix) for suffix, power in reversed(_DECIMAL.items()))
 _NANO: Final = 9
-_LONGEST_QUANTITY: Final = 64  # the API server stops at 2**63; longer text is an attack or an accident
+_LONGEST_QUANTITY: Final = 64  # the API server stops at 2**63; longer text is an attack or a mistake
 _WIDEST: Final = 40
 
 
 def _scaled(digits: int, power: int) -> int:
-    """digits * 10**power, rounded up when power is negative."""
+    """digits * 10**power, rounded up if power is negative."""
     return digits * int(10**power) if power >= 0 else -(-digits // int(10**-power))
 
 
 @lru_cache(maxsize=4096)
 def read(text: str) -> tuple[int, str] | None:
-    """(billionths, family) with family "binary", "decimal" or "exponent"; None when this is no quantity."""
+    """(billionths, family) with family "binary", "decimal" or "exponent"; None if this is not a quantity."""
     text = text.strip()
     match = _GRAMMAR.fullmatch(text) if len(text) <= _LONGEST_QUANTITY else None
     if match is None:
@@ -146,7 +143,7 @@ def _exponent(value: int) -> str:
 
 @lru_cache(maxsize=4096)
 def canonical(text: str) -> str | None:
-    """The text that the API server would print for this quantity, or None when it is none."""
+    """The API server's text for this quantity; None if it is not a quantity."""
     found = read(text)
     if found is None:
         return None
@@ -161,6 +158,6 @@ def canonical(text: str) -> str | None:
 
 
 def billionths(text: str) -> int | None:
-    """The value for comparing, whatever the spelling; None when this is no quantity."""
+    """The value for comparison, independent of spelling; None if this is not a quantity."""
     found = read(text)
     return None if found is None else found[0]

@@ -1,6 +1,5 @@
-"""Results in the form that a Terraform or GitOps repository wants.
-
-From texts to results: what the terminal, the API and the page all show of a conversion.
+"""From texts to conversion results, as the terminal, the API and the page show them; also as Terraform resources and a
+kustomization.
 """
 
 import json
@@ -48,7 +47,7 @@ def _terraform_name(body: Body, taken: dict[str, int]) -> str:
 
 
 def _free_mark(text: str) -> str:
-    """A heredoc mark that no line of the text is."""
+    """A heredoc delimiter that is not a line of the text."""
     lines = {line.strip() for line in text.splitlines()}
     mark = "YAML"
     while mark in lines:
@@ -57,7 +56,7 @@ def _free_mark(text: str) -> str:
 
 
 def json_patch(old: Plain, new: Plain, *, path: str = "") -> Iterator[dict[str, Any]]:
-    """The JSON-6902 operations that turn old into new; lists are replaced as a whole."""
+    """The JSON Patch (RFC 6902) operations from old to new; lists are replaced as a whole."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in old:
             if key not in new:
@@ -77,10 +76,12 @@ def _pointer(key: str) -> str:
 
 
 def kustomize(pairs: Iterable[tuple[Body, list[dict[str, Any]]]]) -> str:
-    """A kustomization with a patch for each object that keeps kind and name, and the new objects as a file beside it.
+    """A kustomization with a patch for each object that keeps kind and name, and the new objects as a separate file.
 
-    Flux takes the same `patches` under spec of its Kustomization, Argo CD under spec.source.kustomize of its
-    Application. A patch can make no object, so new ones come as another file, whose content follows in comments."""
+    Flux accepts the same `patches` in the spec of its Kustomization, Argo CD in spec.source.kustomize of its
+    Application. A patch cannot create an object, so new objects go to another file, whose content follows as
+    comments.
+    """
     patches: list[dict[str, Any]] = []
     fresh: list[Body] = []
     for source, results in pairs:
@@ -112,7 +113,7 @@ def _patch(source: Body, body: Body) -> list[dict[str, Any]]:
 
 
 def _manifest_part(source: Body) -> dict[str, Any]:
-    """What a repository holds of the object: no field that only the server writes."""
+    """The object as a repository holds it: without fields that only the server writes."""
     metadata = source.get("metadata") or {}
     kept = {key: metadata[key] for key in ("name", "namespace", "labels", "annotations") if key in metadata}
     return {**source, "metadata": kept}
@@ -132,7 +133,7 @@ _VIEW_ONLY: Final = "# For viewing only: Karpenter owns this object, never apply
 
 @dataclass(frozen=True, slots=True)
 class LocatedFinding:
-    """A loss and where it was found; `document` and `line` are 0 where there is none."""
+    """A finding and where it was found; `document` and `line` are 0 if there is none."""
 
     loss: ConversionFinding
     file: str = ""
@@ -142,7 +143,7 @@ class LocatedFinding:
 
     @property
     def place(self) -> str:
-        """`pools.yaml, document 2, line 14`, as far as it is known."""
+        """`pools.yaml, document 2, line 14`, as far as known."""
         item = None if self.item is None else f"item {self.item + 1}"
         parts = (
             self.file,
@@ -153,14 +154,14 @@ class LocatedFinding:
         return ", ".join(part for part in parts if part)
 
     def as_dict(self) -> dict[str, Any]:
-        """The finding for JSON answers: that of the loss, and file, document, item, line."""
+        """The finding for JSON responses, with file, document, item and line."""
         place = {"file": self.file, "document": self.document, "item": self.item, "line": self.line}
         return {**self.loss.as_dict(), **place}
 
 
 @dataclass(frozen=True, slots=True)
 class ConvertedObject:
-    """One object of the input with its results. `objects` is empty when it was refused or is of another kind."""
+    """One input object with its results. `objects` is empty if it was refused or is of another kind."""
 
     manifest: reader.Manifest
     item: Item
@@ -170,19 +171,19 @@ class ConvertedObject:
         return self.item.objects
 
     def texts(self) -> list[str]:
-        """The results as YAML documents; the comments of the source stand above the first."""
+        """The results as YAML documents; comments of the source are placed above the first."""
         head = "\n".join(part for part in (self.manifest.head, _VIEW_ONLY if self.item.view_only else "") if part)
         return [writer.text_of(body, head="" if index else head) for index, body in enumerate(self.objects)]
 
 
 @dataclass(frozen=True, slots=True)
 class ConversionReport:
-    """Everything that came of the input, in input order."""
+    """All results of the input, in input order."""
 
     converted: tuple[ConvertedObject, ...]
     findings: tuple[LocatedFinding, ...]
     readable: int
-    """How many documents could be read, whatever they hold."""
+    """Number of documents that could be read, with any content."""
 
     @property
     def objects(self) -> list[dict[str, Any]]:
@@ -190,22 +191,22 @@ class ConversionReport:
 
     @property
     def worst(self) -> FindingSeverity | None:
-        """The gravest severity, or None when there is nothing to say."""
+        """The highest severity; None if there are no findings."""
         return worst(finding.loss for finding in self.findings)
 
     @property
     def exit_code(self) -> int:
-        """0 nothing left for a person, 1 an error or a decision is open, 2 nothing could be read."""
+        """0: no action needed; 1: an error or a decision is open; 2: nothing could be read."""
         if not self.readable and any(finding.loss.code in _UNREADABLE for finding in self.findings):
             return 2
         return 1 if self.worst in ("error", "action") else 0
 
     def as_yaml(self) -> str:
-        """All results as one YAML text; empty when there are none."""
+        """All results as one YAML text; empty if there are none."""
         return writer.stream(text for one in self.converted for text in one.texts())
 
     def as_json(self) -> str:
-        """One object as it is, several as a List, which kubectl takes too; empty when there are none."""
+        """One object by itself, several as a List, which kubectl accepts too; empty if there are none."""
         found = self.objects
         if not found:
             return ""
@@ -220,7 +221,7 @@ def convert_texts(
     known: KnownNames = KnownNames(),  # noqa: B008  # frozen
     unreadable: Iterable[LocatedFinding] = (),
 ) -> ConversionReport:
-    """Reads and converts (file name, text) pairs. `unreadable`: files that could not even be opened."""
+    """Reads and converts (file name, text) pairs. `unreadable`: findings for files that could not be opened."""
     readings = [reader.read(data, file=name) for name, data in sources]
     found = [manifest for reading in readings for manifest in reading.manifests]
     items = convert([manifest.body for manifest in found], options, known=known).items

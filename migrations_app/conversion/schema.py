@@ -1,11 +1,8 @@
-"""Small readers that check the type of a field and return its cleaned value; a wrong one is an error with its path.
+"""Field readers that check the type of a value and return it cleaned, and the fields of each kind that is read.
 
-A reader takes the value, its path and the notes of the object. Null is the same as absent, as in the API server.
-
-The fields of each kind that is read, with their types.
-
-Sources: aws/karpenter-provider-aws@v0.32.10:pkg/apis/crds (alpha and the first v1beta1), @v0.37.8 (the last v1beta1),
-@v0.32.10:pkg/apis/v1alpha1/provider.go (inline provider).
+A reader takes the value, its path and the object's findings; a wrong type is an error with its path. Null is
+treated as absent, as in the API server. Sources: aws/karpenter-provider-aws@v0.32.10:pkg/apis/crds (alpha and the
+first v1beta1), @v0.37.8 (the last v1beta1), @v0.32.10:pkg/apis/v1alpha1/provider.go (inline provider).
 """
 
 import json
@@ -18,20 +15,20 @@ from migrations_app.manifests.writer import Plain
 
 
 class FieldReader(Protocol):
-    """A reader: the cleaned value, or None with an error in the notes."""
+    """A reader: returns the cleaned value, or None and adds an error finding."""
 
     def __call__(self, value: Any, at: Path, /, *, notes: FindingCollector) -> Any:  # noqa: ANN401  # fields of any type are read
         ...
 
 
 INT32: Final = 2**31 - 1
-LONGEST_SECONDS: Final = (2**63 - 1) // 10**9  # what a Go duration holds
+LONGEST_SECONDS: Final = (2**63 - 1) // 10**9  # maximum of a Go duration
 _SHOWN: Final = 80
 _JSON_INTEGERS: Final = 10**21  # from here on JSON writes a float with an exponent
 
 
 def shown(value: Plain) -> str:
-    """The value as the user wrote it, in one short line."""
+    """The value as the user wrote it, on one short line."""
     line = json.dumps(value, ensure_ascii=False, default=str)
     return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
 
@@ -47,18 +44,18 @@ def _kind_of(value: Plain) -> str:
 
 
 def wrong(value: Plain, at: Path, *, notes: FindingCollector, wanted: str) -> None:
-    """Notes `bad-type`: what was found and what is wanted."""
+    """Adds a `bad-type` finding: the found and the expected type."""
     hint = "; put it in quotes" if wanted == "text" and isinstance(value, bool | int | float) else ""
     notes.add("bad-type", at, what=f"{shown(value)} is {_kind_of(value)}, {wanted} is wanted{hint}")
 
 
 def anything(value: Plain, _at: Path, *, notes: FindingCollector) -> Plain:  # noqa: ARG001  # a reader is always given them
-    """The value as it is."""
+    """The value unchanged."""
     return value
 
 
 def text(value: Plain, at: Path, *, notes: FindingCollector) -> str | None:
-    """The text, or None with an error."""
+    """The string; None with an error otherwise."""
     if isinstance(value, str):
         return value
     wrong(value, at, notes=notes, wanted="text")
@@ -66,7 +63,7 @@ def text(value: Plain, at: Path, *, notes: FindingCollector) -> str | None:
 
 
 def flag(value: Plain, at: Path, *, notes: FindingCollector) -> bool | None:
-    """true or false, or None with an error."""
+    """true or false; None with an error otherwise."""
     if isinstance(value, bool):
         return value
     wrong(value, at, notes=notes, wanted="true or false")
@@ -74,7 +71,7 @@ def flag(value: Plain, at: Path, *, notes: FindingCollector) -> bool | None:
 
 
 def whole(*, least: int = 0, most: int = INT32, code: str = "bad-type", unit: str = "a whole number") -> FieldReader:
-    """A reader of whole numbers; those out of range are an error of that code."""
+    """A reader of integers; values out of range are an error with that code."""
 
     def read(value: Plain, at: Path, *, notes: FindingCollector) -> int | None:
         if isinstance(value, float) and value.is_integer():
@@ -91,7 +88,7 @@ def whole(*, least: int = 0, most: int = INT32, code: str = "bad-type", unit: st
 
 
 def one_of(*words: str) -> FieldReader:
-    """A reader of one word out of these."""
+    """A reader of one of these words."""
 
     def read(value: Plain, at: Path, *, notes: FindingCollector) -> str | None:
         if value in words and isinstance(value, str):
@@ -103,7 +100,7 @@ def one_of(*words: str) -> FieldReader:
 
 
 def quantity_text(value: Plain) -> str | None:
-    """The scalar as the API server sees it in JSON, or None when it is no scalar for a quantity."""
+    """The scalar as the API server sees it in JSON; None if it cannot be a quantity."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -150,7 +147,7 @@ def duration_kept(value: Plain, at: Path, *, notes: FindingCollector) -> str | N
 
 
 def duration_printed(value: Plain, at: Path, *, notes: FindingCollector) -> str | None:
-    """The duration as Go prints it."""
+    """The duration in Go's format."""
     length = _duration(value, at, notes=notes)
     return None if length is None else quantities.text_of(length)
 
@@ -168,7 +165,7 @@ def duration_or_never(value: Plain, at: Path, *, notes: FindingCollector) -> str
 
 
 def list_of(shape: FieldReader) -> FieldReader:
-    """A reader of lists whose items have this shape."""
+    """A reader of lists whose items are read by `shape`."""
 
     def read(value: Plain, at: Path, *, notes: FindingCollector) -> list[Any] | None:
         if not isinstance(value, list):
@@ -180,7 +177,7 @@ def list_of(shape: FieldReader) -> FieldReader:
 
 
 def map_of(shape: FieldReader) -> FieldReader:
-    """A reader of maps from text to this shape."""
+    """A reader of maps whose values are read by `shape`."""
 
     def read(value: Plain, at: Path, *, notes: FindingCollector) -> dict[str, Any] | None:
         if not isinstance(value, Mapping):
@@ -192,7 +189,7 @@ def map_of(shape: FieldReader) -> FieldReader:
 
 
 def text_map(value: Plain, at: Path, *, notes: FindingCollector) -> dict[str, str] | None:
-    """A map from text to text; null reads as empty text, as Go does it."""
+    """A map of strings; null values become empty strings, as in Go."""
     if not isinstance(value, Mapping):
         wrong(value, at, notes=notes, wanted="a map")
         return None
@@ -206,8 +203,9 @@ def fields(
     unknown: str = "unknown-field",
     present: Collection[str] = (),
 ) -> FieldReader:
-    """A reader of maps with these fields. Others are noted as `unknown` and left out, and so is what is null or empty,
-    except the empty fields named in `present`, whose presence has a meaning."""
+    """A reader of maps with these fields. Other fields are dropped with the finding `unknown`. Null and empty values
+    are dropped too, except the empty fields in `present`, whose presence has a meaning.
+    """
 
     def read(value: Plain, at: Path, *, notes: FindingCollector) -> dict[str, Any] | None:
         if not isinstance(value, Mapping):

@@ -1,7 +1,7 @@
-"""Selector maps of the alpha API as selector terms of the new one.
+"""Converts selector maps of the alpha API to selector terms.
 
-A map is an AND of filters, each value a comma list; terms are ORed, the fields of a term ANDed.
-Source: aws/karpenter-provider-aws@v0.32.10:pkg/utils/nodeclass/nodeclass.go.
+A map is an AND of filters, each value a comma-separated list; terms are ORed, the fields of a term ANDed. Source:
+aws/karpenter-provider-aws@v0.32.10:pkg/utils/nodeclass/nodeclass.go.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from migrations_app.conversion.findings import FindingCollector, Path
 
 MOST_TERMS: Final = 30
 MOST_TAGS: Final = 20
-_ABSURD: Final = 1000  # beyond this a product of comma lists is no selector but an accident
+_ABSURD: Final = 1000  # a product of comma lists beyond this is a mistake
 
 _IDS: Final = ("aws-ids", "aws::ids")
 _NAME: Final = "aws::name"
@@ -22,7 +22,7 @@ Term = dict[str, Any]
 
 
 def _parts(selector: Mapping[str, str], key: str, *, at: Path, notes: FindingCollector) -> list[str]:
-    """The values of a comma list; `*` when it holds none."""
+    """The values of a comma-separated list; `*` if it is empty."""
     parts = [part.strip() for part in selector[key].split(",")]
     filled = [part for part in parts if part]
     if len(filled) != len(parts):
@@ -53,7 +53,7 @@ def _id_terms(selector: Mapping[str, str], id_keys: list[str], *, at: Path, note
 
 
 def terms(selector: Mapping[str, str], at: Path, *, notes: FindingCollector, images: bool = False) -> list[Term]:
-    """The terms that select what this map selects; `images` switches on the keys that only the AMI selector knows."""
+    """The terms that select what this map selects; `images` enables the keys that only the AMI selector has."""
     if "" in selector:
         notes.add("bad-type", at, what="a selector has an empty key")
         return []
@@ -92,7 +92,7 @@ def _check_size(found: list[Term], at: Path, *, notes: FindingCollector) -> None
 
 
 def network_terms(selector: Mapping[str, str] | None, at: Path, *, notes: FindingCollector) -> list[Term]:
-    """The terms of a subnet or security group selector; none at all is noted for a person."""
+    """The terms of a subnet or security group selector; an empty one is a finding."""
     found = terms(selector, at, notes=notes) if selector else []
     if not found:
         notes.add("selector-missing", at, what=f"{at[-1]} selects nothing; write at least one term before applying")
@@ -100,7 +100,7 @@ def network_terms(selector: Mapping[str, str] | None, at: Path, *, notes: Findin
 
 
 def image_terms(selector: Mapping[str, str] | None, at: Path, *, notes: FindingCollector) -> list[Term]:
-    """The terms of an AMI selector, empty when there is none."""
+    """The terms of an AMI selector; empty if there is none."""
     if not selector:
         return []
     found = terms(selector, at, notes=notes, images=True)
@@ -111,7 +111,7 @@ def image_terms(selector: Mapping[str, str] | None, at: Path, *, notes: FindingC
 
 
 def warn_of_commas(found: list[Term], at: Path, *, notes: FindingCollector) -> None:
-    """Notes tag values with a comma, which were lists up to 0.32 and are literal since."""
+    """Adds a finding for tag values with a comma, which were lists up to 0.32 and are literal since then."""
     for index, term in enumerate(found):
         for key, value in (term.get("tags") or {}).items():
             if "," in value:

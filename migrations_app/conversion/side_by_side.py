@@ -1,4 +1,4 @@
-"""Old and new beside each other, line by line, each loss at its line: what a page needs, as values."""
+"""Old and new text side by side, aligned line by line, with each finding at its line; as values for a page."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,13 +12,15 @@ from migrations_app.manifests.writer import Plain
 
 Mark = Literal["same", "moved", "changed", "removed", "added"]
 
-_LONG: Final = 3000  # beyond this many lines each side is shown whole, since comparing takes the square of it
+_LONG: Final = 3000  # beyond this many lines no comparison is made, since its cost is quadratic
 
 
 @dataclass(frozen=True, slots=True)
 class SideBySideRow:
-    """One line of the page. Numbers count from 1, None is no line on that side; `losses` index into those given.
-    `moved` lines say the same at another depth, as all do that went from spec to spec.template.spec."""
+    """One row of the page. Line numbers start at 1, None means no line on that side; `losses` are indexes of findings.
+
+    `moved` lines have the same content at another depth, such as those moved from spec to spec.template.spec.
+    """
 
     mark: Mark
     old_number: int | None
@@ -29,7 +31,7 @@ class SideBySideRow:
 
 
 def _line_of(path: Path, marks: Mapping[Path, int]) -> int:
-    """The line of the path or of its nearest ancestor; 1 when neither is there."""
+    """The line of the path or of its nearest ancestor; 1 if neither exists."""
     for length in range(len(path), 0, -1):
         if path[:length] in marks:
             return marks[path[:length]]
@@ -39,8 +41,9 @@ def _line_of(path: Path, marks: Mapping[Path, int]) -> int:
 def rows(
     source: Mapping[str, Any], results: Sequence[Mapping[str, Any]], *, losses: Iterable[ConversionFinding] = ()
 ) -> list[SideBySideRow]:
-    """The lines of the source and of its results, aligned; every loss is linked to a line of the old side. A result of
-    the same kind has its fields in the order of the source, so that only what differs stands out."""
+    """The lines of the source and of its results, aligned; every finding is linked to a line of the old side. A result
+    of the same kind has its fields in the order of the source, so that only differences stand out.
+    """
     old_text, marks = writer.text_and_lines(source)
     old = old_text.splitlines()
     shown = (_ordered_as(source, body) if body.get("kind") == source.get("kind") else body for body in results)
@@ -60,7 +63,7 @@ def _ordered_as(old: Plain, new: Plain) -> Any:  # noqa: ANN401  # the same plai
 
 
 def _keys_as(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """The new keys in the old order; those without an old one stay behind the key that they stood behind."""
+    """The new keys in the old order; a key without an old one stays after the key that it followed."""
     behind: dict[str | None, list[str]] = {None: []}
     shared = None
     for key in new:
@@ -83,7 +86,7 @@ def _row(
 
 
 def _aligned(old: list[str], new: list[str]) -> Iterator[tuple[int | None, int | None]]:
-    """The index of every line on both sides. Top-level keys are paired first, so that spec stays beside spec."""
+    """The index of every line on both sides. Top-level keys are paired first, so that spec stays next to spec."""
     done_old = done_new = 0
     for top_old, top_new in [*_tops(old, new), (len(old), len(new))]:
         for left, right in _between(old[done_old:top_old], new[done_new:top_new]):
@@ -94,7 +97,7 @@ def _aligned(old: list[str], new: list[str]) -> Iterator[tuple[int | None, int |
 
 
 def _tops(old: list[str], new: list[str]) -> Iterator[tuple[int, int]]:
-    """The lines with one top-level key on both sides, in order."""
+    """The lines with the same top-level key on both sides, in order."""
     ours, theirs = ([index for index, line in enumerate(side) if line[:1].strip()] for side in (old, new))
     our_keys = [old[index].partition(":")[0] for index in ours]
     their_keys = [new[index].partition(":")[0] for index in theirs]
@@ -104,7 +107,7 @@ def _tops(old: list[str], new: list[str]) -> Iterator[tuple[int, int]]:
 
 
 def _between(old: list[str], new: list[str]) -> Iterator[tuple[int | None, int | None]]:
-    """Pairs of lines, aligned by what they say at whatever depth; too long texts are paired as they come."""
+    """Pairs of lines, aligned by content at any depth; texts that are too long are paired in order."""
     if len(old) + len(new) > _LONG:
         blocks = [(0, len(old), 0, len(new))]
     else:

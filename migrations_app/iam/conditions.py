@@ -1,4 +1,4 @@
-"""Condition operators of IAM, judged with what a request states. What is not stated never counts as met."""
+"""IAM condition operators, evaluated with what a request states. A key that is not stated never counts as met."""
 
 import base64
 import binascii
@@ -20,7 +20,7 @@ Compare = Callable[[Tokens | None, str], Tri]
 
 @dataclass(frozen=True)
 class Operator:
-    """A comparison, whether its result is turned round, and whether `*` and `?` are wildcards in the policy's value."""
+    """A comparison, whether its result is inverted, and whether `*` and `?` are wildcards in the policy's value."""
 
     compare: Compare
     inverse: bool = False
@@ -29,7 +29,7 @@ class Operator:
 
 @dataclass(frozen=True)
 class _Name:
-    """An operator's name taken apart: set qualifier, bare name, IfExists."""
+    """The parts of an operator's name: set qualifier, base name, IfExists."""
 
     qualifier: str
     bare: str
@@ -37,7 +37,7 @@ class _Name:
 
 
 def holds(condition: PolicyCondition, look: Look, *, variables: bool) -> Tri:
-    """Whether the condition is met; None where that cannot be told from what the request states."""
+    """Whether the condition is met; None if that cannot be determined from what the request states."""
     name = _taken_apart(condition.operator)
     if "${" in condition.key or not condition.values or not known(condition.operator):
         return None
@@ -54,7 +54,7 @@ def holds(condition: PolicyCondition, look: Look, *, variables: bool) -> Tri:
 
 
 def known(operator: str) -> bool:
-    """Whether IAM has an operator of this name."""
+    """Whether IAM has an operator with that name."""
     name = _taken_apart(operator)
     if name.bare == "null":
         return not name.if_exists and not name.qualifier
@@ -76,12 +76,12 @@ def _over(qualifier: str, results: list[Tri]) -> Tri:
         return all_of(results)
     if qualifier == "foranyvalue":
         return any_of(results)
-    # IAM does not say what a plain operator makes of a key with several values.
+    # IAM does not document a plain operator on a key with several values.
     return results[0] if len(results) == 1 else None
 
 
 def _absent(name: _Name, operator: Operator) -> Tri:
-    """What IAM answers when the request is known not to carry the key."""
+    """The IAM result if the request is known not to carry the key."""
     if name.if_exists or name.qualifier == "forallvalues":
         return True
     return operator.inverse and name.qualifier != "foranyvalue"
@@ -97,14 +97,14 @@ def _same_ignoring_case(wanted: Tokens | None, sent: str) -> Tri:
 
 
 def _plain(tokens: Tokens | None) -> str | None:
-    """The text of the tokens, None when it has a hole."""
+    """The text of the tokens; None if one of them is unknown."""
     if tokens is None or not all(isinstance(token, str) for token in tokens):
         return None
     return "".join(str(token) for token in tokens)
 
 
 def _ordered(read: Callable[[str], Read | None], test: Callable[[Read, Read], bool]) -> Compare:
-    """A comparison of what `read` makes of both sides: a policy value it cannot read decides nothing."""
+    """A comparison of both sides parsed by `read`; None if the policy value cannot be parsed."""
 
     def compare(wanted: Tokens | None, sent: str) -> Tri:
         text = _plain(wanted)

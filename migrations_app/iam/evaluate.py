@@ -1,4 +1,6 @@
-"""May a request be made under a set of policies: allowed, denied, or cannot tell. Pure, no AWS behind it."""
+"""Evaluates whether a set of policies allows a request: allowed, denied, or unknown. Pure functions, without calls to
+AWS.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +13,7 @@ from migrations_app.iam.three_valued import Tri, all_of, any_of, negated
 
 
 class RequestVerdict(StrEnum):
-    """`allowed`, or why not. Only `unknown` leaves the answer open; the four between are refusals."""
+    """`allowed`, or why not. Only `unknown` leaves the result open; the four in between are refusals."""
 
     ALLOWED = "allowed"
     DENIED = "denied"
@@ -28,14 +30,14 @@ class RequestVerdict(StrEnum):
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The verdict, what led to it in words, and the statement that decided, when one did."""
+    """The verdict, its reason as text, and the statement that decided, if one did."""
 
     verdict: RequestVerdict
     because: str = ""
     statement: PolicyStatement | None = None
 
 
-# Keys that exist for one action only; any other request is known not to carry them.
+# Keys that only one action carries; any other request is known not to carry them.
 _KEY_OF_ONE_ACTION = {
     "ec2:createaction": "ec2:createtags",
     "iam:passedtoservice": "iam:passrole",
@@ -45,7 +47,7 @@ _KEY_OF_ONE_ACTION = {
 
 @dataclass(frozen=True, kw_only=True)
 class IamRequest:
-    """One authorisation request. Tags are None where nobody stated them, which differs from carrying none."""
+    """One authorisation request. Tags are None if they are not stated, which differs from having none."""
 
     action: str
     resource: str
@@ -54,7 +56,7 @@ class IamRequest:
     context: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def look(self, key: str) -> tuple[str, ...] | None:
-        """Values of a condition key, () if the request is known not to carry it, None if nobody stated it."""
+        """Values of a condition key; () if the request is known not to carry it, None if it is not stated."""
         key = key.lower()
         stated = {name.lower(): values for name, values in self.context.items()}
         if key in stated:
@@ -84,7 +86,7 @@ def _tag(tags: Mapping[str, str] | None, name: str) -> tuple[str, ...] | None:
 
 @dataclass(frozen=True)
 class _Weighed:
-    """What one statement makes of the request, element by element."""
+    """The result of one statement for the request, element by element."""
 
     statement: PolicyStatement
     action: Tri
@@ -103,7 +105,7 @@ class _Weighed:
 def evaluate(
     request: IamRequest, policies: Iterable[IamPolicy], *, boundary: Sequence[IamPolicy] | None = None
 ) -> Evaluation:
-    """The answer of all policies together, cut by the permissions boundary where there is one."""
+    """The result of all policies together, limited by the permissions boundary if there is one."""
     answer = _by_policies(request, policies)
     if boundary is None or answer.verdict not in (RequestVerdict.ALLOWED, RequestVerdict.UNKNOWN):
         return answer
@@ -153,12 +155,12 @@ def _weigh(statement: PolicyStatement, request: IamRequest) -> _Weighed:
 
 
 def _place(one: _Weighed) -> tuple[int, str]:
-    """Sorts statements the same way in whatever order they were given: nearest to being met first."""
+    """Sort key that does not depend on the input order: the statement nearest to being met comes first."""
     return one.unmet, one.statement.where
 
 
 def _refusal(request: IamRequest, allows: list[_Weighed]) -> Evaluation:
-    """Why no statement allows the request: action, then resource, then conditions, named for the nearest statement."""
+    """Why no statement allows the request: action, then resource, then conditions of the nearest statement."""
     naming = sorted((one for one in allows if one.action is not False), key=_place)
     if not naming:
         return Evaluation(RequestVerdict.MISSING, "no statement allows the action")
@@ -178,7 +180,7 @@ def _refusal(request: IamRequest, allows: list[_Weighed]) -> Evaluation:
 
 
 def _doubt(request: IamRequest, one: _Weighed) -> str:
-    """What stands between a statement and a clear answer."""
+    """Why a statement gives no clear result."""
     effect = "allows" if one.statement.allow else "denies"
     for condition, met in one.conditions:
         if met is None:
@@ -188,7 +190,7 @@ def _doubt(request: IamRequest, one: _Weighed) -> str:
 
 
 def _told(condition: PolicyCondition, request: IamRequest) -> str:
-    """A condition beside what the request sends, in words."""
+    """A condition next to what the request sends, as text."""
     if not known(condition.operator):
         return f"{condition.operator} is no operator of IAM"
     if not condition.values:
@@ -201,7 +203,7 @@ def _told(condition: PolicyCondition, request: IamRequest) -> str:
 
 
 def oddities(policy: IamPolicy) -> tuple[str, ...]:
-    """What of a readable document decides nothing: unknown operators, keys without values, unfilled placeholders."""
+    """Parts of a valid document that have no effect: unknown operators, keys without values, unfilled placeholders."""
     nobody = IamRequest(action="", resource="")
     found: list[str] = []
     for statement in policy.statements:

@@ -1,4 +1,6 @@
-"""Matching text of a policy against text of a request: wildcards, policy variables, placeholders nobody filled."""
+"""Matches text of a policy with text of a request: wildcards, policy variables, and placeholders that
+are not filled.
+"""
 
 import re
 from collections.abc import Callable, Collection, Sequence
@@ -6,7 +8,7 @@ from enum import Enum
 
 from migrations_app.iam.three_valued import Tri, all_of
 
-# What the request says of a key: its values, () when it is known not to carry the key, None when nobody stated it.
+# The values of a key in the request; () if it is known not to carry the key, None if it is not stated.
 Look = Callable[[str], tuple[str, ...] | None]
 
 _PIECE = re.compile(r"\$\{([^{}]*)\}|.", re.DOTALL)
@@ -14,7 +16,7 @@ _DEFAULTED = re.compile(r"([^,]*?)\s*,\s*'([^']*)'\s*")
 
 
 class Wild(Enum):
-    """What stands in a pattern beside plain characters."""
+    """A pattern token that is not a plain character."""
 
     MANY = "*"
     ONE = "?"
@@ -26,7 +28,9 @@ Tokens = tuple[Token, ...]
 
 
 def tokens_of(text: str, look: Look, *, variables: bool, wildcards: bool) -> Tokens | None:
-    """The text cut into characters, wildcards and holes; None when a variable has no value, so that nothing matches."""
+    """The text split into characters, wildcards and unknown parts; None if a variable has no value, so that nothing
+    matches.
+    """
     tokens: list[Token] = []
     for piece in _PIECE.finditer(text):
         name = piece[1]
@@ -45,7 +49,7 @@ def _value(name: str, look: Look, *, variables: bool) -> Tokens | None:
         return (name,)
     if ":" not in name or "::" in name:
         return (Wild.HOLE,)
-    if not variables:  # documents of 2008 know no variables: the text stands for itself
+    if not variables:  # documents of version 2008 have no variables: the text is literal
         return tuple(f"${{{name}}}")
     defaulted = _DEFAULTED.fullmatch(name)
     sent = look(defaulted[1] if defaulted else name)
@@ -55,7 +59,7 @@ def _value(name: str, look: Look, *, variables: bool) -> Tokens | None:
 
 
 def matches(tokens: Tokens | None, text: str) -> Tri:
-    """Whether the whole text matches; None when that hangs on a hole."""
+    """Whether the whole text matches; None if that depends on an unknown part."""
     if tokens is None:
         return False
     found = _glob(tokens, text, many=(Wild.MANY, Wild.HOLE), one=Wild.ONE)
@@ -63,7 +67,7 @@ def matches(tokens: Tokens | None, text: str) -> Tri:
 
 
 def action_matches(pattern: str, action: str) -> Tri:
-    """Whether an Action element names the action; case does not matter."""
+    """Whether an Action element matches the action, ignoring case."""
     pattern, action = pattern.lower(), action.lower()
     if "${" not in pattern:
         return _glob(pattern, action, many=("*",), one="?")
@@ -71,7 +75,7 @@ def action_matches(pattern: str, action: str) -> Tri:
 
 
 def resource_matches(pattern: str, resource: str, *, look: Look, variables: bool) -> Tri:
-    """Whether a Resource element names the resource; an ARN with too few fields is filled up with stars, as by IAM."""
+    """Whether a Resource element matches the resource; like IAM, an ARN with too few fields is padded with `*`."""
     if pattern.startswith("arn:") and (missing := 5 - _PIECE_OF_ARN.sub("", pattern).count(":")) > 0:
         pattern += ":*" * missing
     if "${" not in pattern:
@@ -80,10 +84,11 @@ def resource_matches(pattern: str, resource: str, *, look: Look, variables: bool
 
 
 def _glob(pattern: Sequence[Token], text: str, *, many: Collection[Token], one: Token) -> bool:
-    """Whether the whole text matches. Compiles nothing, for a document may hold thousands of patterns.
+    """Whether the whole text matches. Compiles no regular expression, because a document may contain thousands of
+    patterns.
 
-    A mismatch goes back to the last star only, as what comes before it has matched as early as it could: the effort is
-    at most the length of the one times that of the other, whatever a hostile document strings together.
+    A mismatch backtracks to the last star only, since everything before it matched as early as possible: the cost
+    is at most the product of both lengths, even for hostile input.
     """
     at = place = 0
     star, resume = -1, 0

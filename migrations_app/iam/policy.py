@@ -1,6 +1,6 @@
-"""Functions of CloudFormation that stand for a text, spelled out with its placeholders: `${Name}` and `${Name.Arn}`.
+"""Reads IAM policy documents: JSON text to typed statements, with placeholders filled for one site.
 
-Reading IAM policy documents: JSON text -> typed statements, with placeholders filled for one site.
+CloudFormation functions that stand for a text are replaced by placeholders: `${Name}` and `${Name.Arn}`.
 """
 
 import json
@@ -17,13 +17,13 @@ _PLACEHOLDER = re.compile(r"\$\{([^{}!]+)\}")
 
 
 def text_of(value: object) -> str | None:
-    """The text that the value stands for; None where it is neither a text nor a function.
+    """The text that the value stands for; None if it is neither a text nor a function.
 
-    What only the stack knows, such as an import or a choice, is a placeholder that nobody fills.
+    What only the stack knows, such as an import or a condition, becomes a placeholder that stays unfilled.
     """
     try:
         return _spelled(value)
-    except RecursionError:  # functions in functions, deeper than anybody writes them
+    except RecursionError:  # functions nested deeper than in any real template
         return None
 
 
@@ -67,8 +67,8 @@ def _joined(between: str, pieces: list[object]) -> str | None:
     return None if None in texts else between.join(text for text in texts if text is not None)
 
 
-# AWS stores at most 6,144 characters in a managed policy and 10,240 inline on a role, white space not counted.
-# Ten times that leaves room for any indentation.
+# AWS stores at most 6,144 characters in a managed policy and 10,240 inline on a role, not counting white space.
+# Ten times that leaves space for any indentation.
 MAX_BYTES = 100_000
 WITH_VARIABLES = "2012-10-17"
 
@@ -79,7 +79,7 @@ _ELEMENTS = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyCondition:
-    """One line of a Condition block; `values` may be empty, which decides nothing."""
+    """One entry of a Condition block; `values` may be empty, which has no effect."""
 
     operator: str
     key: str
@@ -88,7 +88,7 @@ class PolicyCondition:
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyStatement:
-    """One statement. `where` names its document and place for people."""
+    """One statement. `where` names its document and position for messages."""
 
     where: str
     sid: str = ""
@@ -101,7 +101,7 @@ class PolicyStatement:
     variables: bool = True
 
     def as_json(self) -> dict[str, Any]:
-        """The statement as IAM writes it."""
+        """The statement in IAM's JSON format."""
         block: dict[str, dict[str, Any]] = {}
         for condition in self.conditions:
             block.setdefault(condition.operator, {})[condition.key] = _thin(condition.values)
@@ -116,7 +116,7 @@ class PolicyStatement:
 
 @dataclass(frozen=True, kw_only=True)
 class IamPolicy:
-    """One document."""
+    """One policy document."""
 
     name: str
     statements: tuple[PolicyStatement, ...]
@@ -128,7 +128,7 @@ def _thin(values: tuple[str, ...]) -> str | list[str]:
 
 
 def parse_policy(text: str | bytes, *, name: str = "policy") -> IamPolicy:
-    """The document in `text`, also if wrapped as the AWS command line prints it; BadPolicy tells what is wrong."""
+    """The document in `text`, also if wrapped as the AWS CLI prints it. Raises InvalidPolicy with the reason."""
     document = policy_tree(text, name=name)
     if "Statement" not in document:
         raise InvalidPolicy("the document has no Statement", where=name)
@@ -147,7 +147,7 @@ def parse_policy(text: str | bytes, *, name: str = "policy") -> IamPolicy:
 
 
 def policy_tree(text: str | bytes, *, name: str) -> Mapping[str, Any]:
-    """The document as plain JSON, whatever kind of policy it is; BadPolicy where it is no JSON object."""
+    """The document as plain JSON, for any kind of policy. Raises InvalidPolicy if it is not a JSON object."""
     return _unwrapped(_decoded(text, name), name)
 
 
@@ -159,12 +159,12 @@ def _decoded(text: str | bytes, name: str) -> object:
         raise InvalidPolicy(f"not JSON: {error.msg}", where=f"{name}: line {error.lineno}") from error
     except RecursionError as error:
         raise InvalidPolicy("not a policy: nested too deep", where=name) from error
-    except ValueError as error:  # raised by the hook, and by the parser for numbers of thousands of digits
+    except ValueError as error:  # raised by the hook, and by the parser for numbers with thousands of digits
         raise InvalidPolicy(f"not a policy: {error}", where=name) from error
 
 
 def plain_text(text: str | bytes, *, name: str, most: int = MAX_BYTES) -> str:
-    """The text, without its byte order mark and as it was before a URL encoding; BadPolicy for none or too much."""
+    """The text without byte order mark and URL encoding. Raises InvalidPolicy if it is empty or too long."""
     if len(text) > most:
         raise InvalidPolicy(f"more than {most:,} bytes; no policy in IAM has more than 10,240 characters", where=name)
     try:
@@ -175,7 +175,9 @@ def plain_text(text: str | bytes, *, name: str, most: int = MAX_BYTES) -> str:
 
 
 def without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """IAM refuses a doubled element; a parser that kept the last one would judge another document than AWS does."""
+    """Refuses duplicate elements, as IAM does; a parser that keeps the last one would read a different document than
+    AWS.
+    """
     found = dict(pairs)
     if len(found) < len(pairs):
         doubled = next(key for n, (key, _) in enumerate(pairs) if key in dict(pairs[:n]))
@@ -195,7 +197,7 @@ def _unwrapped(document: object, name: str) -> Mapping[str, Any]:
 
 
 def _written_out(document: object, name: str) -> object:
-    """The document behind a text: URL-encoded, quoted once more, or filled by a function of CloudFormation."""
+    """The document in a text that is URL-encoded, quoted once more, or produced by a CloudFormation function."""
     text = None if isinstance(document, dict) and "Statement" in document else text_of(document)
     return _decoded(text, name) if text is not None and text.lstrip().startswith(("{", "%")) else document
 
@@ -254,7 +256,7 @@ def _texts(value: object, where: str) -> tuple[str, ...]:
 
 
 def _text(value: object, where: str) -> str:
-    """A value as text; functions of CloudFormation become the placeholders that they stand for."""
+    """A value as text; CloudFormation functions become the placeholders that they stand for."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -271,7 +273,7 @@ def _short(value: object) -> str:
 
 
 def filled(policy: IamPolicy, site: AwsSite) -> IamPolicy:
-    """The policy with the placeholders of templates replaced by the names of the site."""
+    """The policy with template placeholders replaced by the names of the site."""
     return replace(policy, statements=tuple(_filled(statement, site) for statement in policy.statements))
 
 

@@ -1,4 +1,4 @@
-"""Who may send to the interruption queue: the queue's own policy, read for one AWS service."""
+"""Evaluates the interruption queue's resource policy: which AWS services may send messages."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ Document = dict[str, Any]
 
 
 def may_send(text: str, *, service: str, queue_arn: str, account: str) -> Evaluation:
-    """What the policy answers to a message of that service. Raises BadPolicy for what is no policy of a queue."""
+    """The policy's result for a message from that service. Raises InvalidPolicy if it is not a queue policy."""
     request = IamRequest(
         action=SEND,
         resource=queue_arn,
@@ -27,7 +27,7 @@ def may_send(text: str, *, service: str, queue_arn: str, account: str) -> Evalua
             "aws:SourceAccount": (account,),
             "aws:PrincipalIsAWSService": ("true",),
             "aws:PrincipalServiceName": (service,),
-            # A service belongs to no organisation.
+            # A service principal belongs to no organization.
             "aws:PrincipalOrgID": (),
         },
     )
@@ -35,7 +35,7 @@ def may_send(text: str, *, service: str, queue_arn: str, account: str) -> Evalua
 
 
 def for_service(text: str, service: str) -> IamPolicy:
-    """The statements that speak of that service, without their principals. Raises BadPolicy."""
+    """The statements that apply to that service, without their principals. Raises InvalidPolicy."""
     listed = statements_of(text)
     bare = [{key: value for key, value in item.items() if key not in _PRINCIPALS} for item in listed]
     policy = parse_policy(json.dumps({"Version": _version(text), "Statement": bare}), name=_NAME)
@@ -44,7 +44,7 @@ def for_service(text: str, service: str) -> IamPolicy:
 
 
 def statements_of(text: str) -> list[Document]:
-    """The statements as they were written; none where the queue has no policy. Raises BadPolicy."""
+    """The statements in their original form; empty if the queue has no policy. Raises InvalidPolicy."""
     found = _document(text).get("Statement", [])
     listed = [found] if isinstance(found, dict) else found
     if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
@@ -53,7 +53,7 @@ def statements_of(text: str) -> list[Document]:
 
 
 def with_sender(text: str, *, services: tuple[str, ...], queue_arn: str) -> Document:
-    """The policy with one statement more, that lets these services send. Raises BadPolicy."""
+    """The policy plus one statement that lets these services send. Raises InvalidPolicy."""
     added = {"Effect": "Allow", "Principal": {"Service": list(services)}, "Action": SEND, "Resource": queue_arn}
     return {"Version": _version(text), "Statement": [*statements_of(text), added]}
 
@@ -85,7 +85,7 @@ def _speaks_of(item: Document, service: str) -> bool:
 
 
 def _names(principal: object, service: str) -> bool:
-    """A star stands for everyone, also as an account."""
+    """Whether the principal includes the service. A star means everyone, also as an account."""
     if not isinstance(principal, dict):
         return principal == "*"
     services, accounts = (_listed(principal.get(kind, [])) for kind in ("Service", "AWS"))

@@ -1,17 +1,17 @@
-"""The place a policy is judged for: partition, region, account, cluster, node roles and queue."""
+"""The site that a policy is evaluated for: partition, region, account, cluster, node roles and queue."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-# Stand-ins for what nobody told. Requests and placeholders of a document are filled with the same names, so that an
-# unedited template can be judged without a single option.
+# Placeholders for names that are not known. Requests and placeholders of a document are filled with the same names, so
+# that an unedited template can be evaluated without any option.
 SOME_CLUSTER = "my-cluster"
 SOME_ACCOUNT = "000000000000"
 SOME_REGION = "us-west-2"
 
 _PLACEHOLDER = re.compile(r"\$\{(!?)([^{}]*)\}")
-# IAM answers at one place per partition, and aws:RequestedRegion names that place.
+# IAM has one region for each partition, and aws:RequestedRegion names it.
 _HOME_OF_IAM = {"aws": "us-east-1", "aws-cn": "cn-north-1", "aws-us-gov": "us-gov-west-1"}
 
 
@@ -30,7 +30,7 @@ class AwsSite:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """Node role names with their path; the name of the official template when none was told."""
+        """Node role names with their path; the name in the official template if none is known."""
         return tuple(map(role_name, self.node_roles)) or (f"KarpenterNodeRole-{self.cluster}",)
 
     @property
@@ -42,7 +42,7 @@ class AwsSite:
         return _HOME_OF_IAM.get(self.partition, "us-east-1")
 
     def words(self) -> dict[str, str]:
-        """What the braces in a row of probes.py or grants.py stand for."""
+        """Values for the braces in a row of requests.py or statements.py."""
         return {
             "partition": self.partition,
             "region": self.region,
@@ -56,7 +56,8 @@ class AwsSite:
     def fill(self, text: str) -> str:
         """The text with every placeholder replaced that a template, a shell script or Terraform uses for these names.
 
-        Others stay as they are: policy variables are for the evaluator, and an unknown placeholder could be anything.
+        Others stay unchanged: policy variables are handled by the evaluator, and an unknown placeholder could be
+        anything.
         """
         known = self._placeholders()
 
@@ -99,7 +100,7 @@ def role_name(role: str) -> str:
 
 
 def pricing_region(region: str) -> str:
-    """Where the price list is asked for a cluster in `region`: it has an endpoint in few regions only.
+    """The region of the pricing API for a cluster in `region`; few regions have an endpoint.
 
     Source: aws/karpenter-provider-aws@v1.14.1:pkg/providers/pricing/pricing.go
     """

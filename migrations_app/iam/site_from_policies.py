@@ -1,4 +1,4 @@
-"""Names of a site that nobody told, read from the policies themselves where they leave no doubt."""
+"""Reads the names of a site from the policies themselves if they are unambiguous."""
 
 import re
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ _LOOSE_ARN = re.compile(r"arn:([a-z*-]+):([a-z0-9-]+):([a-z0-9*-]*):(\d{12}|\*|)
 
 
 def site_from_policies(policies: Iterable[IamPolicy]) -> dict[str, str]:
-    """Fields of Site for which the Allow statements name exactly one value. Templates name none."""
+    """Fields of AwsSite for which the Allow statements name exactly one value. Templates name none."""
     statements = [one for policy in policies for one in policy.statements if one.allow]
     found = {
         "partition": _fields(statements, 1),

@@ -1,4 +1,4 @@
-"""Policy files of every kind -> documents as JSON text: one policy, or all that a CloudFormation template holds."""
+"""Extracts policy documents as JSON text from a file: one policy, or all policies in a CloudFormation template."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from migrations_app.iam.policy import MAX_BYTES, plain_text, text_of, without_do
 from migrations_app.manifests.writer import Plain
 from migrations_app.manifests.yaml_reader import NotReadable, compose
 
-# CloudFormation takes no template above 1 MB; a whole one is larger than any policy in it.
+# CloudFormation accepts no template above 1 MB; a whole template is larger than any policy in it.
 MOST_BYTES = 1_000_000
 _POLICIES = frozenset({"AWS::IAM::ManagedPolicy", "AWS::IAM::Policy", "AWS::IAM::RolePolicy"})
 _ROLE = "AWS::IAM::Role"
@@ -22,7 +22,7 @@ UNNAMED = "name that the stack gives"
 
 
 class _TemplatePolicy(NamedTuple):
-    """A policy of a template: the role that it belongs to, empty for one that the template attaches to none."""
+    """A policy of a template, and the role it belongs to (empty if the template attaches it to none)."""
 
     role: str
     name: str
@@ -30,10 +30,10 @@ class _TemplatePolicy(NamedTuple):
 
 
 def policy_texts(data: bytes, *, name: str) -> dict[str, str]:
-    """Documents by name: the file's own for a policy, that and the place for each of a template.
+    """Documents by name: the file name for a policy; the file name and the place for each policy of a template.
 
-    Raises BadPolicy for a template that cannot be read or gives policies to several roles: only one is the
-    controller's, and what others may do must never count as its own.
+    Raises InvalidPolicy for a template that cannot be read or that has policies of several roles: only one role is
+    the controller's, and permissions of others must never count as its own.
     """
     template = _template(data, name)
     if template is None:
@@ -53,7 +53,7 @@ def policy_texts(data: bytes, *, name: str) -> dict[str, str]:
 
 
 def _template(data: bytes, name: str) -> Mapping[str, Any] | None:
-    """The resources of a template; None for what is none."""
+    """The resources of a template; None if the file is not a template."""
     if b"Resources" not in data or b"AWS::IAM::" not in data:
         return None
     if len(data) > MOST_BYTES:
@@ -77,7 +77,7 @@ def _tree(data: bytes, name: str) -> Plain:
         mark = getattr(wrong, "problem_mark", None)
         raise InvalidPolicy("not YAML", where=f"{name}: line {mark.line + 1}" if mark else name) from wrong
     except (ValueError, RecursionError):
-        return None  # the reader of policies says what is wrong with JSON
+        return None  # the policy reader reports what is wrong with the JSON
     if found.repeats:
         repeat = found.repeats[0]
         told = f"the element {str(repeat.path[-1])[:60]!r} stands twice in one object"
@@ -112,7 +112,7 @@ def _inline(role: str, policies: object) -> Iterator[_TemplatePolicy]:
 
 
 def _roles(given: Mapping[str, Any]) -> list[str]:
-    """The roles that a policy names, by the text that names them without its placeholder signs."""
+    """The roles that a policy names, without placeholder signs."""
     listed = given.get("Roles")
     named = [*(listed if isinstance(listed, list) else ()), given.get("RoleName")]
     return sorted({_bare(text) for one in named if (text := text_of(one))})
@@ -147,7 +147,7 @@ def _with_roles(document: object, named: Mapping[str, str]) -> object:
 
 
 def _attaching(resources: Mapping[str, Any], policy: str) -> list[str]:
-    """The roles of the template that name the policy as one of theirs."""
+    """The roles of the template that attach the policy."""
     return sorted(name for name, one in resources.items() if policy in _attached(one))
 
 
@@ -163,7 +163,7 @@ def _bare(text: str) -> str:
 
 
 def _text(document: object, name: str) -> str:
-    """The document as JSON text: IAM's own object, or a text that a function fills."""
+    """The document as JSON text: an IAM object, or the text that a function produces."""
     if isinstance(document, dict) and "Statement" in document:
         return json.dumps(document)
     text = text_of(document)

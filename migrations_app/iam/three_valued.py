@@ -1,4 +1,4 @@
-"""Three-valued logic: True, False, and None for what cannot be told."""
+"""Three-valued logic: True, False, and None for unknown."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ Tri = bool | None
 
 
 def any_of(values: Iterable[Tri]) -> Tri:
-    """True if one is true, False if all are false, else None."""
+    """True if one is true, False if all are false, otherwise None."""
     unsure = False
     for value in values:
         if value:
@@ -16,7 +16,7 @@ def any_of(values: Iterable[Tri]) -> Tri:
 
 
 def all_of(values: Iterable[Tri]) -> Tri:
-    """False if one is false, True if all are true, else None."""
+    """False if one is false, True if all are true, otherwise None."""
     unsure = False
     for value in values:
         if value is False:
@@ -26,5 +26,5 @@ def all_of(values: Iterable[Tri]) -> Tri:
 
 
 def negated(value: Tri) -> Tri:
-    """The opposite; what cannot be told stays so."""
+    """The opposite; None stays None."""
     return None if value is None else not value

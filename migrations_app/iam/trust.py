@@ -1,7 +1,8 @@
-"""May somebody become a role by its trust policy: a pod by IRSA or Pod Identity, or another role. Three answers.
+"""Evaluates a role's trust policy: may a pod (IRSA or Pod Identity) or another role assume it. The result is yes, no
+or unknown.
 
-Sources: AWS EKS User Guide, IAM roles for service accounts and EKS Pod Identities; IAM User Guide, role trust policies
-and the elements Principal and NotPrincipal.
+Sources: AWS EKS User Guide, IAM roles for service accounts and EKS Pod Identities; IAM User Guide, role trust
+policies and the elements Principal and NotPrincipal.
 """
 
 import json
@@ -22,7 +23,7 @@ _ROOT = ":root"
 
 @dataclass(frozen=True, kw_only=True)
 class RoleAssumption:
-    """A way into a role: who asks, by which calls, and what the calls state."""
+    """One way to assume a role: the principal, the API calls, and their context keys."""
 
     kind: PrincipalKind
     principal: str
@@ -37,7 +38,7 @@ class RoleAssumption:
 
 
 def subject_of(namespace: str, service_account: str) -> str:
-    """What the token of a service account says of its owner."""
+    """The `sub` claim in the token of a service account."""
     return f"system:serviceaccount:{namespace}:{service_account}"
 
 
@@ -58,7 +59,7 @@ def by_token(provider_arn: str, subject: str) -> RoleAssumption:
 
 
 def by_pod_identity(*, cluster: str, namespace: str, service_account: str) -> RoleAssumption:
-    """A pod by an EKS Pod Identity association; the agent tags its session, so both calls have to be allowed."""
+    """A pod through an EKS Pod Identity association; the agent tags its session, so both calls must be allowed."""
     return RoleAssumption(
         kind="Service",
         principal=POD_IDENTITY,
@@ -72,13 +73,13 @@ def by_pod_identity(*, cluster: str, namespace: str, service_account: str) -> Ro
 
 
 def by_role(arn: str, *, tagged: bool) -> RoleAssumption:
-    """Another role that goes on to this one; with `tagged` its session tags go along."""
+    """Another role that assumes this one; with `tagged` it passes its session tags."""
     actions = ("sts:AssumeRole", "sts:TagSession") if tagged else ("sts:AssumeRole",)
     return RoleAssumption(kind="AWS", principal=arn, actions=actions, context={"aws:PrincipalArn": (arn,)})
 
 
 def admits(text: str, entry: RoleAssumption, *, name: str) -> Evaluation:
-    """Whether the trust policy lets the entry in; of several calls the worst answer. Raises BadPolicy."""
+    """Whether the trust policy admits the entry; with several calls, the worst result. Raises InvalidPolicy."""
     rows = _rows(text, name=name)
     told = [(statement, _named(principal, entry)) for statement, principal in rows]
     answers = [_answer(action, entry, told=told) for action in entry.actions]
@@ -91,7 +92,7 @@ def admits(text: str, entry: RoleAssumption, *, name: str) -> Evaluation:
 
 
 def statements_of(text: str, *, name: str) -> list[dict[str, Any]]:
-    """The statements of a trust policy as IAM writes them. Raises BadPolicy."""
+    """The statements of a trust policy in IAM's format. Raises InvalidPolicy."""
     document = policy_tree(text, name=name)
     listed = document.get("Statement")
     listed = [listed] if isinstance(listed, dict) else listed
@@ -101,7 +102,7 @@ def statements_of(text: str, *, name: str) -> list[dict[str, Any]]:
 
 
 def _rows(text: str, *, name: str) -> list[tuple[PolicyStatement, Any]]:
-    """Each statement without its principal, and the principal. One that is turned round reads as None: nobody knows."""
+    """Each statement without its principal, and the principal; None for NotPrincipal, which is not evaluated."""
     listed = statements_of(text, name=name)
     bare = [{key: value for key, value in one.items() if not key.endswith("Principal")} for one in listed]
     version = policy_tree(text, name=name).get("Version", "2008-10-17")
@@ -135,7 +136,7 @@ def _named(principal: Any, entry: RoleAssumption) -> Tri:  # noqa: ANN401 - the 
 
 
 def _is(named: str, entry: RoleAssumption) -> Tri:
-    """Whether a principal of the policy is the one that asks. IAM knows no wildcard here but a lone star."""
+    """Whether a principal of the policy is the caller. IAM allows no wildcard here except a single star."""
     if "${" in named:
         return None
     if named == "*":
@@ -146,7 +147,7 @@ def _is(named: str, entry: RoleAssumption) -> Tri:
 
 
 def _answer(action: str, entry: RoleAssumption, *, told: Sequence[tuple[PolicyStatement, Tri]]) -> Evaluation:
-    """The answer, sure only where it is the same for the best and the worst that unclear principals may mean."""
+    """The evaluation; certain only if it is the same for the best and the worst reading of unclear principals."""
     request = IamRequest(action=action, resource="*", context=entry.context)
     kindest = [one for one, named in told if named or (named is None and one.allow)]
     strictest = [one for one, named in told if named or (named is None and not one.allow)]

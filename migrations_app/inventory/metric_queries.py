@@ -1,4 +1,5 @@
 """Queries over Karpenter's metrics in the cluster: Prometheus rules and Grafana dashboards.
+
 Only objects that name such a metric are kept, and of those only the queries that do.
 """
 

@@ -1,5 +1,6 @@
 """Decodes API documents into projections (K12, K18, T07). One invalid object becomes an UnparsableObject; the rest of
 its list is kept.
+
 Labels, annotations and taints of ordinary objects are reduced to the keys that an inventory keeps. Of kubectl's
 last-applied text only the API version is kept, because the text may contain anything. CRD schemas take 100 kB each,
 so only the field paths listed in karpenter/crds.py are kept of them.
@@ -63,6 +64,7 @@ class _Applied(msgspec.Struct, frozen=True, rename="camel"):
 
 def applied_version(text: str) -> str:
     """The Karpenter API version of the last applied manifest; empty for other kinds and if it is not a manifest.
+
     A text that is only a version is returned unchanged, because bundles store it that way.
     """
     if _OWN.fullmatch(text):

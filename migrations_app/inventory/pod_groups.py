@@ -1,4 +1,5 @@
 """Groups pods as their pages arrive, so that memory depends on the number of workloads and not of pods.
+
 A group includes every mention of a Karpenter key in a placement: selectors, affinities, topology spread keys,
 tolerations.
 """
@@ -30,6 +31,7 @@ def constraints(
     spec: Placement, *, below: str = "spec", also: Collection[str] = BETA_NODE_KEYS
 ) -> tuple[Constraint, ...]:
     """The mentions, in field order; `below` is the path of the pod spec inside its object.
+
     `also` are keys outside Karpenter's domains that matter as well.
     """
     return tuple(

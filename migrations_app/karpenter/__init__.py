@@ -1,5 +1,4 @@
-"""Knowledge of Karpenter, as tables: releases, kinds, labels, settings, hops, permissions, conversion.
+"""Facts about Karpenter as tables: releases, kinds, labels, settings, metrics, hops.
 
-Facts and the pure functions that read them belong here, each with its source beside it. What was seen in a cluster
-never does.
+Facts, each with its source, and pure functions that read them belong here. What was seen in a cluster does not.
 """

@@ -1,15 +1,12 @@
-"""Variables that the chart writes by itself and leaves out where they are not read: nothing is lost with them.
+"""Settings of the controller by release: Helm values, environment variables, feature gates, the ConfigMap
+karpenter-global-settings, and which of them a release still reads.
 
-ASSUME_ROLE_DURATION stands in every Deployment of 0.32 to 0.37; only ASSUME_ROLE_ARN beside it gives it a meaning.
-LOGGING_CONFIG is none of them: no chart from 0.28 to 1.0 writes it, so whoever has it set it by hand.
-Source: charts/karpenter/templates/deployment.yaml of aws/karpenter-provider-aws at v0.32.10, v0.37.8 and v1.0.14.
-
-Settings of the controller per release: Helm values, environment variables, gates, and which are still read.
-
-Keys of the ConfigMap karpenter-global-settings, and where each setting lives once the ConfigMap is no longer read.
-
-Source: charts/karpenter/templates/configmap.yaml of v0.31.5 and deployment.yaml of v0.32.10 and v0.33.12 in
-aws/karpenter-provider-aws. From 0.33 on the ConfigMap is neither read nor rendered.
+CHART_SWITCHES are variables that the chart sets itself and omits if they are not read, so nothing is lost with
+them. ASSUME_ROLE_DURATION is in every Deployment of 0.32 to 0.37 and has a meaning only with ASSUME_ROLE_ARN.
+LOGGING_CONFIG is not among them: no chart from 0.28 to 1.0 sets it, so it was added manually.
+From 0.33 on the ConfigMap is neither read nor rendered.
+Source: charts/karpenter/templates of aws/karpenter-provider-aws: configmap.yaml at v0.31.5, deployment.yaml at
+v0.32.10, v0.33.12, v0.37.8 and v1.0.14.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,12 +22,12 @@ CHART_SWITCHES = frozenset({"DISABLE_WEBHOOK", "WEBHOOK_METRICS_PORT", "ASSUME_R
 
 
 def ends_with_webhooks(key: str, coming: Release) -> bool:
-    """Whether a Helm value goes together with what it configures: 1.1 has no webhooks, so nothing is lost with it."""
+    """Whether the Helm value only configures webhooks, which 1.1 removes, so that nothing is lost with it."""
     return key.partition(".")[0] == "webhook" and minor_order(coming.minor) >= (1, 1)
 
 
 GLOBAL_SETTINGS = "karpenter-global-settings"
-"""The ConfigMap that held the settings up to 0.32."""
+"""The ConfigMap with the settings up to 0.32."""
 DRIFT_KEY = "featureGates.driftEnabled"
 """Its key for the drift gate."""
 
@@ -39,7 +36,7 @@ _DEEPEST = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadKey:
-    """Something given that the release does not read. `replacement` is empty where nothing takes its place there."""
+    """A setting that was given but that the release does not read. `replacement` is empty if nothing replaces it."""
 
     key: str
     replacement: str = ""
@@ -55,32 +52,33 @@ def unread_helm_keys(
 ) -> list[UnreadKey]:
     """The values given to the chart karpenter that its chart of that release does not read, in the order given.
 
-    Values without rows are left alone, but for those below `settings` from 0.32 on: the chart passes on none that it
-    does not name. Null and empty values are not given.
+    Values without a row are ignored, except below `settings` from 0.32 on, where the chart passes on only the
+    values that it names. Null and empty values count as not given.
     """
     return _unread(config, release, rows=rows, closed=_closed(release, table=table))
 
 
 def unread_crd_chart_keys(config: Mapping[str, object], release: Release) -> list[UnreadKey]:
-    """As `unread_helm_keys`, for the chart karpenter-crd."""
+    """Same as `unread_helm_keys`, for the chart karpenter-crd."""
     return _unread(config, release, rows=CRD_CHART, closed=False)
 
 
 def lost_crd_chart_keys(config: Mapping[str, object], release: Release) -> list[UnreadKey]:
-    """The same without those that end together with what they configure."""
+    """Same as `unread_crd_chart_keys`, without the values whose feature the release removes."""
     every = unread_crd_chart_keys(config, release)
     return [one for one in every if not ends_with_webhooks(one.key, release)]
 
 
 def lost_helm_keys(config: Mapping[str, object], release: Release) -> list[UnreadKey]:
-    """As `unread_helm_keys`, without those that end together with what they configure."""
+    """Same as `unread_helm_keys`, without the values whose feature the release removes."""
     return [one for one in unread_helm_keys(config, release) if not ends_with_webhooks(one.key, release)]
 
 
 def unknown_helm_keys(config: Mapping[str, object]) -> list[str]:
-    """The values given to the chart karpenter that no chart here ever read, without those below `settings`.
+    """The values given to the chart karpenter that no known chart ever read, except those below `settings`.
 
-    Each is told by the shortest name that is no part of a known one. What lies in a known value is the user's own.
+    Each is reported by its shortest prefix that is not part of a known value. Content of known values is the user's
+    own.
     """
     known = (*(row.key for row in MAIN_CHART), *READ_BY_ALL)
     given = (name for name in _leaves(config) if name.partition(".")[0] != "settings")
@@ -100,7 +98,7 @@ def _shortest(given: str, known: tuple[str, ...]) -> str:
 def unread_env_names(
     names: Iterable[str], release: Release, *, rows: tuple[EnvName, ...] = ENV_NAMES
 ) -> list[UnreadKey]:
-    """The names that some release heeds but that one does not; names we do not know are left alone."""
+    """The given variables that some release reads but this one does not; unknown names are ignored."""
     given = frozenset(names)
     return [
         UnreadKey(key=row.name, replacement=row.replacement, fate=row.fate or _span(row.first, row.last))
@@ -110,7 +108,7 @@ def unread_env_names(
 
 
 def unread_gates(feature_gates: str, release: Release, *, table: Table = RELEASES) -> list[str]:
-    """The gates named in FEATURE_GATES that the release does not know; empty for a release beyond the tables."""
+    """The gates named in FEATURE_GATES that the release does not know; empty for a release newer than the tables."""
     row = find(release, table=table)
     if row is None:
         return []
@@ -118,7 +116,7 @@ def unread_gates(feature_gates: str, release: Release, *, table: Table = RELEASE
 
 
 def parse_gates(feature_gates: str) -> dict[str, bool]:
-    """The gates of a FEATURE_GATES text such as "Drift=true,NodeRepair=false"; parts that are neither are dropped."""
+    """The gates of a FEATURE_GATES text such as "Drift=true,NodeRepair=false"; invalid parts are dropped."""
     pairs = (part.strip().partition("=") for part in feature_gates.split(","))
     told = {name.strip(): _TRUTH.get(value.strip()) for name, _, value in pairs}
     return {name: value for name, value in told.items() if name and value is not None}
@@ -128,11 +126,11 @@ _TRUTH = {
     **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
     **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
 }
-"""As Go's strconv.ParseBool reads them, which is what the controller uses."""
+"""Values as read by Go's strconv.ParseBool, which the controller uses."""
 
 
 def is_true(text: str) -> bool:
-    """Whether the controller takes the text for true."""
+    """Whether the controller reads the text as true."""
     return _TRUTH.get(text) is True
 
 
@@ -143,9 +141,9 @@ def drift_is_on(
     global_settings: Mapping[str, str] | None = None,
     table: Table = RELEASES,
 ) -> bool | None:
-    """Whether nodes drift under that release with those settings; None for a minor the tables do not know.
+    """Whether nodes drift in that release with those settings; None for a minor that is not in the tables.
 
-    `feature_gates` is None where the variable is not set. A value that leaves Drift out turns it off.
+    `feature_gates` is None if the variable is not set. A value that omits Drift turns it off.
     """
     row = find(release, table=table)
     if row is None or row.drift == "always_on":
@@ -158,7 +156,7 @@ def drift_is_on(
 
 
 def _closed(release: Release, *, table: Table) -> bool:
-    """Whether a value below `settings` that has no row is known to be read by nobody."""
+    """Whether a value below `settings` without a row is known not to be read."""
     return minor_order(release.minor) >= (0, 32) and not beyond_table(release, table=table)
 
 
@@ -181,7 +179,7 @@ def _told(row: HelmKey, release: Release, *, rows: tuple[HelmKey, ...]) -> Unrea
 
 
 def _usable(name: str, release: Release, *, rows: tuple[HelmKey, ...]) -> str:
-    """`name` where that release reads it, else the name it had before where that is read, else empty."""
+    """`name` if that release reads it, otherwise its previous name if that is read, otherwise empty."""
     known = [row for row in rows if row.key == name]
     if not known or any(within(release, first=row.first, last=row.last) for row in known):
         return name
@@ -190,12 +188,12 @@ def _usable(name: str, release: Release, *, rows: tuple[HelmKey, ...]) -> str:
 
 
 def _rows_for(given: str, rows: tuple[HelmKey, ...]) -> list[HelmKey]:
-    """The rows of that value or of the value it lies in."""
+    """The rows of that value or of a value that contains it."""
     return [row for row in rows if given == row.key or given.startswith(row.key + ".")]
 
 
 def _leaves(config: Mapping[str, object], *, above: str = "", depth: int = 0) -> Iterator[str]:
-    """The dotted names of all values that are given; nothing below a depth that no chart has."""
+    """The dotted names of all given values, down to a depth that no chart exceeds."""
     for key, value in config.items():
         name = f"{above}{key}"
         if isinstance(value, Mapping) and value and depth < _DEEPEST:
@@ -214,8 +212,9 @@ LAST_READ = "0.32"
 
 
 class SettingRow(NamedTuple):
-    """`env` and `value` are the variable and the Helm value that took over; both empty where nothing did, and then
-    `fate` says what to do instead. `default` is what holds when neither is given."""
+    """`env` and `value` are the variable and the Helm value that replace the key; both are empty if nothing does, and
+    then `fate` says what to do instead. `default` applies if neither is given.
+    """
 
     key: str
     env: str = ""
@@ -247,5 +246,5 @@ SETTINGS: tuple[SettingRow, ...] = (
 
 
 def setting_row(key: str) -> SettingRow | None:
-    """The row of a key of the ConfigMap; None for one that needs nothing or that we do not know."""
+    """The row for a key of the ConfigMap; None for one that needs no action or is not known."""
     return next((row for row in SETTINGS if row.key == key), None)

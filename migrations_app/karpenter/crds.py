@@ -1,12 +1,10 @@
-"""Fields by which the CRD of one release is told from that of the release before: what an older one cannot hold.
+"""The eight sets of CRDs that releases ship: every CRD with its versions, and whether the charts enable conversion.
 
-Source: the schemas below pkg/apis/crds of every tag v0.32.0 .. v1.14.1 of aws/karpenter-provider-aws, compared tag by
-tag. A path goes through `properties`; `[]` is the items of a list, `=X` a value that an enumeration allows.
-
-The eight sets of CRDs that releases ship: every CRD with its versions, and whether the charts convert between them.
-
-Source: charts/karpenter-crd and pkg/apis/crds of every tag v0.28.0 .. v1.14.1 of aws/karpenter-provider-aws.
-Which release ships which set stands in the release rows.
+The release rows say which release ships which set. FIELD_MARKS are fields that distinguish a release's CRD from the
+previous one: what an older CRD cannot store. A path goes through `properties`; `[]` means the items of a list, `=X`
+a value of an enumeration.
+Sources: charts/karpenter-crd and pkg/apis/crds of every tag v0.28.0 .. v1.14.1 of aws/karpenter-provider-aws; field
+marks from the schemas of v0.32.0 .. v1.14.1, compared tag by tag.
 """
 
 from collections.abc import Iterable
@@ -22,7 +20,7 @@ POOLS, CLAIMS, CLASSES = kinds.NODE_POOL.crd_name, kinds.NODE_CLAIM.crd_name, ki
 
 
 class FieldMark(NamedTuple):
-    """A field of one version of a CRD, there from that release on; `loss` is what happens where it is missing."""
+    """A field of one CRD version that exists from that release on; `loss` says what happens if it is missing."""
 
     crd: str
     version: str
@@ -71,7 +69,7 @@ FIELD_MARKS: tuple[FieldMark, ...] = (
 
 
 def marks_of(crd: str, version: str, *, running: Release) -> tuple[FieldMark, ...]:
-    """The marks which that version of the CRD carries as the release ships it."""
+    """The marks that this version of the CRD has in that release."""
     return tuple(
         mark
         for mark in FIELD_MARKS
@@ -80,12 +78,12 @@ def marks_of(crd: str, version: str, *, running: Release) -> tuple[FieldMark, ..
 
 
 def paths_of(crd: str, version: str) -> tuple[str, ...]:
-    """The paths that are looked for in that version of the CRD."""
+    """The paths to look for in that version of the CRD."""
     return tuple(mark.path for mark in FIELD_MARKS if (mark.crd, mark.version) == (crd, version))
 
 
 def has(schema: Tree, path: str) -> bool:
-    """Whether the schema has that field; the path is written as in `crd_fields`."""
+    """Whether the schema has that field; the path is written as in FIELD_MARKS."""
     path, equals, value = path.partition("=")
     here: Any = schema
     for step in path.split("."):
@@ -97,7 +95,7 @@ def has(schema: Tree, path: str) -> bool:
 
 
 def pruned(schema: Tree, paths: Iterable[str]) -> Tree:
-    """A small schema for which `has` answers alike for those paths."""
+    """A small schema for which `has` gives the same answers for those paths."""
     return sketched(path for path in paths if has(schema, path))
 
 
@@ -113,7 +111,7 @@ def _draw(schema: Tree, path: str) -> None:
 
 
 def sketched(paths: Iterable[str]) -> Tree:
-    """A schema that has just those fields."""
+    """A schema that has exactly those fields."""
     made: Tree = {"type": "object", "properties": {"spec": {"type": "object"}, "status": {"type": "object"}}}
     for path in paths:
         _draw(made, path)
@@ -125,7 +123,7 @@ def _inner(here: object, key: str) -> Any:  # noqa: ANN401 - plain JSON
 
 
 class CrdVersion(NamedTuple):
-    """No set marks a version as deprecated, so that cannot be read from a CRD."""
+    """A version of a CRD. No set marks a version as deprecated, so a CRD cannot show that."""
 
     name: str
     served: bool
@@ -134,7 +132,7 @@ class CrdVersion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Crd:
-    """One CRD as one set ships it."""
+    """One CRD as a set ships it."""
 
     kind: Kind
     versions: tuple[CrdVersion, ...]
@@ -155,10 +153,12 @@ class Crd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrdSet:
-    """`main_chart_converts`, `crd_chart_converts`: does the conversion block of that chart say Webhook.
+    """`main_chart_converts`, `crd_chart_converts`: whether the conversion block of that chart has the strategy
+    Webhook.
 
     The main chart's block is fixed (service karpenter, namespace kube-system, port 8443) and is applied on first
-    install only; the karpenter-crd chart follows its value webhook.enabled, so True there means "unless switched off".
+    install only. The karpenter-crd chart follows its value webhook.enabled, so True there means "unless switched
+    off".
     """
 
     name: str
@@ -168,12 +168,12 @@ class CrdSet:
     crd_chart_converts: bool = False
 
     def crd(self, name: str) -> Crd | None:
-        """The CRD of that name ("nodepools.karpenter.sh"), or None when the set does not ship it."""
+        """The CRD of that name ("nodepools.karpenter.sh"); None if the set does not ship it."""
         return next((crd for crd in self.crds if crd.name == name), None)
 
 
 MAIN_CHART_WEBHOOK_SERVICE = ("karpenter", "kube-system", 8443)
-"""Name, namespace and port that the main chart's CRDs are born with, wherever the controller runs."""
+"""Name, namespace and port in the CRDs of the main chart, regardless of where the controller runs."""
 REVIEW_VERSIONS = ("v1beta1", "v1")
 
 _CLASS_SHORT = ("ec2nc", "ec2ncs")

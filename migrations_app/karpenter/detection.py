@@ -1,4 +1,4 @@
-"""Which Karpenter runs, told from the marks it leaves, and how sure that is.
+"""Detects the running Karpenter release from what it leaves in the cluster, and how certain the result is.
 
 Asked in this order: image tag, Helm release, Deployment labels; where none names a version, the shape of the CRDs and
 the names of environment variables narrow it down to a range. Sources that contradict the answer are told, not hidden.
@@ -21,7 +21,7 @@ Certainty = Literal["exact", "range", "unknown"]
 
 
 class CrdSeen(NamedTuple):
-    """What a CRD in the cluster serves and stores; `storage` is empty when no version is marked."""
+    """The versions that a CRD in the cluster serves and stores; `storage` is empty if no version is marked."""
 
     served: tuple[str, ...]
     storage: str
@@ -29,7 +29,7 @@ class CrdSeen(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseEvidence:
-    """Everything that may tell the release. None or empty text: not seen, which is no evidence of absence."""
+    """Everything that may show the release. None or empty text means not seen, which does not prove absence."""
 
     helm_app_version: str = ""
     """chart.metadata.appVersion of the deployed Helm release of the chart "karpenter"."""
@@ -39,30 +39,30 @@ class ReleaseEvidence:
     chart_label: str = ""
     """Label helm.sh/chart of the Deployment."""
     image: str = ""
-    """Image reference of the controller container: tag, digest, mirror or any mix of them."""
+    """Image reference of the controller container: a tag, a digest, a mirror or any combination."""
     crds: Mapping[str, CrdSeen] | None = None
-    """By CRD name; only Karpenter's matter."""
+    """By CRD name; only Karpenter's CRDs are used."""
     env_names: Collection[str] | None = None
     feature_gates: str = ""
     """Value of the environment variable FEATURE_GATES."""
     global_settings: bool | None = None
     """Whether the ConfigMap karpenter-global-settings exists."""
     controller_seen: bool | None = None
-    """Whether there is a Karpenter Deployment; None when Deployments could not be read."""
+    """Whether there is a Karpenter Deployment; None if Deployments could not be read."""
     node_class_groups: Collection[str] = ()
     """spec.nodeClassRef.group of every NodePool."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetectedRelease:
-    """`release` is set only when `certainty` is exact; `minors` then holds its minor, for a range all candidates."""
+    """`release` is set only if `certainty` is exact; `minors` then has its minor, and for a range all candidates."""
 
     release: Release | None = None
     minors: tuple[str, ...] = ()
     how: str = ""
-    """How it was told, or why it was not, in words."""
+    """How it was detected, or why not, as text."""
     absent: bool = False
-    """Whether there is no controller: Deployments were read, and none is Karpenter's."""
+    """True if there is no controller: Deployments were read, and none is Karpenter's."""
     certainty: Certainty = "unknown"
     disagreements: tuple[str, ...] = ()
     misrecorded: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class DetectedRelease:
 
 
 class EnvMark(NamedTuple):
-    """A mark of the controller's environment, and the minors that leave it; an empty end is open."""
+    """A sign in the controller's environment, and the minors that produce it; an empty end is open."""
 
     mark: str
     first: str
@@ -96,7 +96,7 @@ NO_CONTROLLER = "there is no Karpenter Deployment"
 
 
 def detect(evidence: ReleaseEvidence, *, table: Table = RELEASES) -> DetectedRelease:
-    """The running release, a range of minors, or unknown; `how` names the source that decided."""
+    """The running release, a range of minors, or unknown; `how` names the evidence that decided."""
     if _is_auto_mode(evidence):
         return DetectedRelease(how=AUTO_MODE)
     named = _named(evidence)
@@ -109,7 +109,7 @@ def detect(evidence: ReleaseEvidence, *, table: Table = RELEASES) -> DetectedRel
 
 
 def image_release(image: str) -> Release | None:
-    """The release an image tag names, also behind a mirror or with a suffix of one's own; None without such a tag."""
+    """The release of an image tag, also from a mirror or with a custom suffix; None without such a tag."""
     _, _, last = image.partition("@")[0].rpartition("/")
     found = parse(last.partition(":")[2])
     if found is None or not found.pre or _PRE_RELEASE.fullmatch(found.pre):
@@ -118,17 +118,17 @@ def image_release(image: str) -> Release | None:
 
 
 _PRE_RELEASE = re.compile(r"(rc|alpha|beta)[.-]?\d*", re.ASCII)
-"""Anything else behind the patch was put there by whoever mirrored the image."""
+"""Any other suffix after the patch was added by the operator of the mirror."""
 
 
 def chart_release(label: str) -> Release | None:
-    """The release that helm.sh/chart names ("karpenter-v0.32.1", "karpenter-1.0.0"), or None for any other chart."""
+    """The release in helm.sh/chart ("karpenter-v0.32.1", "karpenter-1.0.0"); None for any other chart."""
     name, _, version = label.partition("-")
     return parse(version) if name == "karpenter" else None
 
 
 def _named(evidence: ReleaseEvidence) -> list[tuple[str, Release]]:
-    """Every source that names a release, the most trusted first."""
+    """All evidence that names a release, the most reliable first."""
     told = (
         (IMAGE, image_release(evidence.image)),
         ("Helm release, app version", parse(evidence.helm_app_version)),
@@ -154,9 +154,9 @@ def _exact(named: list[tuple[str, Release]], *, evidence: ReleaseEvidence, table
 
 
 def _misfits(release: Release, *, evidence: ReleaseEvidence, table: Table) -> list[str]:
-    """What the marks of the cluster say where they do not fit that release; nothing for a release we do not know.
+    """Evidence in the cluster that contradicts that release; empty for a release that is not in the tables.
 
-    A ConfigMap left behind by 0.32 is common, so it contradicts nothing.
+    A ConfigMap left over from 0.32 is common, so it contradicts nothing.
     """
     if find(release, table=table) is None:
         return []
@@ -186,7 +186,7 @@ def _is_auto_mode(evidence: ReleaseEvidence) -> bool:
 
 
 def _by_crds(crds: Mapping[str, CrdSeen] | None, *, table: Table, telling: tuple[str, ...]) -> tuple[str, ...]:
-    """The minors that ship CRDs of that shape, in any patch; empty when there is nothing to tell from."""
+    """The minors that ship CRDs of that shape in any patch; empty if there is no evidence."""
     if not crds or not any(name in crds for name in _POOLS):
         return ()
     return tuple(row.minor for row in table if any(_fits(part.value, crds, telling=telling) for part in row.crds))
@@ -195,9 +195,8 @@ def _by_crds(crds: Mapping[str, CrdSeen] | None, *, table: Table, telling: tuple
 _POOLS = (kinds.PROVISIONER.crd_name, kinds.NODE_POOL.crd_name)
 _OWN = (kinds.NODE_POOL.crd_name, kinds.NODE_OVERLAY.crd_name)
 _ALL = (*_OWN, kinds.CAPACITY_BUFFER.crd_name)
-"""The cluster autoscaler installs CapacityBuffer as well: it may narrow a range, but contradicts no release.
-
-Alpha CRDs tell nothing beside NodePools: 0.32 ships them and later releases leave them behind.
+"""The cluster autoscaler installs CapacityBuffer as well: it may narrow a range but contradicts no release.
+Alpha CRDs next to NodePools prove nothing: 0.32 ships them and later releases leave them behind.
 """
 
 
@@ -213,7 +212,7 @@ def _same(shipped: crd_sets.Crd | None, seen: CrdSeen | None) -> bool:
 
 
 def _by_env(evidence: ReleaseEvidence, *, table: Table) -> tuple[str, ...]:
-    """The minors that leave every mark seen in the environment; empty when there is none, or they contradict."""
+    """The minors that match every sign in the environment; empty if there is none, or if they contradict each other."""
     marks = [row for row in ENV_MARKS if _marked(row.mark, evidence)] + _settings_marks(evidence)
     if not marks:
         return ()
@@ -233,7 +232,7 @@ def _marked(mark: str, evidence: ReleaseEvidence) -> bool:
 
 
 def _settings_marks(evidence: ReleaseEvidence) -> list[EnvMark]:
-    """0.32 alone has both the ConfigMap and the variables; before it there is the ConfigMap alone."""
+    """Only 0.32 has both the ConfigMap and the variables; older releases have only the ConfigMap."""
     if not evidence.global_settings or evidence.env_names is None:
         return []
     if "CLUSTER_NAME" in evidence.env_names:

@@ -1,8 +1,8 @@
-"""The hops: where an upgrade path has to stop on the way, and the name of the hop that lands on a release.
+"""The hops of an upgrade: where a path has to stop, the name of the hop to a release, and spans of hops such as "from
+1.1 on".
 
-Source of the rules: aws/karpenter-provider-aws@v1.14.1:website/content/en, its upgrade guide and generation guides.
-
-Every hop that a path may name, in order, and spans of them: what a check says when it asks "from 1.1 on".
+Source: aws/karpenter-provider-aws@v1.14.1:website/content/en, its upgrade guide and its guides for each API
+generation.
 """
 
 from typing import Literal, NamedTuple
@@ -15,9 +15,9 @@ Strength = Literal["recommended", "mandatory"]
 
 
 class HopStop(NamedTuple):
-    """A hop whose minors, first to last, may not be jumped over. An empty last minor leaves it open.
+    """A hop whose minors, from first to last, must not be skipped. An empty last minor means that the span is open.
 
-    `prefer` says which of its minors to land on where several fit the cluster.
+    `prefer` says which of its minors to choose if several fit the cluster.
     """
 
     hop: str
@@ -30,7 +30,7 @@ class HopStop(NamedTuple):
     source: str
 
     def spans(self, running: Release) -> bool:
-        """Whether that release lies between its minors."""
+        """Whether that release is one of its minors."""
         place = minor_order(running.minor)
         return minor_order(self.first) <= place and (not self.last or place <= minor_order(self.last))
 
@@ -92,16 +92,16 @@ STOPS: tuple[HopStop, ...] = (
     ),
 )
 HOPS: tuple[str, ...] = ("0.32", "0.33+", "1.0", "1.1+")
-"""The hops of the road. Every other hop has the number of the minor it lands on."""
+"""The named hops. Every other hop has the number of its target minor."""
 
 
 def named(hop: str) -> HopStop | None:
-    """The stop of that hop, or None for a hop that is just a minor."""
+    """The stop of that hop; None for a hop that is only a minor."""
     return next((stop for stop in STOPS if stop.hop == hop), None)
 
 
 def hop_of(release: Release, *, start: Release) -> str:
-    """The name of the hop that lands on `release` coming from `start`: "0.32", "0.33+", "1.0", "1.1+", or a minor."""
+    """The name of the hop from `start` to `release`: "0.32", "0.33+", "1.0", "1.1+", or a minor."""
     for stop in STOPS:
         closed = bool(stop.last)
         if stop.spans(release) and (closed or stop.ahead_of(start) or release.minor == stop.first):
@@ -110,31 +110,31 @@ def hop_of(release: Release, *, start: Release) -> str:
 
 
 ALPHA_LEFT = "0.33+"
-"""The hop that lands where alpha objects are no longer acted on."""
+"""The hop to the first releases that no longer act on alpha objects."""
 CONVERTED = "1.0"
 BETA_LEFT = "1.1+"
 NAMED = ("0.32", ALPHA_LEFT, CONVERTED, BETA_LEFT)
-"""The hops that the guides describe step by step, with the patches that one can go back to."""
+"""The hops that the guides describe step by step, with the patches one can roll back to."""
 
 
 def every_hop(*, table: Table = RELEASES) -> tuple[str, ...]:
-    """The named hops and the minors that are hops by their number, oldest first."""
+    """The named hops and the minors that are hops themselves, oldest first."""
     return tuple(dict.fromkeys(_hop(row) for row in table))
 
 
 def hops_from(first: str, *, table: Table = RELEASES) -> tuple[str, ...]:
-    """That hop and every later one. Raises ValueError for a hop that is none."""
+    """That hop and every later one. Raises ValueError for an unknown hop."""
     hops = every_hop(table=table)
     return hops[hops.index(first) :]
 
 
 def hops_between(first: str, last: str, *, table: Table = RELEASES) -> tuple[str, ...]:
-    """The hops from `first` to `last`, both included. Raises ValueError for a hop that is none."""
+    """The hops from `first` to `last`, both included. Raises ValueError for an unknown hop."""
     hops = every_hop(table=table)
     return hops[hops.index(first) : hops.index(last) + 1]
 
 
 def _hop(row: MinorRelease) -> str:
-    """An open stop names its first minor only: from there on minors are hops by their number."""
+    """The hop of a row. An open stop applies to its first minor only: later minors are hops themselves."""
     named = (stop.hop for stop in STOPS if row.minor == stop.first or (stop.last and stop.spans(row.newest)))
     return next(named, row.minor)

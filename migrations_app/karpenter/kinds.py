@@ -1,14 +1,17 @@
-"""Every kind a scan reads: group, kind, plural, versions, and for Karpenter's own the generation and what came after.
+"""Every kind that a scan reads: group, kind, plural, versions; for Karpenter's own also the generation and the
+successor.
 
-Sources: the CRDs of each tag of aws/karpenter-provider-aws (see crd_sets), kubernetes/kubernetes API groups,
-fluxcd, argoproj and prometheus-operator CRDs. `versions` is ordered as a reader should prefer them: newest first.
+Sources: the CRDs of each tag of aws/karpenter-provider-aws (see crds.py), API groups of kubernetes/kubernetes, CRDs
+of fluxcd, argoproj and prometheus-operator. `versions` are in order of preference, newest first.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
 Generation = Literal["alpha", "beta", "v1", "beta_and_v1", ""]
-"""Of a kind: NodePool and its kin live in both beta and v1. Empty: not a kind of Karpenter's own generations."""
+"""The generation of a kind: NodePool, NodeClaim and EC2NodeClass exist in both beta and v1. Empty: not one of
+Karpenter's generations.
+"""
 
 CORE_GROUP = "karpenter.sh"
 AWS_GROUP = "karpenter.k8s.aws"
@@ -42,7 +45,7 @@ class Kind:
         return tuple(self.api_version(version) for version in self.versions)
 
     def generation_of(self, version: str) -> Literal["alpha", "beta", "v1", ""]:
-        """The generation of an object of this kind in that version; empty where it is none of Karpenter's."""
+        """The generation of an object of this kind in that version; empty if the kind has none."""
         return _GENERATIONS.get(version, "") if self.generation else ""
 
 
@@ -215,10 +218,10 @@ KINDS = (*KARPENTER_KINDS, AUTO_MODE_NODE_CLASS, *CLUSTER_KINDS)
 
 
 def find(kind: str, *, group: str | None = None) -> Kind | None:
-    """The row of that kind, in that group where one is given; None when we do not read it."""
+    """The row of that kind, in that group if one is given; None if scans do not read it."""
     return next((row for row in KINDS if row.kind == kind and group in (None, row.group)), None)
 
 
 def successor(kind: Kind) -> Kind | None:
-    """The kind that took its place, or None."""
+    """The kind that replaced it, or None."""
     return find(kind.successor) if kind.successor else None

@@ -1,8 +1,8 @@
-"""Label, annotation, taint, finalizer and EC2 tag keys: names for those used in code, and the table of them all.
+"""Keys of labels, annotations, taints, finalizers and EC2 tags: constants for those used in code, and the table of
+all.
 
-Labels of old Kubernetes and the stable ones that Karpenter takes them for.
-
-Source: kubernetes-sigs/karpenter@v0.37.7:pkg/apis/v1beta1/labels.go, NormalizedLabels.
+ALIASES maps labels of old Kubernetes to the stable labels that Karpenter reads them as. Source:
+kubernetes-sigs/karpenter@v0.37.7:pkg/apis/v1beta1/labels.go, NormalizedLabels.
 """
 
 from migrations_app.karpenter.table_types import KeyKind, LabelRow
@@ -61,7 +61,7 @@ LINKED = "karpenter.sh/linked"
 MANAGED_BY_CLUSTER = "karpenter.sh/managed-by"
 CLUSTER_NAME_TAG = "eks:eks-cluster-name"
 
-# Who delivers an object: Helm, Flux, Argo CD, and the chart's own marks.
+# Which tool delivers an object: Helm, Flux, Argo CD, and the chart's own labels.
 # Sources: charts/karpenter/templates/_helpers.tpl of aws/karpenter-provider-aws; documentation of the three tools.
 APP_NAME = "app.kubernetes.io/name"
 APP_INSTANCE = "app.kubernetes.io/instance"
@@ -78,24 +78,24 @@ ARGO_TRACKING = "argocd.argoproj.io/tracking-id"
 ROLE_ARN = "eks.amazonaws.com/role-arn"
 
 PROVIDER_ID_PREFIX = "aws:///"
-"""aws:///<zone>/<instance id>: what joins a Node, its Machine or NodeClaim, and the instance."""
+"""aws:///<zone>/<instance id>: links a Node, its Machine or NodeClaim, and the instance."""
 
 KEYS: tuple[LabelRow, ...] = (*LABEL_ROWS, *INSTANCE_ROWS, *ANNOTATION_ROWS, *MARK_ROWS)
 
 
 def find(key: str, *, kind: KeyKind | None = None, table: tuple[LabelRow, ...] = KEYS) -> LabelRow | None:
-    """The row of that key, in that role where one is named; None for a key we know nothing about."""
+    """The row of that key, in that role if one is given; None for an unknown key."""
     return next((row for row in table if row.key == key and kind in (None, row.kind)), None)
 
 
 def retired(key: str, running: Release, *, kind: KeyKind | None = None, table: tuple[LabelRow, ...] = KEYS) -> bool:
-    """Whether that release no longer heeds the key in any role asked about; False for a key we do not know."""
+    """Whether that release ignores the key in every role asked about; False for an unknown key."""
     rows = [row for row in table if row.key == key and kind in (None, row.kind)]
     return bool(rows) and all(row.retired_in(running) for row in rows)
 
 
 def replacement(key: str, *, kind: KeyKind | None = None) -> str:
-    """What took its place, mostly another key; empty when nothing did."""
+    """What replaces the key, mostly another key; empty if nothing does."""
     row = find(key, kind=kind)
     return row.replacement if row else ""
 

@@ -1,4 +1,6 @@
-"""Which releases a path lands on: the stops between two releases, each at the best patch for its Kubernetes."""
+"""The releases that a path stops at between two releases, each at the best patch for the cluster's
+Kubernetes version.
+"""
 
 from migrations_app.karpenter.hops import STOPS, HopStop
 from migrations_app.karpenter.releases import Table, between, find
@@ -7,7 +9,7 @@ from migrations_app.karpenter.versions import Release, minor_order, release
 
 
 def landings(start: Release, goal: Release, *, kubernetes: str | None, table: Table) -> tuple[Release, ...]:
-    """The releases from `start` (left out) to `goal` (the last one), each newer than the one before."""
+    """The releases after `start` up to and including `goal`, each newer than the one before."""
     found: list[Release] = []
     here = start
     for stop in STOPS:
@@ -21,16 +23,19 @@ def landings(start: Release, goal: Release, *, kubernetes: str | None, table: Ta
 
 
 def best_patch(row: MinorRelease, *, kubernetes: str | None) -> Release | None:
-    """The newest patch not known to be bad, of those that support that Kubernetes where any does; None without one."""
+    """The newest patch that is not known to be bad, preferring those that support that Kubernetes; None if all are
+    bad.
+    """
     good = [patch for patch in row.releases if not row.bad_reasons(patch)]
     fitting = [patch for patch in good if kubernetes and row.kubernetes_window(patch).holds(kubernetes)]
     return max(fitting or good, default=None)
 
 
 def best_in(rows: Table, *, kubernetes: str | None, oldest_first: bool = False) -> Release | None:
-    """The best patch of the first of the rows that supports that Kubernetes, newest row first unless told otherwise.
+    """The best patch of the first row that supports that Kubernetes, newest row first unless `oldest_first`.
 
-    Where none does: of the rows that Kubernetes can still be raised to, the first; else the one that reaches highest.
+    If none supports it: the first row to which Kubernetes can still be upgraded; otherwise the row with the highest
+    maximum.
     """
     choice = [patch for row in rows if (patch := best_patch(row, kubernetes=kubernetes)) is not None]
     if not oldest_first:
@@ -46,7 +51,7 @@ def best_in(rows: Table, *, kubernetes: str | None, oldest_first: bool = False) 
 
 
 def _landing(stop: HopStop, here: Release, *, goal: Release, kubernetes: str | None, table: Table) -> Release | None:
-    """Where to land at that stop; None when it need not be made."""
+    """The release to use for that stop; None if the stop is not needed."""
     if not stop.last:
         return _first_after(stop, here, goal=goal, kubernetes=kubernetes, table=table)
     if stop.ahead_of(goal) or stop.spans(goal):
@@ -66,7 +71,7 @@ def _first_after(
 
 
 def _bridge(here: Release, *, rows: Table, kubernetes: str | None) -> Release | None:
-    """The patch to reach within the stop before leaving it; None when the running one is new enough."""
+    """The patch to reach within the stop before leaving it; None if the running one is new enough."""
     own = find(here, table=rows)
     if own is None or not own.leave_from or here >= release(own.leave_from):
         return None
@@ -77,7 +82,7 @@ def _bridge(here: Release, *, rows: Table, kubernetes: str | None) -> Release | 
 
 
 def _forced(here: Release, goal: Release, *, kubernetes: str | None, table: Table) -> tuple[Release, ...]:
-    """Stops without which Kubernetes could not be raised from what one release supports to what the next one does."""
+    """Stops that are needed to upgrade Kubernetes from what one release supports to what the next one supports."""
     found: list[Release] = []
     while kubernetes is not None:
         through = _between_windows(here, goal, kubernetes=kubernetes, table=table)
@@ -89,7 +94,7 @@ def _forced(here: Release, goal: Release, *, kubernetes: str | None, table: Tabl
 
 
 def _between_windows(here: Release, goal: Release, *, kubernetes: str | None, table: Table) -> Release | None:
-    """The newest release that can be entered on what `here` supports and reaches higher; None when none is needed."""
+    """The newest release that supports a Kubernetes version of `here` and a higher one; None if none is needed."""
     ours, wanted = _window(here, table), _window(goal, table)
     if ours is None or wanted is None or kubernetes is None:
         return None
@@ -109,7 +114,7 @@ def _reaches(window: SupportedKubernetes, *, ceiling: tuple[int, int]) -> bool:
 
 
 def _raised(kubernetes: str | None, here: Release, *, table: Table) -> str | None:
-    """Kubernetes as it is once `here` runs: raised to its window where it was below."""
+    """The Kubernetes version once `here` runs: raised to its window if it was below."""
     window = _window(here, table)
     if kubernetes is None or window is None:
         return kubernetes

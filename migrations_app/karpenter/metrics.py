@@ -1,6 +1,5 @@
-"""Which metrics a query names, and which of them a release no longer has.
-
-What to search for outside of a cluster on the way from one release to another.
+"""Finds the Karpenter metrics that a query names and that a release no longer has, and what to search for outside the
+cluster.
 """
 
 import re
@@ -12,7 +11,7 @@ from migrations_app.karpenter.tables.outside_rows import OUTSIDE_ROWS, OutsideRo
 from migrations_app.karpenter.versions import Release, minor_order
 
 MARK = "karpenter_"
-"""What the name of every metric of the controller begins with."""
+"""Prefix of every metric of the controller."""
 
 _NAME = re.compile(r"(?<![\w:])karpenter_\w*(?![\w:])", re.ASCII)
 _MATCHER = re.compile(r'\b(\w+)\s*(?:=~|!~|!=|=)\s*\\?"([^"\\]{0,500})', re.ASCII)
@@ -20,7 +19,7 @@ _OF_A_HISTOGRAM = re.compile(r"_(?:bucket|sum|count)\Z")
 
 
 class OutdatedMetric(NamedTuple):
-    """Something a query asks for that the release no longer has; an empty `new`: nothing took its place."""
+    """A name or value in a query that the release no longer has; an empty `new` means it has no replacement."""
 
     old: str
     new: str
@@ -28,12 +27,12 @@ class OutdatedMetric(NamedTuple):
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """The metrics of Karpenter that a text names, each once; one that ends in _ is the beginning of a pattern."""
+    """The Karpenter metrics that a text names, each once; a name that ends in _ is the start of a pattern."""
     return tuple(dict.fromkeys(_NAME.findall(text)))
 
 
 def matchers_in(text: str) -> tuple[tuple[str, str], ...]:
-    """Label and value of every matcher in a query; alternatives of a pattern are told apart."""
+    """Label and value of every matcher in a query; alternatives of a pattern are listed separately."""
     found = ((label, one.strip("()^$ ")) for label, values in _MATCHER.findall(text) for one in values.split("|"))
     return tuple(dict.fromkeys((label, value) for label, value in found if value))
 
@@ -45,7 +44,7 @@ def outdated(
     table: tuple[MetricRow, ...] = METRIC_ROWS,
     values: tuple[MetricValueRow, ...] = METRIC_VALUE_ROWS,
 ) -> tuple[OutdatedMetric, ...]:
-    """What a query asks for in vain under that release; names we do not know are left alone."""
+    """What a query asks for that the release no longer has; unknown names are ignored."""
     names = names_in(text)
     if not names:
         return ()
@@ -60,7 +59,7 @@ def outdated(
 
 
 def renamed_between(start: Release, landing: Release, *, table: tuple[MetricRow, ...] = METRIC_ROWS) -> tuple[str, ...]:
-    """The names that `start` has and `landing` has not."""
+    """The names that `start` has and `landing` does not."""
     return tuple(row.old for row in table if _is_past(row.release, landing) and not _is_past(row.release, start))
 
 
@@ -78,7 +77,7 @@ def _of_name(name: str, release: Release, *, table: tuple[MetricRow, ...]) -> It
 
 
 def _followed(name: str, release: Release, *, table: tuple[MetricRow, ...]) -> OutdatedMetric | None:
-    """The newest name, over as many renamings as lie before that release; None where the name still holds."""
+    """The newest name, followed through all renames up to that release; None if the name is still valid."""
     here, since = name, ""
     while here:
         row = next((row for row in table if row.old == here and _is_past(row.release, release)), None)
@@ -89,7 +88,7 @@ def _followed(name: str, release: Release, *, table: tuple[MetricRow, ...]) -> O
 
 
 def _of_pattern(start: str, release: Release, *, table: tuple[MetricRow, ...]) -> Iterator[OutdatedMetric]:
-    """A pattern is in vain only where all that it could mean is gone and nothing newer begins like it."""
+    """A pattern is outdated only if everything that it could match is gone and no newer name starts the same way."""
     meant = [row for row in table if row.old.startswith(start)]
     newer = any(row.new.startswith(start) for row in table)
     if meant and not newer and all(_is_past(row.release, release) for row in meant):
@@ -103,11 +102,11 @@ def _is_past(bound: str, release: Release) -> bool:
 def outside_between(
     place: Place, start: Release, *, landing: Release, table: tuple[OutsideRow, ...] = OUTSIDE_ROWS
 ) -> tuple[OutsideRow, ...]:
-    """The rows that begin to matter on the way from `start` to `landing`."""
+    """The rows that start to matter between `start` and `landing`."""
     low, high = minor_order(start.minor), minor_order(landing.minor)
     return tuple(row for row in table if row.place == place and low < minor_order(row.release) <= high)
 
 
 def spoken_row(row: OutsideRow) -> str:
-    """What to search for, where, and what to write instead."""
+    """What to search for, where, and what replaces it."""
     return f"{row.search} in {row.where} (now {row.instead})"

@@ -1,27 +1,13 @@
-"""The admission webhook configurations of the charts, and the releases that ship them.
+"""Small tables of facts that depend on the release: admission webhooks, image families, EventBridge rules,
+irreversible steps, node replacement, how nodes of Provisioners are drained, and controller sizes.
 
-Source: webhooks.yaml and webhooks-core.yaml below charts/karpenter/templates in aws/karpenter-provider-aws at v0.28.1,
-v0.31.5, v0.32.10, v0.33.12 and v0.37.8; both are gone at v1.0.0. Left-overs from before 0.28: #5504 there.
-
-What is known about image families: until when they exist, what they do with user data, which patches insist.
-
-Sources stand with each row; P = aws/karpenter-provider-aws, K = kubernetes-sigs/karpenter.
-
-The EventBridge rules that feed the interruption queue.
-
-Source: getting-started-with-karpenter/cloudformation.yaml of aws/karpenter-provider-aws, v0.28.1 to v1.14.1; from 1.10
-on it has a fifth for interruptible capacity reservations.
-
-What a hop does that cannot be undone, by the phase of the work after which it holds.
-
-Which minors make Karpenter replace nodes: what a PodDisruptionBudget can hold up.
-
-How the nodes of Provisioners are made to go: the fence, and the short life, that the official guides name.
-
-How much the controller needs by the number of nodes: below it, it is killed or starved sooner or later.
-
-The first row is what the getting-started guide of aws/karpenter-provider-aws sets (1 CPU, 1 GiB); the guide to 0.34
-says that disruption in batches needs more and names no figure. The later rows are our judgement.
+Sources (P = aws/karpenter-provider-aws, K = kubernetes-sigs/karpenter; others are given with their rows):
+- Admission webhooks: webhooks.yaml and webhooks-core.yaml below P:charts/karpenter/templates at v0.28.1, v0.31.5,
+  v0.32.10, v0.33.12 and v0.37.8; both are gone at v1.0.0. Left-overs from before 0.28: P#5504.
+- EventBridge rules of the interruption queue: P:getting-started-with-karpenter/cloudformation.yaml, v0.28.1 to
+  v1.14.1; from 1.10 on there is a fifth rule for interruptible capacity reservations.
+- Controller sizes: the first row is that of P's getting-started guide (1 CPU, 1 GiB); the guide to 0.34 says that
+  disruption in batches needs more, without a figure. The later rows are karpdash's own estimate.
 """
 
 import json
@@ -39,7 +25,9 @@ VALIDATING = "ValidatingWebhookConfiguration"
 
 @dataclass(frozen=True, slots=True)
 class AdmissionRow:
-    """A configuration and the last minor whose chart ships it; `last` is empty for one older than the tables."""
+    """A webhook configuration and the last minor whose chart ships it; `last` is empty if it is older
+    than the tables.
+    """
 
     name: str
     kind: str
@@ -61,12 +49,12 @@ ADMISSION_WEBHOOKS: tuple[AdmissionRow, ...] = (
 
 
 def admission_row(name: str) -> AdmissionRow | None:
-    """The row of a configuration; None for one that no chart of Karpenter ever shipped."""
+    """The row of a configuration; None if no Karpenter chart ever shipped it."""
     return next((row for row in ADMISSION_WEBHOOKS if row.name == name), None)
 
 
 def admits(running: Release, *, webhooks_off: bool, table: Table = RELEASES) -> bool | None:
-    """Whether a controller of that release answers admission webhooks; None for a minor the table does not know."""
+    """Whether a controller of that release serves admission webhooks; None for a minor that is not in the table."""
     row = find(running, table=table)
     if row is None:
         return None
@@ -79,7 +67,9 @@ AL2, AL2023, BOTTLEROCKET, UBUNTU, CUSTOM = "AL2", "AL2023", "Bottlerocket", "Ub
 
 
 class FamilyStart(NamedTuple):
-    """The first release that knows the family, in spec.amiFamily and as an alias; one without a row is as old as v1."""
+    """The first release that supports the family, in spec.amiFamily and as an alias. A family without a row is as old
+    as v1.
+    """
 
     family: str
     release: Release
@@ -105,15 +95,16 @@ FAMILY_ENDS: Final = (
 )
 
 UBUNTU_UNFOUND_FROM: Final = "1.29"
-"""From that Kubernetes minor on the images are of 22.04, which discovery does not find.
-P@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md."""
+"""From that Kubernetes minor on the images are Ubuntu 22.04, which discovery does not find.
+P@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md.
+"""
 
 BOTTLEROCKET_RAID0_FROM: Final = (1, 22, 0)
-"""The first Bottlerocket that knows RAID0. P@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md."""
+"""The first Bottlerocket that supports RAID0. P@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md."""
 
 
 class Enforced(NamedTuple):
-    """Patches, first to last, on which a node that joins without the taint karpenter.sh/unregistered stays out."""
+    """Patches, first to last, that reject nodes which join without the taint karpenter.sh/unregistered."""
 
     first: str
     last: str
@@ -123,11 +114,11 @@ class Enforced(NamedTuple):
 
 
 UNREGISTERED_ENFORCED: Final = (Enforced("1.0.0", "1.0.8"), Enforced("1.1.0", "1.1.3"), Enforced("1.2.0", "1.2.1"))
-"""Others write an event and go on. K@v1.0.0:pkg/controllers/nodeclaim/lifecycle/registration.go, K#1991."""
+"""Other patches only write an event. K@v1.0.0:pkg/controllers/nodeclaim/lifecycle/registration.go, K#1991."""
 
 
 class OwnBootstrap(NamedTuple):
-    """How user data of a family starts the kubelet by itself, past what Karpenter adds."""
+    """A call with which user data of a family starts the kubelet itself, bypassing what Karpenter adds."""
 
     family: str
     call: str
@@ -147,7 +138,7 @@ _BOTTLEROCKET: Final = re.compile(r"v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:-[0-9a-f
 
 
 def enforces_unregistered(running: Release) -> bool:
-    """Whether that patch leaves nodes out that join without the taint."""
+    """Whether that patch rejects nodes that join without the taint."""
     return any(row.covers(running) for row in UNREGISTERED_ENFORCED)
 
 
@@ -159,17 +150,17 @@ def starts_kubelet(family: str, user_data: str) -> str:
 
 
 def family_start(family: str) -> Release | None:
-    """The first release that knows the family; None where each that serves v1 does."""
+    """The first release that supports the family; None if every release with v1 does."""
     return next((row.release for row in FAMILY_STARTS if row.family == family), None)
 
 
 def family_end(family: str) -> FamilyEnd | None:
-    """When images of the family end; None while they do not."""
+    """When EKS stops publishing images of the family; None if no end is known."""
     return next((row for row in FAMILY_ENDS if row.family == family), None)
 
 
 def bottlerocket_version(told: str) -> tuple[int, int, int] | None:
-    """The release in an alias ("bottlerocket@v1.21.1") or an image's name; None for latest and anything else."""
+    """The version in an alias ("bottlerocket@v1.21.1") or an image name; None for latest and anything else."""
     found = _BOTTLEROCKET.search(told.rpartition("@")[2] if "@" in told else told.rpartition("-v")[2])
     return (int(found[1]), int(found[2]), int(found[3])) if found else None
 
@@ -181,7 +172,7 @@ class InterruptionRule(NamedTuple):
 
     @property
     def pattern(self) -> str:
-        """The event pattern as EventBridge takes it."""
+        """The event pattern in EventBridge's format."""
         return json.dumps({"source": [self.source], "detail-type": [self.detail_type]})
 
 
@@ -197,7 +188,9 @@ GUIDES = "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading"
 
 
 class NoReturn(NamedTuple):
-    """`after` is a phase of the work; `what` is for good from then on; `back` says what is still possible."""
+    """An irreversible effect: `after` is the phase, `what` is permanent from then on, `back` says what is still
+    possible.
+    """
 
     hop: str
     after: str
@@ -253,12 +246,12 @@ NO_RETURN: tuple[NoReturn, ...] = (
 
 
 def after(hop: str, phase: str) -> tuple[NoReturn, ...]:
-    """What holds for good once that phase of that hop is done."""
+    """The effects that are irreversible once that phase of that hop is done."""
     return tuple(row for row in NO_RETURN if (row.hop, row.after) == (hop, phase))
 
 
 class NodeReplacement(NamedTuple):
-    """Entering `minor` replaces nodes of these owners; `why` may be shown to people."""
+    """Upgrading to `minor` replaces nodes of these owners; `why` may be shown to users."""
 
     minor: str
     owners: tuple[str, ...]
@@ -289,12 +282,12 @@ REPLACEMENTS: tuple[NodeReplacement, ...] = (
 
 
 def replacements(entered: tuple[str, ...]) -> tuple[NodeReplacement, ...]:
-    """What entering these minors replaces."""
+    """What upgrading to these minors replaces."""
     return tuple(row for row in REPLACEMENTS if row.minor in entered)
 
 
 class DrainTaint(NamedTuple):
-    """A taint that keeps new pods off new nodes of a Provisioner."""
+    """A taint that keeps new pods off a Provisioner's nodes."""
 
     key: str
     value: str
@@ -303,12 +296,12 @@ class DrainTaint(NamedTuple):
 
     @property
     def taint(self) -> dict[str, str]:
-        """The taint as spec.taints holds it."""
+        """The taint in the format of spec.taints."""
         return {"key": self.key, "value": self.value, "effect": self.effect}
 
 
 class ShortLife(NamedTuple):
-    """How many seconds nodes are left to live where expiry replaces them, and how many are too few or no roll."""
+    """Lifetime in seconds for nodes that expiry is to replace; values below `least` or above `most` are refused."""
 
     seconds: int
     least: int
@@ -317,7 +310,7 @@ class ShortLife(NamedTuple):
 
 
 class RollsOn(NamedTuple):
-    """The minor that runs Provisioners and NodePools side by side; only there one takes over from the other."""
+    """The minor that supports Provisioners and NodePools side by side; only there can one take over from the other."""
 
     minor: str
     source: str
@@ -342,7 +335,7 @@ ROLLS_ON: Final = RollsOn(
 
 
 class Size(NamedTuple):
-    """Limits that fit a cluster of up to that many nodes; `nodes` is 0 in the last row, which has no end."""
+    """Limits for a cluster of up to that many nodes; `nodes` is 0 in the last row, which has no upper bound."""
 
     nodes: int
     memory: str
@@ -358,5 +351,5 @@ SIZES: tuple[Size, ...] = (
 
 
 def size_for(nodes: int) -> Size:
-    """The row for a cluster of that many nodes."""
+    """The row for a cluster with that many nodes."""
     return next((row for row in SIZES if nodes <= row.nodes), SIZES[-1])

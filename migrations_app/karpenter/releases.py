@@ -1,15 +1,11 @@
-"""What changed with each version of the drift hashes; which release writes which version stands in the release rows.
+"""The table of Karpenter releases, and functions that query it. A new minor needs one more row and no code.
 
+Every function takes the table as `table`, so that tests can add a future release. HASH_CHANGES lists what changed
+with each version of the drift hashes; the release rows say which release writes which version. GATE_FATES lists
+what became of feature gates; the release rows hold each minor's gates with their defaults.
 Sources: pkg/apis/v1beta1 and pkg/apis/v1 of kubernetes-sigs/karpenter and aws/karpenter-provider-aws at every tag;
-aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md for what is carried over.
-
-The table of Karpenter releases, and questions put to it. Knowing a new minor means one more row, and nothing else.
-
-Every function takes the table as `table`, so that a check of tomorrow's release needs no new code.
-
-What became of feature gates, beside the release rows, which hold the gates of each minor with their defaults.
-
-Sources: pkg/operator/options/options.go of kubernetes-sigs/karpenter at every minor; charts/karpenter/values.yaml of
+aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md for what is carried over;
+pkg/operator/options/options.go of kubernetes-sigs/karpenter at every minor; charts/karpenter/values.yaml of
 aws/karpenter-provider-aws for the names of the values.
 """
 
@@ -26,7 +22,7 @@ from migrations_app.karpenter.versions import Release, minor_order
 
 
 class HashChange(NamedTuple):
-    """`carried`: nodes are given the new hash instead of being replaced, unless they have drifted before."""
+    """`carried`: nodes receive the new hash instead of being replaced, unless they had drifted before."""
 
     annotation: str
     version: str
@@ -54,12 +50,12 @@ HASH_CHANGES: tuple[HashChange, ...] = (
 
 
 def change_to(annotation: str, version: str | None) -> HashChange | None:
-    """The row of that version; None for one that is not known."""
+    """The row of that version; None for an unknown version."""
     return next((row for row in HASH_CHANGES if (row.annotation, row.version) == (annotation, version)), None)
 
 
 def number(version: str | None) -> int | None:
-    """The number in a version such as "v3", 0 for hashes without a version; None where it is neither."""
+    """The number in a version such as "v3", 0 for hashes without a version; None for anything else."""
     if not version:
         return 0
     digits = version.removeprefix("v")
@@ -69,17 +65,17 @@ def number(version: str | None) -> int | None:
 Table = tuple[MinorRelease, ...]
 
 RELEASES: Table = (*ALPHA_ROWS, *BETA_ROWS, *V1_ROWS, *LATER_ROWS)
-"""Oldest first; the newest known minor is the last row."""
+"""Oldest first; the last row is the newest known minor."""
 
 
 def find(wanted: Release | str, *, table: Table = RELEASES) -> MinorRelease | None:
-    """The row of a release or of a minor ("0.32"); None for a minor the table does not know."""
+    """The row of a release or of a minor ("0.32"); None for a minor that is not in the table."""
     minor = wanted.minor if isinstance(wanted, Release) else wanted
     return next((row for row in table if row.minor == minor), None)
 
 
 def row_of(known: Release, *, table: Table = RELEASES) -> MinorRelease:
-    """The row of a release that is known to have one; raises LookupError otherwise."""
+    """The row of a release that must have one; raises LookupError otherwise."""
     row = find(known, table=table)
     if row is None:
         raise LookupError(f"no row for {known}")
@@ -123,27 +119,27 @@ def beyond_table(running: Release, *, table: Table = RELEASES) -> bool:
 
 
 def bad_reasons(running: Release, *, table: Table = RELEASES) -> tuple[BadPatch, ...]:
-    """Why that release must not be stopped at; empty when nothing is known against it."""
+    """Why an upgrade must not stop at that release; empty if no reason is known."""
     row = find(running, table=table)
     return row.bad_reasons(running) if row else ()
 
 
 def kubernetes_window(running: Release, *, table: Table = RELEASES) -> SupportedKubernetes | None:
-    """The Kubernetes minors that release supports; None for a minor the table does not know."""
+    """The Kubernetes minors that the release supports; None for a minor that is not in the table."""
     row = find(running, table=table)
     return row.kubernetes_window(running) if row else None
 
 
 def crd_set(running: Release, *, table: Table = RELEASES) -> CrdSet | None:
-    """The CRDs that release ships; None for a minor the table does not know."""
+    """The CRDs that the release ships; None for a minor that is not in the table."""
     row = find(running, table=table)
     return crds.find(row.crd_set(running)) if row else None
 
 
 def serves(running: Release, generation: str, *, table: Table = RELEASES) -> bool | None:
-    """Whether the controller acts on objects of that generation ("alpha", "beta", "v1"); None when unknown.
+    """Whether the controller acts on objects of that generation ("alpha", "beta", "v1"); None if unknown.
 
-    1.0 acts on v1 only: v1beta1 reaches it through the conversion webhook.
+    1.0 acts on v1 only; v1beta1 objects reach it through the conversion webhook.
     """
     row = find(running, table=table)
     if row is None:
@@ -161,7 +157,7 @@ _ACTS_ON = {
 
 
 def rollback_targets(running: Release, *, table: Table = RELEASES) -> tuple[Release, ...]:
-    """The known releases one can go back to from that one, newest first, without those known to be bad."""
+    """The known releases that one can roll back to, newest first, without those known to be bad."""
     row = find(running, table=table)
     if row is None:
         return ()
@@ -175,15 +171,15 @@ def rollback_targets(running: Release, *, table: Table = RELEASES) -> tuple[Rele
 
 
 def as_tag(release: Release) -> str:
-    """The release as its charts and image tags spell it: `v0.32.10`, `1.0.14`."""
+    """The release as charts and image tags spell it: `v0.32.10`, `1.0.14`."""
     row = find(release)
     return f"{row.tag_prefix if row else ''}{release}"
 
 
 class GateFate(NamedTuple):
-    """`value` is its name below settings.featureGates; `fate` says what became of one that is none any more.
+    """`value` is its name below settings.featureGates; `fate` says what became of a gate that no longer exists.
 
-    `felt_by`: its new default changes nothing but what another check asks about.
+    `felt_by`: its new default only affects what another check covers.
     """
 
     name: str
@@ -204,13 +200,13 @@ GATE_FATES: tuple[GateFate, ...] = (
 
 
 def first_known(gate: str, *, table: Table = RELEASES) -> str:
-    """The oldest minor that knows the gate; empty when none does."""
+    """The oldest minor that has the gate; empty if none has."""
     known = [row.minor for row in table if row.gate_default(gate) is not None]
     return min(known, key=minor_order, default="")
 
 
 def flips(running: MinorRelease, coming: MinorRelease) -> list[tuple[GateFate, bool, bool]]:
-    """The gates that both minors know and that are off by default in the one and on in the other."""
+    """The gates that both minors have and that are off by default in the first and on in the second."""
     found: list[tuple[GateFate, bool, bool]] = []
     for fate in GATE_FATES:
         before, after = running.gate_default(fate.name), coming.gate_default(fate.name)
@@ -220,5 +216,5 @@ def flips(running: MinorRelease, coming: MinorRelease) -> list[tuple[GateFate, b
 
 
 def felt_flips(running: MinorRelease, coming: MinorRelease) -> list[tuple[GateFate, bool, bool]]:
-    """The same, without those that no cluster feels but by what another check asks about."""
+    """The same, without those that only affect what another check covers."""
     return [flip for flip in flips(running, coming) if not flip[0].felt_by]

@@ -1,11 +1,8 @@
-"""What is recorded about one label, annotation, taint, finalizer or EC2 tag.
+"""Row types of the tables of keys and of releases, and values that several release rows share.
 
-What is recorded about one Karpenter minor. The rows stand in release_rows_*.py, their readers in releases.py.
-
-A fact that changed within a minor is a tuple of `Since`: each holds from its patch on until the next one, the last
-for every later patch too, so that a patch newer than these tables is judged like its newest sibling.
-
-What several release rows have in common: API groups, switches, sentences.
+The release rows are in tables/release_rows_*.py and are queried by releases.py. A fact that changes within a minor
+is a tuple of `Since`: each value holds from its patch until the next one, the last for every later patch, so that a
+patch newer than the tables is treated like the newest known patch.
 """
 
 from dataclasses import dataclass
@@ -24,10 +21,10 @@ V1_KEYS = "aws/karpenter-provider-aws@v1.14.1:pkg/apis/v1/labels.go"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelRow:
-    """One key in one role; the same text may be a label and a tag. No generations: not a key of Karpenter's.
+    """One key in one role; the same text may be a label and a tag. No generations: not one of Karpenter's keys.
 
-    `first_seen` names the first release of each branch that has it; empty where it is older than the tables or not
-    bound to a release. `last_seen` is the last minor in which it has an effect; empty while it has one.
+    `first_seen` names the first release of each branch that has it; empty if it is older than the tables or not
+    tied to a release. `last_seen` is the last minor in which it has an effect; empty while it has one.
     """
 
     key: str
@@ -43,7 +40,7 @@ class LabelRow:
     source: str
 
     def retired_in(self, running: Release) -> bool:
-        """Whether that release no longer heeds the key."""
+        """Whether that release ignores the key."""
         return bool(self.last_seen) and minor_order(running.minor) > minor_order(self.last_seen)
 
 
@@ -55,7 +52,7 @@ T = TypeVar("T")
 
 
 class Patch(NamedTuple):
-    """A tagged patch; the date is that of the tag."""
+    """A patch release and the date of its tag."""
 
     version: str
     date: str
@@ -70,13 +67,13 @@ class Since(Generic[T]):
 
 
 class SupportedKubernetes(NamedTuple):
-    """The Kubernetes minors a release supports, both ends included."""
+    """The Kubernetes minors that a release supports, both ends included."""
 
     min: str
     max: str
 
     def holds(self, minor: str) -> bool:
-        """Whether that Kubernetes minor lies in the window."""
+        """Whether that Kubernetes minor is supported."""
         return minor_order(self.min) <= minor_order(minor) <= minor_order(self.max)
 
     def __str__(self) -> str:
@@ -84,7 +81,7 @@ class SupportedKubernetes(NamedTuple):
 
 
 class Api(NamedTuple):
-    """A group and version the controller reads and writes, with its kinds."""
+    """A group and version that the controller reads and writes, with its kinds."""
 
     group: str
     version: str
@@ -99,7 +96,7 @@ class FeatureGate(NamedTuple):
 
 
 class CrdChartWebhook(NamedTuple):
-    """Defaults of the karpenter-crd chart. An empty namespace means the namespace of its release."""
+    """Defaults of the karpenter-crd chart. An empty namespace means the namespace of the Helm release."""
 
     enabled: bool
     service_namespace: str
@@ -107,7 +104,7 @@ class CrdChartWebhook(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhooks:
-    """`enabled` and `crd_chart` are chart defaults; empty where the chart has no such value."""
+    """`enabled` and `crd_chart` are chart defaults; empty if the chart has no such value."""
 
     admission: Admission
     conversion: ConversionMode
@@ -119,7 +116,7 @@ class Webhooks:
 
 
 class BadPatch(NamedTuple):
-    """Patches, first to last, that must not be stopped at; `why` may be shown to people."""
+    """Patches, first to last, at which an upgrade must not stop; `why` may be shown to users."""
 
     first: str
     last: str
@@ -132,19 +129,19 @@ class BadPatch(NamedTuple):
 
 
 class RollbackTarget(NamedTuple):
-    """A minor one can go back to, from that patch on; an empty `since` means any patch."""
+    """A minor that one can roll back to, from that patch on; an empty `since` means any patch."""
 
     minor: str
     since: str = ""
 
     def accepts(self, candidate: Release) -> bool:
-        """Whether that release is a way back."""
+        """Whether one can roll back to that release."""
         return candidate.minor == self.minor and (not self.since or candidate >= release(self.since))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MinorRelease:
-    """One minor. `upgrade_from` is the oldest and the newest minor that may go to it in one step."""
+    """One minor. `upgrade_from` is the oldest and the newest minor that can be upgraded to it in one step."""
 
     minor: str
     generation: ReleaseGeneration
@@ -156,7 +153,7 @@ class MinorRelease:
     drift_switch: str = ""
     gates: tuple[FeatureGate, ...] = ()
     nodepool_hash: tuple[Since[str], ...] = ()
-    """Version of the hash function; empty text where hashes carry no version, no row where there is no hash yet."""
+    """Version of the hash function; empty text if hashes have no version, no row if there is no hash yet."""
     nodeclass_hash: tuple[Since[str], ...] = ()
     webhooks: Webhooks
     metrics_port: int
@@ -169,11 +166,11 @@ class MinorRelease:
     hook_job_patch: str = ""
     """The patch whose main chart patches the CRDs from a post-install Job."""
     leave_from: str = ""
-    """The oldest patch from which the next mandatory stop may be entered with a way back."""
+    """The oldest patch from which the next mandatory stop can be entered and rolled back."""
     crd_chart_drops_v1_from: str = ""
-    """From this patch on, karpenter-crd with webhook.enabled=false leaves v1 out of the CRDs."""
+    """From this patch on, karpenter-crd with webhook.enabled=false omits v1 from the CRDs."""
     tag_prefix: str = ""
-    """What image tags and OCI chart versions start with: "v" before 0.35."""
+    """Prefix of image tags and OCI chart versions: "v" before 0.35."""
     sources: tuple[str, ...] = ()
 
     @property
@@ -191,15 +188,15 @@ class MinorRelease:
 
     @property
     def newest_good(self) -> Release | None:
-        """The newest patch that is not known to be bad; None when all are."""
+        """The newest patch that is not known to be bad; None if all are."""
         return next((patch for patch in reversed(self.releases) if not self.bad_reasons(patch)), None)
 
     def knows(self, candidate: Release) -> bool:
-        """Whether that very patch is in the table."""
+        """Whether exactly that patch is in the table."""
         return candidate in self.releases
 
     def bad_reasons(self, running: Release) -> tuple[BadPatch, ...]:
-        """Why that patch must not be stopped at; empty when nothing is known against it."""
+        """Why an upgrade must not stop at that patch; empty if no reason is known."""
         every = (self.bad, self._hook_job(), self._half_converted())
         told = (tuple(row for row in rows if row.covers(running)) for rows in every)
         return next((found for found in told if found), ())
@@ -215,7 +212,7 @@ class MinorRelease:
         return (BadPatch(self.hook_job_patch, self.hook_job_patch, HOOK_JOB, str(following)),)
 
     def _half_converted(self) -> tuple[BadPatch, ...]:
-        """The patches whose CRDs convert by default while the controller's webhooks are off."""
+        """The patches whose CRDs convert by default while the controller's webhooks are off by default."""
         off = [patch for patch in self.releases if (told := self.crd_chart_webhook(patch)) and not told.enabled]
         if not off:
             return ()
@@ -223,27 +220,27 @@ class MinorRelease:
         return (BadPatch(str(off[0]), str(off[-1]), HALF_CONVERTED, str(following)),)
 
     def kubernetes_window(self, running: Release) -> SupportedKubernetes:
-        """The Kubernetes minors that patch supports."""
+        """The Kubernetes minors that the patch supports."""
         return _at(self.kubernetes, running) or self.kubernetes[0].value
 
     def crd_set(self, running: Release) -> str:
-        """The name of the CRD set that patch ships."""
+        """The name of the CRD set that the patch ships."""
         return _at(self.crds, running) or self.crds[0].value
 
     def webhook_enabled(self, running: Release) -> bool | None:
-        """The default of webhook.enabled in the main chart of that patch; None where the chart has no such value."""
+        """The default of webhook.enabled in the patch's main chart; None if the chart has no such value."""
         return _at(self.webhooks.enabled, running)
 
     def crd_chart_webhook(self, running: Release) -> CrdChartWebhook | None:
-        """The defaults of karpenter-crd at that patch; None where it has no webhook values."""
+        """The defaults of the patch's karpenter-crd chart; None if it has no webhook values."""
         return _at(self.webhooks.crd_chart, running)
 
     def hash_versions(self, running: Release) -> tuple[str | None, str | None]:
-        """Hash versions of NodePool and node class; empty text means unversioned, None no hash at all."""
+        """Hash versions of NodePool and node class; empty text means unversioned, None means no hash."""
         return _at(self.nodepool_hash, running), _at(self.nodeclass_hash, running)
 
     def gate_default(self, name: str) -> bool | None:
-        """The default of that feature gate; None where the minor does not know it."""
+        """The default of that feature gate; None if the minor does not have it."""
         return next((gate.default for gate in self.gates if gate.name == name), None)
 
 

@@ -1,10 +1,7 @@
-"""One step of a path: the hop, the patch to land on, what Kubernetes has to be, and the way back.
+"""The upgrade path from the running release to a target: each hop, its target patch, Kubernetes, and the way back.
 
-What a target text means: a release, a minor, a hop, or nothing for the newest release.
-
-The path from the running release to a target: each hop, the patch to land on, Kubernetes, and the way back.
-
-`path` is pure: it says what the tables say. Whether a cluster is ready for a hop is for the checks to tell.
+A pure function of the tables; the checks say whether a cluster is ready for a hop. `resolve_target` parses a
+target: a release, a minor, a hop, or nothing for the newest release.
 """
 
 from dataclasses import dataclass, replace
@@ -44,31 +41,31 @@ class PathHop:
     hop: str
     start: Release
     release: Release
-    """What to land on: never a patch known to be bad."""
+    """The release to install: never a patch known to be bad."""
     kubernetes: SupportedKubernetes
     kubernetes_fits: bool | None = None
-    """Whether the cluster's Kubernetes, raised as earlier steps ask, lies in the window; None when it is not known."""
+    """Whether the cluster's Kubernetes, upgraded as earlier steps require, is supported; None if it is not known."""
     kubernetes_change: str = ""
-    """What has to happen to Kubernetes before the step; empty when nothing has to."""
+    """What has to happen to Kubernetes before the step; empty if nothing has to."""
     rollback_to: tuple[Release, ...] = ()
-    """Where one can go back to, `start` first where it is among them; empty when no way back is known."""
+    """Releases one can roll back to, `start` first if it is among them; empty if no way back is known."""
     rollback_caveats: tuple[str, ...] = ()
     mandatory: bool = True
     why: str = ""
     needs: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
-    """Minors passed over without running them."""
+    """Minors that are skipped without running them."""
     notes: tuple[str, ...] = ()
 
     @property
     def entered(self) -> tuple[str, ...]:
-        """Every minor whose changes come with this step, the last one being that of `release`."""
+        """Every minor whose changes come with this step; the last one is that of `release`."""
         own = () if self.release.minor == self.start.minor else (self.release.minor,)
         return (*self.skipped, *own)
 
 
 def walk(start: Release, goal: Release, *, kubernetes: str | None, table: Table) -> tuple[PathHop, ...]:
-    """The steps from `start` to `goal`; `kubernetes` is the cluster's minor, or None where it is not known."""
+    """The steps from `start` to `goal`; `kubernetes` is the cluster's minor, or None if it is not known."""
     found: list[PathHop] = []
     here, minor = start, kubernetes
     for landing in landings(start, goal, kubernetes=kubernetes, table=table):
@@ -110,7 +107,7 @@ def _skipped(start: Release, landing: Release, *, table: Table) -> tuple[str, ..
 
 
 def _needs(start: Release, landing: Release, *, table: Table) -> tuple[str, ...]:
-    """What every minor entered asks for, the skipped ones included."""
+    """What every entered minor requires, including the skipped ones."""
     entered = [row for row in between(start.minor, landing.minor, table=table) if row.minor != start.minor]
     return tuple(dict.fromkeys(need for row in entered for need in row.upgrade_needs))
 
@@ -125,7 +122,7 @@ def _notes(
 
 
 def _leaving(start: Release, *, row: MinorRelease, table: Table) -> str:
-    """What to know about the patch one comes from, where the stop has a word on it and a newer patch is out."""
+    """A note about the patch that the step starts from, if the stop has one and a newer patch is available."""
     stop = next((stop for stop in hops.STOPS if stop.last and stop.spans(start)), None)
     own = find(start, table=table)
     if stop is None or own is None or not own.leave_from:
@@ -156,7 +153,7 @@ def _kubernetes_change(start: Release, landing: Release, *, kubernetes: str | No
 
 
 def _way_back(start: Release, *, row: MinorRelease, table: Table) -> tuple[Release, ...]:
-    """`start` where it can take over again, then of each minor that can the newest patch and the oldest one named."""
+    """`start` if it can take over again, then the newest and the oldest named patch of each minor that can."""
     able = rollback_targets(row.newest, table=table)
     named = [release(target.since) for target in row.rollback_to if target.since]
     newest = [next((patch for patch in able if patch.minor == target.minor), None) for target in row.rollback_to]
@@ -176,7 +173,7 @@ def _caveats(
 
 
 def _outgrown(back: tuple[Release, ...], kubernetes: str | None, *, table: Table) -> str:
-    """Which of the ways back do not support the cluster's Kubernetes; empty when all do."""
+    """Which of the rollback targets do not support the cluster's Kubernetes; empty if all do."""
     windows = {patch: kubernetes_window(patch, table=table) for patch in back}
     small = [str(patch) for patch, window in windows.items() if kubernetes and window and not window.holds(kubernetes)]
     return f"Kubernetes {kubernetes} is outside what these support: {', '.join(small)}" if small else ""
@@ -196,9 +193,10 @@ UNKNOWN = "unknown_target"
 def resolve_target(
     target: Release | str | None, *, current: Release, kubernetes: str | None = None, table: Table = RELEASES
 ) -> Release:
-    """The release that a target text means: "1.4.2", "1.4" (its newest good patch), a hop such as "0.33+", or None.
+    """The release that a target text stands for: "1.4.2", "1.4" (its newest good patch), a hop such as "0.33+", or
+    None.
 
-    Raises BadInput for a release or minor nobody knows, one known to be bad, and one older than `current`.
+    Raises InvalidInput for an unknown release or minor, one known to be bad, and one older than `current`.
     """
     if target is None:
         return newest(table=table)
@@ -213,7 +211,9 @@ def resolve_target(
 
 
 def _by_hop(stop: hops.HopStop, *, current: Release, kubernetes: str | None, table: Table) -> Release:
-    """Inside an open hop, its target is the newest patch of the running minor."""
+    """The release to reach for a hop. If the running release is already inside an open hop, the newest patch of its
+    own minor.
+    """
     if stop.spans(current):
         return _by_minor(current.minor, current=current, kubernetes=kubernetes, table=table)
     rows = between(stop.first, stop.last or table[-1].minor, table=table)
@@ -259,14 +259,14 @@ __all__ = ["HOPS", "STOPS", "Path", "PathHop", "hop_of", "path", "resolve_target
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Path:
-    """The way from `current` to `target`; no steps means that there is nothing left to do."""
+    """The path from `current` to `target`; no steps means that nothing is left to do."""
 
     current: Release
     target: Release
     steps: tuple[PathHop, ...] = ()
     notes: tuple[str, ...] = ()
     assumed: bool = False
-    """`current` is the oldest candidate of a range, not a release that was read."""
+    """`current` is the oldest candidate of a range and not a detected release."""
 
     @property
     def hops(self) -> tuple[str, ...]:
@@ -286,8 +286,8 @@ def path(
 ) -> Path:
     """The path to `target`: a release, a minor, a hop, or None for the newest known release.
 
-    Raises BadInput, with the codes no_karpenter, unknown_current, unknown_target, bad_target, target_below_current
-    and bad_kubernetes. Without `kubernetes` nothing is said about whether it fits.
+    Raises InvalidInput with the codes no_karpenter, unknown_current, unknown_target, bad_target,
+    target_below_current and bad_kubernetes. Without `kubernetes` the steps do not say whether it fits.
     """
     start, notes = _start(current, table=table)
     minor = _kubernetes(kubernetes)
@@ -314,7 +314,7 @@ def planned_kubernetes(way: Path, minor: str, *, table: Table = RELEASES) -> str
 
 
 def _start(current: Release | DetectedRelease | str | None, *, table: Table) -> tuple[Release, tuple[str, ...]]:
-    """The release the path starts from, and what has to be said about it."""
+    """The release that the path starts from, and notes about it."""
     if current is None or (isinstance(current, DetectedRelease) and current.absent):
         raise InvalidInput("no Karpenter runs in the cluster", code="no_karpenter")
     if isinstance(current, DetectedRelease):
@@ -340,7 +340,7 @@ def _is_range(current: object) -> bool:
 
 
 def _remarks(running: Release, *, table: Table) -> tuple[str, ...]:
-    """Notes on the running release; raises BadInput for one that never existed."""
+    """Notes on the running release; raises InvalidInput for a release that never existed."""
     row = find(running, table=table)
     if row is not None:
         faults = row.bad_reasons(running)

@@ -1,1 +1,1 @@
-"""Reads and writes YAML and JSON manifests under limits; knows nothing of Karpenter."""
+"""Reads and writes YAML and JSON manifests under limits. Independent of Karpenter."""

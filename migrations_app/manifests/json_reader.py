@@ -1,4 +1,6 @@
-"""JSON text into the same shape as composed YAML: faster than YAML, and right where YAML is not (tabs, surrogates)."""
+"""JSON text in the same form as composed YAML: faster than the YAML reader, and correct where YAML differs (tabs,
+surrogates).
+"""
 
 import json
 import re
@@ -41,7 +43,7 @@ class _LazyLines(Composed):
 
 
 class _Repeated(dict[str, Any]):
-    """An object with a repeated key, marked so that its path can be found."""
+    """An object with a duplicate key, marked so that its path can be found."""
 
     key = ""
 
@@ -60,7 +62,7 @@ _DECODER: Final = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def _repeats(value: Plain) -> Iterator[Path]:
-    """The path of every repeated key; raises NotReadable for what is nested too deep."""
+    """The path of every duplicate key; raises NotReadable if the value is nested too deeply."""
     waiting: list[tuple[Any, Path]] = [(value, ())]
     while waiting:
         item, at = waiting.pop()
@@ -75,7 +77,9 @@ def _repeats(value: Plain) -> Iterator[Path]:
 
 
 def documents_of(text: str) -> list[JsonDocument] | None:
-    """The JSON values in a row, or None when the text is not JSON. Raises NotReadable for what is nested too deep."""
+    """The concatenated JSON values; None if the text is not JSON. Raises NotReadable if a value is
+    nested too deeply.
+    """
     found: list[JsonDocument] = []
     position = _end_of_space(text, 0)
     while position < len(text):

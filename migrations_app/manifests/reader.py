@@ -1,7 +1,7 @@
-"""Manifests in YAML or JSON text: read as kubectl reads them, each with its place in its file.
+"""Reads manifests in YAML or JSON as kubectl does, each with its position in its file.
 
-A document that cannot be read is a fault and never hides the others. Sizes, aliases, depth and repeated keys are
-limited here, because the text comes from anybody.
+A document that cannot be read becomes a fault and does not hide the others. Size, aliases, depth and duplicate keys
+are limited, because the text is untrusted.
 """
 
 import codecs
@@ -30,7 +30,7 @@ _LISTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ManifestFault:
-    """What could not be read: a loss code, the place, one sentence, and the object where it is known."""
+    """What could not be read: a finding code, the position, one sentence, and the object if known."""
 
     code: str
     file: str
@@ -44,7 +44,7 @@ class ManifestFault:
 
 @dataclass(frozen=True, slots=True)
 class ManifestDocument:
-    """One document with its place: file, number from 1, the line of its first character, its text and comments."""
+    """One document with its position: file, number from 1, line of its first character, text and comments."""
 
     composed: Composed
     file: str
@@ -68,7 +68,7 @@ class ManifestDocument:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """One object and the document it stands in; `item` is its index when the document is a List, `at` its path."""
+    """One object and its document; `item` is its index if the document is a List, `at` its path."""
 
     body: dict[str, Any]
     document: ManifestDocument
@@ -82,18 +82,18 @@ class Manifest:
 
     @property
     def place(self) -> str:
-        """`pools.yaml, document 2`, with the item where it is part of a List."""
+        """`pools.yaml, document 2`, with the item if it is part of a List."""
         item = "" if self.item is None else f", item {self.item + 1}"
         return f"{self.document.file}, document {self.document.number}{item}"
 
     def line_of(self, path: Path) -> int:
-        """The line of the field in the file, or that of its nearest ancestor which is written there."""
+        """The line of the field in the file, or of its nearest ancestor in the text."""
         return self.document.line + self.document.composed.line_of((*self.at, *path))
 
 
 @dataclass(frozen=True, slots=True)
 class ManifestReading:
-    """`documents`: how many documents could be read, whatever they hold."""
+    """`documents`: number of documents that could be read, with any content."""
 
     file: str
     manifests: list[Manifest]
@@ -102,7 +102,7 @@ class ManifestReading:
 
 
 def read(data: bytes | str, *, file: str) -> ManifestReading:
-    """Every object in the text, Lists flattened, and what could not be read."""
+    """Every object in the text, with Lists flattened, and what could not be read."""
     if len(data) > MOST_BYTES:
         what = f"the input is larger than {MOST_BYTES // 1024**2} MiB; split it"
         return ManifestReading(file, [], [ManifestFault("too-large", file, 0, 0, (), what)], 0)
@@ -121,7 +121,7 @@ def _decoded(data: bytes) -> str:
 
 
 class _Chunk:
-    """The text between two `---` lines: its first line number and the comments that stand before its content."""
+    """The text between two `---` lines: its first line number and the comments before its content."""
 
     def __init__(self, text: str, line: int) -> None:
         self.text = text
@@ -138,12 +138,12 @@ class _Chunk:
 
     @property
     def is_directive(self) -> bool:
-        """True for a %YAML line, which belongs to the document behind the `---`."""
+        """True for a %YAML line, which belongs to the document after the `---`."""
         return self.text.lstrip().startswith("%") and "\n---" not in self.text
 
 
 def _chunks(text: str) -> Iterator[_Chunk]:
-    """The parts of the text; comments and directives that stand alone go to the part behind them."""
+    """The parts of the text; standalone comments and directives are added to the next part."""
     starts = [0, *(match.start() for match in _DOCUMENT_START.finditer(text) if match.start())]
     line, before, comments = 1, "", list[str]()
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
@@ -244,7 +244,7 @@ class _ManifestReader:
 
 
 def _endless_paths(value: Plain, at: Path = ()) -> Iterator[Path]:
-    """Where a number is infinite or none at all; the API server takes JSON, which has no such numbers."""
+    """Paths of infinite or NaN numbers; the API server accepts JSON, which has no such numbers."""
     if isinstance(value, float) and not math.isfinite(value):
         yield at
     elif isinstance(value, dict | list):
@@ -259,7 +259,7 @@ def _endless(path: Path, document: ManifestDocument, *, at: Path) -> ManifestFau
 
 
 def _told_by_list(outer: Mapping[str, Any], item: dict[str, Any]) -> dict[str, Any]:
-    """The item of a typed list, such as a NodePoolList, with the kind that only the list names."""
+    """The item of a typed list, such as a NodePoolList, with the kind that only the list states."""
     kind = _LISTS.get(str(outer.get("kind")))
     return {**item, "apiVersion": outer.get("apiVersion"), "kind": kind} if kind and not item.get("kind") else item
 
@@ -281,7 +281,7 @@ def _is_list(value: Mapping[str, Any]) -> bool:
 
 
 def _documents(chunk: _Chunk) -> Iterator[tuple[Composed, int, str]]:
-    """(document, line of its first character, its text) of a part that is YAML, JSON, or JSON objects in a row."""
+    """(document, line of its first character, its text) of a part that is YAML, JSON, or concatenated JSON objects."""
     body = chunk.text.removeprefix("---")
     if body.lstrip()[:1] in ("{", "["):
         found = documents_of(body)

@@ -1,9 +1,7 @@
-"""Plain scalars of YAML as kubectl reads them, and which strings must be quoted to come back as strings.
+"""Writes plain values as YAML that kubectl reads back as the same values, with the line of every field.
 
-kubectl reads YAML with go-yaml 2: `y`, `on` and `12e6` are no strings there, `2024-02-03` and `1:30` are. PyYAML
-differs in all of these. Source: gopkg.in/yaml.v2 resolve.go, results compared with kubectl.
-
-Plain values as YAML text that kubectl reads back as the same values, with the line of every field.
+kubectl parses YAML with go-yaml 2, in which `y`, `on` and `12e6` are not strings but `2024-02-03` and `1:30` are;
+PyYAML differs in all of these. Source: gopkg.in/yaml.v2 resolve.go, results compared with kubectl.
 """
 
 import json
@@ -14,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 Plain = Any
-"""A decoded value: text, number, true or false, None, list or map."""
+"""A decoded value: string, number, boolean, None, list or map."""
 
 Scalar = str | int | float | bool | None
 
@@ -29,7 +27,7 @@ _WORDS: Final[dict[str, Scalar]] = {
     **{sign + form: float(f"{sign}inf") for sign in ("", "+", "-") for form in (".inf", ".Inf", ".INF")},
 }
 _FLOAT: Final = re.compile(r"[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?", re.ASCII)
-# As Go's ParseInt with base 0: 0x1f, 0b11, 0o17 and 017 are numbers, 08 is none
+# Like Go's ParseInt with base 0: 0x1f, 0b11, 0o17 and 017 are numbers, 08 is not
 _BASES: Final = (
     (re.compile(r"[-+]?(?:0|[1-9]\d*)", re.ASCII), 10),
     (re.compile(r"[-+]?0[xX][0-9a-fA-F]+"), 16),
@@ -62,7 +60,8 @@ def resolved(text: str) -> Scalar:
     return text
 
 
-# Letters and the usual separators, and nothing that YAML reads in another way at the start, inside or at the end.
+# Letters and the usual separators; excludes everything that YAML reads differently at the start, in the middle or at
+# the end.
 _SAFE: Final = re.compile(r"[A-Za-z/$_](?:[A-Za-z0-9_./$@%+=-]|:(?=[^\s])|,(?=\S)| (?=[A-Za-z0-9_./$(]))*", re.ASCII)
 
 
@@ -88,7 +87,7 @@ _STEP = "  "
 
 
 class _Writer:
-    """Lines of one document; `marks` holds the line number, from 1, of every path."""
+    """The lines of one document; `marks` maps every path to its line number, from 1."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -129,7 +128,7 @@ class _Writer:
 
 
 def _fits_block(text: str) -> bool:
-    """True for several lines that YAML can hold as they are."""
+    """True for multi-line text that YAML can hold as a block unchanged."""
     return "\n" in text.strip("\n") and all(line.replace("\t", " ").isprintable() for line in text.split("\n"))
 
 
@@ -156,21 +155,21 @@ def _scalar(value: Plain) -> str:
 
 
 def text_and_lines(body: Mapping[str, Any]) -> tuple[str, Marks]:
-    """The document as YAML, and the line number of every path in it, counted from 1."""
+    """The document as YAML, and the line number of every path in it, from 1."""
     writer = _Writer()
     writer.map(body, "", at=())
     return "\n".join(writer.lines) + "\n", writer.marks
 
 
 def list_text(value: list[Any]) -> list[str]:
-    """The lines of a list that stands alone."""
+    """The lines of a top-level list."""
     writer = _Writer()
     writer.list(value, "", at=())
     return writer.lines
 
 
 def text_of(body: Mapping[str, Any], *, head: str = "") -> str:
-    """The document as YAML, behind these comment lines."""
+    """The document as YAML, after these comment lines."""
     text = text_and_lines(body)[0]
     return f"{head.rstrip()}\n{text}" if head.strip() else text
 

@@ -65,7 +65,7 @@ Event = Any
 
 
 class NotReadable(InvalidManifest):
-    """The document goes beyond a limit, or uses YAML that no manifest has; `line` counts from 0."""
+    """The document exceeds a limit, or uses YAML that no manifest contains; `line` starts at 0."""
 
     def __init__(self, what: str, line: int) -> None:
         super().__init__(what)
@@ -79,7 +79,7 @@ class Repeat(NamedTuple):
 
 @dataclass(slots=True)
 class Composed:
-    """One document: its value, the line of each key by container, and its repeated keys."""
+    """One document: its value, the line of each key by container, and its duplicate keys."""
 
     value: Plain
     lines: dict[tuple[int, str | int], int] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class Composed:
     line: int = 0
 
     def line_of(self, path: Path) -> int:
-        """The line, from 0, of the field or of its nearest written ancestor."""
+        """The line, from 0, of the field or of its nearest ancestor in the text."""
         found, value = self.line, self.value
         for step in path:
             line = self.lines.get((id(value), step))
@@ -307,7 +307,7 @@ def json_value(text: str) -> Plain:
 def compose(text: str, *, tagged: TagHandler | None = None, limits: YamlLimits = MANIFESTS) -> Iterator[Composed]:
     """The documents of the text. Raises NotReadable, or yaml.YAMLError where the text is no YAML.
 
-    `tagged` makes a value of a tag such as `!Sub` and what it stands on; without it such tags are passed over.
+    `tagged` converts a tag such as `!Sub` and its value; without it such tags are ignored.
     """
     if len(text) > limits.size:
         raise NotReadable(_too_large(limits), 0)

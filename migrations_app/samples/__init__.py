@@ -1,1 +1,1 @@
-"""The sample fleet: one cluster story a file, used by the demo and by the tests."""
+"""The sample fleet: one story (a cluster) in each file, used by the demo and by the tests."""

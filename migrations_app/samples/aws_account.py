@@ -1,7 +1,6 @@
-"""The AWS account of a story: what the port of AWS would show of it, worked out from the story's own objects.
+"""The AWS account of a story: an AwsApi whose answers are computed from the story's own objects.
 
-It answers like AWS for what the story holds, and its simulation judges by the same evaluator as we do: the demo shows
-what the pages look like, and proves nothing about AWS.
+Its simulation uses karpdash's own evaluator: it shows what the pages look like, and proves nothing about AWS.
 """
 
 import json
@@ -42,7 +41,7 @@ SENDERS = ["events.amazonaws.com", "sqs.amazonaws.com"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleAwsAccount:
-    """How the account is furnished. `granted` are the releases whose needs the controller's policies cover."""
+    """The content of the account. `granted` are the releases whose needs the controller's policies cover."""
 
     cluster: str
     kubernetes: str
@@ -50,7 +49,7 @@ class SampleAwsAccount:
     namespace: str = "kube-system"
     granted: Sequence[str] = ()
     tagged_with_cluster: bool = False
-    """Instances carry eks:eks-cluster-name, as 1.0 writes it."""
+    """Instances carry eks:eks-cluster-name, as 1.0 sets it."""
     pod_identity: bool = False
     queue: str = ""
     profiles: Sequence[str] = ()
@@ -58,7 +57,7 @@ class SampleAwsAccount:
 
 
 class SampleAws:
-    """The port of AWS over an Account."""
+    """An AwsApi over a SampleAwsAccount."""
 
     def __init__(self, account: SampleAwsAccount) -> None:
         self._account = account
@@ -195,7 +194,7 @@ class SampleAws:
         }]})  # fmt: skip
 
     def _tags(self, doc: Doc) -> tuple[tuple[str, str], ...]:
-        """The tags of the instance behind a Machine or NodeClaim, as far as a scan asks for them."""
+        """The tags of the instance behind a Machine or NodeClaim that a scan reads."""
         key = labels.PROVISIONER_NAME if doc["kind"] == "Machine" else labels.NODEPOOL
         tags = {f"kubernetes.io/cluster/{self._account.cluster}": "owned", key: doc["metadata"]["labels"][key]}
         if doc["kind"] == "NodeClaim":

@@ -1,4 +1,4 @@
-"""Collects the objects of one story's cluster: its own nodes, its workloads, and their pods."""
+"""Builds the objects of a story's cluster: its nodes, its workloads, and their pods."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ _HASHES = (
 
 @dataclass(slots=True)
 class ClusterBuilder:
-    """An EKS cluster under construction. `add` takes anything; the other methods answer with node names."""
+    """An EKS cluster under construction. `add` takes any object; `node_group` returns the names of its nodes."""
 
     name: str
     kubernetes: str
@@ -48,7 +48,7 @@ class ClusterBuilder:
         return server_version(self.kubernetes)
 
     def account(self, *granted: str, **more: Any) -> SampleAwsAccount:  # noqa: ANN401 - the fields of Account
-        """The AWS account of the cluster, in which the controller may do all that these releases need."""
+        """The cluster's AWS account, in which the controller may do everything that these releases need."""
         return SampleAwsAccount(
             cluster=self.name,
             kubernetes=self.kubernetes,
@@ -62,7 +62,7 @@ class ClusterBuilder:
         self.docs.extend(docs)
 
     def node_group(self, name: str, count: int, *, instance_type: str = "m6i.large") -> list[str]:
-        """Nodes of a managed node group over three zones, and the add-ons that run on every cluster."""
+        """Nodes of a managed node group in three zones."""
         made = [self._managed_node(name, place, instance_type=instance_type) for place in range(count)]
         self.managed += made
         return made
@@ -76,7 +76,7 @@ class ClusterBuilder:
         return name
 
     def add_ons(self, nodes: Sequence[str]) -> None:
-        """CoreDNS on the managed nodes; the network plugin and the proxy on all."""
+        """CoreDNS on the managed nodes; the network plugin and kube-proxy on all."""
         self.deploy("coredns", "kube-system", replicas=2, nodes=self.managed, image="eks/coredns:v1.11.1", spare=1)
         for name, image in (("aws-node", "amazon-k8s-cni:v1.18.3"), ("kube-proxy", "eks/kube-proxy:v1.29.7")):
             pod = template({"app": name}, {"hostNetwork": True, "containers": containers(name, image)})
@@ -92,7 +92,7 @@ class ClusterBuilder:
         ]
 
     def hash_as(self, version: str) -> None:
-        """Marks pools, node classes and claims with the drift hashes that this release of the controller writes."""
+        """Sets the drift hashes that this release writes on pools, node classes and claims."""
         running = release(version)
         row = find(running)
         versions = row.hash_versions(running) if row else (None, None)
@@ -115,7 +115,9 @@ class ClusterBuilder:
         placement: Doc | None = None,
         spare: int | None = None,
     ) -> None:
-        """A workload with its pods; with `spare` also a PodDisruptionBudget that allows so many to be away."""
+        """A workload with its pods; with `spare` also a PodDisruptionBudget that allows that many pods to be
+        unavailable.
+        """
         spec = {"containers": containers(name, image or f"registry.example/{namespace}/{name}:2026.9.1")}
         pod = template({"app": name}, spec | (placement or {}), annotations=annotations)
         found = workload(kind, name, namespace=namespace, replicas=replicas, pod=pod)
@@ -125,7 +127,7 @@ class ClusterBuilder:
 
 
 def _hashed(one: Doc) -> tuple[str, str]:
-    """The pool and the node class whose hashes an object carries; empty where it carries none."""
+    """The pool and the node class whose hashes an object carries; empty if it carries none."""
     match one["kind"]:
         case "NodePool":
             return one["metadata"]["name"], ""

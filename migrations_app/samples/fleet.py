@@ -1,4 +1,4 @@
-"""The sample fleet: finds the stories and writes each as a bundle, in the shape that `kubectl get -o json` gives."""
+"""The sample fleet: finds the stories and writes each as a bundle, in the format of `kubectl get -o json`."""
 
 import importlib
 import json
@@ -15,12 +15,12 @@ from migrations_app.samples.kubernetes_objects import Doc
 from migrations_app.samples.story import Story
 
 MADE_AT = "2026-10-01T06:00:00Z"
-"""When every story was dumped: two weeks after its objects were made."""
+"""When every story was dumped: two weeks after its objects were created."""
 
 
 @cache
 def stories() -> tuple[Story, ...]:
-    """Every story, by name. Raises TypeError for a module of `stories/` that offers none."""
+    """Every story, by name. Raises TypeError for a module of `stories/` without one."""
     return tuple(_load(module.name) for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda m: m.name))
 
 
@@ -36,7 +36,7 @@ def _load(name: str) -> Story:
 
 
 def files(story: Story) -> Mapping[str, bytes]:
-    """The files of a story's bundle, by name; what may not be read is left out of the objects."""
+    """The files of a story's bundle, by name, without the objects of refused lists."""
     held = [doc for doc in story.docs if _plural(doc) not in story.refused]
     account = aws(story)
     return (account.documents() if account else {}) | {
@@ -47,12 +47,12 @@ def files(story: Story) -> Mapping[str, bytes]:
 
 
 def aws(story: Story) -> SampleAws | None:
-    """The AWS account of the story; None where nobody gave access to it."""
+    """The AWS account of the story; None if access to AWS is not configured."""
     return SampleAws(story.aws) if story.aws else None
 
 
 def _manifest(story: Story) -> Doc:
-    """A dump of the whole cluster, but for the lists that were refused."""
+    """The manifest of a dump of the whole cluster, with the refused lists."""
     return {
         "schema": "karpdash/bundle/v1",
         "made_at": MADE_AT,
@@ -68,7 +68,7 @@ def _refused(plural: str, *, why: str, detail: str) -> Doc:
 
 
 def write(story: Story, folder: Path) -> None:
-    """Writes the bundle of a story into a folder, which is made where it is missing."""
+    """Writes the bundle of a story into a folder, which is created if it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, body in files(story).items():
         (folder / name).parent.mkdir(exist_ok=True)

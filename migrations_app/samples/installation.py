@@ -25,7 +25,7 @@ def helm_marks(chart: str, namespace: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Install:
-    """What was installed and how. `env` are variables of the controller, `values` what the user gave to Helm."""
+    """What is installed and how. `env` are variables of the controller, `values` the user's Helm values."""
 
     cluster: str
     version: str
@@ -99,7 +99,7 @@ def _env(given: Mapping[str, str]) -> list[Doc]:
 
 
 def _away_from_its_own_nodes(version: str) -> Doc:
-    """The chart's affinity: not on nodes that Karpenter made. Which key says so changed with the generations."""
+    """The chart's affinity: not on nodes that Karpenter launched. Its keys depend on the generation."""
     order = minor_order(release(version).minor)
     keys = [labels.PROVISIONER_NAME] if order <= (0, 32) else []
     keys += [labels.NODEPOOL] if order >= (0, 32) else []
@@ -135,7 +135,7 @@ def _account(install: Install) -> Doc:
 
 
 def helm_record(install: Install, *, chart: str = "karpenter", manifest: str = "") -> Doc:
-    """The Secret in which Helm 3 keeps a deployed release, encoded as Helm does."""
+    """The Secret in which Helm 3 stores a deployed release, in Helm's encoding."""
     body = {
         "name": chart,
         "namespace": install.namespace,
@@ -157,15 +157,16 @@ def helm_record(install: Install, *, chart: str = "karpenter", manifest: str = "
 
 
 def crd_manifest(names: Sequence[str]) -> str:
-    """The rendered manifest of karpenter-crd, as far as it tells which CRDs it owns."""
+    """The rendered manifest of karpenter-crd, reduced to the CRDs that it declares."""
     head = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: "
     return "".join(f"---\n{head}{name}\n" for name in names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crds:
-    """How the CRDs of a release lie in the cluster. `stored` overrides status.storedVersions of the converted three;
-    `service` is the namespace and name that conversion calls; empty: no conversion block."""
+    """The CRDs of a release as they are in the cluster. `stored` overrides status.storedVersions of the three
+    converted ones; `service` is the namespace and name that conversion calls; empty: no conversion block.
+    """
 
     version: str
     stored: Sequence[str] = ()
@@ -175,7 +176,7 @@ class Crds:
 
 
 def crds(shape: Crds) -> list[Doc]:
-    """The CRDs that release ships; of their schemas only the fields that tell releases apart."""
+    """The CRDs of that release; of their schemas only the fields that distinguish releases."""
     shipped = crd_set(release(shape.version))
     return [_crd(row, shape) for row in shipped.crds] if shipped else []
 

@@ -33,14 +33,14 @@ def provisioner(name: str, *rows: Requirement, template: str, **more: object) ->
 
 
 def node_template(name: str, *, cluster: str, **more: object) -> Doc:
-    """A v1alpha1 AWSNodeTemplate that discovers by tag."""
+    """A v1alpha1 AWSNodeTemplate with discovery by tag."""
     discovery = {"karpenter.sh/discovery": cluster}
     spec: Doc = {"amiFamily": "AL2", "subnetSelector": discovery, "securityGroupSelector": discovery}
     return doc("karpenter.k8s.aws/v1alpha1", "AWSNodeTemplate", metadata=meta(name, generation=2), spec=spec | more)
 
 
 def pool(name: str, *rows: Requirement, node_class: str, version: str, **more: object) -> Doc:
-    """A NodePool as v1beta1 or v1 words it; `more` go to the spec of its node template."""
+    """A NodePool in v1beta1 or v1; `more` go to the spec of its node template."""
     reference = {"kind": "EC2NodeClass", "name": node_class} | _class_group(version)
     spec: Doc = {"nodeClassRef": reference, "requirements": _requirements(rows)}
     disruption: Doc = {"budgets": [{"nodes": "10%"}]}
@@ -60,7 +60,7 @@ def _class_group(version: str) -> dict[str, str]:
 
 
 def node_class(name: str, *, cluster: str, version: str, **more: object) -> Doc:
-    """An EC2NodeClass that discovers by tag."""
+    """An EC2NodeClass with discovery by tag."""
     terms = [{"tags": {"karpenter.sh/discovery": cluster}}]
     image = {"amiSelectorTerms": [{"alias": "al2023@v20260901"}]} if version == "v1" else {"amiFamily": "AL2023"}
     found = {"subnetSelectorTerms": terms, "securityGroupSelectorTerms": terms}
@@ -74,7 +74,7 @@ def node_class(name: str, *, cluster: str, version: str, **more: object) -> Doc:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launched:
-    """One instance that Karpenter launched: whose it is, what it is and where."""
+    """One instance that Karpenter launched: its pool, type and zone."""
 
     pool: str
     number: int
@@ -142,7 +142,7 @@ def claim(
     annotations: Mapping[str, str] | None = None,
     status: Mapping[str, str] | None = None,
 ) -> list[Doc]:
-    """A NodeClaim and its node. `born_as` is the version that the node's owner reference was written in."""
+    """A NodeClaim and its node. `born_as` is the API version in the node's owner reference."""
     labels = launched.labels | {"karpenter.sh/nodepool": launched.pool}
     by = owner("NodePool", launched.pool, api_version=f"karpenter.sh/{born_as or version}", controller=False)
     marks = {"karpenter.sh/nodepool-hash": token("hash", launched.pool, length=20)} | dict(annotations or {})

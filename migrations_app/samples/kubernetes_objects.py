@@ -1,4 +1,4 @@
-"""Builders of ordinary Kubernetes objects, in the shape that `kubectl get -o json` prints them."""
+"""Builders of ordinary Kubernetes objects, in the format of `kubectl get -o json`."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -17,14 +17,14 @@ def token(*words: object, length: int = 17) -> str:
 
 
 def suffix(*words: object) -> str:
-    """Five characters as the API server appends them to generated names."""
+    """Five characters like those that the API server appends to generated names."""
     alphabet = "bcdfghjklmnpqrstvwxz2456789"
     number = int(token(*words, length=12), 16)
     return "".join(alphabet[number // len(alphabet) ** place % len(alphabet)] for place in range(5))
 
 
 def meta(name: str, namespace: str = "", **more: Any) -> Doc:  # noqa: ANN401 - the optional fields of metadata
-    """Metadata with a stable uid; empty fields are left out, as the API server does."""
+    """Metadata with a stable uid; empty fields are left out, as in the API server."""
     whole: Doc = {"name": name}
     if namespace:
         whole["namespace"] = namespace
@@ -67,7 +67,7 @@ def node(name: str, *, kubelet: str, provider_id: str, **more: Any) -> Doc:  # n
 
 
 def machine_labels(*, instance_type: str, zone: str, arch: str = "amd64") -> dict[str, str]:
-    """The labels that kubelet and the cloud controller put on every node."""
+    """The labels that kubelet and the cloud controller set on every node."""
     return {
         "kubernetes.io/arch": arch,
         "kubernetes.io/os": "linux",
@@ -101,7 +101,7 @@ def workload(kind: str, name: str, *, namespace: str, replicas: int, pod: Doc, *
 
 
 def pods_of(parent: Doc, nodes: Sequence[str], *, count: int) -> list[Doc]:
-    """The pods of a workload, spread over the nodes in turn."""
+    """The pods of a workload, distributed over the nodes in turn."""
     return [_pod(parent, nodes[place % len(nodes)], place=place) for place in range(count)]
 
 
@@ -139,7 +139,7 @@ def config_map(name: str, namespace: str, *, data: Strings) -> Doc:
 
 
 def server_version(minor: str, *, patch: int = 4, build: str = "eks-a5df82a") -> Doc:
-    """What GET /version answers on EKS."""
+    """The response of GET /version on EKS."""
     major, _, number = minor.partition(".")
     return {
         "major": major,

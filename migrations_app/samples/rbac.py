@@ -1,4 +1,4 @@
-"""Builders of the ClusterRole that the chart gives the controller, with its binding."""
+"""Builders of the ClusterRole that the chart grants the controller, and its binding."""
 
 from collections.abc import Iterable, Mapping
 
@@ -17,7 +17,7 @@ def cluster_roles(
     labels: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
 ) -> list[Doc]:
-    """What the release needs, in one ClusterRole, bound to the service account karpenter of that namespace."""
+    """One ClusterRole with what the release needs, bound to the service account karpenter of that namespace."""
     metadata = meta("karpenter-core", labels=dict(labels or {}), annotations=dict(annotations or {}))
     role = doc(
         f"{RBAC}/v1",

@@ -1,1 +1,1 @@
-"""One file an action. A file here is found by itself; nothing lists it."""
+"""One file for each action. Files here are discovered; there is no list of them."""

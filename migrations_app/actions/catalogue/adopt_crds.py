@@ -1,4 +1,4 @@
-"""Marks CRDs that are there already, so that the chart karpenter-crd takes them over. Deletes nothing."""
+"""Marks existing CRDs so that the chart karpenter-crd takes them over. Deletes nothing."""
 
 from collections.abc import Collection, Iterator, Mapping
 
@@ -57,7 +57,7 @@ def _new_owner(inventory: Inventory, parameters: Parameters) -> tuple[str, str]:
 
 
 def _owner(crd: CRD) -> tuple[str, str]:
-    """Name and namespace of the Helm release that the CRD names; empty texts where it names none."""
+    """Name and namespace of the Helm release in the CRD's annotations; empty strings if there is none."""
     metadata = crd.metadata
     name = metadata.annotation(labels.HELM_RELEASE_NAME) or ""
     return name, (metadata.annotation(labels.HELM_RELEASE_NAMESPACE) or "") if name else ""
@@ -74,7 +74,7 @@ def _refuse_terminating(found: list[CRD]) -> None:
 
 
 def _refuse_owned(found: list[CRD], new: tuple[str, str], *, chosen: object) -> None:
-    """karpenter-crd takes all or none, so one that belongs to another release stops the whole of it."""
+    """Raises Unavailable if a CRD belongs to another release, since karpenter-crd takes all CRDs or none."""
     names = chosen if isinstance(chosen, list | tuple) else ()
     owned = [f"{crd.name} ({'/'.join(reversed(_owner(crd)))})" for crd in found if _kept(crd, new, chosen=names)]
     if owned:

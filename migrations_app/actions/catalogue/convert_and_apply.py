@@ -1,4 +1,4 @@
-"""Writes the NodePools and EC2NodeClasses that the cluster's own objects become: classes first, never by force."""
+"""Writes the converted NodePools and EC2NodeClasses of the cluster's own objects: classes first, without force."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ action = Action(
 
 @action.reads
 def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget]:
-    """The objects of those names, where they are there already."""
+    """The objects with those names, if they exist already."""
     for name in action.parts:
         refuse_unread(inventory.part(name), name)
     for one in successors(inventory, parameters):
@@ -93,7 +93,9 @@ def _create(inventory: Inventory, one: Successor) -> Step:
 
 
 def _over(inventory: Inventory, one: Successor, *, read: Tree) -> Iterator[Step]:
-    """Server-side apply over what is there; what is to go is no field of ours, so a patch of its own takes it out."""
+    """Server-side apply over the existing object; fields to remove are not owned by karpdash, so a separate patch
+    removes them.
+    """
     target = with_uid(one.target, read)
     here = object_of(inventory, target.kind, name=target.name)
     by = keeper_of(here.metadata) if here else ""
@@ -111,7 +113,7 @@ def _over(inventory: Inventory, one: Successor, *, read: Tree) -> Iterator[Step]
 
 
 def _going(one: Successor) -> Tree:
-    """Of an object that only gets a cleaner form: the fields that it no longer has."""
+    """For an object that is only cleaned: the fields that it no longer has."""
     if not one.own or one.item.generation != "v1":
         return {}
     before = {"metadata": one.item.source["metadata"], "spec": one.item.source["spec"]}

@@ -1,4 +1,4 @@
-"""Deletes an old pool with all that it owns: every node of it drains at once, without a replacement first."""
+"""Deletes an old pool with everything it owns: all its nodes drain at once, without replacements first."""
 
 from collections.abc import Iterator
 
@@ -54,7 +54,7 @@ def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
 
 
 def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[Old, ...]:
-    """What is named and still stands; nothing is deleted here because nobody named anything."""
+    """The named pools that still exist. Nothing is deleted unless it is named."""
     found: list[Old] = []
     if pools.names_given(parameters, "provisioners"):
         found += pools.chosen(inventory.provisioners.items, parameters, name="provisioners")

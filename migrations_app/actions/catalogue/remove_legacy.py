@@ -1,4 +1,4 @@
-"""Deletes alpha objects that nothing depends on, and the CRDs of alpha kinds of which no object is left."""
+"""Deletes alpha objects that nothing depends on, and the CRDs of alpha kinds without remaining objects."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ from migrations_app.karpenter.kinds import Kind
 from migrations_app.karpenter.releases import serves
 
 DELETED = (kinds.PROVISIONER, kinds.AWS_NODE_TEMPLATE)
-"""Never Machines: their deletion ends instances. They go with their nodes."""
+"""Never Machines: deleting them terminates instances. They are removed with their nodes."""
 
 action = Action(
     __name__,
@@ -59,13 +59,15 @@ def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
 
 @action.foresee
 def foresee(scene: PlanningContext, _parameters: Parameters) -> Forecast:
-    """No node hangs on anything of it, else it would not be deleted."""
+    """The forecast: no node depends on anything that is deleted, or it would not be deleted."""
     crds = [kind.crd_name for kind in kinds.ALPHA_KINDS if find_crd(scene.inventory, kind.crd_name)]
     return Forecast(cannot_be_undone=tuple(f"a re-made {name} gets another uid" for name in crds))
 
 
 def _refuse_acting(scene: PlanningContext) -> bool:
-    """Whether the running release still acts on alpha beside beta. Raises Unavailable where it knows nothing else."""
+    """Whether the running release still acts on alpha objects as well as beta. Raises Unavailable if it acts on alpha
+    only.
+    """
     release = scene.running.release
     alpha, beta = (serves(release, name) if release else None for name in ("alpha", "beta"))
     if alpha is None:
@@ -76,13 +78,13 @@ def _refuse_acting(scene: PlanningContext) -> bool:
 
 
 def _holding(inventory: Inventory, one: Provisioner) -> str:
-    """What still hangs on the Provisioner, in words; empty where nothing does."""
+    """What still depends on the Provisioner, as text; empty if nothing does."""
     nodes, machines = nodes_of(inventory, one.name), machines_of(inventory, one.name)
     return f"Provisioner {one.name} has {nodes} nodes and {machines} Machines" if nodes or machines else ""
 
 
 def _refuse_held(inventory: Inventory) -> None:
-    """Said only where nothing at all can be deleted: every object left, and what holds it."""
+    """Raises Unavailable only if nothing can be deleted; the message names the objects and what depends on them."""
     held = [why for one in inventory.provisioners.items if (why := _holding(inventory, one))]
     if held and not any(_is_empty(inventory, kind) for kind in kinds.ALPHA_KINDS):
         raise Unavailable("; ".join(held[:5]), code="in_use")

@@ -1,4 +1,4 @@
-"""Deletes admission webhooks of Karpenter that the running release no longer ships. Each can be put back as it was."""
+"""Deletes admission webhooks of Karpenter that the running release no longer ships. Each deletion can be undone."""
 
 from collections.abc import Iterator
 
@@ -52,7 +52,7 @@ def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
 
 
 def _ours(inventory: Inventory) -> Iterator[WebhookConfiguration]:
-    """The configurations that some chart of Karpenter shipped; what people made themselves is theirs."""
+    """The configurations that some Karpenter chart shipped; configurations created by users are left out."""
     return (one for one in inventory.webhooks.items if admission_row(one.name) is not None)
 
 
@@ -62,7 +62,7 @@ def _webhooks_off(inventory: Inventory) -> bool:
 
 
 def _is_stale(one: WebhookConfiguration, running: Release, *, webhooks_off: bool) -> bool:
-    """Whether that release does not answer it, as told by the table; one that the table does not know is kept."""
+    """Whether that release does not serve the webhook, by the table; False if the table does not know the release."""
     row, answers = admission_row(one.name), admits(running, webhooks_off=webhooks_off)
     return row is not None and answers is not None and not (answers and row.shipped_by(running))
 

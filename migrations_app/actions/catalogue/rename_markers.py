@@ -1,4 +1,6 @@
-"""Renames retired marks and labels where workloads, pods and nodes name them: what protects and what places pods."""
+"""Renames retired annotations and labels in workloads, pods and nodes: those that protect pods and those that place
+them.
+"""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -45,7 +47,7 @@ action = Action(
 
 
 class RenameWork(NamedTuple):
-    """What there is to do, and in words what cannot be done here."""
+    """What to do, and as text what cannot be done by this action."""
 
     steps: tuple[Step, ...]
     restarting: int
@@ -71,7 +73,9 @@ def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
 
 
 def _found(scene: PlanningContext, parameters: Parameters) -> RenameWork:
-    """Templates first: their pods carry the new keys once they restart. Pods that nobody restarts, and nodes, next."""
+    """Templates first, since their pods have the new keys after a restart; then pods that will not
+    restart, and nodes.
+    """
     steps, restarting, left, handled = [], 0, [], set()
     renaming = workloads.renaming(scene, parameters)
     for target in workloads.templates(scene.inventory, parameters):

@@ -1,4 +1,4 @@
-"""Has every object written anew in v1, and then takes v1beta1 off the CRDs' lists of stored versions."""
+"""Rewrites every object as v1, then removes v1beta1 from the CRDs' stored versions."""
 
 from collections.abc import Collection, Iterable, Iterator
 
@@ -70,7 +70,7 @@ def _behind(inventory: Inventory) -> Iterable[Kind]:
 
 
 def _untouched(inventory: Inventory, kind: Kind) -> Collection[NamedObject]:
-    """The objects that nobody rewrote yet: the controller of 1.0 leaves the same mark."""
+    """The objects that are not rewritten yet: the controller of 1.0 sets the same mark."""
     part = inventory.part(PARTS[kind])
     refuse_unread(part, PARTS[kind])
     named = [one for one in part.items if isinstance(one, NamedObject)]
@@ -78,7 +78,7 @@ def _untouched(inventory: Inventory, kind: Kind) -> Collection[NamedObject]:
 
 
 def _refuse_unready(crd: CRD, kind: Kind, *, rewriting: bool) -> None:
-    """Raises Unavailable where writing would store something else than a converted v1 object."""
+    """Raises Unavailable if a write would not store a converted v1 object."""
     if crd.storage != NEW or NEW not in crd.served:
         raise Unavailable(f"{crd.name} does not store {NEW} yet: its CRD comes first", code="not_stored_as_v1")
     if not crd.stored:
@@ -103,7 +103,7 @@ def _touch(kind: Kind, one: NamedObject) -> Step:
 
 
 def _trim(crd: CRD, kind: Kind, *, many: int) -> Step:
-    """Comes last of its kind, so that it is only reached once every object before it was verified."""
+    """The step that removes the old stored version; last for its kind, so that every object before it is verified."""
     back = list(crd.stored)
     step = Step(
         id="",

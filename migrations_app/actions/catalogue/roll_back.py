@@ -1,4 +1,4 @@
-"""Takes a rollout back: the inverse of each step that took effect, newest first (A35)."""
+"""Rolls a rollout back: the inverse of each step that took effect, newest first (A35)."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ action = Action(
     why="Every step that took effect is undone, newest first, where nobody else wrote in between.",
     risk="medium",
     parts=(),
-    # It asks for what the undoing of the other actions asks for, and each of them declares that itself.
+    # It needs the permissions for undoing the other actions, and each of those declares them itself.
     may=(),
 )
 
@@ -32,7 +32,7 @@ def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
 
 @action.foresee
 def foresee(scene: PlanningContext, _parameters: Parameters) -> Forecast:
-    """The nodes of pools that would be deleted again, and what is left as it is."""
+    """The nodes of pools that would be deleted again, and what stays unchanged."""
     found = tuple(inverses(scene.applied, objects=scene.objects, made=scene.made))
     pools = {target.name for one in found if (target := one.deletes) and target.plural == kinds.NODE_POOL.plural}
     nodes = sum(one.pool in pools for one in ownership(scene.inventory).nodes) if pools else 0

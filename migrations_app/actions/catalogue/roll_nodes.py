@@ -1,4 +1,4 @@
-"""Replaces nodes batch by batch: each is deleted, its finalizer drains it, and the next batch waits for calm."""
+"""Replaces nodes in batches: each node is deleted, its finalizer drains it, and the next batch waits for the gate."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ RESTS_ON = (
     ("metadata", "labels", labels.NODEPOOL),
     *(("metadata", "annotations", key) for key in nodes.PROTECTING_NODES),
 )
-"""What drains the node, whose it is, and what would protect it."""
+"""The fields that show what drains the node, who owns it, and what would protect it."""
 
 action = Action(
     __name__,
@@ -102,7 +102,7 @@ def _limits(scene: PlanningContext, parameters: Parameters) -> RolloutLimits:
 
 
 def _fences(scene: PlanningContext, going: Sequence[NodeRemoval]) -> Iterator[Step]:
-    """Old Provisioners are fenced first, or what replaces their nodes is a Machine again."""
+    """Steps that taint the old Provisioners first; otherwise they would launch the replacements as Machines again."""
     owners = {one.owned.pool for one in going if one.owned.owner == nodes.ALPHA}
     old = [one for one in scene.inventory.provisioners.items if one.name in owners and not one.metadata.deleting]
     if owners:
@@ -115,7 +115,7 @@ def _fences(scene: PlanningContext, going: Sequence[NodeRemoval]) -> Iterator[St
 
 
 def _refuse_nowhere_to_go(inventory: Inventory) -> None:
-    """A Provisioner that is gone says nothing of its pods; without any NodePool they would stay pending."""
+    """Raises Unavailable without a ready NodePool: the pods of a deleted Provisioner would stay pending."""
     if not any(pools.is_ready(pool) for pool in pools.living_pools(inventory)):
         raise Unavailable("no NodePool is ready to launch what replaces the nodes", code="no_successor")
 

@@ -1,4 +1,4 @@
-"""Fences Provisioners, so that their nodes drift, or expire, and NodePools launch what replaces them."""
+"""Taints Provisioners so that their nodes drift or expire, and NodePools launch the replacements."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ from migrations_app.karpenter.hops import ALPHA_LEFT
 from migrations_app.karpenter.release_facts import DRAIN_TAINT, SHORT_LIFE
 
 LEAST_SECONDS, SECONDS_A_NODE = 3600, 900
-"""How long the watch lasts: the old controllers replace one node after the other."""
+"""Seconds that the watch lasts, at least and for each node: the old controllers replace nodes one after the other."""
 EXPIRY = "ttlSecondsUntilExpired"
 DRIFT, BY_EXPIRY = "drift", "expiry"
 
@@ -82,7 +82,7 @@ def _old(inventory: Inventory, parameters: Parameters) -> tuple[Provisioner, ...
 def _parted(
     inventory: Inventory, old: tuple[Provisioner, ...], *, by: str
 ) -> tuple[list[NodeRemoval], list[NodeRemoval]]:
-    """The nodes that will be replaced, and those that drift does not reach. Where no hash is, nothing drifts."""
+    """The nodes that will be replaced, and those that drift does not reach, since nothing drifts without a hash."""
     hashed = {one.name for one in old if one.metadata.annotation(labels.PROVISIONER_HASH) is not None}
     every = nodes.alpha(inventory, {one.name for one in old})
     reached = [one for one in every if by == BY_EXPIRY or (one.owned.can_drift and one.owned.pool in hashed)]
@@ -124,7 +124,9 @@ def _fence(
 
 
 def _watch(inventory: Inventory, going: list[NodeRemoval], *, rest: list[NodeRemoval], compared: bool) -> Step:
-    """What is `compared` is the cluster before the first request; where nothing is sent, there is no such picture."""
+    """The step that waits for the replacement. `compared`: counters before the first request exist; False if none is
+    sent.
+    """
     whole = not rest and len(going) == len(nodes.alpha(inventory))
     gate = Gate(
         gone=() if whole else tuple(one.target for one in going),

@@ -1,4 +1,6 @@
-"""Brings the CRDs to a release, from its chart: what Helm never does by itself. Deletes none, and no stored version."""
+"""Upgrades the CRDs to a release, from its chart, which Helm never does by itself. Removes no CRD and no stored
+version.
+"""
 
 from collections.abc import Iterator
 
@@ -28,7 +30,7 @@ from migrations_app.karpenter.versions import Release
 
 OCI = "oci"
 SHARED = frozenset({kinds.CAPACITY_BUFFER.crd_name})
-"""CRDs that others install as well: one that is there already is theirs."""
+"""CRDs that other projects install as well: an existing one is left to them."""
 
 action = Action(
     __name__,
@@ -74,7 +76,7 @@ def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
 
 @action.foresee
 def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
-    """No node and no pod moves; what is new may stay."""
+    """The forecast: no node and no pod moves; created CRDs stay."""
     shipped = crds_of(scene.files, _release(scene, parameters))
     new = [name for name in shipped if crd_target(name) not in scene.objects]
     return Forecast(cannot_be_undone=tuple(f"{name} stays once it was made" for name in new))
@@ -98,7 +100,7 @@ def _step(scene: PlanningContext, shipped: Body, *, before: Tree | None, release
 
 
 def _marks(inventory: Inventory) -> Tree:
-    """The marks of the release that owns the other CRDs: it would refuse to upgrade over one without them."""
+    """The marks of the Helm release that owns the other CRDs: it refuses to upgrade over a CRD without them."""
     for crd in inventory.crds.items:
         by = managed(crd.metadata)
         if by.by == "helm" and by.name == CRD_CHART and by.namespace:
@@ -108,7 +110,7 @@ def _marks(inventory: Inventory) -> Tree:
 
 
 def _alpha(inventory: Inventory) -> str:
-    """What is said of alpha CRDs: they are left alone, with or without objects."""
+    """The note about alpha CRDs: they stay unchanged, with or without objects."""
     here = [kind for kind in kinds.ALPHA_KINDS if find_crd(inventory, kind.crd_name)]
     left = sum(inventory.part(PARTS[kind]).count or 0 for kind in here)
     return f"Alpha CRDs stay, with {left} objects." if left else ""

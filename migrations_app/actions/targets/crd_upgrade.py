@@ -1,7 +1,7 @@
-"""One CRD as it is and as a release ships it -> the merge patch between them, and the one that goes back.
+"""The merge patch from the current CRD to the one that a release ships, and its undo.
 
-A merge patch and no server-side apply: servers before 1.25 refuse to apply the CEL rules of these schemas, and drop
-them from a patch. Lists are replaced whole, so `versions` arrive as shipped.
+A merge patch instead of server-side apply: servers before 1.25 refuse to apply the CEL rules of these schemas, but
+drop them from a patch. Lists are replaced as a whole, so `versions` are as shipped.
 """
 
 from collections.abc import Iterator
@@ -18,14 +18,16 @@ from migrations_app.actions.undo import restorable
 from migrations_app.karpenter.versions import Release
 
 MARK = "karpdash.io/crds-of"
-"""Names the release and the generation that the patch went over, so that an old mark proves nothing of a new patch."""
+"""Annotation with the release and the generation that was patched, so that an old mark is no proof for a new patch."""
 SERVICE: Field = ("spec", "conversion", "webhook", "clientConfig", "service")
 STRATEGY: Field = ("spec", "conversion", "strategy")
 RULES = "x-kubernetes-validations"
 
 
 def creating_crd(target: ObjectTarget, wanted: Body, *, marks: Tree, release: Release) -> Step:
-    """The CRD as shipped. Nothing takes it back: deleting a CRD deletes its objects, and left there it does no harm."""
+    """The step that creates the CRD as shipped. It has no undo: deleting a CRD deletes its objects, and keeping it
+    does no harm.
+    """
     body = restorable(wanted)
     metadata = body["metadata"]
     for name, given in marks.items():
@@ -42,9 +44,9 @@ def creating_crd(target: ObjectTarget, wanted: Body, *, marks: Tree, release: Re
 
 
 def upgrading_crd(target: ObjectTarget, before: Tree, *, wanted: Body, release: Release) -> Step | None:
-    """The step that makes the one of the other; None where they are alike.
+    """The step that patches the CRD; None if nothing differs.
 
-    Raises Unavailable where a version would go in which objects may still be stored.
+    Raises Unavailable if it would remove a version in which objects may still be stored.
     """
     _refuse_dropping(target, before, wanted=wanted)
     if alike(before["spec"], wanted["spec"]):
@@ -69,7 +71,7 @@ def upgrading_crd(target: ObjectTarget, before: Tree, *, wanted: Body, release: 
 
 
 def alike(before: Tree, after: Tree) -> bool:
-    """Whether two specs say the same but for CEL rules, which old servers do not keep."""
+    """Whether two specs are equal except for CEL rules, which old servers drop."""
     return not between(without_rules(before), without_rules(after))
 
 
@@ -109,7 +111,9 @@ def _dropped(before: Tree, after: Tree) -> list[str]:
 
 
 def _undo(patch: Body, before: Tree, *, wanted: Body) -> Body:
-    """As it was; but a version that was new and stored stays served, with the conversion, as objects may be in it."""
+    """The previous state, except that a new storage version stays served, with its conversion, since objects may be
+    stored in it.
+    """
     undo = way_back(patch, before)
     if not _keeps(before, wanted):
         return undo
@@ -119,7 +123,7 @@ def _undo(patch: Body, before: Tree, *, wanted: Body) -> Body:
 
 
 def _keeps(before: Tree, wanted: Body) -> str:
-    """The version that stays served on the way back; empty where none has to."""
+    """The version that stays served after the undo; empty if none must."""
     new = _storage(wanted)
     return "" if new in {one["name"] for one in _versions(before)} else new
 
@@ -134,7 +138,7 @@ def _brings(patch: Body, before: Tree, *, wanted: Tree) -> tuple[Condition, ...]
 
 
 def _told(patch: Body, before: Tree, *, wanted: Tree) -> Iterator[Condition]:
-    """What a read shows. Schemas are not compared: old servers leave the CEL rules out of them."""
+    """The conditions that a read verifies. Schemas are not compared, because old servers drop CEL rules."""
     yield FieldEquals(field=("metadata", "annotations", MARK), value=patch["metadata"]["annotations"][MARK])
     for one in _versions(wanted):
         flags = {"name": one["name"], "served": one["served"], "storage": one["storage"]}
@@ -160,5 +164,5 @@ def _note(before: Tree, wanted: Body) -> str:
 
 
 def with_note(step: Step, *words: str) -> Step:
-    """The same step with more to know of it."""
+    """The same step with further notes."""
     return msgspec.structs.replace(step, note=" ".join(word for word in (step.note, *words) if word))

@@ -1,11 +1,8 @@
-"""What the conversion of a CRD should say: what its controller owns is kept, and nothing aims at a Service that cannot
-answer, as every read of the kind would fail then.
+"""CRDs as targets: their objects and permissions, the CRDs in a chart compared with the release tables, the conversion
+to set, and the release of a plan.
 
-The files of a chart -> the CRDs of one release, each held against what is known of that release.
-
-CRDs as targets, how many objects are behind each, and the rights to change them.
-
-Which release a plan is about: the one that the next hop lands on, or the running one, to catch up with it.
+A conversion that the controller maintains is kept, and none is set to a Service that cannot answer, since every
+read of the kind would then fail.
 """
 
 from collections.abc import Mapping
@@ -34,7 +31,7 @@ OFF: Body = {"strategy": "None", "webhook": None}
 
 
 def with_conversion(wanted: Body, before: Tree | None, *, inventory: Inventory, release: Release) -> Body:
-    """The CRD as shipped, with the conversion that fits this cluster. Raises Unavailable where that cannot answer."""
+    """The CRD as shipped, with the conversion for this cluster. Raises Unavailable if its Service cannot answer."""
     shipped = value_at(wanted, ("spec", "conversion"))
     if not isinstance(shipped, dict) or shipped.get("strategy") != "Webhook":
         return wanted | {"spec": wanted["spec"] | {"conversion": dict(OFF) if before else {"strategy": "None"}}}
@@ -53,7 +50,7 @@ def _refuse_switched_off(inventory: Inventory, release: Release) -> None:
 
 
 def _client(wanted: Body, before: Tree | None, *, inventory: Inventory, release: Release) -> Body:
-    """What is there now stands, its caBundle above all: the controller writes it."""
+    """The existing client configuration is kept, in particular its caBundle, which the controller writes."""
     here = value_at(before, CLIENT)
     if isinstance(here, dict) and (here.get("service") or here.get("url")):
         return here
@@ -73,7 +70,7 @@ def _service(inventory: Inventory, release: Release) -> tuple[str, str, int]:
 def _refuse_unanswered(client: Body, crd: str, *, inventory: Inventory) -> None:
     service = client.get("service")
     if not isinstance(service, dict):
-        return  # an address outside of the cluster: nothing that was seen tells whether it answers
+        return  # an address outside the cluster: the inventory cannot show whether it answers
     for name in ("services", "endpoints"):
         part = inventory.part(name)
         if isinstance(part, Unseen):
@@ -89,12 +86,13 @@ def _refuse_unanswered(client: Body, crd: str, *, inventory: Inventory) -> None:
 
 CHART = "Chart.yaml"
 ORIGIN = "origin"
-"""Where the chart came from, in words; beside its files."""
+"""Key of the chart's origin, as text, next to its files."""
 
 
 def crds_of(files: Mapping[str, bytes], release: Release) -> dict[str, Body]:
-    """The CRDs by name, in the order of the release's set. Raises Unavailable where the chart is of another release or
-    says something else of a version than that release does."""
+    """The CRDs by name, in the order of the release's set. Raises Unavailable if the chart is of another release or
+    differs from what the tables know about that release.
+    """
     _refuse_other(files, release)
     shipped = crd_set(release)
     if shipped is None:
@@ -111,7 +109,7 @@ def crds_of(files: Mapping[str, bytes], release: Release) -> dict[str, Body]:
 
 
 def origin(files: Mapping[str, bytes]) -> str:
-    """Where the chart came from, in words."""
+    """Where the chart came from, as text."""
     return files.get(ORIGIN, b"").decode("utf-8", "replace")
 
 
@@ -124,7 +122,7 @@ def _refuse_other(files: Mapping[str, bytes], release: Release) -> None:
 
 
 def _documents(files: Mapping[str, bytes]) -> list[Body]:
-    """Every document but Chart.yaml; each has to be a CRD."""
+    """Every document except Chart.yaml; each must be a CRD."""
     every = [_read(body) for name, body in sorted(files.items()) if name not in (CHART, ORIGIN)]
     flat = [one for file in every for one in (file if isinstance(file, list) else [file]) if one is not None]
     for one in flat:
@@ -141,7 +139,7 @@ def _read(body: bytes) -> Any:  # noqa: ANN401 - plain JSON
 
 
 def _refuse_odd(crd: Body, row: Crd) -> None:
-    """Names and versions have to be those of the release; what the schemas say is the chart's own matter."""
+    """Raises Unavailable unless names and versions are those of the release; schemas are not compared."""
     versions = value_at(crd, ("spec", "versions"))
     told = [one for one in versions if isinstance(one, dict)] if isinstance(versions, list) else []
     flags = {(one.get("name"), one.get("served"), one.get("storage")) for one in told}
@@ -165,7 +163,7 @@ PARTS: dict[Kind, str] = {
     kinds.EC2_NODE_CLASS: "ec2nodeclasses",
     kinds.NODE_CLAIM: "nodeclaims",
 }
-"""The part of the inventory that holds the objects of a kind."""
+"""The inventory part with the objects of a kind."""
 
 
 def crd_target(name: str, uid: str = "") -> ObjectTarget:
@@ -175,33 +173,34 @@ def crd_target(name: str, uid: str = "") -> ObjectTarget:
 
 
 def target_of(crd: CRD) -> ObjectTarget:
-    """The very CRD that was seen."""
+    """The CRD that was seen, by uid."""
     return crd_target(crd.name, crd.metadata.uid or "")
 
 
 def object_target(kind: Kind, version: str, *, name: str, uid: str = "") -> ObjectTarget:
-    """One object of a kind without namespaces, in that version."""
+    """One cluster-scoped object of a kind, in that version."""
     return ObjectTarget(kind.group, version, kind.plural, kind.kind, name, uid=uid)
 
 
 def crd_need(verb: str, subresource: str = "") -> RbacNeed:
-    """The right to do that with CRDs."""
+    """The permission for that verb on CRDs."""
     return RbacNeed(verb=verb, group=kinds.CRD.group, plural=kinds.CRD.plural, subresource=subresource)
 
 
 def kind_need(verb: str, kind: Kind) -> RbacNeed:
-    """The right to do that with objects of the kind."""
+    """The permission for that verb on objects of the kind."""
     return RbacNeed(verb=verb, group=kind.group, plural=kind.plural)
 
 
 def find_crd(inventory: Inventory, name: str) -> CRD | None:
-    """The CRD of that name as it was seen; None where there is none."""
+    """The CRD of that name as seen; None if there is none."""
     return next((crd for crd in inventory.crds.items if crd.name == name), None)
 
 
 def landing(inventory: Inventory, running: DetectedRelease, *, wanted: str = "") -> Release:
-    """The release; without `wanted` that of the next hop. Raises Unavailable for one that is not one hop away, and
-    BadInput for one that is unknown, known to be bad or older than the running one."""
+    """The release of a plan; without `wanted`, that of the next hop. Raises Unavailable for a release that is not one
+    hop away, and InvalidInput for one that is unknown, known to be bad or older than the running one.
+    """
     if parse(wanted) is not None and parse(wanted) == running.release:
         return _running(running)
     version = next((one.git_version for one in inventory.version.items), "")

@@ -1,4 +1,4 @@
-"""Nodes that are to go: which, in what order and how many at once, what runs on them, and what speaks against it."""
+"""Nodes to remove: which, in which order and how many at once, the pods on them, and what prevents the removal."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from migrations_app.karpenter import kinds, labels
 
 ALPHA = "karpenter_alpha"
 OWNERS = (ALPHA, "karpenter_beta", "karpenter_v1")
-"""Owners whose nodes Karpenter itself drains and ends."""
+"""Owners whose nodes Karpenter itself drains and terminates."""
 STAYS_WITH_NODE = ("DaemonSet", "Node")
-"""Owners of pods that go with their node and come with the next one (A32)."""
+"""Owners of pods that are removed with their node and start with the next one (A32)."""
 PROTECTING = (labels.DO_NOT_DISRUPT, labels.DO_NOT_EVICT)
 PROTECTING_NODES = (labels.DO_NOT_DISRUPT, labels.DO_NOT_CONSOLIDATE)
 LOCAL = ("emptyDir", "hostPath")
@@ -28,7 +28,7 @@ NAMES_SAID = 10
 
 @dataclass(frozen=True, slots=True)
 class NodeRemoval:
-    """One node that is to go, and whose it is."""
+    """One node to remove, and its owner."""
 
     node: Node
     owned: OwnedNode
@@ -43,38 +43,38 @@ class NodeRemoval:
 
 
 def node_target(node: Node) -> ObjectTarget:
-    """The node itself, and no other that takes its name."""
+    """The node by uid, so that no later node with the same name is meant."""
     row = kinds.NODE
     return ObjectTarget(row.group, row.versions[0], row.plural, row.kind, node.name, uid=node.metadata.uid or "")
 
 
 def karpenters(inventory: Inventory) -> tuple[NodeRemoval, ...]:
-    """Every node that Karpenter owns and nobody deletes yet, in the order that was read."""
+    """Every node that Karpenter owns and that is not being deleted, in the order read."""
     here = {node.name: node for node in inventory.nodes.items}
     owned = (one for one in ownership(inventory).nodes if one.owner in OWNERS)
     return tuple(NodeRemoval(here[one.name], one) for one in owned if not here[one.name].metadata.deleting)
 
 
 def alpha(inventory: Inventory, pools: Collection[str] = ()) -> tuple[NodeRemoval, ...]:
-    """The nodes behind Machines; with `pools` those of these Provisioners."""
+    """The nodes behind Machines; with `pools` only those of these Provisioners."""
     found = (one for one in karpenters(inventory) if one.owned.owner == ALPHA)
     return tuple(one for one in found if not pools or one.owned.pool in pools)
 
 
 def said(names: Iterable[str]) -> str:
-    """The names, a long list cut with its length."""
+    """The names; a long list is cut and ends with the number of the rest."""
     every = list(names)
     more = f" and {len(every) - NAMES_SAID} more" if len(every) > NAMES_SAID else ""
     return ", ".join(every[:NAMES_SAID]) + more
 
 
 def counted(count: int, noun: str) -> str:
-    """Such as `1 node` or `12 nodes`."""
+    """Text such as `1 node` or `12 nodes`."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def of_group(group: PodGroup) -> str:
-    """Such as `Deployment shop/web` or `Pod shop/one`."""
+    """Text such as `Deployment shop/web` or `Pod shop/one`."""
     name = group.owner_name or next(iter(group.samples), "")
     return f"{group.owner_kind or 'Pod'} {group.namespace}/{name}"
 
@@ -85,7 +85,7 @@ def moving(inventory: Inventory) -> Iterator[PodGroup]:
 
 
 def emptiest_first(inventory: Inventory, going: Iterable[NodeRemoval]) -> tuple[NodeRemoval, ...]:
-    """The nodes by how many pods they are likely to hold, then by name; a group is spread evenly over its nodes."""
+    """The nodes by their estimated number of pods, then by name; a group counts evenly on all its nodes."""
     load: dict[str, Fraction] = {}
     for group in moving(inventory):
         for name in group.nodes:
@@ -96,7 +96,7 @@ def emptiest_first(inventory: Inventory, going: Iterable[NodeRemoval]) -> tuple[
 def batches(
     going: Sequence[NodeRemoval], limits: RolloutLimits, *, sizes: dict[str, int]
 ) -> Iterator[tuple[NodeRemoval, ...]]:
-    """The nodes of one pool after the other, as many at once as the limits allow (A33). `sizes`: nodes by pool."""
+    """The nodes pool by pool, as many at once as the limits allow (A33). `sizes`: number of nodes by pool."""
     for pool in dict.fromkeys(one.owned.pool for one in going):
         mine = [one for one in going if one.owned.pool == pool]
         share = sizes.get(pool, len(mine)) * limits.pool_percent // 100
@@ -111,14 +111,14 @@ def controllers_on(inventory: Inventory) -> frozenset[str]:
 
 
 def refuse_controllers(inventory: Inventory, names: Collection[str]) -> None:
-    """Raises Unavailable naming nodes under the controller: nobody would be left to launch their replacement."""
+    """Raises Unavailable with the nodes on which the controller runs: without it, no replacement is launched."""
     here = sorted(controllers_on(inventory) & set(names))
     if here:
         raise Unavailable(f"the controller itself runs on {said(here)}: move it first", code="controller_on_node")
 
 
 def refuse_without_finalizer(going: Iterable[NodeRemoval]) -> None:
-    """Raises Unavailable naming nodes that a deletion would not drain (A31)."""
+    """Raises Unavailable with the nodes that a deletion would not drain (A31)."""
     bare = [one.name for one in going if labels.TERMINATION_FINALIZER not in (one.node.metadata.finalizers or ())]
     if bare:
         words = f"without the finalizer {labels.TERMINATION_FINALIZER} nothing drains {said(bare)}"
@@ -126,7 +126,7 @@ def refuse_without_finalizer(going: Iterable[NodeRemoval]) -> None:
 
 
 def refuse_stuck_pods(inventory: Inventory, names: Collection[str], *, local_data: bool) -> None:
-    """Raises Unavailable naming nodes with pods that no drain may move by itself (A32)."""
+    """Raises Unavailable with the nodes whose pods a drain must not move by itself (A32)."""
     found = {name: why for name in sorted(names) if (why := list(_stuck(inventory, name, local_data=local_data)))}
     if found:
         words = "; ".join(f"{name}: {said(why)}" for name, why in list(found.items())[:NAMES_SAID])
@@ -164,7 +164,9 @@ def _mark(given: dict[str, str], keys: tuple[str, ...]) -> str:
 def forecast(
     inventory: Inventory, names: Collection[str], *, lost: tuple[str, ...] = (), also: tuple[str, ...] = ()
 ) -> Forecast:
-    """What it means that these nodes go, in numbers. `lost`: what nothing brings back; `also`: what holds it up too."""
+    """The effect of removing these nodes in numbers. `lost`: what cannot be restored; `also`: further reasons for
+    delay.
+    """
     pods, whole = _count(inventory, names)
     bare = None if pods is None or not isinstance(inventory.pdbs, Seen) else _unbudgeted(inventory, names)
     return Forecast(
@@ -178,7 +180,7 @@ def forecast(
 
 
 def _count(inventory: Inventory, names: Collection[str]) -> tuple[int | None, bool]:
-    """Pods that have to move; None where pods were not seen. False: it is a lower bound."""
+    """Number of pods that have to move, None if pods were not seen; False if the number is a lower bound."""
     if not isinstance(inventory.pods, Seen):
         return None, True
     counts = [_on(group, names) for group in moving(inventory)]
@@ -199,7 +201,7 @@ def _unbudgeted(inventory: Inventory, names: Collection[str]) -> int:
 
 
 def blockers(inventory: Inventory, names: Collection[str]) -> Iterator[str]:
-    """Budgets that let no pod of these nodes go now, in words."""
+    """Budgets that currently allow no eviction on these nodes, as text."""
     told: dict[str, None] = {}
     for group, budgets in covered(inventory):
         if group.owner_kind not in STAYS_WITH_NODE and any(name in names for name in group.nodes):

@@ -1,10 +1,5 @@
-"""What still hangs on objects of alpha: nodes and Machines of a Provisioner, and who refers to a node template.
-
-Who would revert a direct write, for the approver to accept by name (Step.manager).
-
-Provisioners and NodePools as targets: which were chosen, who keeps them, what takes over, and the fence.
-
-What becomes of a cluster's own pools and classes in the next generation, and what keeps it from being applied.
+"""Provisioners, NodePools and node classes as targets: which were chosen, what depends on them, which tool would
+revert a direct write, which NodePool takes over, the drain taint, and their converted successors.
 """
 
 from collections import Counter
@@ -36,19 +31,19 @@ from migrations_app.karpenter.release_facts import DRAIN_TAINT, ROLLS_ON
 
 
 def nodes_of(inventory: Inventory, provisioner: str) -> int:
-    """Its nodes. An alpha node whose Provisioner nobody can tell counts for each of them."""
+    """Number of its nodes. An alpha node whose Provisioner is not known counts for each of them."""
     owned = ownership(inventory).nodes
     return sum(one.owner == "karpenter_alpha" and one.pool in ("", provisioner) for one in owned)
 
 
 def machines_of(inventory: Inventory, provisioner: str) -> int:
-    """Its Machines; one without the label counts for each Provisioner."""
+    """Number of its Machines; a Machine without the label counts for each Provisioner."""
     told = (one.metadata.label(labels.PROVISIONER_NAME) or "" for one in inventory.machines.items)
     return sum(name in ("", provisioner) for name in told)
 
 
 def templates_used(inventory: Inventory, *, without: Collection[str]) -> frozenset[str]:
-    """The node templates that Machines refer to, and Provisioners other than those named."""
+    """The node templates that Machines, and Provisioners other than those in `without`, refer to."""
     staying = (one for one in inventory.provisioners.items if one.name not in without)
     by_provisioners = {str(one.get("spec.providerRef.name", "")) for one in staying}
     references = (one.spec.machine_template_ref for one in inventory.machines.items)
@@ -56,7 +51,7 @@ def templates_used(inventory: Inventory, *, without: Collection[str]) -> frozens
 
 
 def keeper_of(metadata: Metadata) -> str:
-    """Such as `Flux flux-system/karpenter`; empty where nobody reverts what is written."""
+    """Tool and owner, such as `Flux flux-system/karpenter`; empty if no tool reverts a direct write."""
     found = managed(metadata)
     who = REVERTS.get(found.by, "")
     owner = "/".join(part for part in (found.namespace, found.name) if part)
@@ -67,7 +62,7 @@ T = TypeVar("T", bound=NamedObject)
 
 
 def target_of(row: kinds.Kind, one: NamedObject, *, version: str = "") -> ObjectTarget:
-    """The object itself, in that version or the newest that there is."""
+    """The object by uid, in the given version or the newest one."""
     return ObjectTarget(
         row.group,
         version or row.versions[0],
@@ -80,12 +75,12 @@ def target_of(row: kinds.Kind, one: NamedObject, *, version: str = "") -> Object
 
 
 def served_version(inventory: Inventory, part: str) -> str:
-    """The version that the part was read in; empty where nothing serves it."""
+    """The version in which the part was read; empty if the kind is not served."""
     return str(getattr(inventory.part(part), "served", None) or "").rpartition("/")[2]
 
 
 def names_given(parameters: Parameters, name: str) -> tuple[str, ...]:
-    """The names that were chosen, each once. Raises BadInput for what is no name of an object."""
+    """The chosen names, each once. Raises InvalidInput for an invalid object name."""
     given = parameters.get(name) or ()
     if isinstance(given, str) or not isinstance(given, list | tuple):
         raise InvalidInput("a list of names is wanted", where=name, code="bad_parameter")
@@ -93,7 +88,7 @@ def names_given(parameters: Parameters, name: str) -> tuple[str, ...]:
 
 
 def chosen(items: Sequence[T], parameters: Parameters, *, name: str) -> tuple[T, ...]:
-    """The objects of those names, by default all. Raises BadInput naming those that are not there."""
+    """The objects with those names, by default all. Raises InvalidInput with the names that do not exist."""
     wanted = names_given(parameters, name)
     here = {one.name: one for one in items}
     missing = [one for one in wanted if one not in here]
@@ -103,7 +98,7 @@ def chosen(items: Sequence[T], parameters: Parameters, *, name: str) -> tuple[T,
 
 
 def source_note(metadata: Metadata) -> str:
-    """Where else to change the object, where its next delivery would overwrite a direct write."""
+    """Where else to change the object, if its next delivery would overwrite a direct write."""
     by = managed(metadata).by
     if keeper_of(metadata):
         return "change its source too, or this is reverted"
@@ -111,12 +106,12 @@ def source_note(metadata: Metadata) -> str:
 
 
 def joined(*words: str) -> str:
-    """Sentences of a note, without the empty ones."""
+    """The sentences of a note, without empty ones."""
     return "; ".join(word for word in words if word)
 
 
 def is_ready(pool: WholeObject) -> bool:
-    """Whether nothing says that the pool is not ready; 0.32 says nothing at all of it."""
+    """False only if a condition says that the pool is not ready; 0.32 has no such condition."""
     found = pool.get("status.conditions", [])
     rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
     return not any(row.get("type") == "Ready" and row.get("status") == "False" for row in rows)
@@ -128,7 +123,7 @@ def living_pools(inventory: Inventory) -> tuple[NodePool, ...]:
 
 
 def refuse_without_successor(inventory: Inventory, old: Iterable[Provisioner]) -> None:
-    """Raises Unavailable naming the Provisioners whose pods no ready NodePool would take over."""
+    """Raises Unavailable with the Provisioners whose pods no ready NodePool can take over."""
     for one in old:
         reasons = [_against(one, pool) for pool in living_pools(inventory)]
         if all(reasons):
@@ -144,7 +139,7 @@ def _against(old: Provisioner, pool: NodePool) -> str:
 
 
 def refuse_other_release(scene: PlanningContext) -> None:
-    """Raises Unavailable unless the release runs that has both generations."""
+    """Raises Unavailable unless the running release supports both generations."""
     running = scene.running.release
     if running is None:
         raise Unavailable(f"which release runs is not known: {scene.running.how}", code="release_unknown")
@@ -153,12 +148,12 @@ def refuse_other_release(scene: PlanningContext) -> None:
 
 
 def fenced(one: Provisioner) -> bool:
-    """Whether it has the fence already."""
+    """Whether it has the drain taint already."""
     return any(row.get("key") == DRAIN_TAINT.key and row.get("effect") == DRAIN_TAINT.effect for row in _taints(one))
 
 
 def fence(one: Provisioner, *, title: str, spec: Body | None = None, note: str = "") -> Step:
-    """The step that fences a Provisioner, with more fields of its spec where they are given."""
+    """The step that adds the drain taint to a Provisioner, with further spec fields if given."""
     taints = {} if fenced(one) else {"taints": [*_taints(one), DRAIN_TAINT.taint]}
     return patch_step(
         target_of(kinds.PROVISIONER, one),
@@ -172,7 +167,7 @@ def fence(one: Provisioner, *, title: str, spec: Body | None = None, note: str =
 
 
 def _taints(one: Provisioner) -> list[dict[str, Any]]:
-    """Its taints. Raises Unavailable for a list that cannot be read: a patch would replace it whole."""
+    """Its taints. Raises Unavailable if the list cannot be read, since a patch would replace it as a whole."""
     found = one.get("spec.taints", [])
     if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
         raise Unavailable(f"Provisioner {one.name}: spec.taints cannot be read", code="not_seen")
@@ -187,33 +182,33 @@ LOSSES_SAID = 5
 
 @dataclass(frozen=True, slots=True)
 class Successor:
-    """One object to be applied, and the item that it came from."""
+    """One object to apply, and the conversion item it comes from."""
 
     body: Tree
     item: Item
 
     @property
     def target(self) -> ObjectTarget:
-        """The object without uid: it need not be there yet."""
+        """The object without uid, since it may not exist yet."""
         row = kinds.NODE_POOL if self.body["kind"] == "NodePool" else kinds.EC2_NODE_CLASS
         version = str(self.body["apiVersion"]).rpartition("/")[2]
         return ObjectTarget(row.group, version, row.plural, row.kind, str(self.body["metadata"]["name"]))
 
     @property
     def own(self) -> bool:
-        """Whether it is the very object that was read, in its newer or cleaner form."""
+        """Whether it is the same object that was read, in its newer or cleaned form."""
         return (self.item.kind, self.item.name) == (self.body["kind"], self.body["metadata"]["name"])
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What may behave otherwise, in words."""
+        """What may behave differently, as text."""
         return tuple(loss.what for loss in self.item.losses if loss.severity == "warn")
 
 
 def successors(inventory: Inventory, parameters: Parameters) -> tuple[Successor, ...]:
-    """Every object that the choice becomes: classes before the pools that name them.
+    """Every converted object of the choice: classes before the pools that refer to them.
 
-    Raises Unavailable naming what a person has to decide first.
+    Raises Unavailable with the decisions that are required first.
     """
     items = converted(inventory, parameters)
     _refuse_losses([loss for item in items for loss in item.losses])
@@ -223,7 +218,7 @@ def successors(inventory: Inventory, parameters: Parameters) -> tuple[Successor,
 
 
 def converted(inventory: Inventory, parameters: Parameters) -> tuple[Item, ...]:
-    """The conversion of the chosen objects, taken to v1beta1 where any of them is alpha, else to v1."""
+    """The conversion of the chosen objects: to v1beta1 if any of them is alpha, otherwise to v1."""
     trees, to = _chosen(inventory, parameters)
     options = Options(
         to=to,
@@ -235,14 +230,14 @@ def converted(inventory: Inventory, parameters: Parameters) -> tuple[Item, ...]:
 
 
 def object_of(inventory: Inventory, kind: str, *, name: str) -> WholeObject | None:
-    """The pool or class of that kind and name, as it was read."""
+    """The pool or class of that kind and name, as read; None if there is none."""
     part = next((part for part, of_kind in CONVERTIBLE_PARTS.items() if of_kind == kind), None)
     found = inventory.part(part).items if part else ()
     return next((one for one in found if isinstance(one, WholeObject) and one.name == name), None)
 
 
 def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[list[Tree], Generation]:
-    """The objects by the names of their pools; without names those of the older generation that is there."""
+    """The objects by the names of their pools; without names, those of the oldest generation present."""
     old = bool(inventory.provisioners.items or inventory.awsnodetemplates.items)
     of_alpha, of_current = (names_given(parameters, name) for name in ("provisioners", "nodepools"))
     if of_alpha and of_current:
@@ -291,7 +286,7 @@ def _node_role(parameters: Parameters) -> str | None:
 
 
 def _known(inventory: Inventory) -> KnownNames:
-    """What the cluster, and AWS where it was asked, tell a conversion."""
+    """What the cluster, and AWS if it was read, contribute to a conversion."""
     default = next(iter(names.setting(inventory, DEFAULT_PROFILE).items), "")
     return KnownNames(
         role_of_profile=dict(_roles(inventory)),

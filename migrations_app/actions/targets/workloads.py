@@ -1,8 +1,7 @@
-"""Retired Karpenter keys in pod templates, pods and nodes -> their successors, everything else left as it is.
+"""Workloads, pods and nodes with retired Karpenter keys: which name them, their successors, and which pods restart if
+a template changes.
 
-Workloads as targets: where their pod template lies, and what a change of it does to the pods that run.
-
-Who names retired keys: the workloads, pods and NodePools that a renaming has to do with.
+Everything but the renamed keys stays unchanged.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -30,16 +29,17 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """`gone` are old keys that the running release no longer heeds: they are taken out, others stay beside the new.
+    """`gone` are old keys that the running release ignores: they are removed, other old keys stay next to the new
+    ones.
 
-    `pool_of` gives the NodePool for the name of a Provisioner; it may raise.
+    `pool_of` returns the NodePool for the name of a Provisioner; it may raise.
     """
 
     pool_of: Callable[[str], str]
     gone: Collection[str] = ()
 
     def template(self, template: Tree, *, marks: bool, placement: bool) -> Tree:
-        """The pod template with what was asked for renamed."""
+        """The pod template with the requested keys renamed."""
         found = dict(template)
         if marks and isinstance(template.get("metadata"), dict):
             found["metadata"] = self.metadata(template["metadata"])
@@ -48,7 +48,7 @@ class Renaming:
         return found
 
     def metadata(self, metadata: Tree) -> Tree:
-        """The metadata with the successor of its marks among the annotations; the value is kept."""
+        """The metadata with the successor of its marks as an annotation; the value is kept."""
         given = metadata.get("annotations")
         values = [given[key] for key in OLD_MARKS if key in given] if isinstance(given, dict) else []
         if not isinstance(given, dict) or not values:
@@ -103,7 +103,7 @@ class Renaming:
         return term | {"matchExpressions": [row for place, row in enumerate(made) if row not in made[:place]]}
 
     def _expression(self, row: Any) -> list[Any]:  # noqa: ANN401 - plain JSON
-        """A rule that keeps pods off stands for both labels while both are there; one that selects is replaced."""
+        """An excluding expression is duplicated for both labels while both are in use; a selecting one is replaced."""
         if not isinstance(row, dict) or row.get("key") != OLD:
             return [row]
         avoids = row.get("operator") in AVOIDING
@@ -141,7 +141,7 @@ POD = kinds.POD
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """What a changed template means: how many pods restart, in words; `held` where it cannot be changed at all."""
+    """The effect of a changed template: number of restarting pods, and a note; `held` if it cannot be changed."""
 
     pods: int
     note: str
@@ -149,7 +149,7 @@ class Restart:
 
 
 def target_of(inventory: Inventory, *, kind: str, namespace: str, name: str) -> ObjectTarget | None:
-    """The workload in the version that it was read in; None for a kind that is not among those read."""
+    """The workload in the version that was read; None for a kind that is not read."""
     part = next((part for part in WORKLOAD_PARTS if KIND_OF_PART[part] == kind), None)
     row = kinds.find(kind)
     if part is None or row is None:
@@ -163,7 +163,7 @@ def pod_target(namespace: str, name: str) -> ObjectTarget:
 
 
 def with_uid(target: ObjectTarget, read: Tree) -> ObjectTarget:
-    """The very object that was read."""
+    """The target, bound to the object that was read."""
     return msgspec.structs.replace(target, uid=str(value_at(read, ("metadata", "uid")) or ""))
 
 
@@ -172,7 +172,7 @@ def template_field(target: ObjectTarget) -> Field:
 
 
 def metadata_of(read: Tree) -> Metadata:
-    """The metadata as the inventory words it; empty where it is none of an API server."""
+    """The metadata as an inventory projection; empty if it is malformed."""
     try:
         return msgspec.convert(read.get("metadata") or {}, Metadata)
     except msgspec.ValidationError:
@@ -180,7 +180,7 @@ def metadata_of(read: Tree) -> Metadata:
 
 
 def restart(target: ObjectTarget, read: Tree) -> Restart:
-    """What happens to the pods that run when the template changes."""
+    """What happens to the running pods if the template changes."""
     if target.kind == kinds.CRON_JOB.kind:
         return Restart(0, "no pod restarts; the next run has it")
     if target.kind == kinds.JOB.kind:
@@ -210,7 +210,7 @@ def _replicas(target: ObjectTarget, read: Tree) -> int:
 
 
 def templates(inventory: Inventory, parameters: Parameters) -> tuple[ObjectTarget, ...]:
-    """The workloads that name an old key, but for the controller, whose chart writes its own rules anew."""
+    """The workloads that name an old key, except the controller, whose chart rewrites its own rules."""
     own = {(one.namespace, one.name) for one in inventory.controller.items}
     found = [*(marked(inventory, OLD_MARKS) if asks(parameters, "marks") else ())]
     found += placed(inventory, {OLD}) if asks(parameters, "placement") else ()
@@ -223,7 +223,7 @@ def _target(inventory: Inventory, one: Mention) -> ObjectTarget | None:
 
 
 def marked_groups(inventory: Inventory, parameters: Parameters) -> Iterator[PodGroup]:
-    """The pods that carry an old mark without the new one."""
+    """The pods that have an old mark without the new one."""
     for group in inventory.pods.items if asks(parameters, "marks") else ():
         alone = set(OLD_MARKS) & set(group.markers) and labels.DO_NOT_DISRUPT not in group.markers
         if alone and _in(parameters, group.namespace):
@@ -231,7 +231,7 @@ def marked_groups(inventory: Inventory, parameters: Parameters) -> Iterator[PodG
 
 
 def asks(parameters: Parameters, name: str) -> bool:
-    """Whether that is to be renamed; yes, unless it was declined."""
+    """Whether that renaming is requested; True unless it was declined."""
     return parameters.get(name, True) is not False
 
 
@@ -241,7 +241,7 @@ def _in(parameters: Parameters, namespace: str) -> bool:
 
 
 def renaming(scene: PlanningContext, parameters: Parameters) -> Renaming:
-    """What the running release asks for, with the NodePools of this cluster."""
+    """The renaming for the running release, with the NodePools of this cluster."""
     running, there = scene.running.release, {pool.name for pool in pools.living_pools(scene.inventory)}
     gone = {key for key in (*OLD_MARKS, OLD) if running is not None and labels.retired(key, running)}
     instead = parameters.get("pool") or ""

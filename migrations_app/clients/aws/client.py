@@ -1,4 +1,5 @@
 """Reads AWS for one cluster: the protocol `AwsApi`, and its implementation over boto3.
+
 Every call is a read, is declared in permissions.py, and runs under a deadline.
 """
 

@@ -27,6 +27,7 @@ class AwsCredentials:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnIdentity:
     """karpdash's own AWS identity, from the settings: static keys, or ambient credentials if they are allowed.
+
     Ambient credentials come from environment variables, IRSA or EKS Pod Identity, never from instance metadata or
     files.
     """
@@ -40,6 +41,7 @@ class OwnIdentity:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterAccountAccess:
     """Access to one cluster's account: a role with an external id made for this cluster, or static keys.
+
     `account` is the account that must be reached; `user` and `action` become part of the session name.
     """
 

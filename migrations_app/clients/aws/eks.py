@@ -1,4 +1,5 @@
 """Registration of EKS clusters and bearer tokens for their API servers.
+
 The endpoint and the CA come only from DescribeCluster (T21). A token is a presigned STS GetCallerIdentity request,
 made in this process and never stored. It is valid for the one cluster whose name it contains, for up to 15 minutes
 and for any holder, so the transport sends it only after the server was verified with that CA (T21).
@@ -29,6 +30,7 @@ REACHABLE = frozenset({"ACTIVE", "UPDATING"})
 def eks_connection(api: AwsApi, entry: ClusterAccountAccess) -> Connection:
     """The connection to the API server of the cluster; its `eks` field says for which cluster and role tokens are
     made.
+
     Raises InvalidInput: `no_cluster`, `wrong_account`, `wrong_cluster`, `cluster_not_ready`, or the code for a bad
     endpoint or CA; ReadError if AWS does not answer.
     """
@@ -105,6 +107,7 @@ def signed_token(keys: AwsCredentials, *, cluster: str, region: str) -> Secret:
 def token_source(session: AwsSession, *, cluster: str, now: Now = utc_now) -> Callable[[], Secret]:
     """A function that the transport calls before each request: it returns the same token for ten minutes, then a new
     one.
+
     The function raises ReadError if AWS refuses the session.
     """
     return _Tokens(session, cluster=cluster, now=now)

@@ -22,6 +22,7 @@ _SESSION = re.compile(r"arn:(?P<partition>aws[a-z-]*):sts::(?P<account>\d{12}):a
 
 def own_principal(own: OwnIdentity, *, region: str, limits: AwsLimits = DEFAULT) -> str:
     """The ARN of karpdash's user or role. Raises ReadError, with code `no_identity` if it has none.
+
     The region is the cluster's, because an identity of another AWS partition is unknown there.
     """
     config = client_config(limits, "register")
@@ -37,6 +38,7 @@ def own_principal(own: OwnIdentity, *, region: str, limits: AwsLimits = DEFAULT)
 
 def principal_of(arn: str) -> str:
     """The role ARN behind a session ARN; any other ARN unchanged.
+
     AWS omits the role's path from a session ARN, so a role with a path has to be completed by hand.
     """
     found = _SESSION.fullmatch(arn)
@@ -49,6 +51,7 @@ SHORTEST = 900
 
 def prove_guarded(entry: ClusterAccountAccess, own: OwnIdentity, *, limits: AwsLimits = DEFAULT) -> None:
     """Returns if the role can be assumed with its external id, and neither without one nor with another.
+
     Raises InvalidInput with code `role_unguarded`; ReadError if the role cannot be assumed at all, since a refusal
     then proves nothing.
     """

@@ -1,4 +1,5 @@
 """Every AWS call that karpdash makes, and the IAM policies that allow exactly these calls.
+
 The client can only make calls listed here, so the policy cannot fall behind the code.
 """
 

@@ -51,6 +51,7 @@ class _CachedSession:
 
 class AwsSession:
     """One identity in one region: static keys, or an assumed role that is renewed before its credentials expire.
+
     Thread-safe. Raises ReadError if AWS refuses the identity.
     """
 

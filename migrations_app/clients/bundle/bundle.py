@@ -1,4 +1,5 @@
 """A bundle as a ClusterApi: reads kubectl dumps, or the output of `karpdash bundle`, from files.
+
 manifest.json says what was requested and what could not be read, and why. Without a manifest, a dump with Nodes and
 Pods counts as a dump of the whole cluster. With `whole` it does too, and `asked` lists the exceptions. What a
 bundle does not contain is Unseen.
@@ -156,6 +157,7 @@ class Bundle:
 
     def clock(self) -> Clock:
         """The time at which the bundle was made, if known; otherwise the newest node heartbeat.
+
         A dump is often evaluated long after it was made: by the current time every node in it would have expired.
         """
         made_at = self._manifest.made_at if self._manifest else ""
@@ -189,6 +191,7 @@ class Bundle:
     def _left_out(self, place: Place) -> bool:
         """Whether the absence of this kind in a dump of the whole cluster proves nothing, because it was probably not
         requested.
+
         A cluster with Karpenter has some objects of the kinds in _ALWAYS_SOME; Karpenter's own kinds are requested
         together.
         """
@@ -200,6 +203,7 @@ class Bundle:
 
 def open_bundle(source: Source, *, limits: BundleLimits | None = None) -> Bundle:
     """Reads the whole bundle into memory. Raises InvalidBundle; `where` names the file and, if known, the line.
+
     `source`: a path, the bytes of an upload, or files by name. Bytes are limited by UPLOAD, everything else by
     DIRECT.
     """

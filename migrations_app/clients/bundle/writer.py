@@ -1,4 +1,5 @@
 """Writes a bundle: records what is read through a ClusterApi, redacts it, and notes what could not be read.
+
 The recording is itself a ClusterApi, so a scan that runs over it requests exactly what the bundle will contain.
 """
 

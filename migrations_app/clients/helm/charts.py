@@ -1,4 +1,5 @@
 """The CRDs of a Helm chart, read from a packed chart, a folder, or an OCI registry, under limits (T04, T05).
+
 No template is rendered, nothing is unpacked to disk. Only `Chart.yaml` and the files in `crds/` are kept, because
 Helm applies those unchanged. The chart karpenter-crd ships the same CRDs as templates; it is refused with a message
 that names the chart to use.
@@ -66,6 +67,7 @@ def from_archive(raw: bytes) -> dict[str, bytes]:
 
 def from_folder(charts: Path, name: str) -> dict[str, bytes]:
     """Same as `from_archive`, for `<charts>/<name>`: a .tgz file or a chart folder. Symbolic links are never followed.
+
     Raises InvalidInput with code `no_chart` if there is none of that name.
     """
     if not _NAME.fullmatch(name) or len(name) > 128:

@@ -1,5 +1,6 @@
 """Helm 3 release Secrets (T05): base64, base64, gzip, JSON, each decoded under a limit. Only Karpenter's charts are
 kept.
+
 A record is reduced to its names, versions, status, selected values, and the objects its manifest declares.
 """
 

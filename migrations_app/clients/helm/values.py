@@ -1,5 +1,6 @@
 """The Helm values and environment variables of the Karpenter charts that are kept; of all others only the names are
 kept (T23).
+
 Values may contain credentials, so this is an allow-list. Source: values.yaml and the templates of charts/karpenter
 and charts/karpenter-crd in aws/karpenter-provider-aws, v0.28.1 to v1.14.
 """

@@ -1,4 +1,5 @@
 """The protocols for reading (`ClusterApi`) and changing (`Writer`) a cluster, and the values they exchange.
+
 A cluster is a live API server or the files of a bundle. Changes go to one named object at a time, and each names
 the object version it was based on. Requests are described in RBAC terms, so that a refusal can name the missing
 rule.
@@ -197,6 +198,7 @@ class Writer(Protocol):
 
     def may(self, need: RbacNeed, *, namespace: str = "", name: str = "") -> bool:
         """Whether the server grants these credentials the permission (A26); without a name, for every object.
+
         Raises ReadError.
         """
 

@@ -1,4 +1,5 @@
 """TLS sockets with a deadline for the whole response (K06), and the TLS context for a registered CA (K02, K03).
+
 A normal read timeout restarts with every byte, so one byte a second would run for ever. Here each read may wait
 only until the response's deadline, or until the body falls below the minimum rate. The context trusts only the
 registered CA, is built from memory, and cannot be disabled.

@@ -24,6 +24,7 @@ CAUGHT = (u.HTTPError, http.client.HTTPException, OpenApiException, OSError, Val
 @dataclass(frozen=True, slots=True)
 class HttpFailure:
     """`again`: whether a read may be retried. `after`: the server's Retry-After, in seconds.
+
     `elsewhere`: a retry makes sense only at another address of the same server.
     """
 

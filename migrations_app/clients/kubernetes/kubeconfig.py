@@ -1,4 +1,5 @@
 """Reads a kubeconfig by an allow-list (K01, T01, T02): runs no program, opens no file, ignores no field.
+
 Every field that is not on the list is refused by name with a code and a fixed message that says what to do instead,
 so a file never means less here than its owner expects. Certificates and keys are checked in memory before any
 connection.

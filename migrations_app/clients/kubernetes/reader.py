@@ -198,6 +198,7 @@ def open_live(
     resolver: Resolver = ask_resolver,
 ) -> LiveApi:
     """A client of that server. Its name is resolved and checked now; no request is sent yet. Raises ReadError.
+
     `token` supplies the credentials for each call and replaces those of the connection.
     """
     return LiveApi(Transport(connection, reach=reach, limits=limits, token=token, resolver=resolver), limits)

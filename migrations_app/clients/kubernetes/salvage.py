@@ -1,4 +1,5 @@
 """Splits a JSON list by its brackets if one object breaks the decoder, so that the other objects are kept.
+
 The fast decoder rejects the whole page for one lone surrogate or one object nested a thousand levels deep (K12).
 """
 

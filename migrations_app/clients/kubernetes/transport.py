@@ -1,4 +1,5 @@
 """All HTTP traffic to API servers, by rules K01-K18. Only reads are retried.
+
 The official client supplies configuration and connection pool; sockets, deadlines, size limits and errors are
 implemented here.
 """
@@ -152,6 +153,7 @@ class Transport:
         purpose: str,
     ) -> WriteResponse:
         """The response to a request that changes something. Sent once, never retried (K07, A20).
+
         A response of any status is returned. Raises ReadError only if none came: then it is unknown whether the
         change happened.
         """

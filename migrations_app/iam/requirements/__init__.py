@@ -1,1 +1,1 @@
-"""What the Karpenter controller needs of IAM, release by release."""
+"""What the Karpenter controller needs from IAM, by release."""

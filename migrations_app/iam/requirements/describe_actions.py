@@ -1,7 +1,7 @@
-"""The Describe actions of EC2 that the controller calls: one row holds the request, its reason and its grant.
+"""The EC2 Describe actions that the controller calls: one row holds the request, its reason and its grant.
 
-probes.py, needs.py and grants.py take their own rows from here, so that a new Describe action is one row and no more.
-Sources are those of probes.py; where a row names none, it is pkg/operator/operator.go.
+requests.py, needs.py and statements.py take their rows from here, so that a new Describe action is a single row.
+Sources are those of requests.py; if a row names none, it is pkg/operator/operator.go.
 """
 
 from typing import NamedTuple
@@ -12,9 +12,9 @@ from migrations_app.iam.requirements.required_request import Mode, RequiredReque
 
 
 class Read(NamedTuple):
-    """`call` is the action without its service; `effect` says what its refusal does, `log` what is logged then.
+    """`call` is the action without its service; `effect` says what its refusal causes, `log` what is logged then.
 
-    `capability` and `features` are those of the request (probe.py).
+    `capability` and `features` are those of the request (required_request.py).
     """
 
     id: str
@@ -34,7 +34,7 @@ class Read(NamedTuple):
 
     @property
     def probe(self) -> RequiredRequest:
-        """The request, which is made in the region of the cluster."""
+        """The request, which is made in the cluster's region."""
         return RequiredRequest(
             id=self.id,
             span=self.span,
@@ -49,7 +49,7 @@ class Read(NamedTuple):
 
     @property
     def need(self) -> Need:
-        """Why the controller asks."""
+        """Why the controller needs the action."""
         return Need(action=self.action, span=self.span, effect=self.effect, log=self.log, source=self.source)
 
 

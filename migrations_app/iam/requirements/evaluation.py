@@ -1,4 +1,4 @@
-"""What somebody asks of policies by name and setting, and the answer: one place for the command line and the API."""
+"""Evaluates policies for a release by names and settings: one implementation for the command line and the API."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from migrations_app.iam.requirements.gaps import GapReport, find_gaps
 from migrations_app.iam.site import AwsSite
 from migrations_app.iam.site_from_policies import site_from_policies
 
-# What each name may look like: none of them can smuggle a wildcard or a placeholder into a request or a remedy.
+# The allowed form of each name: no name can bring a wildcard or a placeholder into a request or a remedy.
 NAME_FORMS = {
     "cluster_name": r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}",
     "account": r"[0-9]{12}",
@@ -23,12 +23,12 @@ NAME_FORMS = {
     "tag": r"[^=]{1,128}=.{0,256}",
 }
 CHOSEN = tuple(feature for feature in Feature if feature is not Feature.ASSUME_ROLE)
-"""The settings that can be turned on and off; a role to assume is told by its ARN."""
+"""The settings that can be turned on and off; a role to assume is given by its ARN."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationRequest:
-    """Documents and the release they are judged for. An empty name is read from the documents, where they tell it."""
+    """Documents and the release to evaluate them for. An empty name is read from the documents, if they contain it."""
 
     release: str
     policies: tuple[IamPolicy, ...]
@@ -45,7 +45,7 @@ class EvaluationRequest:
     turned_off: frozenset[Feature] = frozenset()
 
     def wrong(self) -> Iterator[tuple[str, str]]:
-        """Each name that is not in the form wanted, with its field."""
+        """Each name that does not have the required form, with its field."""
         for name, form in NAME_FORMS.items():
             given = getattr(self, name)
             for value in given if isinstance(given, tuple) else (given,):
@@ -53,14 +53,14 @@ class EvaluationRequest:
                     yield name, value
 
     def assumed(self) -> frozenset[Feature]:
-        """The settings that count: those of any cluster, changed by what was said."""
+        """The features that apply: the assumed ones, changed by the request."""
         assumed_role = {Feature.ASSUME_ROLE} if self.assume_role_arn else set()
         return (ASSUMED | self.turned_on | assumed_role) - self.turned_off
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationResult:
-    """The answer. `read` are names that nobody told and the documents did; `odd` is what in them decides nothing."""
+    """The result. `read` are names that were read from the documents; `odd` are parts of them without effect."""
 
     report: GapReport
     site: AwsSite
@@ -70,7 +70,7 @@ class EvaluationResult:
 
 
 def evaluate_request(asked: EvaluationRequest) -> EvaluationResult:
-    """What the documents lack for the release. Raises BadInput for a release whose needs are not known."""
+    """What the documents lack for the release. Raises InvalidInput for a release whose needs are not known."""
     site, read = site_of(asked)
     documents = (*asked.policies, *(asked.boundary or ()))
     report = find_gaps(
@@ -81,7 +81,7 @@ def evaluate_request(asked: EvaluationRequest) -> EvaluationResult:
 
 
 def site_of(asked: EvaluationRequest) -> tuple[AwsSite, Mapping[str, str]]:
-    """The names to judge with, and those among them that were read from the policies."""
+    """The names to evaluate with, and those among them that were read from the policies."""
     told = {
         "cluster": asked.cluster_name,
         "account": asked.account,

@@ -1,10 +1,8 @@
-"""On which settings of a cluster a request depends, and what is assumed when nobody says otherwise.
+"""The settings on which requests depend, with the assumed defaults; what the node role needs; minors and spans of
+minors.
 
-What the role of nodes needs: managed policies, and who may take it on.
-
-Source: getting-started-with-karpenter/cloudformation.yaml of aws/karpenter-provider-aws, v0.28.1 to v1.14.1.
-
-Release numbers of Karpenter and the spans of minors in which a fact holds.
+Source of the node needs: getting-started-with-karpenter/cloudformation.yaml of aws/karpenter-provider-aws, v0.28.1
+to v1.14.1.
 """
 
 import re
@@ -57,7 +55,7 @@ MEANING = {
     ),
 }
 
-# All but the four rare options, the instances of 0.27 and the unproven advice.
+# All except the four rare options, the instances of 0.27 and the unproven advice.
 ASSUMED = frozenset(
     {
         Feature.SPEC_ROLE,
@@ -74,7 +72,7 @@ ASSUMED = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeNeed:
-    """One need, met by any of `policies`, the first of which is to be attached. `sure` False: may be met elsewhere."""
+    """One need, met by any of `policies`; attach the first of them. `sure` False: it may be met in another way."""
 
     policies: tuple[str, ...]
     why: str
@@ -102,7 +100,7 @@ EVERYTHING = frozenset({"AdministratorAccess", "PowerUserAccess"})
 
 
 def needs_unmet(attached: Collection[str]) -> Iterator[NodeNeed]:
-    """The needs that none of the attached policies meets, by name."""
+    """The needs that none of the attached policies meets, by policy name."""
     if not EVERYTHING.isdisjoint(attached):
         return
     for need in NODE_NEEDS:
@@ -117,7 +115,7 @@ _RELEASE = re.compile(r"v?(\d{1,3})\.(\d{1,3})(?:\.\d{1,3}(?:-[0-9A-Za-z.-]{1,40
 
 @dataclass(frozen=True)
 class Span:
-    """Minors from `since` to `until`, both included; without an end it holds to the newest release known."""
+    """Minors from `since` to `until`, both included; without `until` up to the newest known release."""
 
     since: Minor
     until: Minor | None = None
@@ -135,7 +133,9 @@ def minor_text(minor: Minor) -> str:
 
 
 def minor_of(release: str, *, table: Table = RELEASES) -> Minor:
-    """The minor of a release such as `0.32`, `v1.0.14` or the hop `0.33+`; BadInput when its needs are not known."""
+    """The minor of a release such as `0.32`, `v1.0.14` or the hop `0.33+`. Raises InvalidInput if its needs are not
+    known.
+    """
     found = _RELEASE.fullmatch(release.strip())
     if found is None:
         raise InvalidInput(f"{release[:40]!r} is not a release; write it like 0.32 or 1.0.14")
@@ -146,11 +146,11 @@ def minor_of(release: str, *, table: Table = RELEASES) -> Minor:
 
 
 def every_minor(*, table: Table = RELEASES) -> tuple[Minor, ...]:
-    """Every minor whose needs are known, oldest first: those of the table of releases."""
+    """Every minor whose needs are known, oldest first: those of the release table."""
     return tuple(row.order for row in table)
 
 
 def _known(table: Table) -> str:
-    """The first and the last minor of each major."""
+    """The first and the last minor of each major, as text."""
     majors = [list(group) for _, group in groupby(every_minor(table=table), key=lambda minor: minor[0])]
     return " and ".join(f"{minor_text(group[0])} to {minor_text(group[-1])}" for group in majors)

@@ -1,4 +1,4 @@
-"""Which of the requests of a release a set of policies refuses, one entry an action."""
+"""The requests of a release that a set of policies refuses, one entry for each action."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from migrations_app.karpenter.releases import RELEASES, Table
 SCHEMA = "karpdash/iam/v1"
 RequiredAction = Literal["always", "conditional"]
 
-# Of several refusals of one action the first of these names the entry.
+# If an action has several refusals, the first of these verdicts names the entry.
 _WORST_FIRST = (
     RequestVerdict.DENIED,
     RequestVerdict.MISSING,
@@ -30,7 +30,7 @@ _WORST_FIRST = (
 
 @dataclass(frozen=True, kw_only=True)
 class RefusedRequest:
-    """One request not clearly allowed. `applies` is False where it hangs on a setting that is not assumed."""
+    """One request that is not clearly allowed. `applies` is False if it depends on a setting that is not assumed."""
 
     probe: RequiredRequest
     request: IamRequest
@@ -40,7 +40,9 @@ class RefusedRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Gap:
-    """All refusals of one action. `resource` lists the types concerned; `when` is empty if it is always needed."""
+    """All refusals of one action. `resource` lists the resource types; `when` is empty if the action
+    is always needed.
+    """
 
     action: str
     resource: tuple[str, ...]
@@ -55,7 +57,7 @@ class Gap:
     refusals: tuple[RefusedRequest, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """The entry as the command, the API and snapshots write it."""
+        """The entry in the format of the command, the API and snapshots."""
         return {
             "action": self.action,
             "resource": list(self.resource),
@@ -69,7 +71,7 @@ class Gap:
 
 @dataclass(frozen=True, kw_only=True)
 class GapReport:
-    """What stands between policies and a release. `legacy_gaps` speaks of capacity that Provisioners own."""
+    """What the policies lack for a release. `legacy_gaps` concern capacity that Provisioners own."""
 
     release: str
     minor: Minor
@@ -81,7 +83,7 @@ class GapReport:
         return all(gap.required != "always" for gap in self.gaps)
 
     def as_json(self) -> dict[str, Any]:
-        """The report in the shape `karpdash/iam/v1`."""
+        """The report in the format `karpdash/iam/v1`."""
         return {
             "schema": SCHEMA,
             "release": self.release,
@@ -93,7 +95,7 @@ class GapReport:
 
 @dataclass(frozen=True, kw_only=True)
 class Tables:
-    """The rows from which the needs of a release are told; other ones show what a release of tomorrow would need."""
+    """The tables that define the needs of a release; tests pass others to add a future release."""
 
     releases: Table = RELEASES
     probes: tuple[RequiredRequest, ...] = PROBES
@@ -112,7 +114,9 @@ def find_gaps(
     boundary: Sequence[IamPolicy] | None = None,
     tables: Tables = KNOWN,
 ) -> GapReport:
-    """What the policies refuse of the needs of `release`. In 0.32 Provisioners and NodePools are looked at apart."""
+    """What the policies refuse of the needs of `release`. In 0.32 Provisioners and NodePools are
+    evaluated separately.
+    """
     minor = minor_of(release, table=tables.releases)
     judged = tuple(filled(policy, site) for policy in policies)
     limit = None if boundary is None else tuple(filled(policy, site) for policy in boundary)
@@ -134,7 +138,7 @@ def find_gaps(
 
 
 def _answer(request: IamRequest, policies: Sequence[IamPolicy], *, boundary: Sequence[IamPolicy] | None) -> Evaluation:
-    """The answer, or "cannot tell" where AWS names a resource in its refusal although the reference knows none.
+    """The evaluation, or "cannot tell" if AWS names a resource in its refusal although its reference lists none.
 
     Source: kubernetes/kops#17854 (iam:ListInstanceProfiles refused on an instance-profile path).
     """
@@ -174,7 +178,7 @@ def _on_existing(probe: RequiredRequest) -> bool:
 
 
 def _when(refusals: tuple[RefusedRequest, ...], needed: tuple[RefusedRequest, ...]) -> str:
-    """The settings on which the entry hangs; empty where some refusal hangs on none and no other is rarer."""
+    """The settings on which the entry depends; empty if some refusal depends on none and no other is rarer."""
     parts = []
     if all(one.probe.features for one in needed):
         parts.append("; ".join(_meanings(needed)))

@@ -1,4 +1,4 @@
-"""The shape of a row of needs.py."""
+"""The row type of needs.py."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ OPERATOR = "v1.14.1:pkg/operator/operator.go"
 
 @dataclass(frozen=True, kw_only=True)
 class Need:
-    """One action in a span of releases. `existing` tells tagging of running instances from tagging at creation."""
+    """One action in a span of releases. `existing` distinguishes tagging running instances from tagging at creation."""
 
     action: str
     span: Span = ALWAYS

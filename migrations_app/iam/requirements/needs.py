@@ -1,8 +1,8 @@
-"""Why the controller needs an action, what its refusal does, and what it logs then.
+"""Why the controller needs an action, what its refusal causes, and what it logs then.
 
-Sources are read as aws/karpenter-provider-aws@<tag>:<path> unless another repository is named. An action that some
-official policy grants but no release calls (see removal.py) has no row here. Describe actions of EC2 are rows of
-reads.py.
+Sources are read as aws/karpenter-provider-aws@<tag>:<path> unless another repository is named. An action that an
+official policy grants but no release calls (see remedies.py) has no row here. EC2 Describe actions are rows of
+describe_actions.py.
 """
 
 from migrations_app.iam.requirements.describe_actions import READS
@@ -206,7 +206,7 @@ NEEDS: tuple[Need, ...] = (
 
 
 def need_for(action: str, minor: Minor, *, existing: bool = False, table: tuple[Need, ...] = NEEDS) -> Need:
-    """The row of an action in a release; of two that fit, the first. Raises LookupError where there is none."""
+    """The row of an action in a release; the first if several match. Raises LookupError if there is none."""
     rows = [need for need in table if need.action == action and minor in need.span]
     if not rows:
         raise LookupError(f"needs.py has no row for {action} in {minor_text(minor)}")

@@ -1,6 +1,7 @@
-"""A remedy as text: JSON, CloudFormation, Terraform, and for the Karpenter submodule of the Terraform EKS module.
+"""The remedy for a gap report, written as JSON, CloudFormation, Terraform, or input of the Terraform EKS module's
+Karpenter submodule.
 
-What closes the gaps, in the form somebody works with: one place for the command line, the API and the page.
+One implementation for the command line, the API and the page.
 """
 
 import json
@@ -31,7 +32,7 @@ _NAME = "KarpenterController{release}Gaps"
 
 
 def as_json(documents: Sequence[Document]) -> str:
-    """The documents as IAM takes them; several follow each other, one for each policy to create."""
+    """The documents in IAM's format, one after the other; each is one policy to create."""
     return "\n".join(json.dumps(document, indent=2) for document in documents)
 
 
@@ -76,9 +77,11 @@ def as_terraform(documents: Sequence[Document], *, release: str) -> str:
 
 
 def as_module_statements(statements: Iterable[PolicyStatement], *, major: int) -> str:
-    """The variable `iam_policy_statements` of the submodule; its blocks are `conditions` to 20, `condition` from 21.
+    """The submodule's variable `iam_policy_statements`; its blocks are named `conditions` up to 20 and `condition`
+    from 21.
 
-    Source: terraform-aws-modules/terraform-aws-eks@v20.16.0, v20.37.2, v21.19.0:modules/karpenter/policy.tf, main.tf
+    Source: terraform-aws-modules/terraform-aws-eks@v20.16.0, v20.37.2, v21.19.0:modules/karpenter/policy.tf,
+    main.tf
     """
     block = "condition" if major >= 21 else "conditions"
     listed = [
@@ -98,7 +101,7 @@ def as_module_statements(statements: Iterable[PolicyStatement], *, major: int) -
 
 
 def _hcl(value: object) -> str:
-    """JSON is an expression of HCL once its two template openings are escaped."""
+    """The value as an HCL expression: JSON with HCL's two template openings escaped."""
     return json.dumps(value, indent=2).replace("${", "$${").replace("%{", "%%{")
 
 
@@ -117,7 +120,7 @@ NEWEST_MODULE = "21.19.0"
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyRemedy:
-    """What has to be added to the policies of a report, before it is written down."""
+    """What has to be added to the policies of a report, before it is written in a format."""
 
     report: GapReport
     site: AwsSite
@@ -125,13 +128,17 @@ class PolicyRemedy:
     added: Closing
 
     def documents(self, form: Form = "json") -> tuple[Document, ...]:
-        """The documents of the two forms that are documents; BadPolicy where one statement alone is too large."""
+        """The documents for the formats `json` and `merged`. Raises InvalidPolicy if one statement
+        alone is too large.
+        """
         if form == "merged":
             return merged(self.policies, self.added.statements, site=self.site)
         return self.added.documents()
 
     def text(self, form: Form, *, version: str = NEWEST_MODULE) -> str:
-        """The remedy as text; `version` is that of the Terraform EKS module. Raises BadInput for one that is none."""
+        """The remedy as text; `version` is that of the Terraform EKS module. Raises InvalidInput for an invalid
+        version.
+        """
         match form:
             case "cloudformation":
                 return as_cloudformation(self.documents(), release=self.report.release)
@@ -143,7 +150,7 @@ class PolicyRemedy:
                 return as_json(self.documents(form))
 
     def remarks(self) -> tuple[str, ...]:
-        """What to know before using it: names nobody told, refusals that no statement lifts, nothing to add."""
+        """Notes for the user: names that were not given, refusals that no statement fixes, nothing to add."""
         stubborn = (
             f"{one.probe.action}: no added statement helps, {one.answer.because}" for one in self.added.stubborn
         )
@@ -163,19 +170,19 @@ class PolicyRemedy:
 
 
 def remedy(report: GapReport, site: AwsSite, *, policies: Iterable[IamPolicy]) -> PolicyRemedy:
-    """What closes the gaps that are always needed, and those of capacity that Provisioners still own."""
+    """What closes the gaps that are always needed, including those for capacity that Provisioners still own."""
     return PolicyRemedy(report=report, site=site, policies=tuple(policies), added=closing(report, site))
 
 
 def stand_ins(site: AwsSite) -> tuple[str, ...]:
-    """Names in a remedy that nobody told, to be put right before it is used."""
+    """Placeholder names in a remedy that have to be replaced before use."""
     some = {"cluster name": SOME_CLUSTER, "account": SOME_ACCOUNT, "region": SOME_REGION}
     used = {"cluster name": site.cluster, "account": site.account, "region": site.region}
     return tuple(f"{name} not told: {used[name]} stands in for it" for name, word in some.items() if used[name] == word)
 
 
 def removal_lines(removals: Sequence[Removal]) -> tuple[str, ...]:
-    """Each removal in a line; one that says so where there is nothing."""
+    """One line for each removal; a line that says so if there is none."""
     found = tuple(f"{one.statement.where}: {'all of it' if one.whole else ', '.join(one.actions)}" for one in removals)
     return found or ("nothing",)
 

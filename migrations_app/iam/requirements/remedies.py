@@ -1,6 +1,5 @@
-"""The smallest statements that close the gaps, and documents that fit what IAM stores.
-
-What of a role's policies the controller no longer needs once the hop is done.
+"""The smallest statements that close the gaps, in documents that fit IAM's size limits; and what the controller no
+longer needs after a hop.
 """
 
 import json
@@ -17,7 +16,7 @@ from migrations_app.iam.requirements.requests import PROBES, probes_for
 from migrations_app.iam.requirements.statements import GRANTS, StatementGrant
 from migrations_app.iam.site import AwsSite
 
-# Characters without white space. A role takes ten managed policies by default, and 10,240 characters inline in all.
+# Characters without white space. By default a role accepts ten managed policies, and 10,240 characters inline in all.
 MANAGED_LIMIT = 6144
 INLINE_LIMIT = 10240
 
@@ -26,20 +25,20 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Closing:
-    """Statements to add, and refusals that no added statement lifts: explicit denies and the permissions boundary."""
+    """Statements to add, and refusals that no added statement fixes: explicit denies and the permissions boundary."""
 
     statements: tuple[PolicyStatement, ...]
     stubborn: tuple[RefusedRequest, ...]
 
     def documents(self, *, limit: int = MANAGED_LIMIT) -> tuple[Document, ...]:
-        """The statements as policy documents of at most `limit` characters; none if there is nothing to add."""
+        """The statements as policy documents of at most `limit` characters; empty if there is nothing to add."""
         return fitted(self.statements, limit=limit)
 
 
 def closing(report: GapReport, site: AwsSite, *, legacy: bool = True, conditional: bool = False) -> Closing:
-    """What to add for every gap that is always needed, with `conditional` also for those that hang on rare settings.
+    """What to add for every gap that is always needed; with `conditional` also for gaps that depend on rare settings.
 
-    With `legacy` it also covers capacity that Provisioners still own, which 0.32 needs until the last of it is gone.
+    `legacy` includes capacity that Provisioners still own, which 0.32 needs until the last of it is gone.
     """
     gaps = (*report.gaps, *(report.legacy_gaps if legacy else ()))
     refusals = [one for gap in gaps if conditional or gap.required == "always" for one in _counted(gap, conditional)]
@@ -65,7 +64,7 @@ def _counted(gap: Gap, conditional: bool) -> tuple[RefusedRequest, ...]:
 
 
 def _grant_for(refusal: RefusedRequest, minor: Minor, *, site: AwsSite) -> StatementGrant:
-    """The first grant that allows the request. Every row of probes.py has one; a test holds the two tables together."""
+    """The first grant that allows the request. Every row of requests.py has one, as a test verifies."""
     probe = refusal.probe
     for grant in GRANTS:
         if minor in grant.span and probe.action in grant.actions and probe.kind in grant.kinds:
@@ -79,19 +78,19 @@ def _grant_for(refusal: RefusedRequest, minor: Minor, *, site: AwsSite) -> State
 
 
 def merged(policies: Iterable[IamPolicy], added: Iterable[PolicyStatement], *, site: AwsSite) -> tuple[Document, ...]:
-    """The policies and the added statements in as few managed documents as their size allows, doubles dropped."""
+    """The policies and the added statements in as few managed documents as their size allows, without duplicates."""
     present = [statement for policy in policies for statement in filled(policy, site).statements]
     return fitted((*present, *added), limit=MANAGED_LIMIT)
 
 
 def merged_size(policies: Iterable[IamPolicy], added: Iterable[PolicyStatement], *, site: AwsSite) -> int:
-    """Characters of the policies and the added statements in one document, doubles dropped."""
+    """Characters of the policies and the added statements in one document, without duplicates."""
     present = [statement for policy in policies for statement in filled(policy, site).statements]
     return size_of(document_of(_without_doubles((*present, *added))))
 
 
 def fitted(statements: Iterable[PolicyStatement], *, limit: int) -> tuple[Document, ...]:
-    """Documents of at most `limit` characters that hold all statements, each at the first place where it fits."""
+    """Documents of at most `limit` characters with all statements, each in the first document where it fits."""
     piles: list[list[PolicyStatement]] = []
     for statement in _without_doubles(statements):
         if size_of(document_of([statement])) > limit:
@@ -112,7 +111,7 @@ def _without_doubles(statements: Iterable[PolicyStatement]) -> list[PolicyStatem
 
 
 def document_of(statements: Sequence[PolicyStatement]) -> Document:
-    """A policy document. IAM wants each Sid once, so a later statement loses one that is taken."""
+    """A policy document. Sids must be unique in IAM, so a later statement with the same Sid loses it."""
     listed = []
     for n, statement in enumerate(statements):
         taken = any(other.sid == statement.sid for other in statements[:n])
@@ -125,14 +124,14 @@ def size_of(document: Document) -> int:
     return len("".join(json.dumps(document, separators=(",", ":"), ensure_ascii=False).split()))
 
 
-# Granted by official policies at some time and called by no release.
+# Granted by official policies at some time, but called by no release.
 NEVER_CALLED = frozenset({"ec2:DescribeAvailabilityZones", "sqs:GetQueueAttributes", "iam:GetRole"})
 OURS = frozenset(probe.action.lower() for probe in PROBES) | {action.lower() for action in NEVER_CALLED}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Removal:
-    """A statement that may go, or only the named actions of it."""
+    """A statement that can be removed, or only the named actions of it."""
 
     statement: PolicyStatement
     actions: tuple[str, ...] = ()
@@ -143,10 +142,11 @@ class Removal:
 
 
 def removable(policies: Iterable[IamPolicy], *, release: str, site: AwsSite) -> tuple[Removal, ...]:
-    """Statements and actions without which the release is allowed just as much, settings that are off included.
+    """Statements and actions that can be removed without refusing anything to the release, including settings that are
+    off.
 
-    Of two statements that do the same the earlier one is named, so give the older document first. Only statements made
-    of actions that Karpenter ever had are looked at. Keep all of it while a rollback is still wanted.
+    Of two equivalent statements the earlier one is named, so pass the older document first. Only statements whose
+    actions Karpenter has used are considered. Keep everything while a rollback may still be needed.
     """
     minor = minor_of(release)
     requests = [request for probe in probes_for(minor) for request in probe.requests(site, minor)]
@@ -176,7 +176,7 @@ def _is_ours(statement: PolicyStatement) -> bool:
 
 
 def _grants(requests: Sequence[IamRequest], statements: Sequence[PolicyStatement]) -> list[set[int]]:
-    """For each request that is allowed, which statements allow it, by their place."""
+    """For each allowed request, the indexes of the statements that allow it."""
     denials = [one for one in statements if not one.allow]
     open_to = [one for one in requests if all(reaches(denial, one) is False for denial in denials)]
     allows = [(index, one) for index, one in enumerate(statements) if one.allow]

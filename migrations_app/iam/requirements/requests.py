@@ -1,10 +1,11 @@
-"""The requests that the controller makes, release by release. Adding a minor means adding rows or ending a span.
+"""The requests that the controller makes, by release. A new minor adds rows or ends a span.
 
-A request also has its row in needs.py and in grants.py; for a Describe action of EC2 one row in reads.py is all three.
-
-Source of the actions: call sites of aws/karpenter-provider-aws at v0.28.1, v0.31.4, v0.32.10, v0.33.10, v0.37.8,
-v1.0.14, v1.1.9, v1.4.4, v1.7.6, v1.14.1 (pkg/providers, pkg/controllers, pkg/operator, pkg/aws/sdk.go), compared with
-website/content/en/preview/getting-started/getting-started-with-karpenter/cloudformation.yaml at all 180 release tags.
+A request also has its row in needs.py and in statements.py; for an EC2 Describe action one row in
+describe_actions.py covers all three. Source of the actions: call sites of aws/karpenter-provider-aws at v0.28.1,
+v0.31.4, v0.32.10, v0.33.10, v0.37.8, v1.0.14, v1.1.9, v1.4.4, v1.7.6, v1.14.1 (pkg/providers, pkg/controllers,
+pkg/operator, pkg/aws/sdk.go), compared with
+website/content/en/preview/getting-started/getting-started-with-karpenter/cloudformation.yaml at all 180 release
+tags.
 """
 
 from collections.abc import Iterator
@@ -23,11 +24,11 @@ _NODE_POOL = ("karpenter.sh/nodepool", "default")
 _ALPHA_NAME = ("Name", "karpenter.sh/provisioner-name/default")
 _PROFILE_REGION = ("topology.kubernetes.io/region", "{region}")
 
-# Tags the controller puts on what it makes. Up to 0.31 and, for Provisioners, 0.32; 0.32 to 0.37; from 1.0.
+# Tags that the controller sets on what it creates: up to 0.31 and, for Provisioners, 0.32; 0.32 to 0.37; from 1.0.
 ALPHA_LAUNCH: Tags = (_ALPHA_NAME, _OWNED, _PROVISIONER, _MANAGED_BY)
 BETA_LAUNCH: Tags = (_OWNED, _NODE_POOL, _MANAGED_BY, _NODE_CLASS)
 V1_LAUNCH: Tags = (_OWNED, _NODE_POOL, _EKS_NAME, _NODE_CLASS)
-# The rehearsal of a launch (1.3 on) sends the NodePool tag without a value: `*` matches that, `?*` does not.
+# The dry run of a launch (from 1.3) sends the NodePool tag without a value: `*` matches that, `?*` does not.
 V1_DRY_RUN: Tags = (_OWNED, ("karpenter.sh/nodepool", ""), _EKS_NAME, _NODE_CLASS)
 BETA_PROFILE: Tags = (_OWNED, _MANAGED_BY, _NODE_CLASS, _PROFILE_REGION)
 V1_PROFILE: Tags = (_OWNED, _EKS_NAME, _NODE_CLASS, _PROFILE_REGION)
@@ -47,7 +48,7 @@ _PROFILE_IN_PATH = (
 
 
 class _Owner(NamedTuple):
-    """Who owns launched capacity in a span of releases, and with which tags it is launched."""
+    """The owner of launched capacity in a span of releases, and the tags with which it is launched."""
 
     prefix: str
     span: Span
@@ -57,7 +58,7 @@ class _Owner(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """One request of a launch or its end. `tags`: sent with the request, carried by the resource, or neither."""
+    """One request of a launch or a termination. `tags`: sent with the request, on the resource, or neither."""
 
     name: str
     action: str
@@ -219,7 +220,9 @@ def _on_existing_instances() -> Iterator[RequiredRequest]:
 
 
 def _queue() -> Iterator[RequiredRequest]:
-    """0.33 to 1.3 end at start when the queue's address is refused; before and after it is only logged."""
+    """Queue requests. From 0.33 to 1.3 the controller exits at start if the queue URL is refused; otherwise it only
+    logs.
+    """
     rows: tuple[tuple[str, Span, str, Severity], ...] = (
         ("sqs-DeleteMessage", ALWAYS, "DeleteMessage", "degraded"),
         ("sqs-ReceiveMessage", ALWAYS, "ReceiveMessage", "degraded"),
@@ -325,7 +328,9 @@ def _profile(
 
 
 def _profiles() -> Iterator[RequiredRequest]:
-    """Instance profiles: made by the controller from 0.32, tagged with the cluster from 1.0, under a path from 1.7."""
+    """Instance profiles: created by the controller from 0.32, tagged with the cluster from 1.0, with a
+    path from 1.7.
+    """
     yield _profile("ip-get", Span((0, 32), (1, 6)), action="GetInstanceProfile")
     yield _profile("ip-get-path", Span((1, 7)), action="GetInstanceProfile")
     eras = (
@@ -350,7 +355,7 @@ def _profiles() -> Iterator[RequiredRequest]:
         carried=BETA_PROFILE,
         features=(Feature.IN_PLACE, Feature.SPEC_ROLE),
     )
-    # Not in the call sites; every official policy grants it, so its absence is worth a word and no more.
+    # Not in the call sites, but every official policy grants it, so its absence is only mentioned.
     for name, span, tags in (("beta", Span((0, 32), (0, 37)), BETA_PROFILE), ("v1", Span((1, 0)), V1_PROFILE)):
         yield _profile(
             f"ip-tag-advised-{name}",
@@ -361,7 +366,7 @@ def _profiles() -> Iterator[RequiredRequest]:
             carried=tags,
             features=(Feature.TAGS_ON_CREATE,),
         )
-    # 1.7 lists them always; from 1.8 not in isolated-VPC mode.
+    # 1.7 always lists them; from 1.8 not in isolated-VPC mode.
     for name, span, features in (
         ("ip-list-always", Span((1, 7), (1, 7)), ()),
         ("ip-list", Span((1, 8)), (Feature.OPEN_NETWORK,)),
@@ -389,5 +394,5 @@ PROBES: tuple[RequiredRequest, ...] = (
 
 
 def probes_for(minor: Minor, *, table: tuple[RequiredRequest, ...] = PROBES) -> tuple[RequiredRequest, ...]:
-    """Every request of a release, in the order in which a launch makes them."""
+    """Every request of a release, in the order of a launch."""
     return tuple(probe for probe in table if minor in probe.span)

@@ -1,4 +1,4 @@
-"""From a row of probes.py to the authorisation request that AWS would judge."""
+"""Converts a row of requests.py to the authorisation request that AWS would evaluate."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,10 +17,10 @@ _CLUSTER_TAG_ON_TEMPLATES = Span((0, 28), (1, 0))
 
 @dataclass(frozen=True, kw_only=True)
 class RequiredRequest:
-    """One request the controller makes in the releases of `span`, for capacity of one owner (`mode`).
+    """One request of the controller in the releases of `span`, for capacity of one owner (`mode`).
 
-    Braces in `resource`, tags and context are filled from the site. `spec_tags` says that those of spec.tags are sent
-    on top; what carries tags of the controller carries them too.
+    Braces in `resource`, tags and context are filled from the site. `spec_tags` says that the tags of spec.tags are
+    sent in addition; resources with controller tags carry them too.
     """
 
     id: str
@@ -38,7 +38,7 @@ class RequiredRequest:
 
     @property
     def kind(self) -> str:
-        """Type of the resource: `instance`, `role`, `queue`..., or `*` where the action knows none."""
+        """Type of the resource: `instance`, `role`, `queue`..., or `*` if the action has no resource type."""
         if self.resource in ("*", "{assume_role_arn}"):
             return "*" if self.resource == "*" else "assumed role"
         if ":sqs:" in self.resource:
@@ -47,11 +47,11 @@ class RequiredRequest:
 
     @property
     def on_creation(self) -> bool:
-        """Whether this authorises the tags that a creation call carries."""
+        """Whether this authorises the tags of a creation call."""
         return any(key == "ec2:CreateAction" for key, _ in self.context)
 
     def requests(self, site: AwsSite, minor: Minor) -> tuple[IamRequest, ...]:
-        """The request for this site, one per node role where the role is the resource."""
+        """The request for this site; one for each node role if the role is the resource."""
         if self.kind == "role":
             return tuple(self._request(site, minor, words={"role": role}) for role in site.roles)
         return (self._request(site, minor, words={}),)
@@ -79,9 +79,9 @@ class RequiredRequest:
         return {**site.extra_tags, **filled}
 
     def _context(self, site: AwsSite) -> dict[str, tuple[str, ...]]:
-        """What every request of the controller states, beside what the row adds.
+        """The context keys that every request of the controller states, plus those of the row.
 
-        aws:RequestedRegion follows from where the call goes, TLS from the SDK.
+        aws:RequestedRegion follows from the target region of the call, TLS from the SDK.
         """
         service = self.action.partition(":")[0]
         region = {"iam": site.iam_region, "pricing": pricing_region(site.region)}.get(service, site.region)

@@ -1,7 +1,7 @@
-"""Statements that allow the requests of probes.py and as little else as IAM can express.
+"""Statements that allow the requests of requests.py and as little else as IAM can express.
 
-They follow the scopes of the official policies (Sids AllowScoped..., at the tags named in probes.py): new things
-only with the tags of this cluster, existing ones only when they carry them.
+They follow the scopes of the official policies (Sids AllowScoped..., at the tags named in requests.py): new
+resources only with this cluster's tags, existing resources only if they carry them.
 """
 
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ def _arns(kind: str, site: AwsSite) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Era:
-    """Who owns capacity in a span of releases, told by tags."""
+    """The owner of capacity in a span of releases, identified by tags."""
 
     span: Span
     mode: Mode
@@ -119,7 +119,7 @@ def _of_capacity(era: _Era) -> tuple[StatementGrant, ...]:
 
 
 def _tagging(era: _Era) -> tuple[Line, ...]:
-    """Which tags may be written on running instances: names, and the owner's mark while instances change hands."""
+    """The tags that may be written to running instances: names, and the owner tag while instances change owners."""
     if era.mode == "provisioner":
         keys = ("karpenter.sh/provisioner-name", "karpenter.sh/managed-by")
         linked = ("StringEquals", "aws:RequestTag/karpenter.sh/managed-by", ("{cluster}",))
@@ -165,7 +165,7 @@ _SIMPLE = (
         lines=(("StringEquals", "aws:RequestedRegion", ("{region}",)),),
     ),
     StatementGrant(sid="ReadParameters", actions=("ssm:GetParameter",), kinds=("parameter",)),
-    # Asked in another region than the cluster's, so no region condition may stand here.
+    # The request may go to a region other than the cluster's, so no region condition is set.
     StatementGrant(sid="ReadPrices", actions=("pricing:GetProducts",), kinds=("*",)),
     StatementGrant(
         sid="ReadQueue", actions=("sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage"), kinds=("queue",)
@@ -179,7 +179,7 @@ _SIMPLE = (
     StatementGrant(sid="ReadProfiles", actions=("iam:GetInstanceProfile",), kinds=("instance-profile",)),
     StatementGrant(sid="ListProfiles", actions=("iam:ListInstanceProfiles",), kinds=("*",)),
     StatementGrant(sid="ReadCluster", actions=("eks:DescribeCluster",), kinds=("cluster",)),
-    # The action knows no resource type: an ARN in Resource, as the templates of 1.12 have it, never matches.
+    # The action has no resource type: an ARN in Resource, as in the templates of 1.12, never matches.
     StatementGrant(
         sid="ReadZonalShift",
         actions=("arc-zonal-shift:GetManagedResource",),

@@ -1,7 +1,7 @@
-"""What to set in the Karpenter submodule of the Terraform EKS module, by the version of the module in use.
+"""What to set in the Karpenter submodule of the Terraform EKS module, by the module's version.
 
-Source: terraform-aws-modules/terraform-aws-eks, modules/karpenter at v19.16.0, v19.18.0, v20.0.0, v20.16.0, v20.24.0,
-v20.37.2, v21.0.0, v21.2.0, v21.8.0 and v21.19.0.
+Source: terraform-aws-modules/terraform-aws-eks, modules/karpenter at v19.16.0, v19.18.0, v20.0.0, v20.16.0,
+v20.24.0, v20.37.2, v21.0.0, v21.2.0, v21.8.0 and v21.19.0.
 """
 
 import re
@@ -16,7 +16,7 @@ ModuleVersion = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class ModuleSetting:
-    """A variable of the submodule and its value; without a variable the module itself has to move to `upgrade_to`."""
+    """A variable of the submodule and its value; without a variable, the module must be upgraded to `upgrade_to`."""
 
     closes: tuple[str, ...]
     variable: str = ""
@@ -27,7 +27,7 @@ class ModuleSetting:
 
 @dataclass(frozen=True, kw_only=True)
 class _Row:
-    """Versions `since` to before `below` close these actions by the setting, for releases from `release` on."""
+    """From version `since` to before `below`, the setting grants these actions, for releases from `release` on."""
 
     since: ModuleVersion
     below: ModuleVersion
@@ -78,7 +78,7 @@ _ROWS = (
 
 
 def module_version(text: str) -> ModuleVersion:
-    """Major and minor of a module version such as `20.24.3` or `~> 21.0`; BadInput where there is none."""
+    """Major and minor of a module version such as `20.24.3` or `~> 21.0`. Raises InvalidInput if there is none."""
     found = re.fullmatch(r"[~>=v ]{0,4}(\d{1,3})\.(\d{1,3})(?:\.\d{1,3})?", text.strip())
     if found is None:
         raise InvalidInput(f"{text[:40]!r} is not a version of the Terraform EKS module; write it like 20.24.0")
@@ -86,7 +86,7 @@ def module_version(text: str) -> ModuleVersion:
 
 
 def module_settings(report: GapReport, version: ModuleVersion) -> tuple[ModuleSetting, ...]:
-    """What to set, or to which version to move, for the gaps of a report; what is left goes in as statements."""
+    """What to set, or to which version to upgrade, for the gaps of a report; remaining gaps become statements."""
     open_gaps = {gap.action: gap for gap in report.gaps if gap.required == "always"}
     found = [setting for row in _ROWS if (setting := _from_row(row, open_gaps, minor=report.minor, version=version))]
     closed = {action for setting in found for action in setting.closes}
@@ -121,7 +121,7 @@ def _statements(left: tuple[str, ...], version: ModuleVersion) -> tuple[ModuleSe
 
 
 def inline_setting(version: ModuleVersion) -> ModuleSetting | None:
-    """The way out when the module's document outgrows 6,144 characters; None before the version that has it."""
+    """The setting to use if the module's policy exceeds 6,144 characters; None before the version that has it."""
     if version < (21, 8):
         return None
     why = "an inline policy may have 10,240 characters"

@@ -58,6 +58,7 @@ def owner_of(group: TaggedInstances) -> str:
 def tags_asked(running: Minor | None, *, start: Minor, end: Minor) -> tuple[str, ...]:
     """The tags to look for at a hop: those by which its releases start listing, and those by which the running release
     already lists.
+
     Up to 0.37 no release writes the cluster name tag and 1.0 does, so it is left out then; also if the running
     release is not known.
     """
@@ -142,6 +143,7 @@ def at_hop(
     found: Permissions, groups: Sequence[TaggedInstances], *, running: Minor | None, start: Minor, end: Minor
 ) -> tuple[InstanceRequestAnswer, ...]:
     """The controller's requests on these instances at the hop: those of both its releases if it is the next hop.
+
     For a later hop, only the requests that are new in it; earlier hops cover the rest. A minor whose needs are not
     known has none.
     """
@@ -154,6 +156,7 @@ def on_instances(
     found: Permissions, groups: Sequence[TaggedInstances], *, minors: Iterable[Minor], but: Minor | None = None
 ) -> tuple[InstanceRequestAnswer, ...]:
     """Every request that these releases make on these instances, evaluated once for each role.
+
     Requests that the release `but` makes as well are left out.
     """
     judged: dict[tuple[str, ...], InstanceRequestAnswer] = {}

@@ -1,4 +1,5 @@
 """Names of AWS resources in the cluster's own objects: controller roles, node roles, instance profiles, the queue.
+
 Also the rows of the ConfigMap aws-auth, and whether a node role is known to its cluster.
 """
 
@@ -74,6 +75,7 @@ def _set_aside(config_map: ConfigMap, number: int) -> UnparsableObject:
 def known_by(node_role: NodeRole, cluster: EksCluster, *, rows: Part[AuthRow]) -> tuple[str, ...] | None:
     """How the cluster knows the node role: `aws-auth`, `access entry`, both or neither; None if that cannot be
     determined.
+
     aws-auth expects role ARNs without their path: a row that contains the path does not count.
     """
     found = tuple(_ways(node_role, cluster, rows=rows))
@@ -204,6 +206,7 @@ def _joined(parts: list[Seen[NameWithSources]]) -> Seen[NameWithSources]:
 
 def setting(inventory: Inventory, key: str) -> Part[str]:
     """A setting by its old key such as aws.interruptionQueueName: from the environment, the ConfigMap or Helm values.
+
     Empty if nothing sets it; Unseen if a source that could set it was not read.
     """
     found = installation(inventory)

@@ -41,6 +41,7 @@ class RolePolicies:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permissions:
     """Everything needed to evaluate permissions: names, applicable features, and the roles that must be allowed.
+
     Each of `roles` must be allowed by itself: if several are listed, it is unknown which one is used. `untold` are
     the names that neither the cluster nor AWS gave; they were read from the policies or are placeholders, and prove
     nothing.
@@ -224,6 +225,7 @@ MOST_ATTACHED = 10
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
     """A policy after merging the statements into it: its size as IAM counts it, and its limit.
+
     `attached` is the number of managed policies of its role.
     """
 

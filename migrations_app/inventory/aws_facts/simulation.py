@@ -1,5 +1,6 @@
 """Cross-check of karpdash's IAM evaluator with SimulatePrincipalPolicy: the requests to simulate, and the comparison
 of the results.
+
 AWS evaluates one action, one resource and one context; it never sees tags, so they are passed as context keys.
 """
 

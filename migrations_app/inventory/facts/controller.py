@@ -60,6 +60,7 @@ def is_controller(workload: Workload) -> bool:
 def is_hook_job(job: Workload) -> bool:
     """Whether it is a Job of a Karpenter chart's post-install hook: by its name, and a label or name that identifies
     the chart.
+
     The release may have any name, and a nameOverride changes the chart's name in the labels but not in
     helm.sh/chart.
     """
@@ -190,6 +191,7 @@ def installation(inventory: Inventory) -> Installation | None:
 
 def webhooks_off(found: Installation | None, running: Release | None) -> bool:
     """Whether that controller runs without webhooks, by its setting or else by the default of its release.
+
     Up to 0.33.7 and its sibling patches the charts write the variable only if webhooks are on, and off is the
     default.
     """

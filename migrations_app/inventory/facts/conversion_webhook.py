@@ -57,6 +57,7 @@ def conversion_target(crd: CRD) -> ServiceReference | None:
 
 def ready_port(inventory: Inventory, target: ServiceReference) -> str | Unseen:
     """Why that Service cannot answer; empty if it exists, has the port, and has a ready endpoint of the controller.
+
     Unseen if that cannot be determined. If endpoints were not read, the controller's readiness counts instead.
     """
     wanted = (target.namespace, target.name)

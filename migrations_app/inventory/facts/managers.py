@@ -1,5 +1,6 @@
 """Which tool manages an object (Helm, Flux, Argo CD, Terraform, eksctl, or none), from its labels, annotations and
 field managers.
+
 If several tools left marks, the one that reverts direct writes soonest is named first: Flux and Argo CD, then
 Terraform and eksctl (at their next run), then Helm, which only overwrites at the next upgrade. `appliers` lists all
 tools that apply an object: two of them keep undoing each other's changes.
@@ -79,6 +80,7 @@ def managed(metadata: Metadata) -> Managed:
 
 def delivered(metadata: Metadata, deliveries: Iterable[GitOpsDelivery]) -> Managed:
     """Same as `managed`; if the object itself names no GitOps tool, the Flux or Argo CD object that delivers it.
+
     Argo CD tracks by a label that charts set too, so only its Application object distinguishes the two.
     """
     own = managed(metadata)

@@ -1,5 +1,6 @@
 """Pools and node classes in detail: manifests for conversion, kubelet settings, and user data that skips the
 registration taint.
+
 Manifests leave out status and everything that only the server or Karpenter writes.
 """
 
@@ -57,6 +58,7 @@ _MAPS = ("systemReserved", "kubeReserved", "evictionHard", "evictionSoft", "evic
 def kubelet_of(pool: NodePool) -> tuple[str, dict[str, Any] | None]:
     """The path of the pool's kubelet settings and their value; an empty path without any, None as value if they cannot
     be read.
+
     1.0 keeps what v1beta1 had in the pool in an annotation.
     """
     own = pool.get(PATH)

@@ -1,5 +1,6 @@
 """What NodePools and Provisioners allow: spot capacity, zones, disruption budgets, and whether a NodePool can take
 over from a Provisioner.
+
 The functions `own_...` leave out what EKS Auto Mode keeps under the same kinds.
 """
 
@@ -25,6 +26,7 @@ POOL_TEMPLATE = "spec.template"
 
 def spot_possible(inventory: Inventory) -> bool | None:
     """True if some pool allows spot, False if none does; None if a list or a pool could not be read completely.
+
     One pool that allows spot is enough, even if others were not seen.
     """
     words = [*map(pool_admits_spot, inventory.nodepools.items), *map(admits_spot, inventory.provisioners.items)]
@@ -36,6 +38,7 @@ def spot_possible(inventory: Inventory) -> bool | None:
 
 def pool_admits_spot(pool: NodePool) -> bool | None:
     """Whether a NodePool may launch spot; without a capacity-type requirement it may. None if its spec is malformed.
+
     False for pools of EKS Auto Mode, since Karpenter does not launch for them.
     """
     if pool.get(f"{POOL_TEMPLATE}.spec.nodeClassRef.group") == kinds.AUTO_MODE_GROUP:

@@ -1,5 +1,6 @@
 """The owner of each node, the signals that show it, and inconsistencies; also the annotations that protect nodes and
 claims.
+
 Rules are tried in order and the first match counts. Owner references keep the API version of the day the node
 registered, so the generation of a node behind a NodeClaim is the current one of NodeClaims in this cluster.
 """

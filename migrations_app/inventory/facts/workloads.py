@@ -1,4 +1,5 @@
 """What pods and workload templates use: Karpenter keys, instance metadata, and disruption budgets.
+
 `selects` implements Kubernetes label selectors.
 """
 

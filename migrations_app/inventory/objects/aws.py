@@ -1,4 +1,5 @@
 """What was seen in AWS for one EKS cluster at one moment: frozen values, each part Seen or Unseen.
+
 Policy documents are kept as the text that AWS returned; evaluating them is for `iam` and the checks.
 """
 

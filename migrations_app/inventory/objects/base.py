@@ -1,4 +1,5 @@
 """Base types of every projection: metadata, owners, conditions.
+
 Field names follow the API in snake case. Absent and null read as None or the default; a wrong type raises
 msgspec.ValidationError with the field's path, and the object becomes an UnparsableObject.
 """

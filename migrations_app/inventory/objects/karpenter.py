@@ -1,4 +1,5 @@
 """Frozen projections of the API objects that a scan reads; pages are decoded directly into them.
+
 Also re-exports those of `base` and `workloads`, so that callers import from one module.
 """
 

@@ -1,1 +1,1 @@
-"""Which known change of Karpenter and which known problem is answered by which check."""
+"""Which check covers each known change and each known problem of Karpenter."""

@@ -1,4 +1,4 @@
-"""Every change of a release and every known pain, with the check that answers it or the reason why none does."""
+"""Every change of a release and every known problem, with the check that covers it or the reason why none does."""
 
 from functools import cache
 
@@ -18,11 +18,11 @@ PAINS: tuple[Coverage, ...] = (*PLATFORM_PAINS, *WORK_PAINS)
 
 @cache
 def covers(check: str) -> tuple[Coverage, ...]:
-    """The entries that a check answers, changes before pains; empty for one that rests on no recorded entry."""
+    """The entries that a check covers, changes before problems; empty if it is based on no recorded entry."""
     return tuple(entry for entry in (*CHANGES, *PAINS) if check in entry.checks)
 
 
 def introduced_by(check: str) -> str:
-    """The oldest minor among the changes that a check answers; empty where it answers none."""
+    """The oldest minor among the changes that a check covers; empty if it covers none."""
     releases = {entry.release for entry in covers(check) if entry.release}
     return min(releases, key=minor_order, default="")

@@ -1,4 +1,4 @@
-"""What is recorded about one change of a release or one known pain: which check answers it, or why none does."""
+"""One change of a release or one known problem, with the check that covers it, or the reason why none does."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -18,8 +18,8 @@ class Coverage:
     """One entry. `checks` are ids of the catalogue, `table` the module of rows that they read,
     below migrations_app, where there is one.
 
-    `search` says what a person has to look for, and where. An entry with neither check nor search states its `cause`
-    and the reason in words. `release` is the first minor in which a change bites; pains have none.
+    `search` says what to look for manually, and where. An entry with neither check nor search has a `cause` and a
+    `reason`. `release` is the first minor in which a change takes effect; problems have none.
     """
 
     id: str
@@ -33,7 +33,7 @@ class Coverage:
 
 
 def covered(id: str, subject: str, *, checks: str, release: str = "", table: str = "", search: str = "") -> Coverage:  # noqa: A002 - what changes and pains call it
-    """An entry that checks answer, their ids parted by spaces."""
+    """An entry that checks cover; `checks` are ids separated by spaces."""
     return Coverage(id=id, subject=subject, release=release, checks=tuple(checks.split()), table=table, search=search)
 
 

@@ -1,4 +1,4 @@
-"""Coverage of the known pains of CRDs, versions, permissions, the account and the controller."""
+"""Coverage of the known problems with CRDs, versions, permissions, the AWS account and the controller."""
 
 from migrations_app.karpenter.coverage.entry import Coverage, covered
 

@@ -1,4 +1,4 @@
-"""Coverage of the known pains of conversion, workloads, rollouts and v1."""
+"""Coverage of the known problems with conversion, workloads, rollouts and v1."""
 
 from migrations_app.karpenter.coverage.entry import Coverage, covered
 

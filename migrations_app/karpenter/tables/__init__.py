@@ -1,1 +1,1 @@
-"""Rows of facts, one kind of fact a module; only data, so that a new Karpenter release is rows here."""
+"""Tables of facts, one kind of fact in each module. Data only: a new Karpenter release is added as rows here."""

@@ -1,6 +1,6 @@
-"""Annotations on nodes, claims, pools, classes and pods, per generation.
+"""Annotations on nodes, claims, pools, classes and pods, by generation.
 
-Read from the source constants of 16 tags each of core and provider. No `first_seen`: older than 0.28.
+Read from the source constants of 16 tags each of core and provider. Rows without `first_seen` are older than 0.28.
 """
 
 from migrations_app.karpenter.table_types import V1_KEYS, LabelRow

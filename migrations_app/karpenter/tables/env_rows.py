@@ -1,14 +1,16 @@
-"""Environment variables of the controller, per release.
+"""Environment variables of the controller, by release.
 
-Sources: charts/karpenter/templates/deployment.yaml of aws/karpenter-provider-aws at the newest tag of every minor, and
-website/content/en/v1.0/upgrading/v1-migration.md. The charts write no variable for an empty value.
+Sources: charts/karpenter/templates/deployment.yaml of aws/karpenter-provider-aws at the newest tag of every minor,
+and website/content/en/v1.0/upgrading/v1-migration.md. The charts write no variable for an empty value.
 """
 
 from typing import NamedTuple
 
 
 class EnvName(NamedTuple):
-    """A variable and the releases that heed it, both ends included; empty is open. Up to 0.31 a ConfigMap did this."""
+    """A variable and the releases that read it, both ends included; an empty end is open. Up to 0.31 settings came
+    from a ConfigMap.
+    """
 
     name: str
     first: str = ""

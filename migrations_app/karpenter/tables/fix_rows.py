@@ -1,4 +1,4 @@
-"""Fixes worth having that came to several minors at once: the first patch of each that has them."""
+"""Important fixes that were released in several minors: the first patch of each minor that has them."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -7,14 +7,16 @@ from migrations_app.karpenter.versions import Release, minor_order, release
 
 
 class FixRow(NamedTuple):
-    """`since` names the first patch with the fix in each minor that got one; newer minors have it, older ones not."""
+    """`since` names the first patch with the fix in each minor that received it; newer minors have it, older ones do
+    not.
+    """
 
     fault: str
     since: tuple[str, ...]
     source: str
 
     def fixed_in(self, running: Release) -> Release | None:
-        """The nearest patch with the fix, None where that release has it."""
+        """The nearest patch with the fix; None if that release has it."""
         patches = sorted(release(patch) for patch in self.since)
         own = next((patch for patch in patches if patch.minor == running.minor), None)
         if own is not None:
@@ -32,7 +34,7 @@ FIX_ROWS: tuple[FixRow, ...] = (
 
 
 def missing_fixes(running: Release, *, table: tuple[FixRow, ...] = FIX_ROWS) -> Iterator[tuple[FixRow, Release]]:
-    """The fixes that release lacks, each with the nearest patch that has it."""
+    """The fixes that the release lacks, each with the nearest patch that has it."""
     for row in table:
         patch = row.fixed_in(running)
         if patch is not None:

@@ -1,8 +1,8 @@
-"""Values of the charts karpenter and karpenter-crd that came, moved or went: what each release still reads.
+"""Values of the charts karpenter and karpenter-crd that were added, moved or removed: what each release reads.
 
-Sources: values.yaml, deployment.yaml and configmap.yaml of charts/karpenter and values.yaml of charts/karpenter-crd in
-aws/karpenter-provider-aws at v0.28.1 .. v0.32.10, v0.33.0, v0.33.12 and the newest tag of every later minor. Where a
-value came after 1.0 its exact patch is not known. A chart is silent about a value it does not read.
+Sources: values.yaml, deployment.yaml and configmap.yaml of charts/karpenter and values.yaml of charts/karpenter-crd
+in aws/karpenter-provider-aws at v0.28.1 .. v0.32.10, v0.33.0, v0.33.12 and the newest tag of every later minor. For
+values added after 1.0 the exact patch is not known. A chart does not report a value that it does not read.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 class HelmKey:
     """A value and the releases whose chart reads it, both ends included: a minor, a patch, or empty for an open end.
 
-    The same key stands in several rows when it was gone for a while. `never` marks a value no chart here reads.
+    A key has several rows if it was removed for a while. `never` marks a value that no known chart reads.
     """
 
     key: str
@@ -215,5 +215,6 @@ READ_BY_ALL: tuple[str, ...] = (
     "tolerations",
     "topologySpreadConstraints",
 )
-"""Values of the chart karpenter that every release here reads, each with all that lies in it. Read at every tag
-v0.28.0 .. v1.14.1; `global` is Helm's own."""
+"""Values of the chart karpenter that every known release reads, each with everything below it. Read at every tag
+v0.28.0 .. v1.14.1; `global` is Helm's own.
+"""

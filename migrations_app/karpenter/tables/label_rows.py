@@ -1,13 +1,13 @@
-"""Labels on nodes, claims and pods, per generation.
+"""Labels on nodes, claims and pods, by generation.
 
-Read from the source constants of 16 tags each of core and provider. No `first_seen`: older than 0.28.
+Read from the source constants of 16 tags each of core and provider. Rows without `first_seen` are older than 0.28.
 """
 
 from migrations_app.karpenter.table_types import ALL, NODE_PROPERTY, V1_KEYS, KeyGeneration, LabelRow
 
 
 def _instance(name: str, *, generations: tuple[KeyGeneration, ...] = ALL, first_seen: tuple[str, ...] = ()) -> LabelRow:
-    """A property of the instance type that Karpenter writes on nodes and accepts in requirements."""
+    """A property of the instance type that Karpenter sets on nodes and accepts in requirements."""
     return LabelRow(
         key=f"karpenter.k8s.aws/{name}",
         kind="label",

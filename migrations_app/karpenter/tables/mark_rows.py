@@ -1,6 +1,6 @@
-"""Taints, finalizers and EC2 tags, per generation.
+"""Taints, finalizers and EC2 tags, by generation.
 
-Read from the source constants of 16 tags each of core and provider. No `first_seen`: older than 0.28.
+Read from the source constants of 16 tags each of core and provider. Rows without `first_seen` are older than 0.28.
 """
 
 from migrations_app.karpenter.table_types import ALL, LabelRow

@@ -1,10 +1,10 @@
-"""Images that ask instance metadata unless their arguments tell them what they want to know."""
+"""Images that query instance metadata unless their arguments supply the values."""
 
 from typing import Final, NamedTuple
 
 
 class MetadataUser(NamedTuple):
-    """`image` is a part of the image's name; with all of `spared_by` given nothing has to be asked."""
+    """`image` is a part of the image name; if all arguments of `spared_by` are given, nothing is queried."""
 
     image: str
     spared_by: tuple[str, ...]

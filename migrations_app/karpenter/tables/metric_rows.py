@@ -1,7 +1,7 @@
-"""Metrics of the controller that got another name or went away, and label values that did.
+"""Controller metrics, and label values of metrics, that were renamed or removed.
 
-Sources: website/content/en/preview/reference/metrics.md of aws/karpenter-provider-aws at the newest tag of every minor,
-and the guides named in the rows. Where a guide and the reference of the tags disagree, the reference stands here.
+Sources: website/content/en/preview/reference/metrics.md of aws/karpenter-provider-aws at the newest tag of every
+minor, and the guides named in the rows. If a guide and the reference of the tags disagree, the reference is used.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ _REFERENCE = "aws/karpenter-provider-aws@v1.0.9:website/content/en/preview/refer
 
 
 class MetricRow(NamedTuple):
-    """`release` is the first minor that no longer has the old name. An empty new name: nothing took its place."""
+    """`release` is the first minor without the old name. An empty new name means that nothing replaces it."""
 
     old: str
     new: str
@@ -22,7 +22,7 @@ class MetricRow(NamedTuple):
 
 
 class MetricValueRow(NamedTuple):
-    """A value of a label that metrics of Karpenter carry, and the first minor that writes the new one instead."""
+    """A label value of Karpenter metrics, and the first minor that writes the new value instead."""
 
     label: str
     old: str
@@ -41,7 +41,7 @@ def _dropped(release: str, source: str, *names: str) -> tuple[MetricRow, ...]:
 
 
 METRIC_ROWS: tuple[MetricRow, ...] = (
-    # 0.32 has both names; the guide prints nodepools_limit, nodepools_usage and eligible_nodeclaims for three of them.
+    # 0.32 has both names; the guide spells three of them nodepools_limit, nodepools_usage and eligible_nodeclaims.
     *_renamed(
         "0.33",
         _BETA,

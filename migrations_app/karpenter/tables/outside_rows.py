@@ -1,12 +1,12 @@
 """What a cluster cannot show: words to search for in queries, scripts, policies and manifests kept elsewhere.
 
-One row a word and release. The renamed metrics themselves stand in metric_rows; here is what queries ask for beside.
+One row for each word and release. Renamed metrics are in metric_rows; these rows hold what else queries refer to.
 """
 
 from typing import Literal, NamedTuple
 
 Place = Literal["queries", "sources", "unread"]
-"""`unread` are objects of the cluster itself, of the kinds that no scan reads."""
+"""`unread` are objects in the cluster of kinds that no scan reads."""
 UNREAD_KINDS = (
     "clusterpolicies.kyverno.io",
     "policies.kyverno.io",
@@ -18,7 +18,9 @@ UNREAD_KINDS = (
 
 
 class OutsideRow(NamedTuple):
-    """`release` is the first minor in which what is searched for is in vain; `change` the entry of the coverage."""
+    """`release` is the first minor in which the searched text no longer works; `change` is the id of the coverage
+    entry.
+    """
 
     place: Place
     release: str

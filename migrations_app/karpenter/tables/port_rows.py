@@ -1,7 +1,7 @@
-"""The ports on which the controller is called, per release, and the marks of meshes that stand in between.
+"""The ports on which the controller is called, by release, and the marks of service meshes in between.
 
 Sources: charts/karpenter/templates/deployment.yaml and service.yaml of aws/karpenter-provider-aws at every minor;
-documentation of Istio and Linkerd for the annotations that their injectors leave and heed.
+documentation of Istio and Linkerd for the annotations that their injectors set and read.
 """
 
 from typing import NamedTuple
@@ -29,16 +29,18 @@ PORTS: tuple[PortRow, ...] = (
     PortRow("http-metrics", 8080, "1.0", "", "metrics"),
     PortRow("https-webhook", 8443, "0.28", "1.0", "admission and conversion", webhook=True),
 )
-"""In this order the webhook comes last where there is one. Probes come from the kubelet, which no policy keeps off."""
+"""The webhook port comes last if there is one. Probe ports are left out: the kubelet is not subject to network
+policies.
+"""
 
 
 WEBHOOK_PORT = PORTS[-1].text
 
 
 class Mesh(NamedTuple):
-    """`mark` is left on every pod that was given a sidecar; `exclusion` names ports that bypass it.
+    """`mark` is set on every pod that received a sidecar; `exclusion` names ports that bypass it.
 
-    `asking` are the label or annotation of a pod's template, and its value, that ask for a sidecar.
+    `asking` is the label or annotation of a pod template, and its value, that requests a sidecar.
     """
 
     name: str
@@ -64,5 +66,5 @@ MESHES: tuple[Mesh, ...] = (
 
 
 def ports_of(release: Release) -> tuple[PortRow, ...]:
-    """The ports of that release by default, in the order of the rows."""
+    """The default ports of that release, in row order."""
     return tuple(row for row in PORTS if within(release, first=row.first, last=row.last))

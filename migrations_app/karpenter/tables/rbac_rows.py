@@ -1,7 +1,8 @@
-"""What the ClusterRoles of the chart grant the controller, per release.
+"""What the chart's ClusterRoles grant the controller, by release.
 
-Source: clusterrole.yaml and clusterrole-core.yaml below charts/karpenter/templates in aws/karpenter-provider-aws, every
-tag v0.28.0 .. v1.14.1. Rights on admission webhooks are left out: without them a webhook fails and says so by itself.
+Source: clusterrole.yaml and clusterrole-core.yaml below charts/karpenter/templates in aws/karpenter-provider-aws,
+every tag v0.28.0 .. v1.14.1. Rights on admission webhooks are left out: without them a webhook fails with a clear
+error.
 """
 
 from collections.abc import Iterator
@@ -17,9 +18,10 @@ CHANGE = ("update", "patch")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RightRow:
-    """Verbs on resources and the releases that need them, both ends included; empty is open.
+    """Verbs on resources and the releases that need them, both ends included; an empty end is open.
 
-    `webhooks`: only while the controller runs its webhooks. `named`: the grant may be narrowed to the CRDs it converts.
+    `webhooks`: only while the controller runs its webhooks. `named`: the grant may be limited to the CRDs that it
+    converts.
     """
 
     group: str
@@ -34,7 +36,7 @@ class RightRow:
 
 @dataclass(frozen=True, slots=True)
 class RbacRight:
-    """One verb on one resource, with what it is for."""
+    """One verb on one resource, and why it is needed."""
 
     group: str
     resource: str
@@ -44,7 +46,7 @@ class RbacRight:
 
     @property
     def target(self) -> str:
-        """The resource as kubectl spells it: nodeclaims.karpenter.sh/status."""
+        """The resource in kubectl's spelling: nodeclaims.karpenter.sh/status."""
         name, slash, part = self.resource.partition("/")
         return f"{name}{'.' if self.group else ''}{self.group}{slash}{part}"
 
@@ -179,11 +181,11 @@ SURPLUS: tuple[RightRow, ...] = (
         why="no release from 1.1 on converts",
     ),
 )
-"""Rights that may go once the release in the row is left: none of them does harm by itself."""
+"""Rights that may be removed after the release in the row; keeping them does no harm by itself."""
 
 
 def needed(running: Release, *, webhooks: bool) -> tuple[RbacRight, ...]:
-    """What a controller of that release needs, in the order of the rows."""
+    """What a controller of that release needs, in row order."""
     return tuple(
         right
         for row in RIGHT_ROWS
@@ -193,7 +195,7 @@ def needed(running: Release, *, webhooks: bool) -> tuple[RbacRight, ...]:
 
 
 def outlived(running: Release) -> tuple[RbacRight, ...]:
-    """What no controller of that release asks for any more."""
+    """What no controller of that release needs any more."""
     return tuple(right for row in SURPLUS if not within(running, first="", last=row.last) for right in _each(row))
 
 

@@ -1,4 +1,4 @@
-"""Releases 0.33 to 0.37: v1beta1 only, with the late patches that make a way back from 1.0.
+"""Releases 0.33 to 0.37: v1beta1 only, with the late patches that allow a rollback from 1.0.
 
 Tags, dates and defaults were read from every tag; Kubernetes windows from
 aws/karpenter-provider-aws@v1.14.1:hack/docs/compatibilitymatrix_gen/compatibility.yaml.

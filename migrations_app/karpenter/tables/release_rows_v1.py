@@ -1,4 +1,4 @@
-"""Releases 1.0 to 1.6: v1, with v1beta1 still convertible in 1.0 only.
+"""Releases 1.0 to 1.6: v1; only 1.0 still converts v1beta1.
 
 Tags, dates and defaults were read from every tag; Kubernetes windows from
 aws/karpenter-provider-aws@v1.14.1:hack/docs/compatibilitymatrix_gen/compatibility.yaml.

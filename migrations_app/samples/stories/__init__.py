@@ -1,1 +1,1 @@
-"""The cluster stories, one a file; each module offers `story`."""
+"""The stories, one in each file; each module defines `story`."""
