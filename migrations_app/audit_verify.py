@@ -24,9 +24,8 @@ FIELDS = (
 SIGNED = ("checkpoint", "seq", "hash", "at", "why", "key", "previous")
 """What the signature of a checkpoint covers, in this order; `checkpoint` is the version of the form."""
 FORM = 1
-_HASH = b',"hash":"'
+_HASH, _SIGNATURE = b',"hash":"', b',"signature":"'
 _HASH_TAIL = len(_HASH) + 64 + 3
-_SIGNATURE = b',"signature":"'
 _SIGNATURE_TAIL = len(_SIGNATURE) + 88 + 2
 WHOLE, BROKEN, UNUSABLE = 0, 1, 2
 
@@ -388,9 +387,8 @@ def main(argv: list[str] | None = None) -> int:
     """0 whole, 1 broken, 2 the question can not be answered."""
     parser = argparse.ArgumentParser(prog="audit_verify", description="Proves an exported audit log, offline.")
     add_options(parser)
-    options = parser.parse_args(argv)
     try:
-        verdict = verify_files(options)
+        verdict = verify_files(options := parser.parse_args(argv))
     except UnusableInput as wrong:
         sys.stderr.write(f"audit_verify: {wrong}\n")
         return UNUSABLE

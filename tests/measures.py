@@ -117,6 +117,11 @@ def defined_names(path: str) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.attr
 
 
+def top_classes(path: str) -> list[str]:
+    """The names of the classes that the module itself holds; those inside of others are named with them."""
+    return [node.name for node in tree(path).body if isinstance(node, ast.ClassDef)]
+
+
 def called_with(path: str, callables: set[str]) -> Iterator[tuple[int, object]]:
     """(line, constant) of each constant given to a call or decorator of these names: addresses, names of tasks."""
     for node in ast.walk(tree(path)):

@@ -5,6 +5,7 @@ import statistics
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ DOMAIN_WORDS = {"NodeInfo", "Manager"}  # a Node's status.nodeInfo; who looks af
 EMPTY_ENDINGS = ("Util", "Utils", "Helper", "Helpers", "Misc", "Handler", "Data", "Info", "Manager")
 TAKEN_WORD = "migrat"  # the word is Django's
 GIVEN_NAMES = (" migrations_app", " MigrationsAppConfig")  # the folder's, and what Django calls its AppConfig
+MODULES_OF_A_FOLDER = 18
 FOLDERS_OF_THAT_NAME = ("migrations_app", "migrations")
 NAMING_CALLS = {"path", "re_path", "register", "shared_task", "task", "Field"}
 
@@ -121,7 +123,7 @@ def test_no_view_or_endpoint_is_over_25_lines() -> None:
     doors = [path for path in measures.product() if path.startswith(("migrations_app/web/", "migrations_app/api/"))]
     views = [function for function in measures.functions(doors) if function.parameters[:1] == ["request"]]
     found = functions_over(views, 25)
-    assert found == [], f"what they do belongs to flow or queries:{listed(found)}"
+    assert found == [], f"what they do belongs to use_cases or queries:{listed(found)}"
 
 
 def test_more_than_two_parameters_are_given_by_name() -> None:
@@ -184,6 +186,31 @@ def test_no_class_is_named_by_an_empty_word() -> None:
     assert found == [], f"say what it does:{listed(found)}"
 
 
+def test_no_folder_has_over_18_modules() -> None:
+    paths = [path for path in measures.product() if path.startswith("migrations_app/")]
+    modules = Counter(path.rpartition("/")[0] for path in paths if not path.endswith("/__init__.py"))
+    found = [f"{folder}: {count} modules" for folder, count in modules.items() if count > MODULES_OF_A_FOLDER]
+    assert found == [], f"a folder that is read in one look; make rooms by subject:{listed(found)}"
+    assert len(modules) > 40
+
+
+def test_no_class_name_has_two_meanings() -> None:
+    places: dict[str, list[str]] = {}
+    for path in measures.product():
+        if path.startswith("migrations_app/"):
+            for name in measures.top_classes(path):
+                places.setdefault(name, []).append(path)
+    found = [f"{name}: {', '.join(paths)}" for name, paths in places.items() if len(paths) > 1]
+    assert found == [], f"one name, one meaning:{listed(found)}"
+    assert len(places) > 500
+
+
+def test_the_layer_flow_is_use_cases() -> None:
+    assert [path for path in measures.files() if "flow" in path.split("/")[:-1]] == []
+    written = [path for path in measures.files() if path.endswith((".py", ".toml", ".md", ".yaml", ".yml"))]
+    assert measures.matches(written, r"\bmigrations_app[./]flo[w]\b") == []
+
+
 def test_the_word_that_is_djangos_names_nothing_of_ours() -> None:
     paths = [path for path in measures.files() if path.split("/")[0] in (*measures.PRODUCT, "templates", "static")]
     named = [
@@ -206,11 +233,11 @@ def test_tests_are_collected_from_files_named_test() -> None:
     files = {function.path for function in top_level_tests()}
     found = sorted(path for path in files if not Path(path).name.startswith("test_"))
     assert found == [], f"pytest never sees these:{listed(found)}"
-    assert [path for path in measures.files() if path.endswith("_test.py")] == []
+    assert [path for path in measures.python("tests") if path.endswith("_test.py")] == []
 
 
 def top_level_tests() -> list[measures.Function]:
-    found = measures.functions(measures.python("tests"))
+    found = measures.functions(measures.python(*measures.PRODUCT, "tests"))
     return [f for f in found if f.node.name.startswith("test_") and f.node in measures.tree(f.path).body]
 
 

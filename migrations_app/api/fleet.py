@@ -247,7 +247,7 @@ class SavedViewsView(Endpoint):
         return answer
 
 
-class SavedView(Endpoint):
+class SavedViewDetailView(Endpoint):
     """One view."""
 
     needs = {"GET": READ, "DELETE": OWN}

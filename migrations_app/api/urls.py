@@ -12,7 +12,7 @@ from migrations_app.api.fleet import (
     BurndownOfView,
     FleetScansView,
     FleetScanView,
-    SavedView,
+    SavedViewDetailView,
     SavedViewsView,
     SummaryView,
 )
@@ -90,7 +90,7 @@ urlpatterns: list[URLPattern] = [
     *_both("fleet/summary", SummaryView, name="api-fleet-summary"),
     *_both("fleet/burndown", BurndownOfView, name="api-fleet-burndown"),
     *_both("fleet/views", SavedViewsView, name="api-fleet-views"),
-    *_both("fleet/views/<uuid:id>", SavedView, name="api-fleet-view"),
+    *_both("fleet/views/<uuid:id>", SavedViewDetailView, name="api-fleet-view"),
     *_both("fleet/scans", FleetScansView, name="api-fleet-scans"),
     *_both("fleet/scans/<uuid:id>", FleetScanView, name="api-fleet-scan"),
     *_both("audit", AuditView, name="api-audit"),

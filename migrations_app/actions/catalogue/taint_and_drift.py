@@ -114,13 +114,9 @@ def _fence(
     every = mine + sum(row.owned.pool == one.name for row in rest)
     what = "Taint" if not spec else f"Set {EXPIRY} to {seconds} and taint" if not pools.fenced(one) else "Shorten"
     how = "expire" if seconds is not None else "can drift"
+    title = f"{what} Provisioner {one.name}: {mine} of {nodes.counted(every, 'node')} {how}"
     note = "nodes that are replaced meanwhile do not come back when the taint is taken off"
-    yield pools.fence(
-        one,
-        title=f"{what} Provisioner {one.name}: {mine} of {nodes.counted(every, 'node')} {how}",
-        spec=spec,
-        note=note,
-    )
+    yield pools.fence(one, title=title, spec=spec, note=note)
 
 
 def _watch(inventory: Inventory, going: list[NodeRemoval], *, rest: list[NodeRemoval], compared: bool) -> Step:
@@ -135,12 +131,8 @@ def _watch(inventory: Inventory, going: list[NodeRemoval], *, rest: list[NodeRem
         pending_above=0 if compared else None,
         seconds=max(LEAST_SECONDS, SECONDS_A_NODE * len(going)),
     )
-    return Step(
-        id="",
-        title=f"Watch until {nodes.counted(len(going), 'node')} went and what replaces them is Ready",
-        after=gate,
-        note=_rest(rest),
-    )
+    title = f"Watch until {nodes.counted(len(going), 'node')} went and what replaces them is Ready"
+    return Step(id="", title=title, after=gate, note=_rest(rest))
 
 
 def _rest(rest: list[NodeRemoval]) -> str:

@@ -99,7 +99,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class VerdictReason:
     """Why a hop is not ready. `url` links to the finding, or is empty; `checks` is how many share the reason."""
 
     text: str
@@ -119,7 +119,7 @@ class Hop:
     chosen: bool = False
     done_percent: int = 0
     step: PathStep | None = None
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[VerdictReason, ...] = ()
     more_reasons: int = 0
     blockers: int = 0
     unknowns: int = 0
@@ -146,7 +146,7 @@ def _hop(line: HopLine, step: PathStep | None, *, report: Report, chosen: bool) 
     name = report.cluster.name
     following = next_step(line.verdict, findings, release=step.release, cluster=name) if step else None
     reasons = _reasons(findings, cluster=name, told=following.check if following else "")
-    told = tuple(Reason(text, "", blocking_look(None)) for text in line.reasons)
+    told = tuple(VerdictReason(text, "", blocking_look(None)) for text in line.reasons)
     return Hop(
         hop=line.hop,
         verdict=line.verdict,
@@ -165,12 +165,14 @@ def _hop(line: HopLine, step: PathStep | None, *, report: Report, chosen: bool) 
     )
 
 
-def _reasons(findings: Iterable[Finding], *, cluster: str, told: str) -> tuple[Reason, ...]:
+def _reasons(findings: Iterable[Finding], *, cluster: str, told: str) -> tuple[VerdictReason, ...]:
     """One reason for each cause that keeps the hop from being ready, without the one shown as the next step."""
     waiting = sorted((f for f in findings if f.status in ("fail", "unknown", "manual")), key=order)
     groups = group_findings((f for f in waiting if f.severity != "info"), cluster=cluster)
     return tuple(
-        Reason(one.summary or one.first.title, f"#check-{one.first.id}", blocking_look(one.first), len(one.findings))
+        VerdictReason(
+            one.summary or one.first.title, f"#check-{one.first.id}", blocking_look(one.first), len(one.findings)
+        )
         for one in groups
         if one.first.id != told
     )

@@ -61,8 +61,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _effect(case: CheckContext) -> str:
-    minor = minor_order(case.step.release.minor)
-    need = need_for("sqs:GetQueueUrl", minor) if minor in every_minor() else None
+    need = need_for("sqs:GetQueueUrl", to) if (to := minor_order(case.step.release.minor)) in every_minor() else None
     return f"Else: {need.effect} Log: {need.log}" if need else ""
 
 
@@ -74,8 +73,8 @@ def _row(name: str, path: str, *, seen: str, wanted: str, kind: str = "Queue") -
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     aws, row = case.inventory.aws, evidence[0]
     for queue in aws.queue.items if row.kind == "Queue" else ():
-        faults = [fault for fault in interruption_queue.queue_faults(queue, aws) if fault.certain]
-        yield from mended(faults, queue, place=aws.place)
+        certain = [fault for fault in interruption_queue.queue_faults(queue, aws) if fault.certain]
+        yield from mended(certain, queue, place=aws.place)
     if row.path in (GONE, SETTING.env) or row.kind == "ConfigMap":
         about = "the name of the queue as SQS knows it; take the value out to do without"
         yield from chart_values(case, {SETTING.value: row.name.rpartition(":")[2]}, about=about)
