@@ -1,14 +1,11 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import HelmChange
 from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
 
 CHECK = "conversion_webhook_on"
-UPGRADE = (
-    "helm upgrade karpenter oci://public.ecr.aws/karpenter/karpenter --namespace kube-system "
-    "--version 0.37.8 --reuse-values --set webhook.enabled=true"
-)
 GOOD = ("pass", "The conversion webhook is switched on", ())
 
 
@@ -64,11 +61,13 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedies_name_the_value_in_every_tool():
     found = remedies(CHECK, "1.0", a_cluster(env={"DISABLE_WEBHOOK": "true"}))
-    assert [(one.how, one.text.splitlines()[1:]) for one in found] == [
-        (
-            "helm",
-            [UPGRADE],
-        ),
+    assert isinstance(found[0].change, HelmChange)
+    assert (found[0].how, found[0].change.when, found[0].change.given) == (
+        "helm",
+        "before",
+        {"webhook.enabled": "true"},
+    )
+    assert [(one.how, one.text.splitlines()[1:]) for one in found[1:]] == [
         (
             "terraform",
             [
