@@ -71,7 +71,7 @@ def test_the_remedies_name_the_value_in_every_tool():
         (
             "terraform",
             [
-                "# In the chart karpenter-crd as well",
+                "# the API server converts through it",
                 "values = [<<-YAML",
                 "  webhook:",
                 "    enabled: true",
@@ -79,6 +79,6 @@ def test_the_remedies_name_the_value_in_every_tool():
                 "]",
             ],
         ),
-        ("flux", ["# In the chart karpenter-crd as well", "webhook:", "  enabled: true"]),
-        ("argocd", ["# In the chart karpenter-crd as well", "webhook:", "  enabled: true"]),
+        ("flux", ["# the API server converts through it", "webhook:", "  enabled: true"]),
+        ("argocd", ["# the API server converts through it", "webhook:", "  enabled: true"]),
     ]
