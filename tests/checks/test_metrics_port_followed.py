@@ -38,7 +38,9 @@ def test_on_the_host_the_port_of_the_webhook_may_clash():
         wanted="webhook.metrics.port",
     )
     assert told(CHECK, "0.32", cluster) == ("fail", "1 port of the controller changes", (row,))
-    assert remedies(CHECK, "0.32", cluster)[0].text.endswith("--set webhook.metrics.port=8002")
+    change = remedies(CHECK, "0.32", cluster)[0].change
+    assert isinstance(change, HelmChange)
+    assert change.given == {"webhook.metrics.port": "8002"}
 
 
 @pytest.mark.parametrize("cluster", [an_empty_cluster(), a_cluster().without("services")])
