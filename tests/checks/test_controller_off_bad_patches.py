@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import HelmChange
 from tests.builders import a_cluster, an_empty_cluster, ask, blind, reads, remedies, told
 from tests.newest import NEWEST_MINOR
 
@@ -63,7 +64,5 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_is_the_newest_good_patch_of_the_minor():
     first = remedies(CHECK, "0.33+", a_cluster("0.37.1"))[0]
-    assert first.text == (
-        "# CRDs of 0.37.8 first\nhelm upgrade karpenter oci://public.ecr.aws/karpenter/karpenter "
-        "--namespace kube-system --version 0.37.8 --reuse-values"
-    )
+    assert isinstance(first.change, HelmChange)
+    assert (first.change.when, first.change.version, first.change.values) == ("before", "0.37.8", ())

@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import HelmChange
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "controller_role_named"
@@ -60,8 +61,7 @@ def test_unseen_is_unknown(part):
 def test_the_remedy_sets_the_annotation_through_the_chart():
     first = remedies(CHECK, "1.0", a_cluster(role="nonsense"))[0]
     assert first.how == "helm"
-    assert first.text == (
-        "helm upgrade karpenter oci://public.ecr.aws/karpenter/karpenter --namespace kube-system --version 0.37.8 "
-        "--reuse-values "
-        "--set 'serviceAccount.annotations.eks\\.amazonaws\\.com/role-arn=arn:aws:iam::<account>:role/<name>'"
-    )
+    assert isinstance(first.change, HelmChange)
+    key = "serviceAccount.annotations.eks\\.amazonaws\\.com/role-arn"
+    assert first.change.when == "person"
+    assert first.change.given == {key: '"arn:aws:iam::<account>:role/<name>"'}

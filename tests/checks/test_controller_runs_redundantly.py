@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import HelmChange
 from migrations_app.samples.cluster_builder import ClusterBuilder
 from migrations_app.samples.installation import Install, controller
 from migrations_app.samples.kubernetes_objects import node
@@ -135,10 +136,5 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_is_one_replica_for_the_time_being():
     first = remedies(CHECK, "1.0", a_cluster().with_docs(*some_nodes("eu-a")))[0]
-    assert first.text.splitlines() == [
-        "# Until there are nodes in enough zones; no node is touched",
-        (
-            "helm upgrade karpenter oci://public.ecr.aws/karpenter/karpenter --namespace kube-system --version 0.37.8 "
-            "--reuse-values --set replicas=1"
-        ),
-    ]
+    assert isinstance(first.change, HelmChange)
+    assert first.change.given == {"replicas": "1"}

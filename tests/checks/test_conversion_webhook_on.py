@@ -1,15 +1,12 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import HelmChange
 from migrations_app.samples.installation import Crds, crds
 from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
 
 CHECK = "conversion_webhook_on"
-UPGRADE = (
-    "helm upgrade karpenter oci://public.ecr.aws/karpenter/karpenter --namespace kube-system "
-    "--version 0.37.8 --reuse-values --set webhook.enabled=true"
-)
 GOOD = ("pass", "The conversion webhook is switched on", ())
 
 
@@ -74,15 +71,17 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedies_name_the_value_in_every_tool():
     found = remedies(CHECK, "1.0", a_cluster(env={"DISABLE_WEBHOOK": "true"}))
-    assert [(one.how, one.text.splitlines()[1:]) for one in found] == [
-        (
-            "helm",
-            [UPGRADE],
-        ),
+    assert isinstance(found[0].change, HelmChange)
+    assert (found[0].how, found[0].change.when, found[0].change.given) == (
+        "helm",
+        "before",
+        {"webhook.enabled": "true"},
+    )
+    assert [(one.how, one.text.splitlines()[1:]) for one in found[1:]] == [
         (
             "terraform",
             [
-                "# In the chart karpenter-crd as well",
+                "# the API server converts through it",
                 "values = [<<-YAML",
                 "  webhook:",
                 "    enabled: true",
@@ -90,6 +89,6 @@ def test_the_remedies_name_the_value_in_every_tool():
                 "]",
             ],
         ),
-        ("flux", ["# In the chart karpenter-crd as well", "webhook:", "  enabled: true"]),
-        ("argocd", ["# In the chart karpenter-crd as well", "webhook:", "  enabled: true"]),
+        ("flux", ["# the API server converts through it", "webhook:", "  enabled: true"]),
+        ("argocd", ["# the API server converts through it", "webhook:", "  enabled: true"]),
     ]

@@ -2,6 +2,7 @@ import msgspec
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import HelmChange
 from migrations_app.inventory.objects.karpenter import HelmRelease
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
@@ -89,11 +90,12 @@ def test_unseen_is_unknown(part):
 
 
 def test_the_remedy_sets_what_is_real():
-    text = remedies(CHECK, "1.0", charts({"webhook": {"serviceNamespace": "karpenter"}}))[0].text
-    assert text.splitlines() == [
-        "# With the hop, before the controller; writes the conversion of the CRDs",
-        (
-            "helm upgrade karpenter-crd oci://public.ecr.aws/karpenter/karpenter-crd --namespace kube-system "
-            "--reuse-values --version 1.0.14 --set webhook.serviceNamespace=kube-system"
-        ),
-    ]
+    change = remedies(CHECK, "1.0", charts({"webhook": {"serviceNamespace": "karpenter"}}))[0].change
+    assert isinstance(change, HelmChange)
+    assert (change.chart, change.release, change.namespace, change.when) == (
+        "karpenter-crd",
+        "karpenter-crd",
+        "kube-system",
+        "landing",
+    )
+    assert change.given == {"webhook.serviceNamespace": '"kube-system"'}

@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import HelmChange
 from migrations_app.samples.kubernetes_objects import config_map
 from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
 
@@ -96,8 +97,16 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_gives_the_very_values():
     cluster = on("0.32.10", {"aws.clusterName": "shop", "batchMaxDuration": "20s"}, values={})
-    text = {one.how: one.text for one in remedies(CHECK, "0.33+", cluster)}
+    found = remedies(CHECK, "0.33+", cluster)
+    text = {one.how: one.text for one in found}
     assert text["flux"].splitlines()[2:] == ["settings:", "  batchMaxDuration: 20s", "  clusterName: shop"]
-    assert text["helm"].endswith(
-        "--version v0.32.10 --reuse-values --set settings.clusterName=shop --set settings.batchMaxDuration=20s"
-    )
+    assert isinstance(found[0].change, HelmChange)
+    assert found[0].change.given == {"settings.clusterName": '"shop"', "settings.batchMaxDuration": '"20s"'}
+    assert "0.32" not in text["helm"]
+
+
+def test_a_long_value_is_carried_over_whole():
+    bundle = "A" * 1500
+    (first, *_) = remedies(CHECK, "0.33+", on("0.32.10", {"aws.clusterCABundle": bundle}, values={}))
+    assert isinstance(first.change, HelmChange)
+    assert first.change.given == {"settings.clusterCABundle": f'"{bundle}"'}

@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import HelmChange
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "helm_values_read"
@@ -66,6 +67,6 @@ def test_unseen_is_unknown(part):
 
 
 def test_the_remedy_takes_them_out():
-    text = remedies(CHECK, "1.0", a_cluster().with_values({"controler": {"env": [1]}}))[0].text
-    assert text.splitlines()[0] == "# Nothing changes in the cluster: nobody reads these"
-    assert text.endswith("--reuse-values --set controler=null")
+    change = remedies(CHECK, "1.0", a_cluster().with_values({"controler": {"env": [1]}}))[0].change
+    assert isinstance(change, HelmChange)
+    assert (change.when, change.given) == ("landing", {"controler": ""})

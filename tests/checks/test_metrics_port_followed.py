@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import HelmChange
 from migrations_app.samples.installation import Install, controller
 from tests.builders import NODE, a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
 
@@ -37,7 +38,9 @@ def test_on_the_host_the_port_of_the_webhook_may_clash():
         wanted="webhook.metrics.port",
     )
     assert told(CHECK, "0.32", cluster) == ("fail", "1 port of the controller changes", (row,))
-    assert remedies(CHECK, "0.32", cluster)[0].text.endswith("--set webhook.metrics.port=8002")
+    change = remedies(CHECK, "0.32", cluster)[0].change
+    assert isinstance(change, HelmChange)
+    assert change.given == {"webhook.metrics.port": "8002"}
 
 
 def test_without_a_controller_there_is_nothing_to_ask():
@@ -63,6 +66,7 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_keeps_the_port_and_the_release():
     """The controller is brought to another release by the hop alone, after its stops."""
-    found = {one.how: one.text for one in remedies(CHECK, "1.0", a_cluster("0.37.8"))}
-    assert found["helm"].endswith("--version 0.37.8 --reuse-values --set controller.metrics.port=8000")
-    assert [text for text in found.values() if "1.0." in text] == []
+    found = remedies(CHECK, "1.0", a_cluster("0.37.8"))
+    changes = {one.change for one in found if isinstance(one.change, HelmChange)}
+    assert [(one.version, dict(one.given)) for one in changes] == [("", {"controller.metrics.port": "8000"})]
+    assert [one.text for one in found if one.how != "helm" and "1.0." in one.text] == []

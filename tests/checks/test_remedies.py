@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
+from migrations_app.checks.changes import HelmValue
 from migrations_app.checks.remedies.commands import (
     FIRST,
     chart_values,
@@ -12,6 +13,7 @@ from migrations_app.checks.remedies.commands import (
     removal,
     spelled,
 )
+from migrations_app.checks.remedies.helm import Upgrade, upgrade_lines
 from migrations_app.inventory.facts.managers import MANAGERS, Managed
 from migrations_app.inventory.objects.karpenter import Metadata, Provisioner
 from migrations_app.karpenter.versions import release
@@ -62,14 +64,24 @@ def test_values_as_a_tree():
 
 
 def test_values_are_quoted_for_the_shell():
-    text = chart_values(case_at("1.0", a_cluster()), {"settings.a": "$(reboot); x"})[0].text
-    assert text.endswith("--reuse-values --set 'settings.a=$(reboot); x'")
+    value = HelmValue("settings.a", '"$(reboot); x\'"')
+    text = upgrade_lines(Upgrade(release="kp", namespace="ops", chart="karpenter", version="1.0.14", changes=(value,)))
+    assert text.splitlines() == [
+        "helm get values kp --namespace ops -o yaml > kp.values.yaml",
+        "# What changes; null takes a value out",
+        "printf '%s\\n' \\",
+        "  settings: \\",
+        """  '  a: "$(reboot); x'"'"'"' \\""",
+        "  > kp.changes.yaml",
+        "helm upgrade kp oci://public.ecr.aws/karpenter/karpenter --version 1.0.14 --namespace ops \\",
+        "  -f kp.values.yaml -f kp.changes.yaml",
+    ]
 
 
 def test_values_name_the_gitops_object():
     release_doc = doc("helm.toolkit.fluxcd.io/v2", "HelmRelease", metadata=meta("karpenter", "flux-system"), spec={})
     found = chart_values(case_at("1.0", a_cluster().with_docs(release_doc)), {"replicas": "2"})
-    assert found[0] == Remedy(how="flux", text="# HelmRelease flux-system/karpenter, spec.values\nreplicas: 2")
+    assert (found[0].how, found[0].text) == ("flux", "# HelmRelease flux-system/karpenter, spec.values\nreplicas: 2")
 
 
 def test_removal_of_what_a_hand_keeps():

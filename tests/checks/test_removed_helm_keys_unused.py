@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import HelmChange
 from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
@@ -83,8 +84,10 @@ def test_unseen_is_unknown(part):
 def test_the_remedy_carries_the_value_over():
     cluster = a_cluster("0.32.10", kubernetes="1.28").with_values(OLD, version="0.32.10")
     first = remedies(CHECK, "0.33+", cluster)[0]
-    assert first.text.splitlines()[1] == (
-        "helm upgrade karpenter oci://public.ecr.aws/karpenter/karpenter --namespace kube-system --version 0.37.8 "
-        "--reuse-values --set settings.aws.clusterName=null --set settings.aws.tags=null "
-        "--set settings.clusterName=shop"
-    )
+    assert isinstance(first.change, HelmChange)
+    assert first.change.when == "landing"
+    assert first.change.given == {
+        "settings.aws.clusterName": "",
+        "settings.aws.tags": "",
+        "settings.clusterName": '"shop"',
+    }

@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import HelmChange
 from migrations_app.karpenter import releases
 from tests.builders import a_cluster, an_empty_cluster, ask, blind, reads, remedies, told
 from tests.newest import NEWEST_MINOR, NEWEST_RELEASE
@@ -61,8 +62,5 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_is_a_patch_of_the_running_minor():
     first = remedies(CHECK, "0.33+", a_cluster("0.32.1", kubernetes="1.28"))[0]
-    assert first.text == (
-        "# Before the hop: CRDs of 0.32.10 first, then the controller\n"
-        "helm upgrade karpenter oci://public.ecr.aws/karpenter/karpenter --namespace kube-system "
-        "--version v0.32.10 --reuse-values"
-    )
+    assert isinstance(first.change, HelmChange)
+    assert (first.change.when, first.change.version, first.change.values) == ("before", "0.32.10", ())

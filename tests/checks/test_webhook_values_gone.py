@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import HelmChange
 from migrations_app.inventory.objects.karpenter import HelmRelease
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
@@ -53,9 +54,9 @@ def test_unseen_is_unknown(part):
 
 
 def test_the_remedy_takes_them_out():
-    text = remedies(CHECK, "1.1+", charts({"webhook": {"enabled": True}}))[0].text
-    assert text == (
-        "# With this hop, here and in the values of karpenter-crd\n"
-        "helm upgrade karpenter oci://public.ecr.aws/karpenter/karpenter --namespace kube-system "
-        "--version 1.1.10 --reuse-values --set webhook.enabled=null"
-    )
+    found = remedies(CHECK, "1.1+", charts({"webhook": {"enabled": True}}, {"webhook": {"port": 8443}}))
+    changes = [one.change for one in found if one.how == "helm" and isinstance(one.change, HelmChange)]
+    assert [(one.release, one.chart, one.when, dict(one.given)) for one in changes] == [
+        ("karpenter", "karpenter", "landing", {"webhook.enabled": ""}),
+        ("karpenter-crd", "karpenter-crd", "landing", {"webhook.port": ""}),
+    ]
