@@ -65,8 +65,7 @@ def _evidence(rights: Iterable[RbacRight], *, wanted: str) -> Iterator[JudgeResu
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     roles, running = case.inventory.controller_rbac.items, case.running.release
-    # Where the chart writes the roles, its next upgrade brings back what is missing: none of ours stays behind.
-    if all(map(kept_by_chart, roles)):
+    if all(map(kept_by_chart, roles)):  # its next upgrade brings back what is missing, and none of ours stays behind
         yield from chart_values(case, {}, about="The chart writes its ClusterRoles anew")
         return
     rights = (*(missing(case, running) if running else ()), *missing(case, case.step.release))
