@@ -157,12 +157,12 @@ class Bundle:
             yield ListPage(items, "", size)
 
     def clock(self) -> Clock:
-        """The time of the bundle's making, where it says so; else the last sign of life of its nodes.
+        """The time of the bundle's making, where it says so; else the newest time that its objects tell.
 
         A dump is judged long after it was made: by today's clock every node in it would be past its expiry.
         """
         made_at = self._manifest.made_at if self._manifest else ""
-        heard = made_at or self._index.last_heartbeat() or None
+        heard = made_at or self._index.newest_moment() or None
         return Clock(heard, 0, self._read, documents=self._index.count + self.odd, passed_over=self.odd)
 
     def close(self) -> None:
