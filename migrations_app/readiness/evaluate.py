@@ -132,7 +132,7 @@ def evaluate(
     known = _know(collected.inventory, target, planned=kubernetes)
     findings = _judge(known, all_checks() if checks is None else checks)
     report = _report(known, collected, findings=findings)
-    objects = convertible(known.inventory)
+    objects = () if known.running.other_provider else convertible(known.inventory)
     return Scanned(report=report, nodes=known.owned.nodes, objects=objects, iam=_permissions(known))
 
 
@@ -178,8 +178,8 @@ def _judge(known: _Known, checks: tuple[Check, ...]) -> tuple[Finding, ...]:
 
 
 def _permissions(known: _Known) -> IamSheet | None:
-    """The sheet of permissions; None where no Karpenter runs, which then needs none."""
-    if known.stage == "no_karpenter":
+    """The sheet of permissions; None where no Karpenter of AWS runs, which then needs none."""
+    if known.stage == "no_karpenter" or known.running.other_provider:
         return None
     steps = known.path.steps if known.path else ()
     running = str(known.running.release) if known.running.release else ""
@@ -227,7 +227,7 @@ def _cluster(known: _Known) -> ClusterFacts:
 def _target(known: _Known) -> Target:
     found = known.path
     if found is None:
-        return Target(None, (), ())
+        return Target(None, (), (known.running.how,) if known.running.other_provider else ())
     planned = (planned_kubernetes(found, known.planned),) if known.planned else ()
     return Target(str(found.target), tuple(_step(step) for step in found.steps), (*found.notes, *planned))
 
