@@ -46,5 +46,6 @@ def _told(report: Report) -> int:
     if report.cluster.stage == "no_karpenter":
         print_note("no Karpenter is installed, so there is no path")
         return Exit.READY
-    print_note("the running release could not be told, so no path can be told either")
+    told = report.target.notes[0] if report.target.notes else "the running release could not be told"
+    print_note(f"{told}, so no path can be told either")
     return Exit.COULD_NOT_LOOK

@@ -51,6 +51,8 @@ class ReleaseEvidence:
     """Whether there is a Karpenter Deployment; None if Deployments could not be read."""
     node_class_groups: Collection[str] = ()
     """spec.nodeClassRef.group of every NodePool."""
+    other_provider: str = ""
+    """What shows that Karpenter of another cloud provider runs here, in words; empty where nothing does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +63,8 @@ class DetectedRelease:
     minors: tuple[str, ...] = ()
     how: str = ""
     """How it was detected, or why not, as text."""
+    other_provider: bool = False
+    """Whether it is Karpenter of another cloud provider, which these tables do not know."""
     absent: bool = False
     """True if there is no controller: Deployments were read, and none is Karpenter's."""
     certainty: Certainty = "unknown"
@@ -96,7 +100,10 @@ NO_CONTROLLER = "there is no Karpenter Deployment"
 
 
 def detect(evidence: ReleaseEvidence, *, table: Table = RELEASES) -> DetectedRelease:
-    """The running release, a range of minors, or unknown; `how` names the evidence that decided."""
+    """The running release, a range of minors, or unknown; `how` names the source that decided."""
+    if evidence.other_provider:
+        said = f"this is not AWS Karpenter ({evidence.other_provider}), so nothing is advised"
+        return DetectedRelease(how=said, other_provider=True)
     if _is_auto_mode(evidence):
         return DetectedRelease(how=AUTO_MODE)
     named = _named(evidence)

@@ -138,7 +138,7 @@ def evaluate(
     if stuck and known.stage == "no_karpenter":
         known = dataclasses.replace(known, stage="unknown")
     report = _report(known, collected, findings=(*_judge(known, asked), *sorted(stuck, key=order)))
-    objects = convertible(known.inventory)
+    objects = () if known.running.other_provider else convertible(known.inventory)
     return Scanned(report=report, nodes=known.owned.nodes, objects=objects, iam=_permissions(known))
 
 
@@ -184,8 +184,8 @@ def _judge(known: _Known, checks: tuple[Check, ...]) -> tuple[Finding, ...]:
 
 
 def _permissions(known: _Known) -> IamSheet | None:
-    """The sheet of permissions; None where no Karpenter runs, which then needs none."""
-    if known.stage == "no_karpenter":
+    """The sheet of permissions; None where no Karpenter of AWS runs, which then needs none."""
+    if known.stage == "no_karpenter" or known.running.other_provider:
         return None
     steps = known.path.steps if known.path else ()
     running = str(known.running.release) if known.running.release else ""
@@ -235,7 +235,7 @@ def _cluster(known: _Known) -> ClusterFacts:
 def _target(known: _Known) -> Target:
     found = known.path
     if found is None:
-        return Target(None, (), ())
+        return Target(None, (), (known.running.how,) if known.running.other_provider else ())
     planned = (planned_kubernetes(found, known.planned),) if known.planned else ()
     return Target(str(found.target), tuple(_step(step) for step in found.steps), (*found.notes, *planned))
 

@@ -11,6 +11,7 @@ from migrations_app.inventory.facts.ownership import Ownership
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD, Container, HelmRelease, Workload
 from migrations_app.inventory.parts import Part, Seen, is_whole
+from migrations_app.karpenter import kinds
 from migrations_app.karpenter.detection import CrdSeen, DetectedRelease, ReleaseEvidence, detect
 from migrations_app.readiness.report import Installed, Stage
 
@@ -36,8 +37,26 @@ def detect_running_release(inventory: Inventory) -> DetectedRelease:
             global_settings=bool(inventory.settings.items) if isinstance(inventory.settings, Seen) else None,
             controller_seen=workload is not None if isinstance(inventory.controller, Seen) else None,
             node_class_groups=[text(pool, f"{REFERENCE}.group") for pool in inventory.nodepools.items],
+            other_provider=other_provider(inventory),
         )
     )
+
+
+def other_provider(inventory: Inventory) -> str:
+    """What shows that Karpenter of another cloud provider runs here, such as Azure or kwok; empty where nothing does.
+
+    A CRD or a reference of the AWS group outweighs every other sign.
+    """
+    groups = {text(pool, f"{REFERENCE}.group") for pool in inventory.nodepools.items} - {"", kinds.AUTO_MODE_GROUP}
+    crds = {crd.spec.group for crd in inventory.crds.items}
+    if kinds.AWS_GROUP in groups | crds:
+        return ""
+    if groups:
+        return f"its NodePools name node classes of {', '.join(sorted(groups))}"
+    clouds = {(node.spec.provider_id or "").partition("://")[0] for node in inventory.nodes.items} - {""}
+    if is_whole(inventory.crds) and kinds.CORE_GROUP in crds and clouds and "aws" not in clouds:
+        return f"its CRDs are without {kinds.AWS_GROUP} and its nodes are of {', '.join(sorted(clouds))}"
+    return ""
 
 
 def installed(inventory: Inventory) -> Installed | None:
@@ -100,7 +119,9 @@ STORED_CRDS = ("nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclas
 
 
 def stage_of(inventory: Inventory, running: DetectedRelease) -> Stage:
-    """`unknown` whenever what decides between two stages could not be read."""
+    """`unknown` whenever what decides between two stages could not be read, and for another provider's Karpenter."""
+    if running.other_provider:
+        return "unknown"
     # A CRD that was set aside may be the one that decides.
     if not is_whole(inventory.crds) or not is_whole(inventory.controller):
         return "unknown"

@@ -316,3 +316,33 @@ def test_uploads_are_held_to_less_than_files_of_ones_own() -> None:
         2000,
     )
     assert (DIRECT.plain_bytes, DIRECT.archive.ratio, UPLOAD.archive.ratio) == (512 * MIB, 200, 200)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "said"),
+    [
+        ({"creationTimestamp": "2026-10-02T00:00:00Z"}, "2026-10-02T00:00:00Z"),
+        (
+            {"creationTimestamp": "2026-09-01T00:00:00Z", "deletionTimestamp": "2026-10-03T00:00:00Z"},
+            "2026-10-03T00:00:00Z",
+        ),
+        ({"deletionTimestamp": "2026-10-03T00:01:00Z", "deletionGracePeriodSeconds": 60}, "2026-10-03T00:00:00Z"),
+        ({"creationTimestamp": None}, None),
+        ({"creationTimestamp": 7, "deletionTimestamp": {}}, None),
+        ({"creationTimestamp": "yesterday"}, None),
+        ({"deletionTimestamp": "2026-99-99T00:00:00Z", "deletionGracePeriodSeconds": 60}, None),
+    ],
+)
+def test_the_clock_is_the_newest_time_that_the_objects_tell(metadata: Doc, said: str | None) -> None:
+    one = pod("a")
+    one["metadata"] |= metadata
+    api = open_bundle(files(one))
+    assert api.clock().server_date == said
+    assert names(api, Resource("", "v1", "pods")) == ["a"]
+
+
+def test_a_heartbeat_that_is_newer_than_every_object_is_the_clock() -> None:
+    beating = node("n")
+    beating["metadata"] |= {"creationTimestamp": "2026-09-01T00:00:00Z"}
+    beating["status"] = {"conditions": [{"type": "Ready", "lastHeartbeatTime": "2026-10-01T00:00:00Z"}]}
+    assert open_bundle(files(beating)).clock().server_date == "2026-10-01T00:00:00Z"

@@ -156,12 +156,12 @@ class Bundle:
             yield ListPage(items, "", size)
 
     def clock(self) -> Clock:
-        """The time at which the bundle was made, if known; otherwise the newest node heartbeat.
+        """The time at which the bundle was made, if known; otherwise the newest time that its objects show.
 
         A dump is often evaluated long after it was made: by the current time every node in it would have expired.
         """
         made_at = self._manifest.made_at if self._manifest else ""
-        heard = made_at or self._index.last_heartbeat() or None
+        heard = made_at or self._index.newest_moment() or None
         return Clock(heard, 0, self._read, documents=self._index.count + self.odd, passed_over=self.odd)
 
     def close(self) -> None:

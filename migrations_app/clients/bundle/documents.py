@@ -5,6 +5,8 @@ JSON objects.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
 
 import msgspec
 
@@ -16,6 +18,9 @@ from migrations_app.errors import InvalidBundle
 from migrations_app.manifests.writer import Plain
 from migrations_app.manifests.yaml_reader import read_documents
 
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
+_WRITTEN = "%Y-%m-%dT%H:%M:%SZ"
+_LONGEST_GRACE = 366 * 86_400
 DEEPEST = 3
 """How deeply lists inside lists are opened; merged dumps are not nested deeper."""
 _BETWEEN = re.compile(rb"\}[ \t\r]*\n\s*(?=\{)")
@@ -34,6 +39,8 @@ class BundleObject:
     kind: str = ""
     namespace: str = ""
     name: str = ""
+    moment: str = ""
+    """When it was made, or asked to go where that is later (RFC 3339, UTC); empty where it says neither."""
 
     @property
     def group(self) -> str:
@@ -53,8 +60,17 @@ class ListedKind:
 
 
 class _DocumentMetadata(msgspec.Struct, frozen=True):
+    """The times may hold anything here: an object with an odd one is judged later."""
+
     name: str = ""
     namespace: str | None = None
+    created: Any = msgspec.field(default=None, name="creationTimestamp")
+    ends: Any = msgspec.field(default=None, name="deletionTimestamp")
+    grace: Any = msgspec.field(default=None, name="deletionGracePeriodSeconds")
+
+    @property
+    def moment(self) -> str:
+        return max(time_of(self.created), _asked_to_go(self.ends, self.grace))
 
 
 class _DocumentKind(msgspec.Struct, frozen=True, rename="camel"):
@@ -72,6 +88,22 @@ class _Envelope(_DocumentKind, frozen=True):
 
 _heads, _kinds = msgspec.json.Decoder(_Head), msgspec.json.Decoder(_DocumentKind)
 _envelopes, _arrays = msgspec.json.Decoder(_Envelope), msgspec.json.Decoder(list[msgspec.Raw])
+
+
+def time_of(told: object) -> str:
+    """A time as Kubernetes writes it; empty for anything else."""
+    return told if isinstance(told, str) and _TIME.fullmatch(told) else ""
+
+
+def _asked_to_go(ends: object, grace: object) -> str:
+    """When its deletion was asked for: the API server writes the end of the grace period."""
+    text = time_of(ends)
+    if not text or not isinstance(grace, int) or not 0 < grace < _LONGEST_GRACE:
+        return text
+    try:
+        return (datetime.fromisoformat(text) - timedelta(seconds=grace)).strftime(_WRITTEN)
+    except (ValueError, OverflowError):
+        return ""
 
 
 def documents(body: bytes, *, name: str, limits: BundleLimits) -> Iterator[BundleObject | ListedKind]:
@@ -159,7 +191,8 @@ def _found(raw: msgspec.Raw) -> BundleObject:
     """The object with its kind and name. An object with invalid metadata keeps its kind; later steps report it."""
     try:
         head = _heads.decode(raw)
-        return BundleObject(raw, head.api_version, head.kind, head.metadata.namespace or "", head.metadata.name)
+        said = head.metadata
+        return BundleObject(raw, head.api_version, head.kind, said.namespace or "", said.name, said.moment)
     except _BROKEN:
         pass
     try:

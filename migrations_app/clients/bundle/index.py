@@ -1,13 +1,12 @@
 """In-memory index of a bundle's objects; answers the list requests that an API server would get."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from migrations_app.clients.bundle.documents import BundleObject, ListedKind
+from migrations_app.clients.bundle.documents import BundleObject, ListedKind, time_of
 from migrations_app.clients.kubernetes.api import Resource
 from migrations_app.errors import InvalidResponse
 from migrations_app.inventory.objects.karpenter import CRD, ServedResource
@@ -17,7 +16,6 @@ Place = tuple[str, str]
 """(group, plural)."""
 _CRD_PLACE = (kinds.CRD.group, kinds.CRD.plural)
 _NODE_PLACE = (kinds.NODE.group, kinds.NODE.plural)
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 _BUILT_IN = (".k8s.io",)
 
 
@@ -70,11 +68,14 @@ class Index:
             except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
                 continue
 
-    def last_heartbeat(self) -> str:
-        """The newest node heartbeat; empty if no node has one."""
-        return max(
-            (heard for found in self.places.get(_NODE_PLACE, {}).values() for heard in _heartbeats(found)), default=""
-        )
+    def newest_moment(self) -> str:
+        """The newest time that the objects tell: a heartbeat of a node, or when any of them was made or asked to go.
+
+        Empty where none of them says.
+        """
+        heard = (beat for found in self.places.get(_NODE_PLACE, {}).values() for beat in _heartbeats(found))
+        made = (found.moment for every in self.places.values() for found in every.values())
+        return max((*heard, *made), default="")
 
     @property
     def count(self) -> int:
@@ -128,8 +129,8 @@ def _heartbeats(found: BundleObject) -> Iterator[str]:
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return
     for condition in (status and status.conditions) or ():
-        if condition.last_heartbeat_time and _TIME.fullmatch(condition.last_heartbeat_time):
-            yield condition.last_heartbeat_time
+        if beat := time_of(condition.last_heartbeat_time):
+            yield beat
 
 
 def is_built_in(group: str) -> bool:
