@@ -9,7 +9,7 @@ from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
 from migrations_app.checks.shell import word
 from migrations_app.inventory.facts.controller import installation
 from migrations_app.inventory.inventory import Inventory, once
-from migrations_app.inventory.objects.karpenter import Node
+from migrations_app.inventory.objects.karpenter import NamedObject, Node
 from migrations_app.inventory.parse import is_karpenter
 from migrations_app.inventory.parts import Unseen, is_whole
 from migrations_app.karpenter import kinds, labels
@@ -67,8 +67,9 @@ def _orphans(inventory: Inventory) -> Iterator[JudgeResult]:
         if isinstance(part, Unseen):
             yield could_not_read(kind.plural, part)
         for one in part.items:
-            held = [each for each in one.metadata.finalizers or () if is_karpenter(each)]
-            if held:
+            finalizers = one.metadata.finalizers if isinstance(one, NamedObject) else None
+            held = [each for each in finalizers or () if is_karpenter(each)]
+            if held and isinstance(one, NamedObject):
                 path = f"metadata.finalizers[{held[0]}]"
                 seen, wanted = "no controller runs", "a controller, or absent"
                 yield Evidence(kind=kind.kind, name=one.name, path=path, seen=seen, wanted=wanted)

@@ -6,7 +6,8 @@ from migrations_app.checks.base import OBJECT_TOOLS, Check, CheckContext, Eviden
 from migrations_app.checks.evidence import at
 from migrations_app.checks.remedies.commands import from_source, kubectl, ordered
 from migrations_app.inventory.facts.managers import AT_ONCE, WRITERS, Managed, managed
-from migrations_app.inventory.objects.karpenter import EC2NodeClass, ManagedField, NodePool
+from migrations_app.inventory.objects.base import WholeObject
+from migrations_app.inventory.objects.karpenter import ManagedField
 from migrations_app.inventory.parse import LAST_APPLIED
 from migrations_app.karpenter.hops import CONVERTED, hops_from
 
@@ -57,7 +58,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield Evidence(kind=kind, namespace=space, name=release.name, path="manifest", seen=name, wanted="v1")
 
 
-def _fields(one: NodePool | EC2NodeClass, *, at_once: bool) -> Iterator[JudgeResult]:
+def _fields(one: WholeObject, *, at_once: bool) -> Iterator[JudgeResult]:
     """The field managers that hold v1beta1; with `at_once` only the tools that apply again without anybody's doing."""
     for field in one.metadata.managed_fields or ():
         if _keeps_old(field) and (not at_once or _applies_at_once(field)):
