@@ -68,8 +68,9 @@ def _orphans(inventory: Inventory) -> Iterator[JudgeResult]:
         if isinstance(part, Unseen):
             yield could_not_read(kind.plural, part)
         for one in part.items:
-            held = [each for each in one.metadata.finalizers or () if is_karpenter(each)]
-            if held:
+            finalizers = one.metadata.finalizers if isinstance(one, NamedObject) else None
+            held = [each for each in finalizers or () if is_karpenter(each)]
+            if held and isinstance(one, NamedObject):
                 path = f"metadata.finalizers[{held[0]}]"
                 seen, wanted = "no controller runs", "a controller, or absent"
                 yield Evidence(kind=kind.kind, name=one.name, path=path, seen=seen, wanted=wanted)

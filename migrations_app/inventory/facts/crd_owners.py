@@ -1,0 +1,62 @@
+"""Who upgrades a CRD: the Helm release whose manifest holds it, the release that its marks name, or a GitOps tool."""
+
+from migrations_app.inventory.facts.controller import CHART, CRD_CHART, records_unread
+from migrations_app.inventory.facts.managers import Managed, managed
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import CRD
+from migrations_app.karpenter import labels
+
+ReleaseKey = tuple[str, str]
+"""Namespace and name."""
+BY_FLUX_HELM = (f"label {labels.FLUX_HELM_NAME}", "field manager helm-controller")
+"""Marks that the Helm controller of Flux leaves also on CRDs that it installs once and never upgrades."""
+OVERWRITES = ("Create", "CreateReplace")
+"""fluxcd/helm-controller@main:docs/spec/v2/helmreleases.md: what spec.upgrade.crds may say beside Skip, the default."""
+
+
+def unowned(crd: CRD, inventory: Inventory) -> str:
+    """What its marks say where nobody upgrades it; empty where somebody does."""
+    if any(crd.name in one.crds and one.status != "uninstalled" for one in inventory.helm_releases.items):
+        return ""  # it is in the manifest of a release, and the next `helm upgrade` marks it anew
+    by, marked = managed(crd.metadata), crd.metadata.annotation(labels.HELM_RELEASE_NAME)
+    if by.by == "flux" and by.told_by in BY_FLUX_HELM:
+        if marked is None:
+            return "" if _flux_replaces(by, inventory) else f"HelmRelease {by.name} of Flux, which upgrades no CRD"
+    elif by.by not in ("hand", "eksctl", "helm"):
+        return ""
+    if marked is None:
+        return "absent"
+    return "" if _whole(crd, inventory) else f"{marked} (no such release, or without its label)"
+
+
+def _flux_replaces(by: Managed, inventory: Inventory) -> bool:
+    """Whether the HelmRelease brings the CRDs beside its chart at every upgrade, which it does only if told so."""
+    releases = (one for one in inventory.deliveries.items if one.kind == "HelmRelease")
+    return any(
+        one.name == by.name and by.namespace in ("", one.namespace) and one.get("spec.upgrade.crds") in OVERWRITES
+        for one in releases
+    )
+
+
+def _releases(inventory: Inventory) -> frozenset[ReleaseKey] | None:
+    """Releases of karpenter-crd; None where no record of any was seen, or not all were, which proves nothing.
+
+    A CRD marked as the controller's own release's is refused as much as one without marks.
+    """
+    found = _of_chart(inventory, CRD_CHART)
+    return found if found and not records_unread(inventory) else None
+
+
+def _of_chart(inventory: Inventory, chart: str) -> frozenset[ReleaseKey]:
+    return frozenset((one.namespace, one.name) for one in inventory.helm_releases.items if one.chart == chart)
+
+
+def _whole(crd: CRD, inventory: Inventory) -> bool:
+    metadata, known = crd.metadata, _releases(inventory)
+    owner = (
+        metadata.annotation(labels.HELM_RELEASE_NAMESPACE) or "",
+        metadata.annotation(labels.HELM_RELEASE_NAME) or "",
+    )
+    if metadata.label(labels.APP_MANAGED_BY) != "Helm":
+        return False
+    return owner not in _of_chart(inventory, CHART) if known is None else owner in known
