@@ -32,7 +32,8 @@ class NoBodies(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.name == "celery.app.trace" and record.exc_info:
-            # Celery puts the error and its traceback into the message; `told_exception` logs them without their text.
+            # Celery puts the error and its traceback into the message; `told_exception` logs them without the input
+            # they contain.
             record.task = str(getattr(record, "data", {}).get("name", ""))
             record.msg, record.args = "task failed", ()
         return record.levelno > logging.DEBUG or not record.name.startswith(SILENCED)
@@ -59,7 +60,9 @@ def json_formatter() -> logging.Formatter:
 
 
 def told_exception(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Replaces the full text of an exception by its type and where it was raised."""
+    """Replaces the traceback text of an exception by types and stack frames; its message is kept only if it is
+    harmless.
+    """
     given = event.pop("exc_info", None)
     if given is True:
         given = sys.exc_info()
@@ -70,7 +73,9 @@ def told_exception(_logger: WrappedLogger, _method: str, event: EventDict) -> Ev
 
 
 def _lines(wrong: BaseException) -> Iterator[str]:
-    """From the newest error to its first cause; each with its innermost frame."""
+    """For the exception and each of its causes: the type (with the message if harmless), then the stack frames,
+    innermost last.
+    """
     seen: set[int] = set()
     current_one: BaseException | None = wrong
     while current_one is not None and id(current_one) not in seen:

@@ -38,7 +38,7 @@ def refuse(message: str, code: str, *, where: str = "") -> NoReturn:
 
 
 def is_archive(beginning: bytes) -> bool:
-    """Whether a file that begins like this is a gzip or a tar file."""
+    """Whether a file that starts with these bytes is a gzip or tar file."""
     return beginning.startswith(GZIP_MAGIC) or beginning[257:262] == b"ustar"
 
 

@@ -36,7 +36,7 @@ from migrations_app.karpenter.versions import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathHop:
-    """One hop of a path."""
+    """One hop of a path, with its target patch and what it requires."""
 
     hop: str
     start: Release

@@ -1,6 +1,7 @@
 """Versions as values: Karpenter releases, their minors, and Kubernetes minors.
 
-A minor is text such as "0.32" or "1.10". Text sorts wrongly ("1.10" < "1.9"), so compare with `minor_order`.
+A minor is text such as "0.32" or "1.10". Minors do not sort as text ("1.10" < "1.9"), so compare them with
+`minor_order`.
 """
 
 import re
@@ -13,7 +14,7 @@ _RELEASE = re.compile(
 _MINOR = re.compile(r"v?(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})", re.ASCII)
 _KUBERNETES = re.compile(r"v?([1-9]\d{0,2})\.(0|[1-9]\d{0,2})(?:\+|(?:\.\d+)?(?:[-+][0-9A-Za-z.+-]*)?)", re.ASCII)
 _LONGEST = 128
-"""No version, tag or label value is longer; a longer text is refused before the expression sees it."""
+"""No version, tag or label value is longer; longer text is refused before the regular expression runs."""
 
 Order = tuple[int, int, int, int, tuple[tuple[int, int, str], ...]]
 
@@ -63,7 +64,7 @@ def parse(text: object) -> Release | None:
 
 
 def release(text: str) -> Release:
-    """As `parse`, for text written by us: raises ValueError where it is no release."""
+    """Same as `parse`, for trusted text: raises ValueError if it is not a release."""
     found = parse(text)
     if found is None:
         raise ValueError(f"not a release: {text!r}")
@@ -79,20 +80,22 @@ def parse_minor(text: object) -> str | None:
 
 
 def minor_order(minor: str) -> tuple[int, int]:
-    """A key that sorts minors as people count them; raises ValueError for text that is no minor."""
+    """A sort key for minors: (major, minor) as integers. Raises ValueError if the text is not a minor."""
     major, _, number = minor.partition(".")
     return int(major), int(number)
 
 
 def spoken(minors: tuple[str, ...]) -> str:
-    """A range of minors in words: "0.32", "0.32 to 0.37", or "no known release"."""
+    """A range of minors as text: "0.32", "0.32 to 0.37", or "no known release"."""
     if not minors:
         return "no known release"
     return minors[0] if len(minors) == 1 else f"{minors[0]} to {minors[-1]}"
 
 
 def kubernetes_minor(text: object) -> str | None:
-    """The minor of a Kubernetes version as servers spell it ("v1.29.3-eks-036c24b", "1.29+", "1.29"), else None."""
+    """The minor of a Kubernetes version in a server's spelling ("v1.29.3-eks-036c24b", "1.29+", "1.29"); None for
+    anything else.
+    """
     if not isinstance(text, str) or len(text) > _LONGEST:
         return None
     found = _KUBERNETES.fullmatch(text.strip())
@@ -104,12 +107,14 @@ def _pre_order(part: str) -> tuple[int, int, str]:
 
 
 def within(running: Release, *, first: str, last: str) -> bool:
-    """Whether that release lies between two bounds, both included; a minor holds all its patches, empty is open."""
+    """Whether the release lies between two bounds, both included; a minor includes all its patches, an empty bound is
+    open.
+    """
     return (not first or _place(running, first) >= 0) and (not last or _place(running, last) <= 0)
 
 
 def _place(running: Release, bound: str) -> int:
-    """Below, at or above a bound; a bound that is a minor holds all its patches."""
+    """-1, 0 or 1: below, at or above the bound; a minor as bound includes all its patches."""
     exact = parse(bound)
     if exact is not None:
         return (running > exact) - (running < exact)

@@ -64,7 +64,7 @@ def _prefix(version: str) -> str:
 
 
 def controller(install: Install, nodes: Sequence[str]) -> list[Doc]:
-    """The Deployment, its pods, its Service with endpoints, its service account and what that may do."""
+    """The Deployment, its pods, its Service with endpoints, its service account and its permissions."""
     image = f"public.ecr.aws/karpenter/controller:{install.chart_version}@sha256:" + "9f" * 32
     spec: Doc = {
         "serviceAccountName": "karpenter",

@@ -12,7 +12,7 @@ ZONES = ("a", "b", "c")
 
 
 def token(*words: object, length: int = 17) -> str:
-    """Hexadecimal text that looks random and is the same in every run."""
+    """Hexadecimal text of that length; looks random, but is the same in every run."""
     return hashlib.blake2b("/".join(map(str, words)).encode(), digest_size=20).hexdigest()[:length]
 
 

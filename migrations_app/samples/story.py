@@ -1,4 +1,4 @@
-"""One cluster story: what a scan of it would read. What it should find stands in tests/samples/expected.py."""
+"""The type of a story: one sample cluster as a scan reads it. Expected results are in tests/samples/expected.py."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from migrations_app.samples.kubernetes_objects import Doc
 class Story:
     """`docs` are the objects of the cluster; `refused` maps plurals that could not be listed to code and detail.
 
-    `aws` is the account it lies in; None where nobody gave access to it.
+    `aws` is its AWS account; None if access to AWS is not configured.
     """
 
     name: str

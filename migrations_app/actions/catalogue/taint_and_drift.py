@@ -120,8 +120,8 @@ def _fence(
 
 
 def _watch(inventory: Inventory, going: list[NodeRemoval], *, rest: list[NodeRemoval], compared: bool) -> Step:
-    """The step that waits for the replacement. `compared`: counters before the first request exist; False if none is
-    sent.
+    """The step that waits for the replacement. `compared`: whether counters from before the first request exist to
+    compare with.
     """
     whole = not rest and len(going) == len(nodes.alpha(inventory))
     gate = Gate(

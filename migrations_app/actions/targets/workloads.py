@@ -103,7 +103,9 @@ class Renaming:
         return term | {"matchExpressions": [row for place, row in enumerate(made) if row not in made[:place]]}
 
     def _expression(self, row: Any) -> list[Any]:  # noqa: ANN401 - plain JSON
-        """An excluding expression is duplicated for both labels while both are in use; a selecting one is replaced."""
+        """An excluding expression is duplicated for both labels while the release reads both; a selecting one is
+        replaced.
+        """
         if not isinstance(row, dict) or row.get("key") != OLD:
             return [row]
         avoids = row.get("operator") in AVOIDING

@@ -83,7 +83,7 @@ class _Release(msgspec.Struct, frozen=True):
 
 
 class _OddError(Exception):
-    """The record cannot be read; the text says which step failed."""
+    """Raised if the record cannot be read; the text says which step failed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Karpenter 0.30 with Provisioners only; nothing of the move has begun."""
+"""Karpenter 0.30 with Provisioners only; the upgrade to v1beta1 has not started."""
 
 from migrations_app.samples.cluster_builder import ClusterBuilder
 from migrations_app.samples.installation import Crds, Install, controller, crds, helm_record

@@ -1,4 +1,4 @@
-"""Karpenter 0.37 on its last patch, in order: the next step is 1.0."""
+"""Karpenter 0.37 on its last patch, without problems: the next hop is 1.0."""
 
 from migrations_app.samples.cluster_builder import ClusterBuilder
 from migrations_app.samples.installation import (

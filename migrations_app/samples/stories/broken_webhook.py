@@ -1,4 +1,4 @@
-"""Karpenter 1.0 outside kube-system: the CRDs' conversion webhook calls a Service that is not there."""
+"""Karpenter 1.0 outside kube-system: the CRDs' conversion webhook calls a Service that does not exist."""
 
 from migrations_app.samples.cluster_builder import ClusterBuilder
 from migrations_app.samples.installation import Crds, Install, controller, crds, helm_record

@@ -1,4 +1,4 @@
-"""A scan with too few rights: Secrets, CRDs and NodeClaims may not be listed."""
+"""A scan with missing permissions: Secrets, CRDs and NodeClaims cannot be listed."""
 
 from migrations_app.samples.cluster_builder import ClusterBuilder
 from migrations_app.samples.installation import HELM_LABEL, Crds, Install, controller, crds, helm_marks

@@ -1,4 +1,4 @@
-"""Karpenter 0.32 with both generations: half of the nodes have been replaced, Argo CD delivers."""
+"""Karpenter 0.32 with both generations: half of the nodes are replaced, Argo CD delivers."""
 
 from migrations_app.samples.cluster_builder import ClusterBuilder
 from migrations_app.samples.installation import Crds, Install, controller, crds

@@ -1,4 +1,4 @@
-"""Karpenter 0.37.1, a patch nobody should stay on, with settings that no chart reads any more; Terraform delivers."""
+"""Karpenter 0.37.1, a bad patch, with settings that no chart reads any more; Terraform delivers."""
 
 from migrations_app.samples.cluster_builder import ClusterBuilder
 from migrations_app.samples.installation import Crds, Install, controller, crds, helm_record

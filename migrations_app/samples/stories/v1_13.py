@@ -1,4 +1,4 @@
-"""Karpenter 1.3: v1 only, everything later is a matter of minors."""
+"""Karpenter 1.3: v1 only, only minor upgrades remain."""
 
 from migrations_app.karpenter.releases import newest
 from migrations_app.samples.cluster_builder import ClusterBuilder

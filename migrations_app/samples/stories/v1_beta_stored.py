@@ -1,4 +1,4 @@
-"""Karpenter 1.0 where v1beta1 is still listed as stored; Flux delivers."""
+"""Karpenter 1.0 with v1beta1 still listed in storedVersions; Flux delivers."""
 
 from migrations_app.samples.cluster_builder import ClusterBuilder
 from migrations_app.samples.installation import (

@@ -1,4 +1,4 @@
-"""The newest Karpenter we know; nothing is left to do."""
+"""The newest known Karpenter; nothing is left to do."""
 
 from migrations_app.karpenter.releases import newest, row_of
 from migrations_app.samples.cluster_builder import ClusterBuilder
