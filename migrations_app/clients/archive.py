@@ -1,6 +1,7 @@
 """A .tar or .tar.gz read as a stream (T05): nothing is written, links and odd names are refused, bombs stop early.
 
-The tar format is read here and not by the library: that one keeps headers of any size in memory.
+The tar format is read here and not by `tarfile`: that one takes time quadratic in the size of an extended header (0.9
+seconds for 16 KB on Python 3.11), keeps headers of any size in memory, and takes a damaged header for the end.
 """
 
 import re
