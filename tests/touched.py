@@ -53,7 +53,7 @@ def is_run(path: str) -> bool:
 
 def main() -> None:
     paths = changed(sys.argv[1] if len(sys.argv) > 1 else "HEAD")
-    print("\n".join(sorted({path for path in [*paths, *importers(modules(paths))] if is_run(path)})))  # noqa: T201
+    print("\n".join(sorted({path for path in [*paths, *importers(modules(paths))] if is_run(path)})))  # noqa: T201 - a program that speaks to its terminal
 
 
 if __name__ == "__main__":

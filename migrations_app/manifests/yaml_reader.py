@@ -59,7 +59,7 @@ _WHOLE: Final = re.compile(r"[-+]?[0-9]{1,18}")
 _FRACTION: Final = re.compile(
     r"[-+]?(?:[0-9]{1,30}\.[0-9]{0,30}|\.[0-9]{1,30}|[0-9]{1,30}(?=[eE]))(?:[eE][-+]?[0-9]{1,2})?"
 )
-TagHandler = Callable[[str, Plain], Plain]
+Tagging = Callable[[str, Plain], Plain]
 Event = Any
 """PyYAML has no types for its C parser."""
 
@@ -121,7 +121,7 @@ class _Composer:
 
     key_rule = "a key must be text"
 
-    def __init__(self, next_event: Callable[[], Event], limits: YamlLimits, error: type[InvalidInput]) -> None:
+    def __init__(self, next_event: Callable[[], Event], limits: YamlLimits, *, error: type[InvalidInput]) -> None:
         self.next_event = next_event
         self.limits = limits
         self.error = error
@@ -213,8 +213,8 @@ class _ManifestComposer(_Composer):
 
     key_rule = "a key is a map or a list"
 
-    def __init__(self, next_event: Callable[[], Event], limits: YamlLimits, tagged: TagHandler | None) -> None:
-        super().__init__(next_event, limits, InvalidManifest)
+    def __init__(self, next_event: Callable[[], Event], limits: YamlLimits, *, tagged: Tagging | None) -> None:
+        super().__init__(next_event, limits, error=InvalidManifest)
         self.tagged = tagged
         self.anchors: dict[str, _Anchor | None] = {}
         self.lines: dict[tuple[int, str | int], int] = {}
@@ -304,7 +304,7 @@ def json_value(text: str) -> Plain:
     return float(text) if _FRACTION.fullmatch(text) else text
 
 
-def compose(text: str, *, tagged: TagHandler | None = None, limits: YamlLimits = MANIFESTS) -> Iterator[Composed]:
+def compose(text: str, *, tagged: Tagging | None = None, limits: YamlLimits = MANIFESTS) -> Iterator[Composed]:
     """The documents of the text. Raises NotReadable, or yaml.YAMLError where the text is no YAML.
 
     `tagged` converts a tag such as `!Sub` and its value; without it such tags are ignored.
@@ -316,7 +316,7 @@ def compose(text: str, *, tagged: TagHandler | None = None, limits: YamlLimits =
         first = loader.get_event()
         if number > limits.documents:
             raise NotReadable(_too_many(limits), first.start_mark.line)
-        document = _ManifestComposer(loader.get_event, limits, tagged)
+        document = _ManifestComposer(loader.get_event, limits, tagged=tagged)
         document.nodes = nodes
         value = document.document(first)
         nodes = document.nodes
@@ -359,7 +359,7 @@ def _strict_documents(
 ) -> Iterator[Plain]:
     composer: _Composer | None = None
     for number, (start, loader) in enumerate(_documents(raw), 1):
-        composer = composer or _Composer(loader.get_event, limits, error)
+        composer = composer or _Composer(loader.get_event, limits, error=error)
         composer.seal = seal
         if number > limits.documents:
             raise composer.fault("yaml_documents", _too_many(limits), line=start.start_mark.line)

@@ -20,7 +20,7 @@ def paths() -> list[str]:
 @pytest.mark.parametrize("path", paths())
 def test_a_path_exists(path: str) -> None:
     """Of `<id>` the folder: the file is the one that the reader writes."""
-    there = ROOT / (path.rpartition("/")[0] if "<" in path else path)
+    there = ROOT / path.partition("<")[0].rpartition("/")[0] if "<" in path else ROOT / path
     assert there.exists()
 
 
