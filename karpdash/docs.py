@@ -13,8 +13,8 @@ from migrations_app.checks.docs import coverage_page
 from migrations_app.checks.docs import page as checks_page
 from migrations_app.checks.registry import all_checks
 from migrations_app.karpenter.coverage.entries import CHANGES, PAINS
-from migrations_app.readiness import rbac_docs
 from migrations_app.readiness.outputs.json_schema import scan_schema
+from migrations_app.readiness.rbac import docs
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 DEPLOY = "../deploy"
@@ -27,11 +27,11 @@ def pages() -> dict[str, str]:
         "settings.md": settings_page(),
         "checks.md": checks_page(all_checks()),
         "coverage.md": coverage_page(CHANGES, PAINS),
-        "permissions.md": rbac_docs.permissions_page(all_actions()),
+        "permissions.md": docs.permissions_page(all_actions()),
         "schema/scan-v1.json": scan,
-        f"{DEPLOY}/rbac/scan.yaml": rbac_docs.scan_file(),
-        f"{DEPLOY}/rbac/act.yaml": rbac_docs.act_file(all_actions()),
-        **{f"{DEPLOY}/helm/karpdash/files/{name}": text for name, text in rbac_docs.chart_files(all_actions()).items()},
+        f"{DEPLOY}/rbac/scan.yaml": docs.scan_file(),
+        f"{DEPLOY}/rbac/act.yaml": docs.act_file(all_actions()),
+        **{f"{DEPLOY}/helm/karpdash/files/{name}": text for name, text in docs.chart_files(all_actions()).items()},
     }
 
 

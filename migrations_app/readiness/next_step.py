@@ -12,7 +12,7 @@ from typing import NamedTuple
 from migrations_app.checks.base import PHASES, Finding, Reason, Remedy, Severity, Status
 from migrations_app.checks.remedies.aws import NOT_LOOKED_AT
 from migrations_app.inventory.inventory import AWS_PREFIX
-from migrations_app.readiness.rbac import PART_KINDS, kinds_of, scan_roles
+from migrations_app.readiness.rbac.roles import PART_KINDS, kinds_of, scan_roles
 from migrations_app.readiness.report import Verdict
 
 _FORBIDDEN, _NOT_ASKED = "forbidden", "not_asked"

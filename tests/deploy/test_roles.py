@@ -11,8 +11,8 @@ from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.crds import CRD_SETS
 from migrations_app.models.cluster import Cluster
-from migrations_app.readiness import rbac as published
-from migrations_app.readiness.rbac import READ, Missing
+from migrations_app.readiness.rbac import roles as published
+from migrations_app.readiness.rbac.roles import READ, Missing
 from migrations_app.samples import fleet
 from migrations_app.samples.karpenter_objects import machine
 from migrations_app.use_cases.clusters import registration

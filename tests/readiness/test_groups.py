@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 from migrations_app.checks.base import Finding, Reason, Remedy
 from migrations_app.checks.remedies.aws import AWS_NOT_ASKED, NOT_LOOKED_AT
 from migrations_app.readiness.next_step import OpenQuestion, cause_of, group_findings, how_to_see
-from migrations_app.readiness.rbac import PART_KINDS
+from migrations_app.readiness.rbac.roles import PART_KINDS
 from tests.readiness.outputs.reports import finding, findings
 
 REFUSED = Reason("part_unread", "crds", "forbidden")

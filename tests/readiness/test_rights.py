@@ -5,13 +5,13 @@ from typing import Any
 import yaml
 
 from migrations_app.inventory.inventory import PART_NAMES
-from migrations_app.readiness import rbac
-from migrations_app.readiness.rbac_docs import scan_file
+from migrations_app.readiness.rbac import roles
+from migrations_app.readiness.rbac.docs import scan_file
 from migrations_app.use_cases.collect import parts
 
 
 def test_every_part_says_what_it_is_read_from():
-    assert set(rbac.PART_KINDS) | {"version", "discovery"} == set(PART_NAMES)
+    assert set(roles.PART_KINDS) | {"version", "discovery"} == set(PART_NAMES)
     given = [name for job in (parts.VERSION, parts.DISCOVERY, *parts.FIRST, *parts.SECOND) for name in job.gives]
     assert sorted(given) == sorted(PART_NAMES)
 
@@ -28,9 +28,9 @@ def granted(role: dict[str, Any]) -> set[tuple[str, str, str]]:
 
 
 def test_the_roles_list_all_kinds_and_only_read():
-    scan, releases = yaml.safe_load_all(rbac.scan_roles(rbac.everything()))
+    scan, releases = yaml.safe_load_all(roles.scan_roles(roles.everything()))
     lists = {(group, plural) for group, plural, verb in granted(scan) | granted(releases) if verb == "list"}
-    assert lists == {(kind.group, kind.plural) for kind in rbac.READ}
+    assert lists == {(kind.group, kind.plural) for kind in roles.READ}
     assert {one for one in granted(scan) if one[2] != "list"} == {
         ("", "namespaces", "get"),
         ("authorization.k8s.io", "selfsubjectaccessreviews", "create"),
@@ -38,16 +38,16 @@ def test_the_roles_list_all_kinds_and_only_read():
 
 
 def test_a_printed_role_is_the_published_one_so_that_it_takes_nothing_away():
-    (role,) = yaml.safe_load_all(rbac.scan_roles(rbac.kinds_of(["pods", "machines"])))
+    (role,) = yaml.safe_load_all(roles.scan_roles(roles.kinds_of(["pods", "machines"])))
     (published, _) = yaml.safe_load_all(scan_file())
     assert role == published
-    assert rbac.scan_roles([]) == ""
+    assert roles.scan_roles([]) == ""
 
 
 def test_secrets_are_a_role_of_their_own_for_one_namespace():
-    text = rbac.scan_roles(rbac.kinds_of(["helm_releases"]))
+    text = roles.scan_roles(roles.kinds_of(["helm_releases"]))
     (role,) = yaml.safe_load_all(text)
     assert (role["metadata"]["name"], granted(role)) == ("karpdash-scan-releases", {("", "secrets", "list")})
     assert "RoleBinding in the namespace" in text
-    (whole, _) = yaml.safe_load_all(rbac.scan_roles(rbac.everything()))
+    (whole, _) = yaml.safe_load_all(roles.scan_roles(roles.everything()))
     assert "secrets" not in {plural for _, plural, _ in granted(whole)}

@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from migrations_app.errors import InvalidKubeconfig
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
-from migrations_app.readiness.rbac import Missing, scan_roles
+from migrations_app.readiness.rbac.roles import Missing, scan_roles
 from migrations_app.use_cases.clusters.registration import ConnectionTest
 from tests.builders_rows import a_cluster
 from tests.servers.pki import Authority

@@ -12,7 +12,7 @@ from migrations_app.errors import KarpdashError, ReadError
 from migrations_app.inventory.objects.karpenter import ServerVersion
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
-from migrations_app.readiness.rbac import READ, Missing, scan_roles
+from migrations_app.readiness.rbac.roles import READ, Missing, scan_roles
 from migrations_app.use_cases.collect.reading import HOME_NAMESPACES
 from migrations_app.use_cases.runtime.connections import limits, network_policy
 

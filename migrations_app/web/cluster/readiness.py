@@ -23,7 +23,7 @@ from migrations_app.queries.fleet.labels import labels_told
 from migrations_app.readiness.action_offers import Offer, by_check, offers, reason_disabled
 from migrations_app.readiness.look import Look
 from migrations_app.readiness.next_step import FindingGroup, NextStep, group_findings, next_step
-from migrations_app.readiness.rbac import kinds_of, scan_roles
+from migrations_app.readiness.rbac.roles import kinds_of, scan_roles
 from migrations_app.readiness.report import FORBIDDEN, HopLine, PartLine, PathStep, Report
 from migrations_app.readiness.verdict import order
 from migrations_app.web.access import OPERATE, require_right

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from migrations_app.errors import Conflict, InvalidInput, KarpdashError
-from migrations_app.readiness.rbac import everything, scan_roles
+from migrations_app.readiness.rbac.roles import everything, scan_roles
 from migrations_app.tasks import wake
 from migrations_app.use_cases.clusters import eks_registration
 from migrations_app.use_cases.clusters import registration as clusters

@@ -18,7 +18,7 @@ from migrations_app.errors import Conflict, InvalidInput, KarpdashError, Permiss
 from migrations_app.queries.cluster.detail import ClusterHead, cluster_head, nodes_of
 from migrations_app.queries.rollouts.policies import policy_row
 from migrations_app.queries.rollouts.rollouts import holder_of
-from migrations_app.readiness.rbac import PART_KINDS
+from migrations_app.readiness.rbac.roles import PART_KINDS
 from migrations_app.tasks import prepare_rollout, wake_rollout
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts.drafts import ROLL_BACK, RolloutRequest, draft

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from migrations_app.actions.base import Action
-from migrations_app.readiness.rbac import (
+from migrations_app.readiness.rbac.roles import (
     ACT,
     IDENTITY,
     RELEASES,

@@ -1,0 +1,1 @@
+"""The ClusterRoles that a scan and the actions need, and the pages about them."""
