@@ -17,7 +17,7 @@ def schema_fit() -> Fit:
     """
     done = set(MigrationRecorder(connection).applied_migrations())
     known = _known()
-    if any(step not in known for step in done if step[0] == OURS):
+    if any(step not in known | _replaced() for step in done if step[0] == OURS):
         return "ahead"
     return "behind" if known - done else ""
 
@@ -25,3 +25,10 @@ def schema_fit() -> Fit:
 @cache
 def _known() -> frozenset[tuple[str, str]]:
     return frozenset(MigrationLoader(None).disk_migrations or ())
+
+
+@cache
+def _replaced() -> frozenset[tuple[str, str]]:
+    """Migrations that a squashed one stands for: a database records their names as well."""
+    every = (MigrationLoader(None).disk_migrations or {}).values()
+    return frozenset((app, name) for migration in every for app, name in migration.replaces)

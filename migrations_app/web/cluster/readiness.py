@@ -151,7 +151,7 @@ def _hop(line: HopLine, step: PathStep | None, *, report: Report, chosen: bool) 
         hop=line.hop,
         verdict=line.verdict,
         release=step.release if step else "",
-        landed=step is None and not findings,
+        landed=step is None and (bool(report.target.path) or not findings),
         chosen=chosen,
         done_percent=line.done_percent,
         step=step,
