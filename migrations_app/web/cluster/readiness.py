@@ -142,7 +142,8 @@ def hops_of(report: Report, *, chosen: str) -> tuple[Hop, ...]:
 
 
 def _hop(line: HopLine, step: PathStep | None, *, report: Report, chosen: bool) -> Hop:
-    findings = [finding for finding in report.checks if finding.hop == line.hop]
+    behind = step is None and bool(report.target.path)
+    findings = [] if behind else [finding for finding in report.checks if finding.hop == line.hop]
     name = report.cluster.name
     following = next_step(line.verdict, findings, release=step.release, cluster=name) if step else None
     reasons = _reasons(findings, cluster=name, told=following.check if following else "")
@@ -151,7 +152,7 @@ def _hop(line: HopLine, step: PathStep | None, *, report: Report, chosen: bool) 
         hop=line.hop,
         verdict=line.verdict,
         release=step.release if step else "",
-        landed=step is None and (bool(report.target.path) or not findings),
+        landed=step is None and not findings,
         chosen=chosen,
         done_percent=line.done_percent,
         step=step,
