@@ -16,9 +16,15 @@ from migrations_app.checks.evidence import at, at_deployment
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import word
 from migrations_app.inventory.facts.controller import Installation, installation
-from migrations_app.inventory.objects.karpenter import Metadata
+from migrations_app.inventory.facts.controller_network import (
+    MESH_LABELS,
+    SPARED,
+    meshes_asked_for,
+    meshes_of_pod,
+    refuses_meshes,
+)
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
-from migrations_app.karpenter.tables.port_rows import MESHES, WEBHOOK_PORT, Mesh
+from migrations_app.karpenter.tables.port_rows import WEBHOOK_PORT
 
 check = Check(
     __name__,
@@ -39,11 +45,6 @@ check = Check(
     ),
     remedy_tools=("kubectl",),
 )
-SPARED = ("kube-system",)
-"""Where Istio and Linkerd inject nothing by default. istio/istio@master:pkg/kube/inject/webhook.go."""
-LABELS = ("istio-injection", "istio.io/rev", "istio.io/dataplane-mode", "linkerd.io/inject")
-"""By these a Namespace asks for a mesh; Linkerd's is an annotation."""
-REFUSALS = frozenset({"false", "disabled"})
 WANTED = f"{WEBHOOK_PORT} excluded, or no sidecar"
 
 
@@ -53,41 +54,27 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("no pod of a controller was found")
     meshed = 0
     for pod in case.inventory.controller_pods.items:
-        for mesh in MESHES:
-            if pod.metadata.annotation(mesh.mark) is not None and not _exempt(pod.metadata, mesh):
-                meshed += 1
-                path = f"metadata.annotations[{mesh.exclusion}]"
-                yield at(pod, path, seen=f"{mesh.name} takes every port", wanted=WANTED)
+        for mesh in meshes_of_pod(pod.metadata):
+            meshed += 1
+            path = f"metadata.annotations[{mesh.exclusion}]"
+            yield at(pod, path, seen=f"{mesh.name} takes every port", wanted=WANTED)
     found = installation(case.inventory)
     if found is not None and not meshed:
         asked = tuple(_asked_for(found))
         yield from asked
-        if not asked and found.namespace not in SPARED and not _refused(found.workload.template.metadata):
+        if not asked and found.namespace not in SPARED and not refuses_meshes(found.workload.template.metadata):
             yield ManualCheck(
-                f"Namespaces are not read: look whether {found.namespace} carries one of {', '.join(LABELS)}"
+                f"Namespaces are not read: look whether {found.namespace} carries one of {', '.join(MESH_LABELS)}"
             )
             yield SeverityCap("info")
 
 
 def _asked_for(found: Installation) -> Iterator[JudgeResult]:
     """A sidecar that the next pods will get."""
-    template = found.workload.template.metadata
-    for mesh in MESHES:
+    for mesh, what in meshes_asked_for(found.workload.template.metadata):
         key, value = mesh.asking
-        for what, held in (("labels", template.label(key)), ("annotations", template.annotation(key))):
-            if held == value and not _exempt(template, mesh):
-                path = f"spec.template.metadata.{what}[{key}]"
-                yield at_deployment(found, path, seen=f"{value}: {mesh.name} takes every port", wanted=WANTED)
-
-
-def _refused(template: Metadata) -> bool:
-    """Whether the pods say for every mesh that they take no sidecar, whatever their Namespace asks for."""
-    held = [(template.label(mesh.asking[0]), template.annotation(mesh.asking[0])) for mesh in MESHES]
-    return all(set(values) & REFUSALS for values in held)
-
-
-def _exempt(metadata: Metadata, mesh: Mesh) -> bool:
-    return WEBHOOK_PORT in (metadata.annotation(mesh.exclusion) or "").replace(" ", "").split(",")
+        path = f"spec.template.metadata.{what}[{key}]"
+        yield at_deployment(found, path, seen=f"{value}: {mesh.name} takes every port", wanted=WANTED)
 
 
 @check.advise
