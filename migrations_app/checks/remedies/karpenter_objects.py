@@ -82,3 +82,13 @@ def machines_replaced(evidence: Sequence[Evidence]) -> Remedy:
         "# These never drift: replace them one at a time, each once its successor is ready",
         f"kubectl delete machines.karpenter.sh {names(evidence)}",
     )
+
+
+def finalizers_removed(nodes: Sequence[NamedObject], *, selected_by: str) -> Remedy:
+    """How to take the finalizers off nodes, the question about their instances first."""
+    patch = '[{"op":"remove","path":"/metadata/finalizers"}]'
+    return kubectl(
+        "# First see that the instance is gone: without the finalizer nobody ends it, and it goes on costing",
+        f"kubectl get nodes -l {selected_by} -o custom-columns=NAME:.metadata.name,ID:.spec.providerID",
+        *(f"kubectl patch node {word(one.name)} --type=json -p '{patch}'" for one in nodes[:NAMES_SHOWN]),
+    )

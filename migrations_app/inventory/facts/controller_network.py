@@ -56,7 +56,12 @@ def meshes_asked_for(template: Metadata) -> Iterator[tuple[Mesh, str]]:
                 yield mesh, what
 
 
-def refuses_meshes(template: Metadata) -> bool:
+def may_get_sidecars(found: Installation) -> bool:
+    """Whether the Namespace of the controller decides about sidecars, which its pods do not refuse."""
+    return found.namespace not in SPARED and not _refused(found.workload.template.metadata)
+
+
+def _refused(template: Metadata) -> bool:
     """Whether the pods say for every mesh that they take no sidecar, whatever their Namespace asks for."""
     held = [(template.label(mesh.asking[0]), template.annotation(mesh.asking[0])) for mesh in MESHES]
     return all(set(values) & REFUSALS for values in held)

@@ -5,8 +5,7 @@ from typing import cast
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.aws import could_not_read
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
-from migrations_app.checks.shell import word
+from migrations_app.checks.remedies.karpenter_objects import finalizers_removed
 from migrations_app.inventory.facts.controller import installation
 from migrations_app.inventory.facts.finalizers import WAITING, carrying_nodes, first_finalizer, held_nodes
 from migrations_app.inventory.inventory import Inventory
@@ -74,9 +73,4 @@ def _orphans(inventory: Inventory) -> Iterator[JudgeResult]:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     key = labels.PROVISIONER_NAME if evidence[0].kind == "Provisioner" else labels.NODEPOOL
-    held, patch = carrying_nodes(case.inventory)[:NAMES_SHOWN], '[{"op":"remove","path":"/metadata/finalizers"}]'
-    yield kubectl(
-        "# First see that the instance is gone: without the finalizer nobody ends it, and it goes on costing",
-        f"kubectl get nodes -l {key} -o custom-columns=NAME:.metadata.name,ID:.spec.providerID",
-        *(f"kubectl patch node {word(one.name)} --type=json -p '{patch}'" for one in held),
-    )
+    yield finalizers_removed(carrying_nodes(case.inventory), selected_by=key)

@@ -13,16 +13,9 @@ from migrations_app.checks.base import (
     SeverityCap,
 )
 from migrations_app.checks.evidence import at, at_deployment
-from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.checks.shell import word
+from migrations_app.checks.remedies.controller_network import without_sidecars
+from migrations_app.inventory.facts import controller_network as network
 from migrations_app.inventory.facts.controller import Installation, installation
-from migrations_app.inventory.facts.controller_network import (
-    MESH_LABELS,
-    SPARED,
-    meshes_asked_for,
-    meshes_of_pod,
-    refuses_meshes,
-)
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
 from migrations_app.karpenter.tables.port_rows import WEBHOOK_PORT
 
@@ -54,7 +47,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("no pod of a controller was found")
     meshed = 0
     for pod in case.inventory.controller_pods.items:
-        for mesh in meshes_of_pod(pod.metadata):
+        for mesh in network.meshes_of_pod(pod.metadata):
             meshed += 1
             path = f"metadata.annotations[{mesh.exclusion}]"
             yield at(pod, path, seen=f"{mesh.name} takes every port", wanted=WANTED)
@@ -62,16 +55,15 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if found is not None and not meshed:
         asked = tuple(_asked_for(found))
         yield from asked
-        if not asked and found.namespace not in SPARED and not refuses_meshes(found.workload.template.metadata):
-            yield ManualCheck(
-                f"Namespaces are not read: look whether {found.namespace} carries one of {', '.join(MESH_LABELS)}"
-            )
+        if not asked and network.may_get_sidecars(found):
+            told = ", ".join(network.MESH_LABELS)
+            yield ManualCheck(f"Namespaces are not read: look whether {found.namespace} carries one of {told}")
             yield SeverityCap("info")
 
 
 def _asked_for(found: Installation) -> Iterator[JudgeResult]:
     """A sidecar that the next pods will get."""
-    for mesh, what in meshes_asked_for(found.workload.template.metadata):
+    for mesh, what in network.meshes_asked_for(found.workload.template.metadata):
         key, value = mesh.asking
         path = f"spec.template.metadata.{what}[{key}]"
         yield at_deployment(found, path, seen=f"{value}: {mesh.name} takes every port", wanted=WANTED)
@@ -81,11 +73,4 @@ def _asked_for(found: Installation) -> Iterator[JudgeResult]:
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     found = installation(case.inventory)
     if found is not None:
-        patch = (
-            '{"spec":{"template":{"metadata":{"annotations":{"sidecar.istio.io/inject":"false",'
-            '"linkerd.io/inject":"disabled"}}}}}'
-        )
-        yield kubectl(
-            "# Replaces the controller's pods by some without a sidecar; in the chart: podAnnotations",
-            f"kubectl -n {word(found.namespace)} patch deployment {word(found.name)} --type=merge -p '{patch}'",
-        )
+        yield without_sidecars(found)

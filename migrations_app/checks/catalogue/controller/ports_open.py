@@ -14,8 +14,7 @@ from migrations_app.checks.base import (
     Unknown,
 )
 from migrations_app.checks.evidence import at
-from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.checks.shell import json_word, word
+from migrations_app.checks.remedies.controller_network import ports_opened
 from migrations_app.inventory.facts.controller import Installation, installation
 from migrations_app.inventory.facts.controller_network import ingress_guards, lets_in
 from migrations_app.karpenter.hops import hops_between
@@ -72,10 +71,4 @@ def _policies(case: CheckContext, found: Installation, *, ports: tuple[PortRow, 
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    first = evidence[0]
-    ports = [{"port": int(row.value("port"))} for row in evidence if row.value("port").isdecimal()]
-    patch = json_word([{"op": "add", "path": "/spec/ingress/-", "value": {"ports": ports}}])
-    yield kubectl(
-        "# Lets everybody call these ports; narrow it by ipBlock to the subnets of the control plane",
-        f"kubectl -n {word(first.namespace)} patch networkpolicy {word(first.name)} --type=json -p {patch}",
-    )
+    yield ports_opened(evidence)

@@ -8,16 +8,8 @@ from migrations_app.checks.remedies.aws import could_not_read
 from migrations_app.checks.remedies.commands import ordered
 from migrations_app.checks.remedies.conversion_webhook import SERVICE, by_chart, by_patch
 from migrations_app.checks.tools import OBJECT_TOOLS
+from migrations_app.inventory.facts import conversion_webhook as facts
 from migrations_app.inventory.facts.controller import installation, webhooks_off
-from migrations_app.inventory.facts.conversion_webhook import (
-    NOTHING_CONVERTED,
-    conversion_crds,
-    conversion_target,
-    converts_nothing,
-    ready_port,
-    strategy_of,
-    webhook_service,
-)
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.objects.karpenter import CRD, Service
 from migrations_app.inventory.parts import Unseen
@@ -48,26 +40,26 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = conversion_crds(case.inventory)
+    found = facts.conversion_crds(case.inventory)
     if not found:
         yield NotApplicable("no CRD converts between versions")
-    elif converts_nothing(case.inventory, case.running.release):
-        yield NotApplicable(NOTHING_CONVERTED)
+    elif facts.converts_nothing(case.inventory, case.running.release):
+        yield NotApplicable(facts.NOTHING_CONVERTED)
         return
-    real = webhook_service(case.inventory)
+    real = facts.webhook_service(case.inventory)
     for crd in found:
         yield from _judge(case, crd, real=real)
 
 
 def _judge(case: CheckContext, crd: CRD, *, real: Service | None) -> Iterator[JudgeResult]:
-    target, strategy = conversion_target(crd), strategy_of(crd)
+    target, strategy = facts.conversion_target(crd), facts.strategy_of(crd)
     if strategy != "Webhook":
         # A controller with webhooks on insists on its place in the CRD, whatever is stored.
         if crd.stored != ("v1",) or not webhooks_off(installation(case.inventory), case.running.release):
             yield at_crd(crd, "spec.conversion.strategy", seen=strategy, wanted="Webhook")
     elif target is None:
         yield Unknown(f"{crd.name}: its conversion webhook names no Service in the cluster")
-    elif isinstance(problem := ready_port(case.inventory, target), Unseen):
+    elif isinstance(problem := facts.ready_port(case.inventory, target), Unseen):
         yield could_not_read(f"whether {target.namespace}/{target.name} answers", problem)
     elif problem:
         wanted = f"{real.namespace}/{real.name}" if real else "a Service with that port and a ready endpoint"
@@ -77,6 +69,6 @@ def _judge(case: CheckContext, crd: CRD, *, real: Service | None) -> Iterator[Ju
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    real, first = webhook_service(case.inventory), conversion_crds(case.inventory)[0]
+    real, first = facts.webhook_service(case.inventory), facts.conversion_crds(case.inventory)[0]
     remedies = (*by_chart(case, real), *by_patch(evidence, real))
     yield from ordered(managed(first.metadata), remedies)

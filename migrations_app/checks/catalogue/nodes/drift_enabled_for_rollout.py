@@ -43,8 +43,7 @@ check = Check(
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     running, found = case.running.release, installation(case.inventory)
-    machines = case.inventory.machines.items
-    if not machines:
+    if not case.inventory.machines.items:
         yield NotApplicable("no Machine is left to be replaced")
     elif running is None or found is None:
         yield Unknown(f"which release runs is not known: {case.running.how}")
