@@ -138,6 +138,7 @@ def _hashed(one: NodePool | EC2NodeClass, kind: str, *, annotation: str, claims:
 
 def unhashed(inventory: Inventory) -> Iterator[Provisioner | Machine]:
     """The Provisioners and Machines without the hash by which drift is told."""
-    for one in (*inventory.provisioners.items, *inventory.machines.items):
+    every: tuple[Provisioner | Machine, ...] = (*inventory.provisioners.items, *inventory.machines.items)
+    for one in every:
         if one.metadata.annotation(labels.PROVISIONER_HASH) is None:
             yield one
