@@ -134,6 +134,10 @@ def is_true(text: str) -> bool:
     return _TRUTH.get(text) is True
 
 
+HASHES_ALPHA_ONLY = ("0.30", "0.31")
+"""Minors that write drift hashes, and act on alpha objects alone."""
+
+
 def drift_is_on(
     release: Release,
     *,

@@ -130,6 +130,19 @@ def kubernetes_window(running: Release, *, table: Table = RELEASES) -> Supported
     return row.kubernetes_window(running) if row else None
 
 
+def metrics_port(release: Release | None, *, table: Table = RELEASES) -> int | None:
+    """The default port for metrics of the release's chart; None for one that is not known."""
+    row = find(release, table=table) if release else None
+    return row.metrics_port if row else None
+
+
+def newest_patch_for(release: Release, kubernetes: str, *, table: Table = RELEASES) -> str:
+    """The newest patch of that release's minor that supports the Kubernetes minor; empty if none does."""
+    row = find(release, table=table)
+    supporting = (str(patch) for patch in row.releases if row.kubernetes_window(patch).holds(kubernetes)) if row else ()
+    return max(supporting, default="")
+
+
 def crd_set(running: Release, *, table: Table = RELEASES) -> CrdSet | None:
     """The CRDs that the release ships; None for a minor that is not in the table."""
     row = find(running, table=table)

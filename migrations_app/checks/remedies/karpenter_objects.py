@@ -5,7 +5,7 @@ from itertools import chain
 from typing import Final
 
 from migrations_app.checks.base import CheckContext, Evidence, Remedy
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kubectl, merged, ordered
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kubectl, merged, names, ordered
 from migrations_app.checks.shell import pointer, word
 from migrations_app.inventory.facts.managers import Managed, managed
 from migrations_app.inventory.inventory import Inventory
@@ -74,3 +74,21 @@ def appended(one: WholeObject, path: str, *, value: object) -> list[dict[str, ob
     if isinstance(there, list) and there:
         return [{"op": "add", "path": f"{at}/-", "value": value}]
     return [{"op": "add", "path": at, "value": [value]}]
+
+
+def machines_replaced(evidence: Sequence[Evidence]) -> Remedy:
+    """How to replace Machines that nothing else will replace."""
+    return kubectl(
+        "# These never drift: replace them one at a time, each once its successor is ready",
+        f"kubectl delete machines.karpenter.sh {names(evidence)}",
+    )
+
+
+def finalizers_removed(nodes: Sequence[NamedObject], *, selected_by: str) -> Remedy:
+    """How to take the finalizers off nodes, the question about their instances first."""
+    patch = '[{"op":"remove","path":"/metadata/finalizers"}]'
+    return kubectl(
+        "# First see that the instance is gone: without the finalizer nobody ends it, and it goes on costing",
+        f"kubectl get nodes -l {selected_by} -o custom-columns=NAME:.metadata.name,ID:.spec.providerID",
+        *(f"kubectl patch node {word(one.name)} --type=json -p '{patch}'" for one in nodes[:NAMES_SHOWN]),
+    )

@@ -31,6 +31,7 @@ from migrations_app.karpenter import labels
 from migrations_app.karpenter.controller_settings import is_true, parse_gates
 from migrations_app.karpenter.releases import find
 from migrations_app.karpenter.versions import Release
+from migrations_app.redaction import is_whole
 
 CRD_GROUPS = (*KARPENTER_DOMAINS, "compute.k8s.aws", "autoscaling.x-k8s.io")
 NAME_LABEL = "app.kubernetes.io/name"
@@ -250,6 +251,21 @@ def value_at(tree: Tree, key: str) -> Any:  # noqa: ANN401 - Helm values are fre
             return ABSENT
         here = here[step]
     return here
+
+
+VARIABLES = "controller.env"
+
+
+def variables_without(inventory: Inventory, old: frozenset[str]) -> list[object] | None:
+    """The variables in the values that stay; None where these do not give the old ones, or hold what was not read
+    whole.
+    """
+    values = given_values(inventory)
+    given = value_at(values.tree, VARIABLES) if values else None
+    rows = [row for row in given if isinstance(row, dict)] if isinstance(given, list) else []
+    left: list[object] = [row for row in rows if row.get("name") not in old]
+    plain = all(isinstance(row, dict) and set(row) == {"name", "value"} and is_whole(row) for row in left)
+    return left if plain and len(left) < len(rows) else None
 
 
 ZONE = "topology.kubernetes.io/zone"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects.karpenter import GitOpsDelivery, Metadata
+from migrations_app.inventory.objects.karpenter import GitOpsDelivery, ManagedField, Metadata
 from migrations_app.inventory.parse import LAST_APPLIED
 from migrations_app.karpenter import labels
 
@@ -137,10 +137,28 @@ def _labels(metadata: Metadata) -> Iterator[Managed]:
 
 def _writers(metadata: Metadata) -> Iterator[Managed]:
     for field in metadata.managed_fields or ():
-        name = (field.manager or "").lower()
-        by = next((manager for start, manager in WRITERS if name.startswith(start)), None)
+        by = _writer(field)
         if by is not None:
             yield Managed(by, f"field manager {field.manager}")
+
+
+def _writer(field: ManagedField) -> Manager | None:
+    name = (field.manager or "").lower()
+    return next((manager for start, manager in WRITERS if name.startswith(start)), None)
+
+
+CONTROLLERS = ("karpenter", "controller", "kube-controller-manager", "kube-apiserver")
+"""Field managers that write by themselves; everything else is a manifest that somebody keeps."""
+
+
+def keeps_version(field: ManagedField, version: str) -> bool:
+    """Whether it stands for a manifest that somebody keeps, whose apiVersion ends in that version."""
+    return (field.api_version or "").endswith(version) and not (field.manager or "").lower().startswith(CONTROLLERS)
+
+
+def applies_at_once(field: ManagedField) -> bool:
+    """Whether the tool behind that field manager applies again without anybody's doing."""
+    return _writer(field) in AT_ONCE
 
 
 TERRAFORM = ("terraform", "hashicorp", "opentofu")

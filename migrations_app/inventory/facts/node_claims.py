@@ -11,7 +11,14 @@ from functools import lru_cache
 from migrations_app.conversion.quantities import nanoseconds
 from migrations_app.inventory.facts.node_pools import own_claims
 from migrations_app.inventory.inventory import Inventory, once
-from migrations_app.inventory.objects.karpenter import EC2NodeClass, KarpenterClaim, NodeClaim, NodePool
+from migrations_app.inventory.objects.karpenter import (
+    EC2NodeClass,
+    KarpenterClaim,
+    Machine,
+    NodeClaim,
+    NodePool,
+    Provisioner,
+)
 from migrations_app.karpenter import kinds, labels
 
 ORDER = ("Registered", "Initialized")
@@ -127,3 +134,11 @@ def _hashed(one: NodePool | EC2NodeClass, kind: str, *, annotation: str, claims:
     behind = {} if version is None else {each: count for each, count in have.items() if each != version}
     drifted = sum(claim.condition("Drifted") == "True" for claim in claims)
     return DriftHashes(kind, one.name, annotation, version, tuple(claims), behind, drifted)
+
+
+def unhashed(inventory: Inventory) -> Iterator[Provisioner | Machine]:
+    """The Provisioners and Machines without the hash by which drift is told."""
+    every: tuple[Provisioner | Machine, ...] = (*inventory.provisioners.items, *inventory.machines.items)
+    for one in every:
+        if one.metadata.annotation(labels.PROVISIONER_HASH) is None:
+            yield one

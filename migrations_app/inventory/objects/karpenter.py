@@ -336,6 +336,10 @@ class ServiceSpec(Projection, frozen=True):
 class Service(NamedObject, frozen=True):
     spec: ServiceSpec = ServiceSpec()
 
+    @property
+    def metrics_port(self) -> int | None:
+        return next((port.port for port in self.spec.ports or () if port.name == "http-metrics"), None)
+
 
 class EndpointAddress(Projection, frozen=True):
     ip: str = ""

@@ -1,19 +1,17 @@
 """Every finalizer of Karpenter belongs to a controller that will take it off."""
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import cast
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.aws import could_not_read
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
-from migrations_app.checks.shell import word
+from migrations_app.checks.remedies.karpenter_objects import finalizers_removed
 from migrations_app.inventory.facts.controller import installation
-from migrations_app.inventory.inventory import Inventory, once
-from migrations_app.inventory.objects.karpenter import NamedObject, Node
-from migrations_app.inventory.parse import is_karpenter
+from migrations_app.inventory.facts.finalizers import WAITING, carrying_nodes, first_finalizer, held_nodes
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import NamedObject
 from migrations_app.inventory.parts import Part, Unseen, is_whole
-from migrations_app.karpenter import kinds, labels
+from migrations_app.karpenter import labels
 from migrations_app.karpenter.releases import serves
 
 check = Check(
@@ -37,13 +35,12 @@ check = Check(
     ),
     remedy_tools=("kubectl",),
 )
-WAITING = (kinds.MACHINE, kinds.NODE_CLAIM, kinds.EC2_NODE_CLASS)
-GENERATIONS = {labels.NODEPOOL: ("beta", "v1"), labels.PROVISIONER_NAME: ("alpha",)}
+WANTED = "a controller, or absent"
 
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    held, running, found = _held(case.inventory), case.running.release, installation(case.inventory)
+    held, running, found = held_nodes(case.inventory), case.running.release, installation(case.inventory)
     gone = is_whole(case.inventory.controller) if found is None else found.workload.spec.replicas == 0
     more = tuple(_orphans(case.inventory)) if gone else ()
     if not held and not more:
@@ -57,7 +54,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             continue
         seen = "no controller runs" if gone else f"{running} does not act on alpha"
         path = f"metadata.finalizers[{labels.TERMINATION_FINALIZER}]"
-        yield Evidence(kind=kind, name=name, path=path, seen=seen, wanted="a controller, or absent", count=count)
+        yield Evidence(kind=kind, name=name, path=path, seen=seen, wanted=WANTED, count=count)
     yield from more
 
 
@@ -68,39 +65,12 @@ def _orphans(inventory: Inventory) -> Iterator[JudgeResult]:
         if isinstance(part, Unseen):
             yield could_not_read(kind.plural, part)
         for one in part.items:
-            finalizers = one.metadata.finalizers if isinstance(one, NamedObject) else None
-            held = [each for each in finalizers or () if is_karpenter(each)]
-            if held and isinstance(one, NamedObject):
-                path = f"metadata.finalizers[{held[0]}]"
-                seen, wanted = "no controller runs", "a controller, or absent"
-                yield Evidence(kind=kind.kind, name=one.name, path=path, seen=seen, wanted=wanted)
-
-
-@once
-def _held(inventory: Inventory) -> Counter[tuple[tuple[str, ...], str, str]]:
-    """The nodes with the finalizer, counted by the generations that may have made them and by their pool."""
-    return Counter((_made_by(node), *_pool(node)) for node in _carrying(inventory))
-
-
-def _carrying(inventory: Inventory) -> list[Node]:
-    return [one for one in inventory.nodes.items if labels.TERMINATION_FINALIZER in (one.metadata.finalizers or ())]
-
-
-def _made_by(node: Node) -> tuple[str, ...]:
-    return next((found for key, found in GENERATIONS.items() if node.metadata.label(key)), ())
-
-
-def _pool(node: Node) -> tuple[str, str]:
-    pool = node.metadata.label(labels.NODEPOOL)
-    return ("NodePool", pool) if pool else ("Provisioner", node.metadata.label(labels.PROVISIONER_NAME) or "none")
+            if finalizer := first_finalizer(one):
+                path, seen = f"metadata.finalizers[{finalizer}]", "no controller runs"
+                yield Evidence(kind=kind.kind, name=one.name, path=path, seen=seen, wanted=WANTED)
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     key = labels.PROVISIONER_NAME if evidence[0].kind == "Provisioner" else labels.NODEPOOL
-    held, patch = _carrying(case.inventory)[:NAMES_SHOWN], '[{"op":"remove","path":"/metadata/finalizers"}]'
-    yield kubectl(
-        "# First see that the instance is gone: without the finalizer nobody ends it, and it goes on costing",
-        f"kubectl get nodes -l {key} -o custom-columns=NAME:.metadata.name,ID:.spec.providerID",
-        *(f"kubectl patch node {word(one.name)} --type=json -p '{patch}'" for one in held),
-    )
+    yield finalizers_removed(carrying_nodes(case.inventory), selected_by=key)

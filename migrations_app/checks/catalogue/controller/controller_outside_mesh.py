@@ -13,12 +13,11 @@ from migrations_app.checks.base import (
     SeverityCap,
 )
 from migrations_app.checks.evidence import at, at_deployment
-from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.checks.shell import word
+from migrations_app.checks.remedies.controller_network import without_sidecars
+from migrations_app.inventory.facts import controller_network as network
 from migrations_app.inventory.facts.controller import Installation, installation
-from migrations_app.inventory.objects.karpenter import Metadata
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
-from migrations_app.karpenter.tables.port_rows import MESHES, WEBHOOK_PORT, Mesh
+from migrations_app.karpenter.tables.port_rows import WEBHOOK_PORT
 
 check = Check(
     __name__,
@@ -39,11 +38,6 @@ check = Check(
     ),
     remedy_tools=("kubectl",),
 )
-SPARED = ("kube-system",)
-"""Where Istio and Linkerd inject nothing by default. istio/istio@master:pkg/kube/inject/webhook.go."""
-LABELS = ("istio-injection", "istio.io/rev", "istio.io/dataplane-mode", "linkerd.io/inject")
-"""By these a Namespace asks for a mesh; Linkerd's is an annotation."""
-REFUSALS = frozenset({"false", "disabled"})
 WANTED = f"{WEBHOOK_PORT} excluded, or no sidecar"
 
 
@@ -53,52 +47,30 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("no pod of a controller was found")
     meshed = 0
     for pod in case.inventory.controller_pods.items:
-        for mesh in MESHES:
-            if pod.metadata.annotation(mesh.mark) is not None and not _exempt(pod.metadata, mesh):
-                meshed += 1
-                path = f"metadata.annotations[{mesh.exclusion}]"
-                yield at(pod, path, seen=f"{mesh.name} takes every port", wanted=WANTED)
+        for mesh in network.meshes_of_pod(pod.metadata):
+            meshed += 1
+            path = f"metadata.annotations[{mesh.exclusion}]"
+            yield at(pod, path, seen=f"{mesh.name} takes every port", wanted=WANTED)
     found = installation(case.inventory)
     if found is not None and not meshed:
         asked = tuple(_asked_for(found))
         yield from asked
-        if not asked and found.namespace not in SPARED and not _refused(found.workload.template.metadata):
-            yield ManualCheck(
-                f"Namespaces are not read: look whether {found.namespace} carries one of {', '.join(LABELS)}"
-            )
+        if not asked and network.may_get_sidecars(found):
+            told = ", ".join(network.MESH_LABELS)
+            yield ManualCheck(f"Namespaces are not read: look whether {found.namespace} carries one of {told}")
             yield SeverityCap("info")
 
 
 def _asked_for(found: Installation) -> Iterator[JudgeResult]:
     """A sidecar that the next pods will get."""
-    template = found.workload.template.metadata
-    for mesh in MESHES:
+    for mesh, what in network.meshes_asked_for(found.workload.template.metadata):
         key, value = mesh.asking
-        for what, held in (("labels", template.label(key)), ("annotations", template.annotation(key))):
-            if held == value and not _exempt(template, mesh):
-                path = f"spec.template.metadata.{what}[{key}]"
-                yield at_deployment(found, path, seen=f"{value}: {mesh.name} takes every port", wanted=WANTED)
-
-
-def _refused(template: Metadata) -> bool:
-    """Whether the pods say for every mesh that they take no sidecar, whatever their Namespace asks for."""
-    held = [(template.label(mesh.asking[0]), template.annotation(mesh.asking[0])) for mesh in MESHES]
-    return all(set(values) & REFUSALS for values in held)
-
-
-def _exempt(metadata: Metadata, mesh: Mesh) -> bool:
-    return WEBHOOK_PORT in (metadata.annotation(mesh.exclusion) or "").replace(" ", "").split(",")
+        path = f"spec.template.metadata.{what}[{key}]"
+        yield at_deployment(found, path, seen=f"{value}: {mesh.name} takes every port", wanted=WANTED)
 
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     found = installation(case.inventory)
     if found is not None:
-        patch = (
-            '{"spec":{"template":{"metadata":{"annotations":{"sidecar.istio.io/inject":"false",'
-            '"linkerd.io/inject":"disabled"}}}}}'
-        )
-        yield kubectl(
-            "# Replaces the controller's pods by some without a sidecar; in the chart: podAnnotations",
-            f"kubectl -n {word(found.namespace)} patch deployment {word(found.name)} --type=merge -p '{patch}'",
-        )
+        yield without_sidecars(found)

@@ -16,9 +16,8 @@ from migrations_app.checks.evidence import at, at_controller
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.controller import ABSENT, given_values, installation, value_at
-from migrations_app.inventory.objects.karpenter import Service
 from migrations_app.karpenter.hops import CONVERTED
-from migrations_app.karpenter.releases import find
+from migrations_app.karpenter.releases import metrics_port
 
 KEY = "controller.metrics.port"
 SCRAPERS = "PodMonitors, ServiceMonitors and scrape jobs, which are not read"
@@ -44,22 +43,22 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found, coming = installation(case.inventory), find(case.step.release)
+    found = installation(case.inventory)
     if found is None:
         yield NotApplicable("there is no Karpenter Deployment")
         return
     values = given_values(case.inventory)
     given = value_at(values.tree, KEY) if values is not None else ABSENT
-    after = given if isinstance(given, int) else coming.metrics_port if coming else None
+    after = given if isinstance(given, int) else metrics_port(case.step.release)
     if after is None:
         yield Unknown(f"the port of {case.step.release} is not known")
-    mine = [one for one in case.inventory.services.items if one.namespace == found.namespace and _metrics(one)]
+    mine = [one for one in case.inventory.services.items if one.namespace == found.namespace and one.metrics_port]
     for service in mine if after is not None else ():
-        now = _metrics(service)
+        now = service.metrics_port
         if now != after:
             wanted = f"{after} in whatever scrapes it; ServiceMonitors and PodMonitors are not read"
             yield at(service, "spec.ports[http-metrics]", seen=f"{now} now", wanted=wanted).with_data(port=str(now))
-    before = given if isinstance(given, int) else _default(case)
+    before = given if isinstance(given, int) else metrics_port(case.running.release)
     if not mine and after is not None and before != after:
         # Without the Service's port a PodMonitor or a scrape job may name the number: nothing of that is read.
         yield ManualCheck(f"metrics move from {before or 'a port not known'} to {after}: look for it in {SCRAPERS}")
@@ -68,16 +67,6 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield at_controller(
             found, "hostNetwork", seen=f"{SECOND} will be used on the host", wanted="webhook.metrics.port"
         )
-
-
-def _default(case: CheckContext) -> int | None:
-    """The port of the running release's chart."""
-    row = find(case.running.release) if case.running.release else None
-    return row.metrics_port if row else None
-
-
-def _metrics(service: Service) -> int | None:
-    return next((port.port for port in service.spec.ports or () if port.name == "http-metrics"), None)
 
 
 @check.advise

@@ -14,11 +14,9 @@ from migrations_app.checks.base import (
     Unknown,
 )
 from migrations_app.checks.evidence import at
-from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.checks.shell import json_word, word
+from migrations_app.checks.remedies.controller_network import ports_opened
 from migrations_app.inventory.facts.controller import Installation, installation
-from migrations_app.inventory.facts.workloads import selects
-from migrations_app.inventory.objects.cluster import NetworkPolicy
+from migrations_app.inventory.facts.controller_network import ingress_guards, lets_in
 from migrations_app.karpenter.hops import hops_between
 from migrations_app.karpenter.tables.port_rows import PortRow, ports_of
 
@@ -64,34 +62,13 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _policies(case: CheckContext, found: Installation, *, ports: tuple[PortRow, ...]) -> Iterator[JudgeResult]:
-    labels = found.workload.template.metadata.labels or {}
-    every = [one for one in case.inventory.network_policies.items if one.namespace == found.namespace]
-    guards = [one for one in every if one.guards_ingress and selects(one.spec.pod_selector, labels)]
+    guards = ingress_guards(case.inventory, found)
     for port in ports if guards else ():
-        if not any(_lets(one, port) for one in guards):
+        if not any(lets_in(one, port) for one in guards):
             wanted = f"ingress on {port.text} ({port.purpose})"
             yield at(guards[0], "spec.ingress", seen=f"{port.text} is closed", wanted=wanted).with_data(port=port.text)
 
 
-def _lets(policy: NetworkPolicy, port: PortRow) -> bool:
-    """Policies add up; who may call is not judged, the API server's address being no pod's."""
-    for rule in policy.spec.ingress or ():
-        for one in rule.ports or ():
-            low = port.number if one.port in (None, port.name) else one.port
-            high = one.end_port or low
-            if isinstance(low, int) and low <= port.number <= int(high if isinstance(high, int) else low):
-                return True
-        if rule.ports is None or not rule.ports:
-            return True
-    return False
-
-
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    first = evidence[0]
-    ports = [{"port": int(row.value("port"))} for row in evidence if row.value("port").isdecimal()]
-    patch = json_word([{"op": "add", "path": "/spec/ingress/-", "value": {"ports": ports}}])
-    yield kubectl(
-        "# Lets everybody call these ports; narrow it by ipBlock to the subnets of the control plane",
-        f"kubectl -n {word(first.namespace)} patch networkpolicy {word(first.name)} --type=json -p {patch}",
-    )
+    yield ports_opened(evidence)

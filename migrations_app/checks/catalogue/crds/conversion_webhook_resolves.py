@@ -2,31 +2,14 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
-from migrations_app.checks.changes import HelmValue
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
+from migrations_app.checks.evidence import at_crd
 from migrations_app.checks.remedies.aws import could_not_read
-from migrations_app.checks.remedies.commands import as_json, crd_chart, helm_remedies, here, kubectl, ordered, spelled
-from migrations_app.checks.shell import json_word, pointer, word
+from migrations_app.checks.remedies.commands import ordered
+from migrations_app.checks.remedies.conversion_webhook import SERVICE, by_chart, by_patch
 from migrations_app.checks.tools import OBJECT_TOOLS
-from migrations_app.inventory.facts.controller import CRD_CHART, installation, webhooks_off
-from migrations_app.inventory.facts.conversion_webhook import (
-    NOTHING_CONVERTED,
-    conversion_crds,
-    conversion_target,
-    converts_nothing,
-    crd_values,
-    ready_port,
-    strategy_of,
-    webhook_service,
-)
+from migrations_app.inventory.facts import conversion_webhook as facts
+from migrations_app.inventory.facts.controller import installation, webhooks_off
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.objects.karpenter import CRD, Service
 from migrations_app.inventory.parts import Unseen
@@ -53,62 +36,39 @@ check = Check(
     ),
     remedy_tools=OBJECT_TOOLS,
 )
-SERVICE = "spec.conversion.webhook.clientConfig.service"
 
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = conversion_crds(case.inventory)
+    found = facts.conversion_crds(case.inventory)
     if not found:
         yield NotApplicable("no CRD converts between versions")
-    elif converts_nothing(case.inventory, case.running.release):
-        yield NotApplicable(NOTHING_CONVERTED)
+    elif facts.converts_nothing(case.inventory, case.running.release):
+        yield NotApplicable(facts.NOTHING_CONVERTED)
         return
-    real = webhook_service(case.inventory)
+    real = facts.webhook_service(case.inventory)
     for crd in found:
         yield from _judge(case, crd, real=real)
 
 
 def _judge(case: CheckContext, crd: CRD, *, real: Service | None) -> Iterator[JudgeResult]:
-    target, strategy = conversion_target(crd), strategy_of(crd)
+    target, strategy = facts.conversion_target(crd), facts.strategy_of(crd)
     if strategy != "Webhook":
         # A controller with webhooks on insists on its place in the CRD, whatever is stored.
         if crd.stored != ("v1",) or not webhooks_off(installation(case.inventory), case.running.release):
-            yield _evidence(crd, path="spec.conversion.strategy", seen=strategy, wanted="Webhook")
+            yield at_crd(crd, "spec.conversion.strategy", seen=strategy, wanted="Webhook")
     elif target is None:
         yield Unknown(f"{crd.name}: its conversion webhook names no Service in the cluster")
-    elif isinstance(problem := ready_port(case.inventory, target), Unseen):
+    elif isinstance(problem := facts.ready_port(case.inventory, target), Unseen):
         yield could_not_read(f"whether {target.namespace}/{target.name} answers", problem)
     elif problem:
         wanted = f"{real.namespace}/{real.name}" if real else "a Service with that port and a ready endpoint"
         seen = f"{target.namespace}/{target.name}:{target.port or 443}: {problem}"
-        yield _evidence(crd, path=SERVICE, seen=seen, wanted=wanted)
-
-
-def _evidence(crd: CRD, *, path: str, seen: str, wanted: str) -> Evidence:
-    return Evidence(kind="CustomResourceDefinition", name=crd.name, path=path, seen=seen, wanted=wanted)
+        yield at_crd(crd, SERVICE, seen=seen, wanted=wanted)
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    real, first = webhook_service(case.inventory), conversion_crds(case.inventory)[0]
-    if crd_values(case.inventory) is not None:
-        # The same chart again would change nothing: it keeps the values that it was given.
-        chart = helm_remedies(case, _values(real), when="before", chart=CRD_CHART)
-    else:
-        chart = crd_chart(case, spelled(here(case)))
-    patches: tuple[Remedy, ...] = ()
-    if real and all(row.path == SERVICE for row in evidence):
-        body = {"namespace": real.namespace, "name": real.name, "port": 8443}
-        patch = json_word([{"op": "replace", "path": pointer(SERVICE), "value": body}])
-        patches = (kubectl(*(f"kubectl patch crd {word(row.name)} --type=json -p {patch}" for row in evidence)),)
-    yield from ordered(managed(first.metadata), (*chart, *patches))
-
-
-def _values(real: Service | None) -> tuple[HelmValue, ...]:
-    on = HelmValue("webhook.enabled", "true", "the CRDs convert through the webhook")
-    if real is None:
-        return (on,)
-    why = "the Service of the controller"
-    name = HelmValue("webhook.serviceName", as_json(real.name), why)
-    return on, name, HelmValue("webhook.serviceNamespace", as_json(real.namespace), why)
+    real, first = facts.webhook_service(case.inventory), facts.conversion_crds(case.inventory)[0]
+    remedies = (*by_chart(case, real), *by_patch(evidence, real))
+    yield from ordered(managed(first.metadata), remedies)

@@ -2,15 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.changes import HelmValue
 from migrations_app.checks.evidence import at_value, value_key
 from migrations_app.checks.remedies.commands import as_json, crd_chart, helm_remedies, here, spelled

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.remedies.commands import crd_chart, spelled
 from migrations_app.checks.tools import CHART_TOOLS
-from migrations_app.inventory.objects.karpenter import CRD, CRDVersion
-from migrations_app.karpenter.crds import Crd, marks_of
+from migrations_app.inventory.facts.crd_fields import is_schema_unseen, lacking_fields
+from migrations_app.inventory.objects.karpenter import CRD
+from migrations_app.karpenter.crds import Crd
 from migrations_app.karpenter.releases import crd_set
 from migrations_app.karpenter.versions import Release
 
@@ -46,7 +47,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _judge(crd: CRD | None, row: Crd, *, release: Release) -> Iterator[JudgeResult]:
-    lacking = _lacking(crd, row, release=release) if crd else ()
+    lacking = lacking_fields(crd, row, release=release) if crd else ()
     if crd is None or not set(row.served) <= set(crd.served) or crd.storage != row.storage or lacking:
         without = f"; without {', '.join(lacking[:SHOWN])}" if lacking else ""
         yield Evidence(
@@ -56,24 +57,8 @@ def _judge(crd: CRD | None, row: Crd, *, release: Release) -> Iterator[JudgeResu
             seen=f"{', '.join(sorted(crd.served))}; stored {crd.storage}{without}" if crd else "absent",
             wanted=f"{', '.join(sorted(row.served))}; stored {row.storage}{f', as of {release}' if lacking else ''}",
         )
-    elif any(
-        version.fields is None and marks_of(row.name, version.name, running=release) for version in _shared(crd, row)
-    ):
+    elif is_schema_unseen(crd, row, release=release):
         yield Unknown(f"{row.name}: the schema of a served version was not seen")
-
-
-def _lacking(crd: CRD, row: Crd, *, release: Release) -> tuple[str, ...]:
-    """The fields that the release's CRD has and the installed one has not, in the versions that both serve."""
-    return tuple(
-        mark.path
-        for version in _shared(crd, row)
-        for mark in marks_of(row.name, version.name, running=release)
-        if version.fields is not None and mark.path not in version.fields
-    )
-
-
-def _shared(crd: CRD, row: Crd) -> tuple[CRDVersion, ...]:
-    return tuple(version for version in crd.spec.versions or () if version.served and version.name in row.served)
 
 
 @check.advise

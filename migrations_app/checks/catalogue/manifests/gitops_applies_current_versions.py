@@ -6,14 +6,12 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.evidence import at
 from migrations_app.checks.remedies.commands import from_source, kubectl, ordered
 from migrations_app.checks.tools import OBJECT_TOOLS
-from migrations_app.inventory.facts.managers import AT_ONCE, WRITERS, Managed, managed
-from migrations_app.inventory.objects.karpenter import ManagedField, WholeObject
+from migrations_app.inventory.facts.managers import Managed, applies_at_once, keeps_version, managed
+from migrations_app.inventory.objects.karpenter import WholeObject
 from migrations_app.inventory.parse import LAST_APPLIED
 from migrations_app.karpenter.hops import CONVERTED, hops_from
 
 OLD = "/v1beta1"
-CONTROLLERS = ("karpenter", "controller", "kube-controller-manager", "kube-apiserver")
-"""Field managers that write by themselves; everything else is a manifest that somebody keeps."""
 check = Check(
     __name__,
     title="Every manifest is of a version that is served",
@@ -61,18 +59,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def _fields(one: WholeObject, *, at_once: bool) -> Iterator[JudgeResult]:
     """The field managers that hold v1beta1; with `at_once` only the tools that apply again without anybody's doing."""
     for field in one.metadata.managed_fields or ():
-        if _keeps_old(field) and (not at_once or _applies_at_once(field)):
+        if keeps_version(field, OLD) and (not at_once or applies_at_once(field)):
             seen = f"{field.manager} ({field.operation}) as {field.api_version}"
             yield at(one, "metadata.managedFields", seen=seen, wanted="v1 in the source that it keeps")
-
-
-def _applies_at_once(field: ManagedField) -> bool:
-    name = (field.manager or "").lower()
-    return next((by for start, by in WRITERS if name.startswith(start)), "hand") in AT_ONCE
-
-
-def _keeps_old(field: ManagedField) -> bool:
-    return (field.api_version or "").endswith(OLD) and not (field.manager or "").lower().startswith(CONTROLLERS)
 
 
 @check.advise

@@ -3,19 +3,18 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.evidence import at_controller
+from migrations_app.checks.evidence import at_variable, cause
 from migrations_app.checks.remedies.commands import chart_values, kubectl, names
+from migrations_app.checks.remedies.karpenter_objects import machines_replaced
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.controller import FEATURE_GATES, given_gates, installation
+from migrations_app.inventory.facts.node_claims import unhashed
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects.karpenter import Machine
 from migrations_app.karpenter import labels
-from migrations_app.karpenter.controller_settings import drift_is_on
+from migrations_app.karpenter.controller_settings import HASHES_ALPHA_ONLY, drift_is_on
 from migrations_app.karpenter.hops import ALPHA_LEFT
 
 ROLLS_ON = "0.32"
-HASHED_BEFORE = ("0.30", "0.31")
-"""These write hashes, and act on alpha objects alone."""
 HASH = f"metadata.annotations[{labels.PROVISIONER_HASH}]"
 check = Check(
     __name__,
@@ -44,14 +43,13 @@ check = Check(
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     running, found = case.running.release, installation(case.inventory)
-    machines = case.inventory.machines.items
-    if not machines:
+    if not case.inventory.machines.items:
         yield NotApplicable("no Machine is left to be replaced")
     elif running is None or found is None:
         yield Unknown(f"which release runs is not known: {case.running.how}")
     elif running.minor != ROLLS_ON:
         # Where hashes are written, a Machine without one stays without: told before 0.32 is entered.
-        yield from _unhashed(case.inventory) if running.minor in HASHED_BEFORE else ()
+        yield from _unhashed(case.inventory) if running.minor in HASHES_ALPHA_ONLY else ()
         yield NotApplicable(f"nodes are replaced on {ROLLS_ON}, and {running} runs")
     else:
         given = given_gates(found)
@@ -60,16 +58,13 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         if given is not None and not given.text:
             yield Unknown(f"{given.path} is empty or taken from an object that is not read")
         elif not drift_is_on(running, feature_gates=gates, global_settings=settings):
-            path = f"containers[].env[{FEATURE_GATES}]"
-            yield at_controller(found, path, seen=gates or "absent", wanted="Drift=true")
+            yield at_variable(found, FEATURE_GATES, seen=gates or "absent", wanted="Drift=true")
         yield from _unhashed(case.inventory)
 
 
 def _unhashed(inventory: Inventory) -> Iterator[Evidence]:
-    for one in (*inventory.provisioners.items, *inventory.machines.items):
-        if one.metadata.annotation(labels.PROVISIONER_HASH) is None:
-            kind = "Machine" if isinstance(one, Machine) else "Provisioner"
-            yield Evidence(kind=kind, name=one.name, path=HASH, seen="absent", wanted="a hash")
+    for one in unhashed(inventory):
+        yield cause(one, HASH, seen="absent", wanted="a hash")
 
 
 @check.advise
@@ -82,7 +77,4 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         about = "# The controller of 0.30 and later writes the hash: see why it does not reconcile these"
         yield kubectl(about, f"kubectl get provisioners.karpenter.sh {names(mute)} -o yaml")
     if old:
-        yield kubectl(
-            "# These never drift: replace them one at a time, each once its successor is ready",
-            f"kubectl delete machines.karpenter.sh {names(old)}",
-        )
+        yield machines_replaced(old)

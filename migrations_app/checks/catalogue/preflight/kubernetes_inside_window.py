@@ -6,7 +6,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import word
 from migrations_app.inventory.aws_facts.permissions import cluster_named
-from migrations_app.karpenter.releases import find, kubernetes_window
+from migrations_app.karpenter.releases import kubernetes_window, newest_patch_for
 from migrations_app.karpenter.versions import kubernetes_minor, minor_order
 
 check = Check(
@@ -36,24 +36,15 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if minor is None:
         yield Unknown(f"the server's version {text[:40]!r} names no Kubernetes minor")
     elif not case.step.kubernetes.holds(minor):
-        yield Evidence(
-            kind="Cluster",
-            name=case.inventory.cluster,
-            path="gitVersion",
-            seen=minor,
-            wanted=str(case.step.kubernetes),
-            data={"minor": minor},
-        )
+        yield _outside(case, seen=minor, minor=minor)
     planned = case.planned_kubernetes
     if planned and not case.step.kubernetes.holds(planned):
-        yield Evidence(
-            kind="Cluster",
-            name=case.inventory.cluster,
-            path="gitVersion",
-            seen=f"{planned} (planned)",
-            wanted=str(case.step.kubernetes),
-            data={"minor": ""},
-        )
+        yield _outside(case, seen=f"{planned} (planned)", minor="")
+
+
+def _outside(case: CheckContext, *, seen: str, minor: str) -> Evidence:
+    name, wanted = case.inventory.cluster, str(case.step.kubernetes)
+    return Evidence(kind="Cluster", name=name, path="gitVersion", seen=seen, wanted=wanted, data={"minor": minor})
 
 
 @check.advise
@@ -65,12 +56,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     if minor_order(seen) < minor_order(window.min):
         yield kubectl(*_raised(case, seen=seen, wanted=window.min))
         return
-    row = find(case.step.release)
-    highest = (
-        max((str(patch) for patch in row.releases if row.kubernetes_window(patch).holds(seen)), default="")
-        if row
-        else ""
-    )
+    highest = newest_patch_for(case.step.release, seen)
     chosen = f"land on {highest} instead" if highest else "pass through this hop quickly: no patch of it reaches higher"
     yield kubectl(f"# A control plane cannot be taken back below {seen}: {chosen}")
 

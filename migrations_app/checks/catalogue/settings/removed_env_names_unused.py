@@ -3,23 +3,18 @@
 import json
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.changes import HelmValue
 from migrations_app.checks.remedies.commands import helm_remedies
 from migrations_app.checks.tools import CHART_TOOLS
-from migrations_app.inventory.facts.controller import FEATURE_GATES, Installation, given_values, installation, value_at
+from migrations_app.inventory.facts.controller import (
+    FEATURE_GATES,
+    VARIABLES,
+    Installation,
+    installation,
+    variables_without,
+)
 from migrations_app.karpenter.controller_settings import CHART_SWITCHES, unread_env_names, unread_gates
-from migrations_app.redaction import is_whole
-
-VARIABLES = "controller.env"
 
 check = Check(
     __name__,
@@ -74,7 +69,7 @@ def _evidence(found: Installation, *, name: str, seen: str, wanted: str) -> Evid
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     old = dict.fromkeys(row.path.partition("env[")[2].rstrip("]") for row in evidence if row.wanted[:8] != "without ")
-    left = _left(case, frozenset(old))
+    left = variables_without(case.inventory, frozenset(old))
     if left is not None:
         why = f"without {', '.join(old)}, which {case.step.release} does not read"
         yield from helm_remedies(case, (HelmValue(VARIABLES, json.dumps(left), why),))
@@ -83,13 +78,3 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         told = [f"take {', '.join(old)} out of {VARIABLES}"] if old and left is None else []
         told += [f"{FEATURE_GATES} {', '.join(gates)}"] if gates else []
         yield from helm_remedies(case, (), about="; ".join(told), when="person")
-
-
-def _left(case: CheckContext, old: frozenset[str]) -> list[object] | None:
-    """The variables that stay; None where the values do not give the old ones, or hold what was not read whole."""
-    values = given_values(case.inventory)
-    given = value_at(values.tree, VARIABLES) if values else None
-    rows = [row for row in given if isinstance(row, dict)] if isinstance(given, list) else []
-    left: list[object] = [row for row in rows if row.get("name") not in old]
-    plain = all(isinstance(row, dict) and set(row) == {"name", "value"} and is_whole(row) for row in left)
-    return left if plain and len(left) < len(rows) else None

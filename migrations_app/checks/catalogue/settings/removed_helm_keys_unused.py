@@ -3,15 +3,7 @@
 import json
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.changes import HelmValue
 from migrations_app.checks.remedies.commands import helm_remedies
 from migrations_app.checks.tools import CHART_TOOLS

@@ -1,0 +1,71 @@
+"""What stands between the controller's pods and their callers: network policies and service meshes."""
+
+from collections.abc import Iterator
+
+from migrations_app.inventory.facts.controller import Installation
+from migrations_app.inventory.facts.workloads import selects
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.cluster import NetworkPolicy
+from migrations_app.inventory.objects.karpenter import Metadata
+from migrations_app.karpenter.tables.port_rows import MESHES, WEBHOOK_PORT, Mesh, PortRow
+
+
+def ingress_guards(inventory: Inventory, found: Installation) -> list[NetworkPolicy]:
+    """The policies that restrict who may call the controller's pods."""
+    labels = found.workload.template.metadata.labels or {}
+    every = [one for one in inventory.network_policies.items if one.namespace == found.namespace]
+    return [one for one in every if one.guards_ingress and selects(one.spec.pod_selector, labels)]
+
+
+def lets_in(policy: NetworkPolicy, port: PortRow) -> bool:
+    """Whether somebody may call that port.
+
+    Policies add up; who may call is not judged, the API server's address being no pod's.
+    """
+    for rule in policy.spec.ingress or ():
+        for one in rule.ports or ():
+            low = port.number if one.port in (None, port.name) else one.port
+            high = one.end_port or low
+            if isinstance(low, int) and low <= port.number <= int(high if isinstance(high, int) else low):
+                return True
+        if rule.ports is None or not rule.ports:
+            return True
+    return False
+
+
+SPARED = ("kube-system",)
+"""Where Istio and Linkerd inject nothing by default. istio/istio@master:pkg/kube/inject/webhook.go."""
+MESH_LABELS = ("istio-injection", "istio.io/rev", "istio.io/dataplane-mode", "linkerd.io/inject")
+"""By these a Namespace asks for a mesh; Linkerd's is an annotation."""
+REFUSALS = frozenset({"false", "disabled"})
+
+
+def meshes_of_pod(metadata: Metadata) -> list[Mesh]:
+    """The meshes whose sidecar the pod has, and which take the webhook's port."""
+    return [mesh for mesh in MESHES if metadata.annotation(mesh.mark) is not None and not _exempt(metadata, mesh)]
+
+
+def meshes_asked_for(template: Metadata) -> Iterator[tuple[Mesh, str]]:
+    """The meshes whose sidecar the next pods will get, and which take the webhook's port, each with what asks for it:
+    "labels" or "annotations".
+    """
+    for mesh in MESHES:
+        key, value = mesh.asking
+        for what, held in (("labels", template.label(key)), ("annotations", template.annotation(key))):
+            if held == value and not _exempt(template, mesh):
+                yield mesh, what
+
+
+def may_get_sidecars(found: Installation) -> bool:
+    """Whether the Namespace of the controller decides about sidecars, which its pods do not refuse."""
+    return found.namespace not in SPARED and not _refused(found.workload.template.metadata)
+
+
+def _refused(template: Metadata) -> bool:
+    """Whether the pods say for every mesh that they take no sidecar, whatever their Namespace asks for."""
+    held = [(template.label(mesh.asking[0]), template.annotation(mesh.asking[0])) for mesh in MESHES]
+    return all(set(values) & REFUSALS for values in held)
+
+
+def _exempt(metadata: Metadata, mesh: Mesh) -> bool:
+    return WEBHOOK_PORT in (metadata.annotation(mesh.exclusion) or "").replace(" ", "").split(",")

@@ -1,0 +1,38 @@
+"""Which objects carry finalizers of Karpenter, and which generation of it has to take them off."""
+
+from collections import Counter
+
+from migrations_app.inventory.inventory import Inventory, once
+from migrations_app.inventory.objects.karpenter import NamedObject, Node
+from migrations_app.inventory.parse import is_karpenter
+from migrations_app.karpenter import kinds, labels
+
+WAITING = (kinds.MACHINE, kinds.NODE_CLAIM, kinds.EC2_NODE_CLASS)
+"""Kinds that wait for the controller too, beside nodes."""
+GENERATIONS = {labels.NODEPOOL: ("beta", "v1"), labels.PROVISIONER_NAME: ("alpha",)}
+
+
+@once
+def held_nodes(inventory: Inventory) -> Counter[tuple[tuple[str, ...], str, str]]:
+    """The nodes with the finalizer, counted by the generations that may have made them and by their pool."""
+    return Counter((_made_by(node), *_pool(node)) for node in carrying_nodes(inventory))
+
+
+def carrying_nodes(inventory: Inventory) -> list[Node]:
+    """The nodes with the finalizer."""
+    return [one for one in inventory.nodes.items if labels.TERMINATION_FINALIZER in (one.metadata.finalizers or ())]
+
+
+def first_finalizer(one: object) -> str:
+    """The first of Karpenter's finalizers on that object; empty where it has none."""
+    finalizers = one.metadata.finalizers if isinstance(one, NamedObject) else None
+    return next((each for each in finalizers or () if is_karpenter(each)), "")
+
+
+def _made_by(node: Node) -> tuple[str, ...]:
+    return next((found for key, found in GENERATIONS.items() if node.metadata.label(key)), ())
+
+
+def _pool(node: Node) -> tuple[str, str]:
+    pool = node.metadata.label(labels.NODEPOOL)
+    return ("NodePool", pool) if pool else ("Provisioner", node.metadata.label(labels.PROVISIONER_NAME) or "none")
