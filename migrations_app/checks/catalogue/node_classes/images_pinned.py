@@ -10,6 +10,7 @@ from migrations_app.checks.shared.pinned_images import VERSION, pinned
 from migrations_app.checks.shell import quoted
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import AMI_TERMS, aliases, family, is_v1
+from migrations_app.inventory.objects.karpenter import EC2NodeClass
 from migrations_app.karpenter.hops import CONVERTED, hops_from
 from migrations_app.karpenter.release_facts import CUSTOM
 
@@ -44,16 +45,23 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         for place, alias in aliases(one):
             # Windows images cannot be pinned.
             if alias.endswith(LATEST) and not alias.lower().startswith("windows"):
-                yield cause(one, f"{AMI_TERMS}[{place}].alias", seen=alias, wanted=f"a pinned release: {pinned(one)}")
+                wanted = f"a pinned release: {pinned(one)}"
+                yield _open(one, cause(one, f"{AMI_TERMS}[{place}].alias", seen=alias, wanted=wanted))
         if not is_v1(part, one) and one.get(AMI_TERMS) in (None, []) and family(one) != CUSTOM:
             seen = f"absent: the newest image of {family(one) or 'the family'}"
-            yield cause(one, AMI_TERMS, seen=seen, wanted=f"a pinned release, once v1 is read: {pinned(one)}")
+            wanted = f"a pinned release, once v1 is read: {pinned(one)}"
+            yield _open(one, cause(one, AMI_TERMS, seen=seen, wanted=wanted))
+
+
+def _open(one: EC2NodeClass, row: Evidence) -> Evidence:
+    """The row, marked where the images in use name no single release."""
+    return row.with_data(version=VERSION) if VERSION in pinned(one) else row
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield from changed(case, evidence, what=f"write {evidence[0].wanted}", line=edited)
-    if open_ones := [row for row in evidence if VERSION in row.wanted]:
+    if open_ones := [row for row in evidence if row.data]:
         yield kubectl(
             f"# {VERSION} is the end of the names of the images in use; of several take the newest",
             f"kubectl get ec2nodeclasses.karpenter.k8s.aws {names(open_ones)} -o {COLUMNS}",
