@@ -4,12 +4,13 @@ Objects are given as the API words them; `samples.kube` and its neighbours make 
 and empty, so that a test says by `unseen` what could not be read.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import msgspec
 
 from migrations_app.checks.base import CheckContext, Evidence, Finding, Remedy
+from migrations_app.checks.changes import HelmChange, When
 from migrations_app.checks.registry import all_checks
 from migrations_app.checks.runner import run
 from migrations_app.inventory.facts.controller import is_controller, is_other_autoscaler
@@ -248,6 +249,15 @@ def told(check: str, hop: str, cluster: ACluster, *, start: str = "") -> tuple[s
 def remedies(check: str, hop: str, cluster: ACluster, *, start: str = "") -> tuple[Remedy, ...]:
     """Those that the check itself words; the actions that it names come behind them (test_runner)."""
     return tuple(one for one in ask(check, hop, cluster, start=start).remedies if one.how != "action")
+
+
+def changed(remedy: Remedy, *, when: When = "landing", version: str = "") -> Mapping[str, str]:
+    """Key to value as JSON of what that remedy changes in the release karpenter, at that time and release."""
+    assert isinstance(remedy.change, HelmChange)
+    where = (remedy.change.chart, remedy.change.release, remedy.change.namespace)
+    assert where == ("karpenter", "karpenter", "kube-system")
+    assert (remedy.change.when, remedy.change.version) == (when, version)
+    return remedy.change.given
 
 
 def reads(check: str) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ from typing import Literal
 
 import msgspec
 
+from migrations_app.karpenter.versions import parse
+
 When = Literal["before", "landing", "person"]
 """`before` the landing of the hop, with the `landing` itself, or by a `person` who has to fill something in first."""
 
@@ -33,3 +35,8 @@ class HelmChange(msgspec.Struct, frozen=True, kw_only=True):
     def given(self) -> Mapping[str, str]:
         """Key to value as JSON, as `yaml_of` takes them."""
         return {one.key: one.text for one in self.values}
+
+    def reaches(self, lands: str) -> bool:
+        """Whether it needs the release that a hop lands on, or a later one: the landing itself brings that."""
+        asked, landing = parse(self.version), parse(lands)
+        return asked is not None and landing is not None and asked >= landing

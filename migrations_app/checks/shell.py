@@ -1,16 +1,13 @@
-"""Text of other people as one word of a POSIX shell command, as a comment, and as parts of patches and Helm flags.
+"""Text of other people as one word of a POSIX shell command, as a comment, and as parts of patches.
 
 Names, keys and values of a cluster are chosen by whoever may write to it, and a person copies the lines into a shell.
 """
 
 import json
-import re
 import shlex
 from collections.abc import Iterable
 
 _ESCAPED = {"\\": "\\\\", "'": "\\047"}
-_HELM_KEY = re.compile(r"(?<!\\)[,=]")
-_HELM_VALUE = re.compile(r"[\\,]|^[{]")
 
 
 def word(text: str) -> str:
@@ -63,13 +60,3 @@ def one_line(text: str) -> str:
 def note(text: str) -> str:
     """A comment of shell, YAML or Terraform on one line."""
     return f"# {one_line(text)}"
-
-
-def helm_set(key: str, value: str) -> str:
-    """The flag that sets one value of a chart; commas, which begin the next value, are escaped."""
-    plain = _HELM_KEY.sub(r"\\\g<0>", key)
-    return f"--set {quoted(f'{plain}={_HELM_VALUE.sub(_with_backslash, value)}')}"
-
-
-def _with_backslash(found: re.Match[str]) -> str:
-    return f"\\{found[0]}"

@@ -3,8 +3,8 @@
 Asked in this order: image tag, Helm release, Deployment labels; where none names a version, the shape of the CRDs and
 the names of environment variables narrow it down to a range. Sources that contradict the answer are told, not hidden.
 
-The image comes first because it is what runs: `helm upgrade --reuse-values` writes the new version into the record and
-the labels and keeps the old image.
+The image comes first because it is what runs: an upgrade that reuses the old chart's values writes the new version
+into the record and the labels and keeps the old image.
 """
 
 import re

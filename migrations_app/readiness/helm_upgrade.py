@@ -39,6 +39,7 @@ class HopUpgrades:
     """Chart and key of what `before` changes."""
     start: str = ""
     """The release that runs then; empty where that is not known, and so no upgrade before the landing is."""
+    lands: str = ""
 
 
 @dataclass(slots=True)
@@ -49,15 +50,16 @@ class HelmWalk:
     _known: dict[tuple[str, str], str] = field(default_factory=dict)
     """Chart and key to the value as JSON; empty text for one that was taken out."""
 
-    def take(self, findings: Iterable[Finding], *, start: str) -> HopUpgrades:
-        """The upgrades of the next hop, which begins at the release `start`; empty where that is not known."""
-        changes = list(_changes(findings))
+    def take(self, findings: Iterable[Finding], *, start: str, lands: str = "") -> HopUpgrades:
+        """The upgrades of the next hop, which begins at the release `start`; empty where that is not known. What needs
+        the release `lands` is changed with the landing."""
+        changes = [_timed(one, lands) for one in _changes(findings)]
         earlier = frozenset(self._known.items())
         before = tuple(self._before(changes, start=start))
         new = frozenset(key for key, _ in self._known.items() - earlier)
         landing = [one for one in changes if one.when == "landing"]
         controller, crds = (self._new(landing, chart) for chart in (CHART, CRD_CHART))
-        return HopUpgrades(before=before, crds=crds, controller=controller, before_keys=new, start=start)
+        return HopUpgrades(before=before, crds=crds, controller=controller, before_keys=new, start=start, lands=lands)
 
     def _new(self, changes: Iterable[HelmChange], chart: str) -> Values:
         """What is not so already, each key once; what is set wins over what is taken out."""
@@ -81,6 +83,11 @@ class HelmWalk:
             yield from crd_commands(str(to), self.installed, values=crds)
         if main or to > runs or again:
             yield from controller_commands(str(to), self.installed, values=main)
+
+
+def _timed(change: HelmChange, lands: str) -> HelmChange:
+    """The change as it is made: one that needs the release of the landing is not made before it."""
+    return replace(change, when="landing") if change.when == "before" and change.reaches(lands) else change
 
 
 def _changes(findings: Iterable[Finding]) -> Iterator[HelmChange]:
@@ -148,7 +155,7 @@ def _webhook_values(to: Release, here: Installed) -> Iterator[HelmValue]:
 def in_the_plan(finding: Finding, taken: HopUpgrades) -> Finding:
     """The finding with the changes of values pointing at the upgrade of the hop that makes them."""
     made = ("before", "landing") if taken.start else ("landing",)
-    carried = {one: one.change for one in finding.remedies if isinstance(one.change, HelmChange)}
+    carried = {one: _timed(one.change, taken.lands) for one in finding.remedies if isinstance(one.change, HelmChange)}
     ours = {remedy: change for remedy, change in carried.items() if change.when in made}
     if not ours:
         return finding
@@ -164,7 +171,7 @@ def _where(change: HelmChange, taken: HopUpgrades) -> str:
         upgrade = "the upgrade before the landing"
     else:
         values = taken.crds if change.chart == CRD_CHART else taken.controller
-        made = any(value.key in change.given for value in values)
+        made = any(value.key in change.given for value in values) or not change.values
         upgrade = "the upgrade that lands the hop"
     keys = ", ".join(change.given) or change.why
     if made:

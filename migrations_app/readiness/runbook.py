@@ -7,7 +7,7 @@ A blocker stops the hop wherever it stands, so it is cleared before the landing 
 A report as a runbook: the hops in order, and at each hop the work in order, with what it cannot take back.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 import msgspec
@@ -129,10 +129,14 @@ def stages(
     start: str,
     installed: Installed | None,
     upgrades: HopUpgrades | None = None,
+    parts: Mapping[str, Part] | None = None,
 ) -> tuple[Stage, ...]:
-    """The stages that hold anything: open findings, commands, or something that cannot be undone."""
+    """The stages that hold anything: open findings, commands, or something that cannot be undone.
+
+    `parts` are those of the findings where these do not carry their changes of Helm values any more.
+    """
     asked, taken = sorted(findings, key=by_work), upgrades or HopUpgrades()
-    part = parts_of(asked, release=step.release)
+    part = parts or parts_of(asked, release=step.release)
     by_part = {name: [one for one in asked if part[one.id] == name] for name in ("before", "land", "after")}
     return (
         *_clear(by_part["before"], step, start=start, converts=lacks_successors(asked)),
@@ -322,7 +326,7 @@ def runbook(report: Report) -> Runbook:
 
 def _hop(report: Report, step: PathStep, *, start: str, line: HopLine, walk: HelmWalk) -> RunbookHop:
     judged = tuple(finding for finding in report.checks if finding.hop == step.hop)
-    upgrades = walk.take(judged, start=start)
+    upgrades = walk.take(judged, start=start, lands=step.release)
     asked = tuple(in_the_plan(finding, upgrades) for finding in judged)
     told = next_step(line.verdict, asked, release=step.release, cluster=report.cluster.name)
     return RunbookHop(
@@ -332,7 +336,14 @@ def _hop(report: Report, step: PathStep, *, start: str, line: HopLine, walk: Hel
         done_percent=line.done_percent,
         next=Next(safe=told.safe, do=told.do, check=told.check, others=told.others),
         forecast=forecast(asked),
-        stages=stages(asked, step, start=start, installed=report.cluster.installed, upgrades=upgrades),
+        stages=stages(
+            asked,
+            step,
+            start=start,
+            installed=report.cluster.installed,
+            upgrades=upgrades,
+            parts=parts_of(judged, release=step.release),
+        ),
         steps=tuple(sorted((finding for finding in asked if finding.status in OPEN), key=by_work)),
     )
 

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from migrations_app.checks.base import PHASES, Finding, Phase
-from migrations_app.karpenter.releases import as_tag
-from migrations_app.karpenter.versions import parse
+from migrations_app.checks.changes import HelmChange
 
 OPEN = ("fail", "unknown", "manual")
 Part = Literal["before", "land", "after", "verify"]
@@ -80,10 +79,8 @@ def _part(finding: Finding, *, release: str, early: bool) -> Part:
 
 def _brings_chart(finding: Finding, release: str) -> bool:
     """Whether a remedy brings the controller, whatever it is about, to the release that the hop lands on."""
-    known = parse(release)
-    pinned = f"--version {as_tag(known) if known else release} "
-    lines = [line for remedy in finding.remedies if remedy.how == "helm" for line in remedy.text.splitlines()]
-    return finding.phase == "controller" and any(pinned in f"{line} " for line in lines)
+    changes = (one.change for one in finding.remedies if isinstance(one.change, HelmChange))
+    return finding.phase == "controller" and any(one.reaches(release) for one in changes)
 
 
 def lacks_successors(asked: Sequence[Finding]) -> bool:

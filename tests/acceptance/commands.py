@@ -49,7 +49,8 @@ _WITH_VALUE = {
 
 def commands(text: str) -> Iterator[Command]:
     """The kubectl commands of a shell text; loops over names are unrolled, pipes and comments cut."""
-    for line in _unrolled(text).splitlines():
+    # A line that ends in a backslash goes on in the next one.
+    for line in re.sub(r"(?m)^((?!#).*)\\\n", r"\1", _unrolled(text)).splitlines():
         for piece in re.split(r"\s(?:&&|\||>)\s", line.strip()):
             yield from _command(piece)
 

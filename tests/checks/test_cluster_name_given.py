@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.installation import Install, controller
 from migrations_app.samples.kubernetes_objects import config_map
-from tests.builders import NODE, ACluster, a_cluster, an_empty_cluster, asked_hops, blind, remedies, told
+from tests.builders import NODE, ACluster, a_cluster, an_empty_cluster, asked_hops, blind, changed, remedies, told
 
 CHECK = "cluster_name_given"
 GOOD = ("pass", "The controller knows the name of its cluster", ())
@@ -101,5 +101,6 @@ def test_it_is_asked_from_0_33_on():
 
 def test_the_remedy_gives_the_value_and_names_the_cluster_where_aws_does():
     for cluster, name in ((a_cluster("0.37.8"), "CLUSTER"), (a_cluster("0.37.8").with_aws(), "test")):
-        given = remedies(CHECK, "1.0", cluster)
-        assert given[0].text.endswith(f"--set settings.clusterName={name}")
+        first = remedies(CHECK, "1.0", cluster)[0]
+        when = "person" if name == "CLUSTER" else "landing"
+        assert (first.how, changed(first, when=when)) == ("helm", {"settings.clusterName": f'"{name}"'})

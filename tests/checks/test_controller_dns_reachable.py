@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.installation import Install, controller
 from migrations_app.samples.kubernetes_objects import node, pods_of, template, workload
-from tests.builders import NODE, a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import NODE, a_cluster, an_empty_cluster, blind, changed, reads, remedies, told
 
 CHECK = "controller_dns_reachable"
 GOOD = ("pass", "The controller resolves names without its own nodes", ())
@@ -81,4 +81,5 @@ def test_unseen_is_unknown(part):
 
 
 def test_the_remedy_sets_the_policy():
-    assert remedies(CHECK, "1.0", with_dns(True))[0].text.endswith("--set dnsPolicy=Default")
+    first = remedies(CHECK, "1.0", with_dns(True))[0]
+    assert (first.how, changed(first, when="before")) == ("helm", {"dnsPolicy": '"Default"'})

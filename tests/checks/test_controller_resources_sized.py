@@ -4,7 +4,7 @@ from migrations_app.checks.base import Evidence
 from migrations_app.karpenter.release_facts import SIZES, size_for
 from migrations_app.samples.installation import Install, controller
 from migrations_app.samples.kubernetes_objects import node
-from tests.builders import NODE, a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import NODE, a_cluster, an_empty_cluster, blind, changed, reads, remedies, told
 
 CHECK = "controller_resources_sized"
 GOOD = ("pass", "The controller has room to work", ())
@@ -86,6 +86,11 @@ def test_the_rows_grow():
 
 
 def test_the_remedy_sets_requests_and_limits():
-    text = remedies(CHECK, "1.0", limited({"memory": "512Mi"}))[0].text
-    assert "--set controller.resources.limits.memory=1Gi" in text
-    assert "--set controller.resources.requests.cpu=1" in text
+    first = remedies(CHECK, "1.0", limited({"memory": "512Mi"}))[0]
+    assert first.how == "helm"
+    assert changed(first) == {
+        "controller.resources.limits.cpu": "1",
+        "controller.resources.limits.memory": '"1Gi"',
+        "controller.resources.requests.cpu": "1",
+        "controller.resources.requests.memory": '"1Gi"',
+    }

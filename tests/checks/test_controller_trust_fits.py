@@ -5,7 +5,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.remedies.aws import NOT_LOOKED_AT
 from migrations_app.inventory.parts import NOT_ASKED, Seen, Unseen
-from tests.builders import ask, asked_hops, blind, reads, remedies, told
+from tests.builders import ask, asked_hops, blind, changed, reads, remedies, told
 from tests.builders_iam import ISSUER, PROVIDER, a_role, document, eks, oidc, permitted
 
 CHECK = "controller_trust_fits"
@@ -207,4 +207,6 @@ def test_what_the_remedy_proposes_fits():
 def test_for_a_role_that_is_gone_the_chart_names_another():
     first = remedies(CHECK, "1.0", trusting(a_role(role=Seen(()))))[0]
     assert first.how == "helm"
-    assert "serviceAccount.annotations.eks\\.amazonaws\\.com/role-arn=" in first.text
+    assert changed(first, when="person") == {
+        "serviceAccount.annotations.eks\\.amazonaws\\.com/role-arn": '"arn:aws:iam::<account>:role/<name>"'
+    }

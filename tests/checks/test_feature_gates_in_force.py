@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.installation import Install, controller
-from tests.builders import NODE, a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import NODE, a_cluster, an_empty_cluster, blind, changed, reads, remedies, told
 from tests.newest import NEWEST_MINOR
 
 CHECK = "feature_gates_in_force"
@@ -107,8 +107,8 @@ def test_unseen_is_unknown(part):
 
 
 def test_the_remedies_keep_what_is():
-    assert remedies(CHECK, "1.0", gated("SpotToSpotConsolidation=true"))[0].text.endswith(
-        "--set settings.featureGates.drift=true"
-    )
+    first = remedies(CHECK, "1.0", gated("SpotToSpotConsolidation=true"))[0]
+    assert (first.how, changed(first)) == ("helm", {"settings.featureGates.drift": "true"})
     cluster = a_cluster("0.32.10", kubernetes="1.28").with_values({}, version="0.32.10")
-    assert remedies(CHECK, "0.33+", cluster)[0].text.endswith("--set settings.featureGates.drift=false")
+    first = remedies(CHECK, "0.33+", cluster)[0]
+    assert (first.how, changed(first)) == ("helm", {"settings.featureGates.drift": "false"})

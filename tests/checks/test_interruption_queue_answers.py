@@ -5,7 +5,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.inventory.parts import Unseen
 from migrations_app.samples.kubernetes_objects import config_map
-from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, ask, asked_hops, blind, changed, reads, remedies, told
 from tests.builders_aws import SENDERS, a_queue, parse_all, send
 from tests.newest import NEWEST_MINOR
 
@@ -130,7 +130,7 @@ def test_a_queue_that_was_configured_before_and_is_not_now():
     )
     assert told(CHECK, "1.0", old_settings("0.37.8")) == ("fail", ONE, (row,))
     (first, *_) = remedies(CHECK, "1.0", old_settings("0.37.8"))
-    assert "--set settings.interruptionQueue=test" in first.text
+    assert (first.how, changed(first)) == ("helm", {"settings.interruptionQueue": '"test"'})
 
 
 def test_up_to_0_32_the_old_setting_is_read():

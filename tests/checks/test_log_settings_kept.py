@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
-from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, changed, reads, remedies, told
 
 CHECK = "log_settings_kept"
 GOOD = ("pass", "The controller's logs stay as they are", ())
@@ -66,5 +66,5 @@ def test_unseen_is_unknown(part):
 
 
 def test_the_remedy_keeps_them():
-    text = remedies(CHECK, "0.33+", on("0.32.10", {}))[0].text
-    assert text.endswith("--set logLevel=debug")
+    first = remedies(CHECK, "0.33+", on("0.32.10", {}))[0]
+    assert (first.how, changed(first)) == ("helm", {"logLevel": '"debug"'})

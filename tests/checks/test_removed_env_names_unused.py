@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
-from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, blind, changed, reads, remedies, told
 
 CHECK = "removed_env_names_unused"
 GOOD = ("pass", "Every variable and gate of the controller is heeded", ())
@@ -72,4 +72,5 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_names_the_variables():
     first = remedies(CHECK, "1.0", a_cluster(env={"LEADER_ELECT": "true"}))[0]
-    assert first.text.splitlines()[0] == "# Take LEADER_ELECT out of controller.env"
+    assert first.text.splitlines()[0] == "# take LEADER_ELECT out of controller.env"
+    assert (first.how, changed(first, when="person")) == ("helm", {})

@@ -1,5 +1,6 @@
-"""Words of shell, JSON pointers, comments and Helm flags of what a cluster calls its things."""
+"""Words of shell, JSON pointers and comments of what a cluster calls its things."""
 
+import json
 import shlex
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.checks.remedies.gitops import as_code, yaml_of
-from migrations_app.checks.shell import helm_set, json_word, note, pointer, quoted, word
+from migrations_app.checks.shell import json_word, note, pointer, quoted, word
 from migrations_app.inventory.facts.managers import BY_HAND
 
 
@@ -46,14 +47,8 @@ def test_patches() -> None:
     assert pointer("spec.a/b.c~d") == "/spec/a~1b/c~0d"
 
 
-def test_helm_takes_one_value_for_one() -> None:
-    assert helm_set("settings.clusterName", "prod") == "--set settings.clusterName=prod"
-    assert helm_set("a", "b,c=d") == "--set 'a=b\\,c=d'"
-    assert helm_set("a\\.b,c", "{x}") == "--set 'a\\.b\\,c=\\{x}'"
-
-
 def test_code_keeps_hostile_keys_and_values_in_their_quotes() -> None:
-    tree = yaml_of({"a.x: y\nb": "${file(1)}\nz: 1"})
+    tree = yaml_of({"a.x: y\nb": json.dumps("${file(1)}\nz: 1")})
     assert tree == 'a:\n  "x: y\\nb": "${file(1)}\\nz: 1"'
     terraform = as_code(BY_HAND, release="k\nx = 1", tree=tree, version="", about="")[0].text
     assert "$${file(1)}" in terraform

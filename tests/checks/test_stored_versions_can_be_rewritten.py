@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import ON_DEMAND, pool
-from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, helm_crds, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, changed, helm_crds, reads, remedies, told
 
 CHECK = "stored_versions_can_be_rewritten"
 DONE = "karpenter.sh/stored-version-migrated"
@@ -86,4 +86,5 @@ def test_unseen_is_unknown(part):
 
 
 def test_the_remedy_is_the_newest_patch():
-    assert "--set webhook.enabled=true" in remedies(CHECK, "1.1+", storing("1.0.5"))[0].text
+    first = remedies(CHECK, "1.1+", storing("1.0.5"))[0]
+    assert (first.how, changed(first, when="before", version="1.0.14")) == ("helm", {"webhook.enabled": "true"})

@@ -37,6 +37,15 @@ def test_an_upgrade_before_the_landing_never_goes_below_what_runs_then() -> None
     assert "--version 0.37.8 --namespace ops" in controller
 
 
+def test_what_needs_the_release_of_the_landing_is_made_with_it() -> None:
+    asked = [changing("a", HelmValue("key", "1"), when="before", version="0.37.8")]
+    taken = HelmWalk(HERE).take(asked, start="0.37.1", lands="0.37.8")
+    assert (taken.before, [one.key for one in taken.controller]) == ((), ["key"])
+    assert [one.text for one in in_the_plan(asked[0], taken).remedies] == [
+        "# Release kp: made by the upgrade that lands the hop: key"
+    ]
+
+
 def test_what_a_person_fills_in_is_no_part_of_the_upgrade() -> None:
     asked = [changing("a", HelmValue("role", '"<name>"'), when="person")]
     taken = HelmWalk(HERE).take(asked, start="0.37.8")

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from migrations_app.checks.base import Finding, Phase, Remedy
+from migrations_app.checks.changes import HelmChange
 from migrations_app.checks.registry import all_checks
 from migrations_app.inventory.facts.controller import service_of
 from migrations_app.karpenter.hops import ALPHA_LEFT
@@ -112,9 +113,12 @@ def test_values_for_the_new_chart_stand_between_its_crds_and_the_controller() ->
     assert work(made(*asked)) == [LANDS, "land crds", "removed_helm_keys_unused", "land controller"]
 
 
-@pytest.mark.parametrize(("version", "part"), [("0.37.8", "land"), ("0.37.80", "before"), ("v0.32.10", "before")])
+@pytest.mark.parametrize(
+    ("version", "part"), [("0.37.8", "land"), ("0.37.1", "before"), ("0.32.10", "before"), ("", "before")]
+)
 def test_whatever_brings_the_controller_to_the_new_chart_does_so_with_the_landing(version: str, part: str) -> None:
-    remedy = Remedy(how="helm", text=f"helm upgrade karpenter oci://x/karpenter --version {version} -f values.yaml")
+    change = HelmChange(chart="karpenter", release="kp", namespace="ops", when="before", version=version)
+    remedy = Remedy(how="helm", text="x", change=change)
     one = of("controller_off_bad_patches", remedies=(remedy,))
     assert parts_of([one], release="0.37.8") == {one.id: part}
 
@@ -185,7 +189,8 @@ def test_no_command_before_the_landing_brings_the_controller_to_the_new_chart(cl
     for hop in hops(judged(clean, objects(clean))):
         pinned = re.compile(rf"/karpenter --.*--version v?{re.escape(hop.lands.release)}(?![\w.])")
         for stage in (one for one in hop.stages if one.part == "before"):
-            texts = [remedy.text for one in hop.open_in(stage) for remedy in one.remedies if remedy.how == "helm"]
+            every = (*stage.commands, *(remedy for one in hop.open_in(stage) for remedy in one.remedies))
+            texts = [remedy.text for remedy in every if remedy.how == "helm"]
             early += [line for text in texts for line in text.splitlines() if pinned.search(line)]
     assert early == []
 

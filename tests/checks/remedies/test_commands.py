@@ -129,4 +129,8 @@ def test_the_chart_of_the_crds_in_each_tool():
     found = {one.how: one.text.splitlines()[1:] for one in crd_chart(case_at("1.0", a_cluster()), "1.0.14")}
     assert found["terraform"] == ['chart = "karpenter-crd"', 'version = "1.0.14"']
     assert found["flux"] == ["chart:", "  spec:", "    chart: karpenter-crd", "    version: 1.0.14"]
-    assert found["argocd"] == ["chart: karpenter-crd", "targetRevision: 1.0.14"]
+    assert found["argocd"] == [
+        "# argocd.argoproj.io/sync-options: Prune=false",
+        "chart: karpenter-crd",
+        "targetRevision: 1.0.14",
+    ]

@@ -31,15 +31,17 @@ Hop 0.33+ -> 0.37.8  BLOCKED  28 % done  (3 fail, 1 unknown, 1 manual, 1 waived,
   ? unknown blocker crds       webhook: crds could not be read: forbidden
       fix (kubectl): # Allows reading only; bind it to the account that karpdash uses, then scan again
           kubectl apply -f - <<'ROLE'
+          # What a scan reads; it replaces a role of this name by the whole one. Bind it with a ClusterRoleBinding.
           apiVersion: rbac.authorization.k8s.io/v1
           kind: ClusterRole
           metadata:
-            name: karpdash-scan-crds
+            name: karpdash-scan
           rules:
-            - apiGroups: ["apiextensions.k8s.io"]
-              resources: [customresourcedefinitions]
-              verbs: ["list"]
-          ROLE
+            - apiGroups: [""]
+              resources: [namespaces]
+              resourceNames:
+                - kube-system
+          ... 47 more lines, see: karpdash plan
   ! manual  blocker preflight  backup: Summary of backup
   x fail    warning workloads  marks: Summary of marks
       - Pod shop/cart-1: seen do-not-evict (500 objects)

@@ -14,7 +14,7 @@ check = Check(
     severity="warning",
     why=(
         "What runs is the image. Where record or labels name another release, an upgrade kept the old image "
-        "(helm upgrade --reuse-values, or a pinned tag), and the next one may keep it again."
+        "(it reused the values of the old chart, or a tag is pinned), and the next one may keep it again."
     ),
     how="The tag of the controller's image is compared with the Helm record and with the labels of the Deployment.",
     reads=("controller",),

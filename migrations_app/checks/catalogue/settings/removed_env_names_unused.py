@@ -45,7 +45,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if found.env_elsewhere:
         yield Unknown("more variables are taken from an object that is not read (envFrom)")
     for gate in _strange_gates(case, found.env.get(FEATURE_GATES, "")):
-        yield _evidence(found, name=FEATURE_GATES, seen=f"{gate}: no such gate", wanted=f"without {gate}")
+        row = _evidence(found, name=FEATURE_GATES, seen=f"{gate}: no such gate", wanted=f"without {gate}")
+        yield row.with_data(gate=gate)
 
 
 def _strange_gates(case: CheckContext, gates: str) -> list[str]:
@@ -68,12 +69,12 @@ def _evidence(found: Installation, *, name: str, seen: str, wanted: str) -> Evid
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    old = dict.fromkeys(row.path.partition("env[")[2].rstrip("]") for row in evidence if row.wanted[:8] != "without ")
+    old = dict.fromkeys(row.path.partition("env[")[2].rstrip("]") for row in evidence if not row.data)
     left = variables_without(case.inventory, frozenset(old))
     if left is not None:
         why = f"without {', '.join(old)}, which {case.step.release} does not read"
         yield from helm_remedies(case, (HelmValue(VARIABLES, json.dumps(left), why),))
-    gates = [row.wanted for row in evidence if row.wanted.startswith("without ")]
+    gates = [f"without {row.value('gate')}" for row in evidence if row.data]
     if gates or left is None:
         told = [f"take {', '.join(old)} out of {VARIABLES}"] if old and left is None else []
         told += [f"{FEATURE_GATES} {', '.join(gates)}"] if gates else []
