@@ -31,4 +31,4 @@ def _known() -> frozenset[tuple[str, str]]:
 def _replaced() -> frozenset[tuple[str, str]]:
     """Migrations that a squashed one stands for: a database records their names as well."""
     every = (MigrationLoader(None).disk_migrations or {}).values()
-    return frozenset((app, name) for migration in every for app, name in migration.replaces)
+    return frozenset((app, name) for step in every for app, name in step.replaces)

@@ -7,13 +7,8 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.changes import HelmValue
 from migrations_app.checks.remedies.commands import helm_remedies
 from migrations_app.checks.tools import CHART_TOOLS
-from migrations_app.inventory.facts.controller import (
-    FEATURE_GATES,
-    VARIABLES,
-    Installation,
-    installation,
-    variables_without,
-)
+from migrations_app.inventory.facts.controller import FEATURE_GATES, VARIABLES, Installation, installation
+from migrations_app.inventory.facts.controller import variables_without as without
 from migrations_app.karpenter.controller_settings import CHART_SWITCHES, unread_env_names, unread_gates
 
 check = Check(
@@ -70,7 +65,7 @@ def _evidence(found: Installation, *, name: str, seen: str, wanted: str) -> Evid
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     old = dict.fromkeys(row.path.partition("env[")[2].rstrip("]") for row in evidence if not row.data)
-    left = variables_without(case.inventory, frozenset(old))
+    left = without(case.inventory, frozenset(old))
     if left is not None:
         why = f"without {', '.join(old)}, which {case.step.release} does not read"
         yield from helm_remedies(case, (HelmValue(VARIABLES, json.dumps(left), why),))
