@@ -110,7 +110,7 @@ def test_a_scan_that_is_given_back_counts_no_attempt(cluster):  # R28
 
 
 def test_a_sweep_wakes_the_oldest_first_and_not_too_many(monkeypatch):
-    monkeypatch.setattr(queue, "NUDGES", 2)
+    monkeypatch.setattr(queue, "MAX_WAKE_UPS", 2)
     now = timezone.now()
     for age in (3, 5, 4):
         row = Cluster.objects.create(name=f"c{age}", source="sample")

@@ -42,7 +42,7 @@ def test_what_was_sent_is_settled_before_a_wish_is_heard(server, cluster, proxy,
                 Rollout.objects.filter(pk=row.pk).update(wish=wish)
             real(work, attempt_id, told=told)
 
-        patched.setattr(journal, "conclude", conclude)
+        patched.setattr(journal, "record_outcome", conclude)
         row = advanced(row)
     assert (row.state, outcomes(row), complaints(row)) == (state, [("s001", "patch", "applied")], [])
 
@@ -58,7 +58,7 @@ def test_the_kill_switch_stops_before_the_next_request(server, cluster, complain
             real(work, attempt_id, told=told)
             KillSwitch.objects.create(on=True, why="fire")
 
-        patched.setattr(journal, "conclude", conclude)
+        patched.setattr(journal, "record_outcome", conclude)
         row = advanced(row)
     assert (ended(row), outcomes(row)) == (("paused", "kill_switch"), [("s001", "patch", "applied")])
     assert complaints(row) == []
@@ -83,7 +83,7 @@ def test_a_freeze_is_looked_at_before_each_batch(server, cluster):  # A33
             real(work, attempt_id, told=told)
             Policy.objects.create(cluster=None, frozen=True, frozen_why="sales")
 
-        patched.setattr(journal, "conclude", conclude)
+        patched.setattr(journal, "record_outcome", conclude)
         row = advanced(row)
     assert (ended(row), row.cause) == (("paused", "closed"), "changes are frozen: sales")
     assert outcomes(row) == APPLIED

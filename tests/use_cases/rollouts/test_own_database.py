@@ -67,7 +67,7 @@ def test_a_database_that_fails_after_the_request_leaves_the_outcome_to_reading(
     target, read = node(server)
     row = rollout(cluster, tainting(target, read))
     with monkeypatch.context() as broken:
-        broken.setattr(journal, "conclude", _failing)
+        broken.setattr(journal, "record_outcome", _failing)
         assert worker.advance(row.pk, holder="w") is False
     assert outcomes(row) == [("s001", "patch", "")]
     row = advanced(row)

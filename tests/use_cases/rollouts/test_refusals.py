@@ -74,7 +74,7 @@ def test_a_place_that_is_not_there_calls_a_person(server, cluster, complaints, m
     target = ObjectTarget("karpenter.sh", "v1", "nodepools", "NodePool", "default")
     body = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "default"}}
     step = Step(id="", title="Create", change=creation(target, body), brings=(Exists(),), digest=projected(None, ()))
-    monkeypatch.setattr(worker, "PATIENCE", timedelta(0))
+    monkeypatch.setattr(worker, "UNREACHABLE_TIMEOUT", timedelta(0))
     row = advanced(rollout(cluster, step))
     assert (ended(row), complaints(row)) == (("paused", "unreachable"), [])
 
@@ -98,7 +98,7 @@ def test_a_server_that_is_away_is_waited_for_and_then_a_person_is_called(server,
     assert worker.advance(row.pk, holder="w") is True
     row.refresh_from_db()
     assert (row.state, row.waits_for.startswith("an answer: ")) == ("running", True)
-    monkeypatch.setattr(worker, "PATIENCE", timedelta(0))
+    monkeypatch.setattr(worker, "UNREACHABLE_TIMEOUT", timedelta(0))
     assert ended(advanced(row)) == ("paused", "unreachable")
 
 
@@ -117,7 +117,7 @@ def test_an_outcome_that_nobody_can_read_needs_attention(server, cluster, proxy,
     proxy.add("answer", "GET", NODE_PATH, times=1000, status=503)
     assert worker.advance(row.pk, holder="w") is True
     assert lost.told == [200]
-    monkeypatch.setattr(worker, "PATIENCE", timedelta(0))
+    monkeypatch.setattr(worker, "UNREACHABLE_TIMEOUT", timedelta(0))
     assert ended(advanced(row)) == ("needs_attention", "unreachable")
 
 
