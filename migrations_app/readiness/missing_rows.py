@@ -49,7 +49,7 @@ def missing_rows(
 
 
 def require_rows() -> None:
-    """Raises BadSetting with every missing row of the tables as they are."""
+    """Raises InvalidSetting with every missing row of the tables as they are."""
     if missing := missing_rows():
         raise InvalidSetting("the tables of releases are not complete: " + "; ".join(missing))
 

@@ -1,4 +1,4 @@
-"""What a bundle was asked for, and what it was not: NotAsked is never empty."""
+"""What a bundle was asked for, and what it was not: NotCollected is never empty."""
 
 import json
 
@@ -44,8 +44,8 @@ def test_a_dump_with_nodes_and_pods_is_the_whole_cluster() -> None:
     assert [reason(api, each) for each in (PODS, PDBS, POOLS, provisioners)] == [
         "1 seen",
         "0 seen",
-        "NotAsked not_asked",
-        "NotAsked not_asked",
+        "NotCollected not_asked",
+        "NotCollected not_asked",
     ]
 
 
@@ -54,7 +54,7 @@ ALWAYS_SOME = [Resource("", "v1", "services"), Resource("", "v1", "endpoints"), 
 
 @pytest.mark.parametrize("resource", ALWAYS_SOME, ids=lambda one: one.plural)
 def test_what_every_cluster_has_was_left_out_of_a_dump_without_any(resource) -> None:
-    assert reason(open_bundle(files(node(), pod())), resource) == "NotAsked not_asked"
+    assert reason(open_bundle(files(node(), pod())), resource) == "NotCollected not_asked"
 
 
 def test_karpenters_kinds_are_dumped_together_or_not_at_all() -> None:
@@ -66,11 +66,11 @@ def test_karpenters_kinds_are_dumped_together_or_not_at_all() -> None:
         Resource("karpenter.sh", "v1alpha5", "provisioners"),
     )
     none = open_bundle(files(node(), pod(), nodepools, machines))
-    assert [reason(none, each) for each in asked] == ["NotAsked not_asked"] * 3
+    assert [reason(none, each) for each in asked] == ["NotCollected not_asked"] * 3
     some = open_bundle(files(node(), pod(), nodepools, machines, pool()))
     assert [reason(some, each) for each in asked] == ["1 seen", "0 seen", "NotServed not_served"]
     undescribed = open_bundle(files(node(), pod(), pool()))
-    assert [reason(undescribed, each) for each in asked] == ["1 seen", "NotAsked not_asked", "NotAsked not_asked"]
+    assert [reason(undescribed, each) for each in asked] == ["1 seen", "NotCollected not_asked", "NotCollected not_asked"]
 
 
 def test_a_crd_in_a_whole_dump_shows_that_its_kind_is_served() -> None:
@@ -83,14 +83,14 @@ def test_a_crd_in_a_whole_dump_shows_that_its_kind_is_served() -> None:
 
 def test_secrets_are_not_taken_for_absent_because_a_dump_left_them_out() -> None:
     api = open_bundle(files(node(), pod()))
-    assert reason(api, Resource("", "v1", "secrets", "karpenter", "owner=helm")) == "NotAsked not_asked"
+    assert reason(api, Resource("", "v1", "secrets", "karpenter", "owner=helm")) == "NotCollected not_asked"
 
 
 @pytest.mark.parametrize("docs", [[pool()], [pod(), pool()], [node(), pool()]])
 def test_a_folder_of_some_manifests_tells_only_of_their_kinds(docs: list[Doc]) -> None:
     api = open_bundle(files(*docs))
     assert reason(api, POOLS) == "1 seen"
-    assert reason(api, PDBS) == "NotAsked not_asked"
+    assert reason(api, PDBS) == "NotCollected not_asked"
 
 
 def test_an_empty_typed_list_was_asked_for() -> None:
@@ -98,7 +98,7 @@ def test_an_empty_typed_list_was_asked_for() -> None:
         files(pool(), pdbs__json=as_json(listed(kind="PodDisruptionBudgetList", api_version="policy/v1")))
     )
     assert reason(api, PDBS) == "0 seen"
-    assert reason(api, PODS) == "NotAsked not_asked"
+    assert reason(api, PODS) == "NotCollected not_asked"
 
 
 MANIFEST = {
@@ -126,8 +126,8 @@ def test_a_manifest_tells_what_was_seen_and_why_not() -> None:
         "Forbidden forbidden",
         "TimedOut timeout",
         "NotServed not_served",
-        "CouldNotLook made_up",
-        "NotAsked not_asked",
+        "ReadError made_up",
+        "NotCollected not_asked",
     ]
     assert api.clock().server_date == "2026-01-02T03:04:05Z"
 
@@ -136,13 +136,13 @@ def test_a_manifest_tells_what_was_seen_and_why_not() -> None:
     ("resource", "answer"),
     [
         (Resource("", "v1", "configmaps", "kube-system", field_selector="metadata.name=a"), "0 seen"),
-        (Resource("", "v1", "configmaps", "kube-system"), "NotAsked not_asked"),
-        (Resource("", "v1", "configmaps", "other", field_selector="metadata.name=a"), "NotAsked not_asked"),
+        (Resource("", "v1", "configmaps", "kube-system"), "NotCollected not_asked"),
+        (Resource("", "v1", "configmaps", "other", field_selector="metadata.name=a"), "NotCollected not_asked"),
         (Resource("", "v1", "pods", "kube-system", "a=b", "c=d"), "0 seen"),
         (Resource("", "v1", "secrets", "a", "owner=helm"), "Forbidden forbidden"),
         (Resource("", "v1", "secrets", "b", "owner=helm"), "0 seen"),
-        (Resource("", "v1", "secrets", "b"), "NotAsked not_asked"),
-        (Resource("", "v1", "secrets"), "NotAsked not_asked"),
+        (Resource("", "v1", "secrets", "b"), "NotCollected not_asked"),
+        (Resource("", "v1", "secrets"), "NotCollected not_asked"),
     ],
 )
 def test_a_list_is_told_from_a_wider_one_never_from_a_narrower_one(resource: Resource, answer: str) -> None:

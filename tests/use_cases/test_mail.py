@@ -72,6 +72,7 @@ def test_a_server_that_nobody_trusts_gets_nothing(sinks, monkeypatch):  # K02
 def test_a_server_that_is_not_there_is_unreachable(sinks):
     sink = sinks()
     gone = server(sink)
+    sink.shutdown()  # else its loop goes on listening until the next poll
     sink.server_close()
     with pytest.raises(Unreachable):
         mail.send(gone, LETTER)

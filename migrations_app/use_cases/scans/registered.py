@@ -23,7 +23,7 @@ def look_again(
 ) -> Scanned:
     """Judges the cluster of that name; `policies` take the place of what AWS shows.
 
-    Raises NotFound, BadInput for the target, CouldNotLook when nothing answers.
+    Raises NotFound, InvalidInput for the target, ReadError when nothing answers.
     """
     cluster = Cluster.objects.filter(name=name).first()
     if cluster is None:
