@@ -70,7 +70,11 @@ def test_karpenters_kinds_are_dumped_together_or_not_at_all() -> None:
     some = open_bundle(files(node(), pod(), nodepools, machines, pool()))
     assert [reason(some, each) for each in asked] == ["1 seen", "0 seen", "NotServed not_served"]
     undescribed = open_bundle(files(node(), pod(), pool()))
-    assert [reason(undescribed, each) for each in asked] == ["1 seen", "NotCollected not_asked", "NotCollected not_asked"]
+    assert [reason(undescribed, each) for each in asked] == [
+        "1 seen",
+        "NotCollected not_asked",
+        "NotCollected not_asked",
+    ]
 
 
 def test_a_crd_in_a_whole_dump_shows_that_its_kind_is_served() -> None:
