@@ -8,6 +8,7 @@ import pytest
 from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.gate import Gate
 from migrations_app.models.rollout import Attempt
+from migrations_app.use_cases.rollouts import worker
 from tests.use_cases.rollouts.building import (
     APPLIED,
     NODE_PATH,
@@ -84,7 +85,10 @@ def test_somebody_who_keeps_writing_wins(server, cluster, proxy, complaints):  #
     assert outcomes(row) == [("s001", "patch", "refused")] * 5
 
 
-def test_another_cluster_behind_the_same_address_is_never_written_to(server, cluster, proxy, complaints):  # A05, T17
+def test_another_cluster_behind_the_same_address_is_never_written_to(  # A05, T17
+    server, cluster, proxy, complaints, monkeypatch
+):
+    monkeypatch.setattr(worker, "SLICE_SECONDS", 30.0)  # a slice that ends early asks for the cluster before the gate
     target, read = node(server)
     other, whole = node(server, "node-2")
     first = tainting(target, read, after=Gate(pending_above=None, seconds=60))
