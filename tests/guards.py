@@ -26,13 +26,13 @@ def resting() -> Iterator[None]:
 
 def _off() -> tuple[str, ...]:
     if connection.vendor == "sqlite":
-        return GUARDS.UNDO_SQLITE
+        return tuple(GUARDS.UNDO_SQLITE)
     return tuple(f"ALTER TABLE {table} DISABLE TRIGGER USER" for table in TABLES)
 
 
 def _on() -> tuple[str, ...]:
     if connection.vendor == "sqlite":
-        return GUARDS.SQLITE
+        return tuple(GUARDS.SQLITE)
     return tuple(f"ALTER TABLE {table} ENABLE TRIGGER USER" for table in TABLES)
 
 
