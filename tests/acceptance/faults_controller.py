@@ -89,6 +89,7 @@ CONTROLLER_FAULTS = (
         plant=all_of(),
         kubernetes="1.31",
         check="kubernetes_inside_window",
+        beside=("running_release_fits_kubernetes",),
         kind="Cluster",
         object="alpha-031",
         path="gitVersion",
