@@ -3,7 +3,6 @@
 import hashlib
 from typing import Any
 
-from django.contrib.sessions.backends.base import CreateError, UpdateError
 from django.contrib.sessions.backends.db import SessionStore as DatabaseSessionStore
 from django.contrib.sessions.base_session import AbstractBaseSession
 
@@ -40,6 +39,3 @@ class SessionStore(DatabaseSessionStore):
         key = session_key or self.session_key
         if key is not None:
             super().delete(stored_key(key))
-
-
-__all__ = ["CreateError", "SessionStore", "UpdateError", "stored_key"]

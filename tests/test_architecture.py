@@ -15,7 +15,19 @@ from packaging.utils import canonicalize_name
 from tests import measures
 from tests.measures import ROOT
 
-PURE = ("errors", "karpenter", "inventory", "checks", "actions", "readiness", "access")
+PURE = (
+    "errors",
+    "redaction",
+    "manifests",
+    "karpenter",
+    "iam",
+    "conversion",
+    "inventory",
+    "checks",
+    "actions",
+    "readiness",
+    "access",
+)
 PURE_NEVER = ("django", "rest_framework", "celery", "kubernetes", "boto3", "botocore", "redis", "requests", "urllib3")
 LIGHT_COMMANDS = ("migrations_app.cli.convert", "migrations_app.cli.iam")
 LIGHT_NEVER = ("django", "celery", "kubernetes", "boto3", "botocore")
@@ -233,7 +245,7 @@ def test_tests_are_collected_from_files_named_test() -> None:
     files = {function.path for function in top_level_tests()}
     found = sorted(path for path in files if not Path(path).name.startswith("test_"))
     assert found == [], f"pytest never sees these:{listed(found)}"
-    assert [path for path in measures.python("tests") if path.endswith("_test.py")] == []
+    assert [path for path in measures.files() if path.endswith("_test.py")] == []
 
 
 def top_level_tests() -> list[measures.Function]:

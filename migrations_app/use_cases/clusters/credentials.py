@@ -16,7 +16,7 @@ from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, ReadEr
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.audit.log import record_audit_event
-from migrations_app.use_cases.clusters.connection_test import ConnectionTest, try_server
+from migrations_app.use_cases.clusters.connection_check import ConnectionTest, try_server
 from migrations_app.use_cases.clusters.registration import found_cluster
 from migrations_app.use_cases.rollouts.lifecycle import void_plans
 from migrations_app.use_cases.runtime.connections import FIELD, connect_writer, keys, network_policy

@@ -26,7 +26,7 @@ from migrations_app.errors import Conflict, Forbidden, InvalidInput, KarpdashErr
 from migrations_app.inventory.objects.cluster_arn import AwsPlace, read_place, read_role_arn
 from migrations_app.models.cluster import Cluster
 from migrations_app.use_cases.audit.log import record_audit_event
-from migrations_app.use_cases.clusters.connection_test import ConnectionTest, failed, try_server
+from migrations_app.use_cases.clusters.connection_check import ConnectionTest, failed, try_server
 from migrations_app.use_cases.clusters.registration import Details, draft_used, found_cluster, new_row, stored
 from migrations_app.use_cases.rollouts.lifecycle import void_plans
 from migrations_app.use_cases.runtime.connections import eks_way, entry_of

@@ -17,7 +17,7 @@ from migrations_app.karpenter.upgrade_path import resolve_target
 from migrations_app.models.cluster import Cluster
 from migrations_app.queries.fleet.scan_interval import interval_of, next_slot
 from migrations_app.use_cases.audit.log import record_audit_event
-from migrations_app.use_cases.clusters.connection_test import ConnectionTest, failed, look, try_server
+from migrations_app.use_cases.clusters.connection_check import ConnectionTest, failed, look, try_server
 from migrations_app.use_cases.rollouts.lifecycle import refuse_held
 from migrations_app.use_cases.runtime.connections import FIELD, connect, keys
 

@@ -17,7 +17,7 @@ from migrations_app.errors import Conflict, InvalidInput, KarpdashError, ReadErr
 from migrations_app.queries.cluster.detail import ClusterHead
 from migrations_app.use_cases.clusters import credentials, eks_registration
 from migrations_app.use_cases.clusters import registration as clusters
-from migrations_app.use_cases.clusters.connection_test import ConnectionTest
+from migrations_app.use_cases.clusters.connection_check import ConnectionTest
 from migrations_app.use_cases.clusters.eks_registration import AccessDraft, AccessTest, draft_access, read_draft
 from migrations_app.web.access import require_right
 from migrations_app.web.cluster.readiness import about
