@@ -129,6 +129,14 @@
     });
   }
 
+  // ---- a page that reloads by itself does not take away the page that somebody is already on the way to
+  let leaving = false;
+  addEventListener("beforeunload", () => {
+    leaving = true;
+    setTimeout(() => { leaving = false; }, 10000);  // a download leaves the page where it is
+  });
+  document.addEventListener("htmx:beforeOnLoad", (event) => { if (leaving) event.preventDefault(); });
+
   document.addEventListener("keydown", onKey);
   document.addEventListener("click", (event) => {
     const act = event.target.closest("[data-act]");

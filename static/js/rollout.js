@@ -7,6 +7,11 @@
   const LATE = 8000;
   let tag = "";
   let lostSince = null;
+  let leaving = false;
+  addEventListener("beforeunload", () => {
+    leaving = true;
+    setTimeout(() => { leaving = false; }, 10000);  // a download leaves the page where it is
+  });
 
   function lost(yes) {
     if (!yes) lostSince = null;
@@ -19,6 +24,7 @@
 
   // Never by sending a form anew: what a refused form brought up stands at the address of that form.
   function again() {
+    if (leaving) return;
     if (location.pathname === live.dataset.page) location.reload();
     else location.replace(live.dataset.page);
   }
