@@ -28,7 +28,7 @@ def mailed(settings, monkeypatch):
     server = read_mail_server("smtp://127.0.0.1:25?from=karpdash@example.com")
     settings.ENV = dataclasses.replace(settings.ENV, email=server, encryption_keys=(("k1", b"0" * 32),))
     sent = []
-    monkeypatch.setattr(delivery.mail, "send", lambda _server, mail: sent.append(mail))
+    monkeypatch.setattr(delivery.mail, "send", lambda _server, mail, **_: sent.append(mail))
     return sent
 
 
@@ -83,7 +83,7 @@ def test_who_approves_elsewhere_does_not_hear_of_this_cluster(mailed):  # T11
 def test_a_mail_server_that_is_down_is_tried_again(mailed, monkeypatch):
     mailbox("gil", ADMINISTER)
 
-    def down(_server, _mail):
+    def down(_server, _mail, **_):
         raise Unreachable("no answer")
 
     monkeypatch.setattr(delivery.mail, "send", down)
@@ -91,7 +91,7 @@ def test_a_mail_server_that_is_down_is_tried_again(mailed, monkeypatch):
     sort()
     row = (deliver(), Delivery.objects.get().last_error, Delivery.objects.get().state, Channel.objects.get().failures)
     assert row == ([0], "unreachable", "waiting", 1)
-    monkeypatch.setattr(delivery.mail, "send", lambda _server, mail: mailed.append(mail))
+    monkeypatch.setattr(delivery.mail, "send", lambda _server, mail, **_: mailed.append(mail))
     Channel.objects.update(not_before=None)
     Delivery.objects.update(next_at=timezone.now())
     assert (deliver(), len(mailed)) == ([1], 1)

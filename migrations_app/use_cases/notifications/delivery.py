@@ -18,7 +18,8 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from migrations_app.clients import http
+from migrations_app.clients import http, mail
+from migrations_app.clients.mail import Mail
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import InvalidInput, InvalidSetting, ReadError
 from migrations_app.models.notification import Channel, Delivery
@@ -26,9 +27,7 @@ from migrations_app.queries.fleet.scan_interval import share
 from migrations_app.queries.visibility import permissions_of, rights_over
 from migrations_app.readiness.notification_events import Event, headline, text_of
 from migrations_app.redaction import redacted
-from migrations_app.use_cases.notifications import mail
 from migrations_app.use_cases.notifications.channels import unsealed_channel
-from migrations_app.use_cases.notifications.mail import Mail
 from migrations_app.use_cases.notifications.routing import BATCH_DELAY
 from migrations_app.use_cases.runtime.connections import network_policy
 
@@ -139,7 +138,8 @@ def _mailed(channel: Channel, events: Sequence[Event]) -> str:
         return "no_recipients"
     mark = hashlib.sha256("".join(sorted(event["id"] for event in events)).encode()).hexdigest()[:40]
     try:
-        mail.send(server, Mail(to=to, subject=f"karpdash: {headline(events)}"[:200], text=text_of(events), id=mark))
+        letter = Mail(to=to, subject=f"karpdash: {headline(events)}"[:200], text=text_of(events), id=mark)
+        mail.send(server, letter, reach=network_policy())
     except ReadError as reason:
         if reason.code != "mail_partly_refused":
             raise
