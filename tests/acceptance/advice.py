@@ -8,6 +8,7 @@ from migrations_app.checks.base import Remedy
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import Report
+from migrations_app.readiness.runbook import runbook
 from migrations_app.samples.fleet import aws, files, stories
 from migrations_app.use_cases.collect.aws import add_aws
 from migrations_app.use_cases.collect.collect import collect
@@ -52,6 +53,17 @@ def advice() -> tuple[Advice, ...]:
             for remedy in finding.remedies:
                 key = (finding.id, remedy.how, remedy.text)
                 found.setdefault(key, Advice(finding.id, name, remedy, documents))
+    return tuple(found.values())
+
+
+@cache
+def planned() -> tuple[Advice, ...]:
+    """Each command that a plan prints for a stage of its own, once for each text."""
+    found: dict[str, Advice] = {}
+    for name, documents, report in _reports():
+        for hop in runbook(report).hops:
+            for remedy in (one for stage in hop.stages for one in stage.commands):
+                found.setdefault(remedy.text, Advice(hop.lands.hop, name, remedy, documents))
     return tuple(found.values())
 
 

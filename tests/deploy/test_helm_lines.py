@@ -1,5 +1,6 @@
 """The lines for Helm do what they say: run by a real helm against a real API server, on charts of our own making."""
 
+import dataclasses
 import os
 import subprocess
 from pathlib import Path
@@ -57,6 +58,25 @@ def a_chart(folder: Path, version: str, *, variables: tuple[tuple[str, str], ...
     return chart
 
 
+def typed(lines: str, *, helm: Helm, work: Path) -> subprocess.CompletedProcess[str]:
+    """What became of the lines in a shell that ends at the first error; kubeconfig and helm's folders lie in `work`."""
+    folder = work / "work"
+    folder.mkdir(exist_ok=True)
+    homes = {f"HELM_{name}_HOME": str(work / name.lower()) for name in ("CACHE", "CONFIG", "DATA")}
+    path = f"{Path(helm.program).parent}:{os.environ['PATH']}"
+    told = {**environment(), **homes, "PATH": path, "KUBECONFIG": str(work / "kubeconfig"), "HOME": str(work)}
+    return subprocess.run(
+        ["bash", "-e", "-c", lines], cwd=folder, env=told, capture_output=True, text=True, check=False
+    )
+
+
+def the_container(server: ApiServer) -> dict[str, Any]:
+    """The only container of the Deployment that the charts make."""
+    found = server.admin.get("/apis/apps/v1/namespaces/kube-system/deployments/karpenter")
+    (container,) = found["spec"]["template"]["spec"]["containers"]
+    return container
+
+
 @pytest.mark.apiserver
 def test_the_new_image_runs_what_was_removed_is_gone_and_the_rest_is_kept(
     clean_apiserver: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -70,20 +90,27 @@ def test_the_new_image_runs_what_was_removed_is_gone_and_the_rest_is_kept(
     upgrade = Upgrade(
         release="kp", namespace="kube-system", chart="karpenter", version="1.0.14", changes=CHANGES, flags="--skip-crds"
     )
-    work = tmp_path / "work"
-    work.mkdir()
-    homes = {f"HELM_{name}_HOME": str(tmp_path / name.lower()) for name in ("CACHE", "CONFIG", "DATA")}
-    path = f"{Path(helm.program).parent}:{os.environ['PATH']}"
-    told = {**environment(), **homes, "PATH": path, "KUBECONFIG": str(tmp_path / "kubeconfig"), "HOME": str(tmp_path)}
-    done = subprocess.run(
-        ["bash", "-e", "-c", upgrade_lines(upgrade)], cwd=work, env=told, capture_output=True, text=True, check=False
-    )
+    done = typed(upgrade_lines(upgrade), helm=helm, work=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    found = clean_apiserver.admin.get("/apis/apps/v1/namespaces/kube-system/deployments/karpenter")
-    (container,) = found["spec"]["template"]["spec"]["containers"]
+    container = the_container(clean_apiserver)
     assert container["image"] == "controller:1.0.14"
     assert {one["name"]: one["value"] for one in container["env"]} == {
         "CLUSTER_NAME": "shop $(reboot) 'x'",
         "ADDED": "new",
         "QUEUE": "kept, $(reboot)",
     }
+
+
+@pytest.mark.apiserver
+def test_a_release_that_may_not_be_there_is_installed_and_keeps_its_values_after(
+    clean_apiserver: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_chart(tmp_path / "new", "1.0.14", variables=NEW, values={"settings": {"assumeRoleARN": ""}})
+    helm = Helm(tmp_path)
+    (tmp_path / "kubeconfig").write_text(clean_apiserver.kubeconfig(clean_apiserver.admin_token))
+    monkeypatch.setattr(renderer, "CHARTS", str(tmp_path / "new"))
+    upgrade = Upgrade(release="kp", namespace="kube-system", chart="karpenter", version="1.0.14", installs=True)
+    for changes in ((HelmValue("settings.queue", '"kept"'),), ()):
+        done = typed(upgrade_lines(dataclasses.replace(upgrade, changes=changes)), helm=helm, work=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert the_container(clean_apiserver)["env"] == [{"name": "QUEUE", "value": "kept"}]

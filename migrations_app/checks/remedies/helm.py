@@ -21,7 +21,7 @@ _NO_FILE = re.compile(r"[^A-Za-z0-9.]+")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upgrade:
     """`version` is as the chart spells it; `flags` are further words for helm. `installs`: whether there may be no such
-    release yet, so that no values can be read from it."""
+    release yet; the values of one that is there are kept."""
 
     release: str
     namespace: str
@@ -36,17 +36,18 @@ def upgrade_lines(upgrade: Upgrade) -> str:
     """Complete lines of shell: read the values that were given, write the changes, upgrade."""
     release, namespace = word(upgrade.release), word(upgrade.namespace)
     given, changes = _file(upgrade.release, "values"), _file(upgrade.release, "changes")
-    lines, files = [], []
-    if not upgrade.installs:
-        lines += [f"helm get values {release} --namespace {namespace} -o yaml > {given}"]
-        files.append(f"-f {given}")
+    read = f"helm get values {release} --namespace {namespace} -o yaml > {given}"
+    lines, files = [read], [f"-f {given}"]
+    if upgrade.installs:
+        # Whoever may not read the values cannot upgrade either, so that none are dropped.
+        lines = [note(f"Where there is no release {upgrade.release} yet, there are no values to keep")]
+        lines += [f"{read} || printf '{{}}\\n' > {given}"]
     if upgrade.changes:
         lines += _written(upgrade.changes, changes)
         files.append(f"-f {changes}")
     verb = "upgrade --install" if upgrade.installs else "upgrade"
     chart = f"{CHARTS}/{upgrade.chart} --version {upgrade.version} --namespace {namespace}"
-    last = " ".join(filter(None, (*files, upgrade.flags)))
-    lines += [f"helm {verb} {release} {chart} \\", f"  {last}"] if last else [f"helm {verb} {release} {chart}"]
+    lines += [f"helm {verb} {release} {chart} \\", "  " + " ".join(filter(None, (*files, upgrade.flags)))]
     return "\n".join(lines)
 
 
@@ -87,5 +88,5 @@ def _file(release: str, what: str) -> str:
 
 
 def crd_upgrade(release: str, *, namespace: str, version: str) -> Upgrade:
-    """Brings the chart of the CRDs to that version; without values of ours Helm keeps those that were given."""
+    """Brings the chart of the CRDs to that version, with the values that it was given."""
     return Upgrade(release=release, namespace=namespace, chart=CRD_CHART, version=version, installs=True)
